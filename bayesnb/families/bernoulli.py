@@ -1,0 +1,145 @@
+"""Yes or no: Bernoulli features with a Beta prior, the set-of-words model of a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy import sparse
+
+from bayesnb.families.family import (
+    Discrete,
+    Statistic,
+    Theta,
+    added,
+    impossible,
+    products,
+    rising_ratio,
+    scaled,
+)
+from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.priors import Array, Beta, Dirichlet, log, log_rising
+
+
+@dataclass(frozen=True, eq=False)
+class Successes(Statistic):
+    """Rows seen and rows that were 1, both (class, column)."""
+
+    n: Array
+    ones: Array
+
+    def __add__(self, other: Successes) -> Successes:
+        return Successes(**added(self, other))
+
+    def __mul__(self, factor: float) -> Successes:
+        return Successes(**scaled(self, factor))
+
+    def seen(self) -> Array:
+        return self.n
+
+
+@dataclass(frozen=True, eq=False)
+class Bernoulli(Discrete[Beta, Successes]):
+    """x | θ ~ Bernoulli(θ) with θ ~ Beta(α, β) (Murphy, PML1, 4.6.2).
+
+    Columns hold 0, 1 or NaN, dense, or 0 and 1 in a sparse matrix.
+    """
+
+    prior: Any = field(default_factory=Beta)
+
+    def flat(self) -> Bernoulli:
+        return Bernoulli(Beta.flat())
+
+    def statistic(self, x: Column, members: Membership) -> Successes:
+        seen, ones = _seen(x), _ones(x)
+        n = members.totals(np.ones((len(members), 1))) if seen is None else members.totals(seen)
+        totals = members.totals(ones)
+        return Successes(np.array(np.broadcast_to(n, totals.shape)), totals)
+
+    def complete(self, prior: Beta, s: Successes) -> Beta:
+        return prior.over(s.n.shape[1], s.n.shape[0])
+
+    def update(self, prior: Beta, s: Successes) -> Beta:
+        return Beta(prior.alpha + s.ones, prior.beta + s.n - s.ones)
+
+    def log_base(self, prior: Beta, s: Successes) -> Array:
+        zeros = s.n - s.ones
+        return impossible((prior.alpha == 0) & (s.ones > 0), (prior.beta == 0) & (zeros > 0))
+
+    def simplex(self, posterior: Beta) -> Dirichlet:
+        return posterior.pair()
+
+    def log_likelihood(self, theta: Theta, x: Column) -> Array:
+        no, yes = theta["log_theta"][..., 0], theta["log_theta"][..., 1]
+        never, always = np.isneginf(yes), np.isneginf(no)
+        no, yes = np.where(always, 0.0, no), np.where(never, 0.0, yes)
+        seen, ones = _seen(x), _ones(x)
+
+        def over_seen(table: Array) -> Array:
+            return table.sum(-1)[..., None, :] if seen is None else products(seen, table)
+
+        total = products(ones, yes - no) + over_seen(no)
+        if never.any() or always.any():
+            hits = products(ones, never.astype(float))
+            misses = over_seen(always.astype(float)) - products(ones, always.astype(float))
+            total = total + impossible(hits, misses)
+        return total
+
+    def log_predictive(self, posterior: Beta, x: Column) -> Array:
+        # One trial: E[θ] is the predictive probability.
+        return self.log_likelihood(self.mean(posterior), x)
+
+    def log_moment(self, posterior: Beta, x: Column, t: float | Array) -> Array:
+        t = np.asarray(t, float)[..., None]
+        a, b = posterior.alpha, posterior.beta
+        seen, ones = _seen(x), _ones(x)
+        ones = ones.toarray() if sparse.issparse(ones) else ones
+        own = np.where(ones[:, None] > 0, log_rising(a, t), log_rising(b, t))
+        up = rising_ratio(own, log_rising(a + b, t))
+        return (up if seen is None else np.where(seen[:, None] > 0, up, 0.0)).sum(-1)
+
+    def log_left_out(self, posterior: Beta, x: Column, labels: Labels) -> Array:
+        if sparse.issparse(x):
+            return self._log_left_out_sparse(posterior, x, labels)
+        c, w = labels.codes, labels.weight[:, None]
+        a, b = posterior.alpha[c], posterior.beta[c]
+        seen, ones = _seen(x), _ones(x)
+        value = log(np.where(ones > 0, a, b) - w) - log(a + b - w)
+        return (value if seen is None else np.where(seen > 0, value, 0.0)).sum(-1)
+
+    def _log_left_out_sparse(self, posterior: Beta, x: Column, labels: Labels) -> Array:
+        """The likelihood of the rows of one weight at once, each outcome less that weight."""
+        x, value = sparse.csr_array(x), np.zeros(len(labels))
+        for weight in np.unique(labels.weight):
+            rows = np.flatnonzero(labels.weight == weight)
+            pair = posterior.pair().alpha
+            theta = log(np.maximum(pair - weight, 0.0)) - log(pair.sum(-1, keepdims=True) - weight)
+            value[rows] = self.log_likelihood({"log_theta": theta}, x[rows])[
+                np.arange(len(rows)), labels.codes[rows]
+            ]
+        return value
+
+    def sample(self, theta: Theta, rng: Generator, s: Successes) -> Array:
+        yes = theta["log_theta"][..., 1]
+        return (np.log(rng.random(yes.shape)) < yes).astype(float)
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        no, yes = theta["log_theta"][..., 0], theta["log_theta"][..., 1]
+        return yes - no, no.sum(-1)
+
+
+def _seen(x: Column) -> Array | None:
+    """Which cells hold a value, as floats; ``None`` where no cell can be missing."""
+    if sparse.issparse(x) or np.asarray(x).dtype.kind in "bui":
+        return None
+    missing = np.isnan(x)
+    return (~missing).astype(float) if missing.any() else None
+
+
+def _ones(x: Column) -> Column:
+    """The cells that are 1, as floats; a missing cell is not one."""
+    if sparse.issparse(x):
+        return sparse.csr_array(x, dtype=float)
+    return np.nan_to_num(np.asarray(x, float), nan=0.0)

@@ -1,0 +1,138 @@
+"""One of K levels: categorical features with a Dirichlet prior, where smoothing lives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from bayesnb.families.family import Discrete, Statistic, Theta, impossible, rising_ratio
+from bayesnb.families.membership import Labels, Membership
+from bayesnb.priors import Array, Dirichlet, log, log_rising
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Columns as codes and a dictionary, as Arrow and pandas keep them.
+
+    Parameters
+    ----------
+    codes : int array (row, column)
+        Position of the level in its column's dictionary; -1 is missing.
+    levels : tuple of tuples
+        The dictionary of each column.
+    """
+
+    codes: Array
+    levels: tuple[tuple[Any, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Coded:
+        return Coded(self.codes[rows], self.levels)
+
+    @property
+    def widest(self) -> int:
+        """The largest number of levels of a column."""
+        return max((len(names) for names in self.levels), default=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally(Statistic):
+    """Weight of each level, ``counts`` (class, column, level), and what the levels are called."""
+
+    counts: Array
+    levels: tuple[tuple[Any, ...], ...]
+
+    def __add__(self, other: Tally) -> Tally:
+        if self.levels == other.levels:
+            return Tally(self.counts + other.counts, self.levels)
+        if len(self.levels) != len(other.levels):
+            raise ValueError(f"Expected {len(self.levels)} columns; got {len(other.levels)}")
+        levels = tuple(united(*pair) for pair in zip(self.levels, other.levels, strict=True))
+        return Tally(self._over(levels) + other._over(levels), levels)
+
+    def _over(self, levels: tuple[tuple[Any, ...], ...]) -> Array:
+        """The counts in another, wider dictionary."""
+        wide = np.zeros((*self.counts.shape[:2], max((len(names) for names in levels), default=0)))
+        for column, (mine, all_names) in enumerate(zip(self.levels, levels, strict=True)):
+            place = {name: k for k, name in enumerate(all_names)}
+            wide[:, column, [place[name] for name in mine]] = self.counts[:, column, : len(mine)]
+        return wide
+
+    def __mul__(self, factor: float) -> Tally:
+        return Tally(self.counts * factor, self.levels)
+
+    def seen(self) -> Array:
+        return self.counts.sum(-1)
+
+
+def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Both lists of names: mine in their order, then what is new."""
+    return tuple(dict.fromkeys((*mine, *theirs)))
+
+
+@dataclass(frozen=True, eq=False)
+class Categorical(Discrete[Dirichlet, Tally]):
+    """x | θ ~ Categorical(θ) with θ ~ Dirichlet(α) (Murphy, PML1, 4.6.3; Mitchell, 6.9)."""
+
+    prior: Any = field(default_factory=Dirichlet)
+
+    def flat(self) -> Categorical:
+        return Categorical(Dirichlet.flat())
+
+    def statistic(self, x: Coded, members: Membership) -> Tally:
+        return Tally(members.table(x.codes, x.widest), x.levels)
+
+    def complete(self, prior: Dirichlet, s: Tally) -> Dirichlet:
+        return prior.over(s.levels, s.counts.shape[0])
+
+    def update(self, prior: Dirichlet, s: Tally) -> Dirichlet:
+        return Dirichlet(prior.alpha + s.counts)
+
+    def log_base(self, prior: Dirichlet, s: Tally) -> Array:
+        return impossible(((prior.alpha == 0) & (s.counts > 0)).any(-1))
+
+    def simplex(self, posterior: Dirichlet) -> Dirichlet:
+        return posterior
+
+    def log_likelihood(self, theta: Theta, x: Coded) -> Array:
+        table = theta["log_theta"]
+        # A missing value, code -1, reads the last cell: a factor of one.
+        table = np.concatenate([table, np.zeros((*table.shape[:-1], 1))], axis=-1)
+        total = np.zeros((*table.shape[:-2], len(x)))
+        for column, code in enumerate(x.codes.T):
+            total += table[..., column, :][..., code]
+        return np.swapaxes(total, -1, -2)
+
+    def log_predictive(self, posterior: Dirichlet, x: Coded) -> Array:
+        # One trial: E[θ] is the predictive probability.
+        return self.log_likelihood(self.mean(posterior), x)
+
+    def log_moment(self, posterior: Dirichlet, x: Coded, t: float | Array) -> Array:
+        total = np.zeros((len(x), posterior.alpha.shape[0]))
+        for column, code in enumerate(x.codes.T):
+            own = posterior.alpha[:, column, :][:, code].T
+            value = rising_ratio(log_rising(own, t), log_rising(posterior.total[:, column], t))
+            total += np.where(code[:, None] < 0, 0.0, value)
+        return total
+
+    def log_left_out(self, posterior: Dirichlet, x: Coded, labels: Labels) -> Array:
+        c, w = labels.codes[:, None], labels.weight[:, None]
+        column = np.arange(x.codes.shape[1])
+        left = posterior.alpha[c, column, x.codes] - w
+        with np.errstate(invalid="ignore"):
+            value = log(left) - log(posterior.total[c, column] - w)
+        return np.where(x.codes < 0, 0.0, value).sum(-1)
+
+    def sample(self, theta: Theta, rng: Generator, s: Tally) -> Array:
+        # The largest of log θ plus Gumbel noise falls on a level with its probability θ.
+        noisy = theta["log_theta"] + rng.gumbel(size=theta["log_theta"].shape)
+        return noisy.argmax(-1)
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        table = theta["log_theta"]
+        return table.reshape(len(table), -1), np.zeros(len(table))

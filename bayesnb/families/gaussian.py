@@ -1,0 +1,315 @@
+"""Real numbers: Normal features, with the variance unknown (Normal-Gamma prior) or known (Normal prior)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from bayesnb.families.family import Family, Statistic, Theta, over_columns
+from bayesnb.families.membership import Labels, Membership, blocks
+from bayesnb.priors import Array, ImproperError, Normal, NormalGamma, Size, first, log_rising
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(Statistic):
+    """Weight, mean and scatter Σ w (x - mean)², all (class, column).
+
+    Never raw sums of squares: at a mean of 1e9 they have no digit left. The mean is carried as a high
+    and a low part, without which a merge of many parts loses what each of them still knew.
+    """
+
+    n: Array
+    mean: Array
+    low: Array
+    scatter: Array
+
+    signed = frozenset({"mean", "low"})
+
+    @classmethod
+    def of(cls, x: Array, members: Membership) -> Moments:
+        """Moments of the rows: two passes over each block, blocks joined by ``+``."""
+        return reduce(add, (cls._of_block(x[cut], members[cut]) for cut in blocks(len(members))))
+
+    @classmethod
+    def _of_block(cls, x: Array, members: Membership) -> Moments:
+        n = members.totals(~np.isnan(x))
+        weight = np.where(n > 0, n, 1.0)
+        near = members.a_value(x)
+        mean = near + members.deviations(x, near)[0] / weight
+        away, squares = members.deviations(x, mean)
+        low = away / weight
+        return cls(n, *_two_sum(mean, low), np.maximum(squares - away * low, 0.0))
+
+    def __add__(self, other: Moments) -> Moments:
+        """Chan, Golub and LeVeque (1983), with the mean in two parts."""
+        n = self.n + other.n
+        share = other.n / np.where(n != 0, n, 1.0)
+        gap = (other.mean - self.mean) + (other.low - self.low)
+        scatter = self.scatter + other.scatter + gap * (gap * (self.n * share))
+        # The larger side is the one to move from: its mean is nearly the answer.
+        here = np.abs(self.n) >= np.abs(other.n)
+        base, base_low = np.where(here, self.mean, other.mean), np.where(here, self.low, other.low)
+        step = np.where(here, gap * share, -gap * (self.n / np.where(n != 0, n, 1.0)))
+        mean, low = _two_sum(base, base_low + step)
+        empty = n == 0
+        return Moments(n, *(np.where(empty, 0.0, v) for v in (mean, low, scatter)))
+
+    def __mul__(self, factor: float) -> Moments:
+        return Moments(self.n * factor, self.mean, self.low, self.scatter * factor)
+
+    def seen(self) -> Array:
+        return self.n
+
+    def away_from(self, m: Array) -> Array:
+        """mean - m, with both parts of the mean."""
+        return (self.mean - m) + self.low
+
+    def pooled(self) -> Moments:
+        """All classes together, as one."""
+        return reduce(add, (self.take([c]) for c in range(len(self.n))), self.take([-1]))
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b as its rounded sum and the rounding error (Knuth, TAOCP 4.2.2)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian(Family[NormalGamma, Moments]):
+    """x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma (Murphy, PML1, 4.6.6; BDA3 3.3).
+
+    The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ).
+    """
+
+    prior: Any = field(default_factory=NormalGamma)
+
+    def flat(self) -> Gaussian:
+        return Gaussian(NormalGamma.flat())
+
+    def statistic(self, x: Array, members: Membership) -> Moments:
+        return Moments.of(x, members)
+
+    def complete(self, prior: NormalGamma, s: Moments) -> NormalGamma:
+        mean, variance = _pooled(s)
+        return prior.over(mean, variance, len(s.n))
+
+    def update(self, prior: NormalGamma, s: Moments) -> NormalGamma:
+        kappa = prior.kappa + s.n
+        share = s.n / np.where(kappa > 0, kappa, 1.0)
+        gap = s.away_from(prior.m)
+        return NormalGamma(
+            np.where(share == 1.0, s.mean, prior.m + gap * share),
+            kappa,
+            prior.a + s.n / 2,
+            prior.b + s.scatter / 2 + gap * (gap * (prior.kappa * share / 2)),
+        )
+
+    def log_base(self, prior: NormalGamma, s: Moments) -> Array:
+        return -0.5 * LOG_2PI * s.n
+
+    def mean(self, posterior: NormalGamma) -> Theta:
+        mu, tau = posterior.mean()
+        return {"mu": mu, "tau": tau}
+
+    def mode(self, posterior: NormalGamma) -> Theta:
+        mu, tau = posterior.mode()
+        return {"mu": mu, "tau": tau}
+
+    def draw(self, posterior: NormalGamma, rng: Generator, size: Size = ()) -> Theta:
+        mu, tau = posterior.draw(rng, size)
+        return {"mu": mu, "tau": tau}
+
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        return over_columns(_log_normal, x, theta["mu"], np.sqrt(theta["tau"]))
+
+    def log_predictive(self, posterior: NormalGamma, x: Array) -> Array:
+        return over_columns(_log_student, x, *_student(posterior))
+
+    def log_moment(self, posterior: NormalGamma, x: Array, t: float | Array) -> Array:
+        t = np.asarray(t, float)[..., None]
+
+        def density(x: Array, m: Array, kappa: Array, a: Array, b: Array) -> Array:
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                z = t * kappa / (2 * (kappa + t)) * ((x - m) / np.sqrt(b)) ** 2
+                value = (
+                    log_rising(a, t / 2)
+                    - 0.5 * t * (LOG_2PI + np.log(b))
+                    - 0.5 * np.log1p(t / kappa)
+                    - (a + t / 2) * np.log1p(z)
+                )
+            exists = (kappa + t > 0) & (a + t / 2 > 0) & (z > -1)
+            return np.where(exists | np.isnan(x), value, np.inf)
+
+        return over_columns(density, x, posterior.m, posterior.kappa, posterior.a, posterior.b)
+
+    def log_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array:
+        c, w = labels.codes, labels.weight[:, None]
+        m, kappa, a, b = (v[c] for v in (posterior.m, posterior.kappa, posterior.a, posterior.b))
+        missing = np.isnan(x)
+        w, x = np.where(missing, 0.0, w), np.where(missing, m, x)
+        less = kappa - w
+        gap = x - m
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rest = NormalGamma(
+                m - gap * (w / less), less, a - w / 2, np.maximum(b - gap * (gap * (w * kappa / less / 2)), 0.0)
+            ) if (less > 0).all() else None
+        if rest is None or not rest.proper().all():
+            bad = first(~(less > 0) if rest is None else ~rest.proper())
+            raise ImproperError(
+                "without one of its rows nothing proper is left of a class under this prior; "
+                "use a proper prior",
+                (int(c[bad[0]]), bad[1]),
+            )
+        return np.where(missing, 0.0, _log_student(x, *_student(rest))).sum(-1)
+
+    def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
+        return rng.normal(theta["mu"], 1 / np.sqrt(theta["tau"]))
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        mu, tau = theta["mu"], theta["tau"]
+        if not np.allclose(tau, tau[:1], rtol=1e-12):
+            raise ValueError(
+                "its variance differs between classes, so the log-odds are quadratic; "
+                "GaussianKnownVariance shares one variance"
+            )
+        return mu * tau, -0.5 * (mu**2 * tau).sum(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianKnownVariance(Family[Normal, Moments]):
+    """x | μ ~ Normal(μ, variance) with μ ~ Normal(m, v), the variance given (BDA3 2.5).
+
+    Parameters
+    ----------
+    variance : float or array (column,)
+        Variance of one row within a class, in squared units of the column.
+    prior : Normal
+    """
+
+    variance: Any = 1.0
+    prior: Any = field(default_factory=Normal)
+
+    def __post_init__(self) -> None:
+        if not np.all(np.isfinite(self.variance) & (np.asarray(self.variance) > 0)):
+            raise ValueError(f"Expected variance to be positive and finite; got {self.variance!r}")
+
+    def flat(self) -> GaussianKnownVariance:
+        return GaussianKnownVariance(self.variance, Normal.flat())
+
+    def statistic(self, x: Array, members: Membership) -> Moments:
+        return Moments.of(x, members)
+
+    def complete(self, prior: Normal, s: Moments) -> Normal:
+        return prior.over(_pooled(s)[0], self._row_variance(s.n.shape[1]), len(s.n))
+
+    def update(self, prior: Normal, s: Moments) -> Normal:
+        one = self._row_variance(s.n.shape[1])
+        # Written so that neither an infinite v nor an empty class divides by zero.
+        known = s.n > 0
+        ratio = one / np.where(known, s.n, 1.0) / np.where(prior.v > 0, prior.v, 1.0)
+        share = np.where(known & (prior.v > 0), 1 / (1 + ratio), 0.0)
+        v = np.where(share > 0, share * one / np.where(known, s.n, 1.0), prior.v)
+        return Normal(np.where(share == 1.0, s.mean, prior.m + s.away_from(prior.m) * share), v)
+
+    def log_base(self, prior: Normal, s: Moments) -> Array:
+        one = self._row_variance(s.n.shape[1])
+        gap = s.away_from(prior.m)
+        exponent = s.scatter / one + gap * (gap * (s.n / (one + s.n * prior.v)))
+        return -0.5 * (s.n * (LOG_2PI + np.log(one)) + exponent)
+
+    def mean(self, posterior: Normal) -> Theta:
+        return {"mu": posterior.mean()}
+
+    def mode(self, posterior: Normal) -> Theta:
+        return {"mu": posterior.mode()}
+
+    def draw(self, posterior: Normal, rng: Generator, size: Size = ()) -> Theta:
+        return {"mu": posterior.draw(rng, size)}
+
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        scale = 1 / np.sqrt(self._row_variance(x.shape[1]))
+        return over_columns(_log_normal, x, theta["mu"], np.broadcast_to(scale, theta["mu"].shape))
+
+    def log_predictive(self, posterior: Normal, x: Array) -> Array:
+        posterior.require_proper("A predictive")
+        return over_columns(_log_normal, x, posterior.m, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
+
+    def log_moment(self, posterior: Normal, x: Array, t: float | Array) -> Array:
+        t = np.asarray(t, float)[..., None]
+
+        def density(x: Array, m: Array, v: Array, one: Array) -> Array:
+            wide = one + t * v
+            with np.errstate(invalid="ignore", divide="ignore"):
+                value = -0.5 * (
+                    t * (LOG_2PI + np.log(one)) + np.log1p(t * v / one) + t * ((x - m) / np.sqrt(wide)) ** 2
+                )
+            return np.where((wide > 0) | np.isnan(x), value, np.inf)
+
+        one = np.broadcast_to(self._row_variance(x.shape[1]), posterior.m.shape)
+        return over_columns(density, x, posterior.m, posterior.v, one)
+
+    def log_left_out(self, posterior: Normal, x: Array, labels: Labels) -> Array:
+        c, one = labels.codes, self._row_variance(x.shape[1])
+        missing = np.isnan(x)
+        m, v = posterior.m[c], posterior.v[c]
+        w, x = np.where(missing, 0.0, labels.weight[:, None]), np.where(missing, m, x)
+        left = 1 - w * v / one
+        if not (left > 0).all():
+            row, column = first(~(left > 0))
+            raise ImproperError(
+                "without one of its rows nothing proper is left of a class under this prior; "
+                "use a proper prior",
+                (int(c[row]), column),
+            )
+        rest = Normal(m - (x - m) * (w * v / one) / left, v / left)
+        return np.where(missing, 0.0, _log_normal(x, rest.m, 1 / np.sqrt(one + rest.v))).sum(-1)
+
+    def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
+        return rng.normal(theta["mu"], np.sqrt(self._row_variance(theta["mu"].shape[-1])))
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        mu, one = theta["mu"], self._row_variance(theta["mu"].shape[-1])
+        return mu / one, -0.5 * (mu**2 / one).sum(-1)
+
+    def _row_variance(self, n_columns: int) -> Array:
+        try:
+            return np.array(np.broadcast_to(np.asarray(self.variance, float), (n_columns,)))
+        except ValueError:
+            raise ValueError(
+                f"Expected one variance, or one for each of {n_columns} columns; got {self.variance!r}"
+            ) from None
+
+
+def _pooled(s: Moments) -> tuple[Array, Array]:
+    """Mean and variance (divisor: the weight) of each whole column; NaN where nothing was seen."""
+    whole = s.pooled()
+    n = whole.n[0]
+    none = n <= 0
+    weight = np.where(none, 1.0, n)
+    return np.where(none, np.nan, whole.mean[0]), np.where(none, np.nan, whole.scatter[0] / weight)
+
+
+def _log_normal(x: Array, mu: Array, root_tau: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.log(root_tau) - 0.5 * LOG_2PI - 0.5 * ((x - mu) * root_tau) ** 2
+
+
+def _student(posterior: NormalGamma) -> tuple[Array, Array, Array, Array]:
+    """Location, 1 / sqrt(2b(κ+1)/κ), a + 1/2 and the log density at the location."""
+    posterior.require_proper("A predictive")
+    m, kappa, a, b = posterior.m, posterior.kappa, posterior.a, posterior.b
+    scale = np.sqrt(kappa / (kappa + 1) / 2) / np.sqrt(b)
+    return m, scale, a + 0.5, log_rising(a, 0.5) - 0.5 * np.log(np.pi) + np.log(scale)
+
+
+def _log_student(x: Array, m: Array, scale: Array, power: Array, top: Array) -> Array:
+    return top - power * np.log1p(((x - m) * scale) ** 2)

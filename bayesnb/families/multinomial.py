@@ -1,0 +1,169 @@
+"""A row of counts given one θ: the bag-of-words model, whose predictive is Dirichlet-multinomial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy import sparse
+from scipy.special import gammaln
+
+from bayesnb.families.categorical import united
+from bayesnb.families.family import Discrete, Statistic, Theta, impossible, products, rising_ratio
+from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.priors import Array, Dirichlet, log_rising
+
+
+@dataclass(frozen=True, eq=False)
+class Bag:
+    """Counts of named words: ``counts`` (row, level) dense or sparse, ``words`` the name of each level."""
+
+    counts: Column
+    words: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return self.counts.shape[0]
+
+    def __getitem__(self, rows: Any) -> Bag:
+        return Bag(self.counts[rows], self.words)
+
+
+@dataclass(frozen=True, eq=False)
+class Totals(Statistic):
+    """Words counted, ``counts`` (class, level); rows with any word, ``rows`` (class, 1); log base measure."""
+
+    counts: Array
+    rows: Array
+    log_base: Array
+    words: tuple[Any, ...]
+
+    signed = frozenset({"log_base"})
+
+    def __add__(self, other: Totals) -> Totals:
+        words = self.words if self.words == other.words else united(self.words, other.words)
+        return Totals(
+            self._over(words) + other._over(words),
+            self.rows + other.rows,
+            self.log_base + other.log_base,
+            words,
+        )
+
+    def _over(self, words: tuple[Any, ...]) -> Array:
+        if self.words is words or self.words == words:
+            return self.counts
+        place = {word: k for k, word in enumerate(words)}
+        wide = np.zeros((len(self.counts), len(words)))
+        wide[:, [place[word] for word in self.words]] = self.counts
+        return wide
+
+    def __mul__(self, factor: float) -> Totals:
+        return Totals(self.counts * factor, self.rows * factor, self.log_base * factor, self.words)
+
+    def seen(self) -> Array:
+        return self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class Multinomial(Discrete[Dirichlet, Totals]):
+    """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α); N, the length of the row, is taken as given.
+
+    All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3;
+    Madsen, Kauchak and Elkan 2005) and not a product of plug-in probabilities. A row that is all NaN is
+    missing.
+    """
+
+    prior: Any = field(default_factory=Dirichlet)
+
+    def flat(self) -> Multinomial:
+        return Multinomial(Dirichlet.flat())
+
+    def statistic(self, x: Bag, members: Membership) -> Totals:
+        counts = _counts(x)
+        with_words = (_lengths(counts) > 0).astype(float)[:, None]
+        base = _log_coefficient(counts)[:, None]
+        return Totals(members.totals(counts), members.totals(with_words), members.totals(base), x.words)
+
+    def complete(self, prior: Dirichlet, s: Totals) -> Dirichlet:
+        return Dirichlet(prior.over((s.words,), s.counts.shape[0]).alpha[:, 0])
+
+    def update(self, prior: Dirichlet, s: Totals) -> Dirichlet:
+        return Dirichlet(prior.alpha + s.counts)
+
+    def log_base(self, prior: Dirichlet, s: Totals) -> Array:
+        return s.log_base[:, 0] + impossible(((prior.alpha == 0) & (s.counts > 0)).any(-1))
+
+    def simplex(self, posterior: Dirichlet) -> Dirichlet:
+        return posterior
+
+    def log_likelihood(self, theta: Theta, x: Bag) -> Array:
+        counts, table = _counts(x), theta["log_theta"]
+        never = np.isneginf(table)
+        total = products(counts, np.where(never, 0.0, table)) + _log_coefficient(counts)[:, None]
+        return total + impossible(products(counts, never.astype(float))) if never.any() else total
+
+    def log_predictive(self, posterior: Dirichlet, x: Bag) -> Array:
+        return self.log_moment(posterior, x, 1.0)
+
+    def log_moment(self, posterior: Dirichlet, x: Bag, t: float | Array) -> Array:
+        counts = _counts(x)
+        t = np.broadcast_to(np.asarray(t, float), (len(x), len(posterior.alpha)))
+        words = [_rising(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)]
+        whole = log_rising(posterior.total, t * _lengths(counts)[:, None])
+        return rising_ratio(np.stack(words, axis=1), whole) + t * _log_coefficient(counts)[:, None]
+
+    def log_left_out(self, posterior: Dirichlet, x: Bag, labels: Labels) -> Array:
+        counts = _counts(x)
+        lengths, own = _lengths(counts), np.zeros(len(x))
+        for c in np.unique(labels.codes):
+            rows = np.flatnonzero(labels.codes == c)
+            own[rows] = _rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
+        whole = log_rising(posterior.total[labels.codes] - labels.weight * lengths, lengths)
+        return own - whole + _log_coefficient(counts)
+
+    def sample(self, theta: Theta, rng: Generator, s: Totals) -> Array:
+        # The model takes a row's length as given; new rows get the average length.
+        length = round(s.counts.sum() / max(s.rows.sum(), 1.0))
+        p = np.exp(theta["log_theta"])
+        return rng.multinomial(length, p / p.sum(-1, keepdims=True))
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        return theta["log_theta"], np.zeros(len(theta["log_theta"]))
+
+
+def _counts(x: Bag) -> Column:
+    """The counts as floats, CSR or dense; a missing row holds no words."""
+    if sparse.issparse(x.counts):
+        counts = sparse.csr_array(x.counts, dtype=float)
+        counts.sum_duplicates()
+        return counts
+    return np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
+
+
+def _lengths(counts: Column) -> Array:
+    """N, the words of each row."""
+    return np.asarray(counts.sum(axis=1)).ravel()
+
+
+def _log_coefficient(counts: Column) -> Array:
+    """ln N! - Σ ln x!, the number of orders in which the words of a row could have come."""
+    return gammaln(_lengths(counts) + 1) - _row_sums(counts, lambda row, word, n: gammaln(n + 1))
+
+
+def _rising(alpha: Array, counts: Column, t: Array, left_out: Array | None = None) -> Array:
+    """Σ_k ln Γ(α_k + t n_k) - ln Γ(α_k) of each row, α less ``left_out`` times the row's own counts."""
+
+    def term(row: Array, word: Array, n: Array) -> Array:
+        base = alpha[word] if left_out is None else np.maximum(alpha[word] - left_out[row] * n, 0.0)
+        return log_rising(base, t[row] * n)
+
+    return _row_sums(counts, term)
+
+
+def _row_sums(counts: Column, term: Callable[[Array, Array, Array], Array]) -> Array:
+    """Sum over each row's stored counts of term(row, word, count)."""
+    stored = sparse.csr_array(counts)
+    row = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
+    return np.bincount(row, term(row, stored.indices, stored.data), minlength=stored.shape[0])

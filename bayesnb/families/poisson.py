@@ -1,0 +1,165 @@
+"""Events in a stretch of time or space: Poisson features with a Gamma prior, exposure allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import gammaln, xlogy
+
+from bayesnb.families.family import Family, Statistic, Theta, added, over_columns, scaled
+from bayesnb.families.membership import Labels, Membership
+from bayesnb.priors import Array, Gamma, ImproperError, Size, first, log, log_rising
+
+
+@dataclass(frozen=True, eq=False)
+class Exposed:
+    """Counts (row, column) with the exposure (row,) in which they were seen, both NaN where missing."""
+
+    counts: Array
+    exposure: Array
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __getitem__(self, rows: Any) -> Exposed:
+        return Exposed(self.counts[rows], self.exposure[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Events(Statistic):
+    """Exposure, events, rows and log base measure, all (class, column)."""
+
+    exposure: Array
+    events: Array
+    rows: Array
+    log_base: Array
+
+    signed = frozenset({"log_base"})
+
+    def __add__(self, other: Events) -> Events:
+        return Events(**added(self, other))
+
+    def __mul__(self, factor: float) -> Events:
+        return Events(**scaled(self, factor))
+
+    def seen(self) -> Array:
+        return self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(Family[Gamma, Events]):
+    """x | λ ~ Poisson(exposure × λ) with λ ~ Gamma(α, rate β) (BDA3 2.6).
+
+    The predictive is negative binomial.
+
+    Parameters
+    ----------
+    prior : Gamma
+    exposure : str, optional
+        Column that holds the exposure of each row (hours watched, area searched), positive; 1 if not given.
+    """
+
+    prior: Any = field(default_factory=Gamma)
+    exposure: Any = None
+
+    def flat(self) -> Poisson:
+        return Poisson(Gamma.flat(), self.exposure)
+
+    def statistic(self, x: Array | Exposed, members: Membership) -> Events:
+        counts, exposure = _cells(x)
+        seen = ~np.isnan(counts)
+        k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 1.0)
+        base = xlogy(k, e) - gammaln(k + 1)
+        return Events(
+            members.totals(np.where(seen, e, 0.0)), members.totals(k), members.totals(seen), members.totals(base)
+        )
+
+    def complete(self, prior: Gamma, s: Events) -> Gamma:
+        exposure = s.exposure.sum(0)
+        rate = np.where(exposure > 0, s.events.sum(0) / np.where(exposure > 0, exposure, 1.0), np.nan)
+        return prior.over(rate, len(s.events))
+
+    def update(self, prior: Gamma, s: Events) -> Gamma:
+        return Gamma(prior.alpha + s.events, prior.beta + s.exposure)
+
+    def log_base(self, prior: Gamma, s: Events) -> Array:
+        return s.log_base
+
+    def mean(self, posterior: Gamma) -> Theta:
+        return {"log_rate": log(posterior.mean())}
+
+    def mode(self, posterior: Gamma) -> Theta:
+        return {"log_rate": log(posterior.mode())}
+
+    def draw(self, posterior: Gamma, rng: Generator, size: Size = ()) -> Theta:
+        return {"log_rate": posterior.log_draw(rng, size)}
+
+    def log_likelihood(self, theta: Theta, x: Array | Exposed) -> Array:
+        def density(k: Array, log_rate: Array, e: Array) -> Array:
+            with np.errstate(invalid="ignore"):
+                weighed = np.where(k == 0, 0.0, k * (log_rate + np.log(e)))
+            return weighed - e * np.exp(log_rate) - gammaln(k + 1)
+
+        return _over_exposed(density, x, theta["log_rate"])
+
+    def log_predictive(self, posterior: Gamma, x: Array | Exposed) -> Array:
+        posterior.require_proper("A predictive")
+        return self.log_moment(posterior, x, 1.0)
+
+    def log_moment(self, posterior: Gamma, x: Array | Exposed, t: float | Array) -> Array:
+        t = np.asarray(t, float)[..., None]
+
+        def density(k: Array, alpha: Array, beta: Array, e: Array) -> Array:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                rest = beta + t * e
+                value = (
+                    log_rising(alpha, t * k)
+                    - alpha * np.log1p(t * e / beta)
+                    - t * (xlogy(k, rest / e) + gammaln(k + 1))
+                )
+            return np.where((rest > 0) & (alpha + t * k > 0) | np.isnan(k), value, np.inf)
+
+        return _over_exposed(density, x, posterior.alpha, posterior.beta)
+
+    def log_left_out(self, posterior: Gamma, x: Array | Exposed, labels: Labels) -> Array:
+        counts, exposure = _cells(x)
+        seen = ~np.isnan(counts)
+        k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 1.0)
+        w = np.where(seen, labels.weight[:, None], 0.0)
+        alpha, beta = posterior.alpha[labels.codes] - w * k, posterior.beta[labels.codes] - w * e
+        if not ((alpha > 0) & (beta > 0)).all():
+            row, column = first(~((alpha > 0) & (beta > 0)))
+            raise ImproperError(
+                "without one of its rows nothing proper is left of a class under this prior; "
+                "use a proper prior",
+                (int(labels.codes[row]), column),
+            )
+        value = log_rising(alpha, k) - alpha * np.log1p(e / beta) - xlogy(k, (beta + e) / e) - gammaln(k + 1)
+        return np.where(seen, value, 0.0).sum(-1)
+
+    def sample(self, theta: Theta, rng: Generator, s: Events) -> Array:
+        return rng.poisson(np.exp(theta["log_rate"])).astype(float)
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        if self.exposure is not None:
+            raise ValueError("its exposure multiplies the rates, so the log-odds are not linear in the counts")
+        return theta["log_rate"], -np.exp(theta["log_rate"]).sum(-1)
+
+
+def _cells(x: Array | Exposed) -> tuple[Array, Array]:
+    """Counts and exposure, both (row, column); a count without its exposure is missing."""
+    if not isinstance(x, Exposed):
+        counts = np.asarray(x, float)
+        return counts, np.ones(counts.shape)
+    exposure = np.broadcast_to(np.asarray(x.exposure, float)[:, None], x.counts.shape)
+    return np.where(np.isnan(exposure), np.nan, x.counts), exposure
+
+
+def _over_exposed(density: Any, x: Array | Exposed, *parameters: Array) -> Array:
+    """``over_columns``, with the exposure of the row as a last argument of ``density``."""
+    counts, exposure = _cells(x)
+    row_exposure = np.nan_to_num(exposure[:, :1, None], nan=1.0) if exposure.shape[1] else np.ones((len(exposure), 1, 1))
+    return over_columns(lambda k, *theta: density(k, *theta, row_exposure), counts, *parameters)

@@ -1,0 +1,402 @@
+"""The naive Bayes model: many features, one label, and what follows from them by counting.
+
+Start with :class:`NaiveBayes`, the specification. Its verbs are those of a family, for all features at
+once: ``statistics`` of the rows (they add), ``posterior`` of the statistics, ``mode | mean | draw`` of the
+posterior (as :class:`Parameters`), and then ``log_joint`` or ``log_predictive`` of new rows. Data are a
+dictionary of encoded features; class labels are codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import logsumexp
+
+from bayesnb.families.family import Family, Statistic, Theta
+from bayesnb.families.membership import Labels, Membership
+from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known, Prior, Size, log
+
+type Data = Mapping[str, Any]
+type Estimate = Literal["mle", "map", "mean", "predictive"]
+ESTIMATES: tuple[Estimate, ...] = ("mle", "map", "mean", "predictive")
+
+
+class ImpossibleRowError(ValueError):
+    """No class can have produced a row: its probability is 0 under every one of them.
+
+    ``rows`` are the positions of such rows.
+    """
+
+    def __init__(self, rows: Array) -> None:
+        self.rows = rows
+        more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
+        super().__init__(
+            f"row {rows[0]}{more} has probability 0 under every class, so no class can be preferred; "
+            'a proper prior never says so: use estimate="predictive" or "mean", or a concentration above 1 '
+            'with "map"'
+        )
+
+
+def normalize(log_joint: Array) -> Array:
+    """log p(c | x) from log p(c, x), the class on the last axis.
+
+    Raises
+    ------
+    ImpossibleRowError
+        Where every class has -inf. (With draws in front, rows that are impossible in any draw.)
+    """
+    whole = logsumexp(log_joint, axis=-1, keepdims=True)
+    if np.isneginf(whole).any():
+        raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(whole))[:, -2] if whole.ndim > 1 else [0]))
+    return log_joint - whole
+
+
+@contextmanager
+def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> Iterator[None]:
+    """Say which feature, class, column and level an error is about."""
+    try:
+        yield
+    except (ImproperError, BoundaryError) as error:
+        raise type(error)(f"{', '.join([what, *_cell(error.where, labels, s)])}: {error}", error.where) from error
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error
+
+
+def _cell(where: tuple[int, ...], labels: Sequence[Any], s: Statistic | None) -> list[str]:
+    said = [f"class {labels[where[0]]!r}"] if where and labels else []
+    names = getattr(s, "levels", None)
+    if s is not None and len(where) > 1 and s.seen().shape[1] > 1:
+        said.append(f"column {where[1]}")
+    if names and len(where) > 2:
+        said.append(f"level {names[where[1]][where[2]]!r}")
+    if (words := getattr(s, "words", None)) and len(where) > 1:
+        said.append(f"word {words[where[1]]!r}")
+    return said
+
+
+def united_labels(*groups: Sequence[Any]) -> tuple[Any, ...]:
+    """All class labels, sorted; by type first where they do not compare."""
+    everything = list(dict.fromkeys(label for labels in groups for label in labels))
+    try:
+        return tuple(sorted(everything))
+    except TypeError:
+        return tuple(sorted(everything, key=lambda label: (type(label).__name__, str(label))))
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What the data say about the whole model; ``a + b`` pools, ``a - b`` unlearns, ``a * 0.9`` forgets slowly.
+
+    Parameters
+    ----------
+    labels : tuple
+        Class labels, in the order of the class axis. Adding unites them.
+    rows : array (class,)
+        Weight of the rows of each class.
+    features : {name: Statistic}
+    """
+
+    labels: tuple[Any, ...]
+    rows: Array
+    features: Mapping[str, Statistic]
+
+    def over(self, labels: Sequence[Any]) -> Statistics:
+        """The same for another list of classes; one that was never seen has seen nothing."""
+        if tuple(labels) == self.labels:
+            return self
+        place = {label: c for c, label in enumerate(self.labels)}
+        index = np.array([place.get(label, -1) for label in labels], np.intp)
+        rows = np.append(self.rows, 0.0)[index]
+        return Statistics(tuple(labels), rows, {name: s.take(index) for name, s in self.features.items()})
+
+    def __add__(self, other: Statistics) -> Statistics:
+        if set(self.features) != set(other.features):
+            odd = sorted(set(self.features) ^ set(other.features))
+            raise ValueError(f"Expected statistics of the same features; only one side has {odd}")
+        labels = united_labels(self.labels, other.labels)
+        a, b = self.over(labels), other.over(labels)
+        pooled = {}
+        for name, s in a.features.items():
+            with about(f"feature {name!r}"):
+                pooled[name] = s + b.features[name]
+        return Statistics(labels, a.rows + b.rows, pooled)
+
+    def __mul__(self, factor: float) -> Statistics:
+        return Statistics(self.labels, self.rows * factor, {n: s * factor for n, s in self.features.items()})
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        return self + other * -1.0
+
+    def without(self, other: Statistics) -> Statistics:
+        """``self - other`` where ``other`` is a part of what was learned.
+
+        Raises
+        ------
+        ValueError
+            Where it can be seen that it is not: a class, a level or a count that was never learned.
+        """
+        unknown = [label for label in other.labels if label not in self.labels]
+        if unknown:
+            raise ValueError(f"class {unknown[0]!r} was never learned, so its rows cannot be unlearned")
+        rest, whole = self - other, self.over(united_labels(self.labels, other.labels))
+        if (rest.rows < -1e-9 * whole.rows).any():
+            c = int(np.argmin(rest.rows))
+            raise ValueError(
+                f"class {rest.labels[c]!r} has rows of weight {whole.rows[c]:g}; {whole.rows[c] - rest.rows[c]:g} "
+                "cannot be unlearned"
+            )
+        settled = {}
+        for name, s in rest.features.items():
+            with about(f"feature {name!r}, rows that were never learned"):
+                settled[name] = s.settled(whole.features[name])
+        rows = np.where(rest.rows <= 1e-12 * whole.rows, 0.0, rest.rows)
+        return Statistics(rest.labels, rows, settled)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The marginal likelihood of the data, all parameters integrated out.
+
+    Parameters
+    ----------
+    label : float
+        log p(y): how well the class prior foresaw the labels.
+    features : {name: float}
+        log p(x_f | y) of each feature; they add up.
+    """
+
+    label: float
+    features: Mapping[str, float]
+
+    @property
+    def conditional(self) -> float:
+        """log p(X | y), the sum over features."""
+        return float(sum(self.features.values()))
+
+    @property
+    def joint(self) -> float:
+        """log p(X, y)."""
+        return self.label + self.conditional
+
+    def __float__(self) -> float:
+        return self.joint
+
+
+@dataclass(frozen=True, eq=False)
+class NaiveBayes:
+    """The generative model: π ~ label prior, y ~ Categorical(π), x_f | y = c ~ family_f(θ_cf).
+
+    Parameters
+    ----------
+    features : {name: Family}
+    label : Dirichlet or Known
+        Prior of the class probabilities.
+    """
+
+    features: Mapping[str, Family]
+    label: Dirichlet | Known = field(default_factory=Dirichlet)
+
+    def flat(self) -> NaiveBayes:
+        """The same likelihood under flat priors, whose mode is maximum likelihood."""
+        label = self.label if isinstance(self.label, Known) else Dirichlet.flat()
+        return NaiveBayes({name: family.flat() for name, family in self.features.items()}, label)
+
+    def statistics(self, data: Data, members: Membership, labels: Sequence[Any]) -> Statistics:
+        """Sufficient statistics of the rows.
+
+        Parameters
+        ----------
+        data : {name: encoded column}
+            As the family of that name reads it.
+        members : Labels or Responsibilities
+            Over as many classes as there are ``labels``.
+        labels : sequence
+        """
+        each = {}
+        for name, family in self.features.items():
+            with about(f"feature {name!r}", labels):
+                each[name] = family.statistic(data[name], members)
+        return Statistics(tuple(labels), members.totals(np.ones((len(members), 1)))[:, 0], each)
+
+    def posterior(self, statistics: Statistics) -> Posterior:
+        """Everything believed after the data. Nothing is refused here that a later question may not need."""
+        prior, believed = {}, {}
+        for name, family in self.features.items():
+            s = statistics.features[name]
+            with about(f"feature {name!r}", statistics.labels, s):
+                prior[name] = family.priors(s, statistics.labels)
+                believed[name] = family.update(prior[name], s)
+        label = self._label(statistics)
+        seen = label if isinstance(label, Known) else Dirichlet(label.alpha + statistics.rows)
+        return Posterior(self, statistics, label, prior, seen, believed)
+
+    def _label(self, statistics: Statistics) -> Dirichlet | Known:
+        """The class prior, one entry a class."""
+        labels, rows = statistics.labels, statistics.rows
+        if isinstance(self.label, Dirichlet):
+            with about("class prior"):
+                return Dirichlet(self.label.over((labels,), 1).alpha[0, 0])
+        p = self.label.p
+        if p is None:
+            return Known(rows / rows.sum() if rows.sum() > 0 else np.full(len(labels), 1 / len(labels)))
+        if isinstance(p, str):
+            return Known(np.full(len(labels), 1 / len(labels)))
+        given = p if isinstance(p, Mapping) else dict(zip(labels, p, strict=False))
+        if len(p) != len(labels) or set(given) != set(labels):
+            raise ValueError(f"class prior: Expected one probability for each class {list(labels)}; got {p!r}")
+        return Known(np.array([given[label] for label in labels], float))
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What is believed after the data: one independent posterior for every factor of the model.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+    statistics : Statistics
+    label_prior, prior : Dirichlet or Known; {name: Prior}
+        The priors at their full shapes.
+    label, features : Dirichlet or Known; {name: Prior}
+        The posteriors.
+    """
+
+    model: NaiveBayes
+    statistics: Statistics
+    label_prior: Dirichlet | Known
+    prior: Mapping[str, Prior]
+    label: Dirichlet | Known
+    features: Mapping[str, Prior]
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Class labels, in the order of the class axis."""
+        return self.statistics.labels
+
+    def _about(self, name: str) -> AbstractContextManager[None]:
+        return about(f"feature {name!r}", self.labels, self.statistics.features[name])
+
+    def _each(self, ask: Callable[[Family, Prior], Any]) -> dict[str, Any]:
+        """The answer of every feature, its errors named."""
+        answers = {}
+        for name, family in self.model.features.items():
+            with self._about(name):
+                answers[name] = ask(family, self.features[name])
+        return answers
+
+    def mean(self) -> Parameters:
+        """The posterior mean of all parameters."""
+        return Parameters(self.model, log(self._label("mean")), self._each(lambda f, p: f.mean(p)))
+
+    def mode(self) -> Parameters:
+        """The posterior mode of all parameters (jointly within a factor)."""
+        return Parameters(self.model, log(self._label("mode")), self._each(lambda f, p: f.mode(p)))
+
+    def _label(self, which: str) -> Array:
+        with about("class prior", self.labels):
+            return getattr(self.label, which)()
+
+    def draw(self, rng: Generator, size: Size = ()) -> Parameters:
+        """Exact independent draws of all parameters; the axes of ``size`` lead."""
+        log_pi = self.label.log_draw(rng, size)
+        return Parameters(self.model, log_pi, self._each(lambda f, p: f.draw(p, rng, size)))
+
+    def plug_in(self, estimate: Estimate) -> Parameters:
+        """The point that "mle", "map" or "mean" plugs in; "predictive", which plugs in none, gets the mean."""
+        if estimate == "mle":
+            return self.model.flat().posterior(self.statistics).mode()
+        return self.mode() if estimate == "map" else self.mean()
+
+    def log_joint(self, data: Data, n_rows: int, estimate: Estimate = "predictive") -> Array:
+        """log p(c, x) of each row as (row, class), by the chosen estimate."""
+        if estimate == "predictive":
+            return self.log_predictive(data, n_rows)
+        return self.plug_in(estimate).log_joint(data, n_rows)
+
+    def log_predictive(self, data: Data, n_rows: int) -> Array:
+        """log p(c, x | D) of each row by itself as (row, class), all parameters integrated out."""
+        return log(self._label("mean")) + self._log_predictive_features(data, n_rows)
+
+    def _log_predictive_features(self, data: Data, n_rows: int) -> Array:
+        total = np.zeros((n_rows, len(self.labels)))
+        for name, family in self.model.features.items():
+            with self._about(name):
+                total += family.log_predictive(self.features[name], data[name])
+        return total
+
+    def log_left_out(self, data: Data, labels: Labels) -> Array:
+        """log p(c, x_i | D without row i) of rows that were learned, as (row, class).
+
+        Exact: leaving a row out changes only the factors of its own class, and the class prior. A prior
+        that was scaled to the data keeps that scale.
+        """
+        total = self._log_predictive_features(data, len(labels))
+        own = np.zeros(len(labels))
+        for name, family in self.model.features.items():
+            with self._about(name):
+                own += family.log_left_out(self.features[name], data[name], labels)
+        total[np.arange(len(labels)), labels.codes] = own
+        return total + self._log_label_left_out(labels)
+
+    def _log_label_left_out(self, labels: Labels) -> Array:
+        """log p(c | all labels but that of row i) as (row, class)."""
+        if isinstance(self.label, Known) and self.model.label.p is not None:
+            return np.tile(log(self.label.p), (len(labels), 1))
+        weight = self.statistics.rows if isinstance(self.label, Known) else self.label.alpha
+        left = np.tile(weight, (len(labels), 1))
+        left[np.arange(len(labels)), labels.codes] -= labels.weight
+        # The only row of a model without a class prior leaves no opinion behind.
+        left[left.sum(-1) <= 0] = 1.0
+        return log(np.maximum(left, 0.0)) - np.log(left.sum(-1, keepdims=True))
+
+    def log_evidence(self) -> Evidence:
+        """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
+        each = {}
+        for name, family in self.model.features.items():
+            with self._about(name):
+                s = self.statistics.features[name]
+                each[name] = float(family.log_evidence(self.prior[name], s).sum())
+        return Evidence(self._label_evidence(), each)
+
+    def _label_evidence(self) -> float:
+        rows = self.statistics.rows
+        if isinstance(self.label, Known):
+            seen = rows > 0
+            return float((rows[seen] * log(self.label.p[seen])).sum())
+        with about("class prior", self.labels):
+            return float(self.label.log_normalizer() - self.label_prior.log_normalizer())
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """A point in the space of all parameters, or draws of them: prediction cannot tell which.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+    log_pi : array (..., class)
+        Log class probabilities.
+    features : {name: theta}
+        The named parameters of each feature; the axes of the draws lead.
+    """
+
+    model: NaiveBayes
+    log_pi: Array
+    features: Mapping[str, Theta]
+
+    def log_joint(self, data: Data, n_rows: int) -> Array:
+        """log p(c, x | θ) as (..., row, class)."""
+        total = np.repeat(self.log_pi[..., None, :], n_rows, axis=-2)
+        for name, family in self.model.features.items():
+            total += family.log_likelihood(self.features[name], data[name])
+        return total
+
+    def at(self, index: Any) -> Parameters:
+        """The draws at a position of the leading axes."""
+        features = {n: {k: v[index] for k, v in theta.items()} for n, theta in self.features.items()}
+        return Parameters(self.model, self.log_pi[index], features)

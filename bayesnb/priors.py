@@ -1,0 +1,718 @@
+"""What is believed about a parameter, before the data or after: the conjugate priors.
+
+Start with :class:`Dirichlet`: smoothing is one of its means. A prior and a posterior are the same
+class, since a posterior is a prior that has seen data. Parameters are arrays whose axes are class,
+column and (for a Dirichlet) level; what a prior leaves open (``None``, a concentration ``per="class"``)
+is filled in by ``over``, once the shape of the data is known.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import gammaln, xlogy
+
+type Array = np.ndarray
+type Size = tuple[int, ...]
+
+
+class ImproperError(ValueError):
+    """A distribution that cannot be normalized was asked for something only a proper one has.
+
+    ``where`` is the position (class, column) of the first improper cell.
+    """
+
+    def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+class BoundaryError(ValueError):
+    """A posterior has no mode inside its range; its mean exists.
+
+    ``where`` is the position (class, column[, level]) of the first such cell.
+    """
+
+    def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+def first(mask: Array) -> tuple[int, ...]:
+    """Position of the first true cell."""
+    return tuple(int(i) for i in np.argwhere(mask)[0])
+
+
+def log(x: Array) -> Array:
+    """Natural logarithm that takes 0 to -inf without a warning: a zero is meant here."""
+    with np.errstate(divide="ignore"):
+        return np.log(x)
+
+
+def log_rising(a: Array, t: Array) -> Array:
+    """ln Γ(a+t) - ln Γ(a), without the cancellation of its two terms where ``a`` is large.
+
+    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term; a count of 1e15 would
+    otherwise cost every digit. Infinite where a + t <= 0: there the moment that asks does not exist.
+    """
+    a, t = np.broadcast_arrays(np.asarray(a, float), np.asarray(t, float))
+    z = a + t
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rising = np.where(t == 0, 0.0, gammaln(z) - gammaln(a))
+        large = (a >= 16) & (z >= 16)
+        if large.any():
+            big, step, top = a[large], t[large], z[large]
+            series = (big - 0.5) * np.log1p(step / big) + step * (np.log(top) - 1.0)
+            rising[large] = series + _stirling(top) - _stirling(big)
+    return np.where(z > 0, rising, np.where(t == 0, 0.0, np.inf))
+
+
+def _stirling(z: Array) -> Array:
+    """ln Γ(z) - [(z - 1/2) ln z - z + ln(2π)/2], to 1e-16 for z >= 16."""
+    w = 1.0 / (z * z)
+    return (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w / 1188)))) / z
+
+
+def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
+    """Logarithm of Gamma(shape, 1) variates; below shape 1 they may be far smaller than a float can be.
+
+    A Gamma(a) variate is a Gamma(a+1) variate times U^(1/a) (Marsaglia and Tsang 2000, section 6).
+    """
+    small = shape < 1
+    drawn = np.log(rng.standard_gamma(np.where(small, shape + 1, shape), size=size + shape.shape))
+    if small.any():
+        with np.errstate(divide="ignore"):
+            drawn = drawn - np.where(small, rng.standard_exponential(drawn.shape) / shape, 0.0)
+    return drawn
+
+
+def _nonnegative(name: str, value: Array) -> None:
+    if not np.all(np.isfinite(value) & (value >= 0)):
+        raise ValueError(f"Expected {name} to be finite and not negative; got {value!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Prior(ABC):
+    """A distribution of a parameter θ. Every cell of its arrays is one independent θ.
+
+    To add a prior: a frozen dataclass with array fields, the methods below, and a method ``over`` that
+    brings it to the shape of the data.
+    """
+
+    @abstractmethod
+    def proper(self) -> Array:
+        """Whether each cell can be normalized, as booleans."""
+
+    @abstractmethod
+    def mean(self) -> Any:
+        """E[θ]: one array, or a tuple of arrays where θ has several parts."""
+
+    @abstractmethod
+    def mode(self) -> Any:
+        """The joint mode of θ. Raises :class:`BoundaryError` where it is not inside the range."""
+
+    @abstractmethod
+    def draw(self, rng: Generator, size: Size = ()) -> Any:
+        """Independent draws; the axes of ``size`` lead."""
+
+    @abstractmethod
+    def log_prob(self, *theta: Array) -> Array:
+        """Log density at θ."""
+
+    @abstractmethod
+    def log_normalizer(self) -> Array:
+        """Log of the integral that ``log_prob`` divides by."""
+
+    def require_proper(self, what: str) -> None:
+        """Raise :class:`ImproperError`, naming the first improper cell, unless all are proper."""
+        proper = self.proper()
+        if not proper.all():
+            where = first(~proper)
+            cell = ", ".join(
+                f"{f.name}={value[where]:g}"
+                for f in fields(self)
+                if isinstance(value := getattr(self, f.name), np.ndarray) and value.shape == proper.shape
+            )
+            raise ImproperError(
+                f"{what} needs a proper {type(self).__name__}; got {cell or 'no concentration at all'}",
+                where,
+            )
+
+    def at(self, index: Any) -> Self:
+        """The cells at a position along the class axis."""
+        return type(self)(
+            *(v[index] if isinstance(v := getattr(self, f.name), np.ndarray) else v for f in fields(self))
+        )
+
+
+type Per = Literal["level", "class", "feature"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dirichlet(Prior):
+    """θ ~ Dirichlet(α), the prior of a table of probabilities (Murphy, PML1, 4.6.3).
+
+    Parameters
+    ----------
+    alpha : float, array or {level: float}
+        Concentration. A scalar holds for every level; a vector has one entry a level, in the order of
+        the levels; (class, level) and (class, column, level) are the full forms. A concentration of 0
+        is a structural zero: the level has probability 0 until it is counted.
+    per : {"level", "class", "feature"}
+        What a scalar ``alpha`` is counted for: each level, the whole table of one class (shared equally
+        among its levels), or all the tables of a feature together.
+
+    Examples
+    --------
+    >>> Dirichlet([3, 2]).mean()
+    array([0.6, 0.4])
+    >>> Dirichlet([3, 2]).mode()
+    array([0.66666667, 0.33333333])
+    """
+
+    alpha: float | Array | Mapping[Any, float] = 1.0
+    per: Per = "level"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.alpha, Mapping):
+            _nonnegative("alpha", np.array(list(self.alpha.values()), float))
+        else:
+            alpha = np.asarray(self.alpha, float)
+            _nonnegative("alpha", alpha)
+            object.__setattr__(self, "alpha", alpha if alpha.ndim else float(alpha))
+        if self.per not in ("level", "class", "feature"):
+            raise ValueError(f"Expected per to be 'level', 'class' or 'feature'; got {self.per!r}")
+        if self.per != "level" and not isinstance(self.alpha, float):
+            raise ValueError(f"Expected one number for alpha per {self.per}; got {self.alpha!r}")
+
+    @classmethod
+    def laplace(cls, alpha: float = 1.0) -> Dirichlet:
+        """α for every level: its posterior mean is Laplace's rule (n + α) / (N + αK)."""
+        return cls(alpha)
+
+    @classmethod
+    def m_estimate(cls, m: float, p: Array | Mapping[Any, float] | None = None) -> Dirichlet:
+        """m imaginary rows spread as ``p``: the posterior mean is (n + m p) / (N + m).
+
+        Parameters
+        ----------
+        m : float
+            Equivalent sample size (Mitchell, Machine Learning, 6.9.1.1).
+        p : array or {level: float}, optional
+            Probability of each level; uniform where not given.
+        """
+        if p is None:
+            return cls(m, per="class")
+        shares = np.array(list(p.values()) if isinstance(p, Mapping) else p, float)
+        if not np.allclose(shares.sum(-1), 1.0, atol=1e-9) or (shares < 0).any():
+            raise ValueError(f"Expected the probabilities p to sum to 1; got {p!r}")
+        return cls(dict(zip(p, m * shares, strict=True)) if isinstance(p, Mapping) else m * shares)
+
+    @classmethod
+    def jeffreys(cls) -> Dirichlet:
+        """1/2 for every level."""
+        return cls(0.5)
+
+    @classmethod
+    def perks(cls) -> Dirichlet:
+        """1/K for every one of K levels (Perks 1947): one imaginary row a class."""
+        return cls(1.0, per="class")
+
+    @classmethod
+    def bdeu(cls, ess: float) -> Dirichlet:
+        """ess / (classes × levels) for every cell (Heckerman, Geiger and Chickering 1995)."""
+        return cls(ess, per="feature")
+
+    @classmethod
+    def flat(cls) -> Dirichlet:
+        """The uniform density, whose mode is plain counting."""
+        return cls(1.0)
+
+    def over(self, levels: Sequence[Sequence[Any]], n_classes: int) -> Dirichlet:
+        """The prior at its full shape (class, column, level).
+
+        Parameters
+        ----------
+        levels : sequence of sequences
+            The names of each column's levels; where columns differ in their number, the shorter ones
+            are filled up with structural zeros.
+        n_classes : int
+        """
+        widest = max((len(names) for names in levels), default=0)
+        full = np.zeros((n_classes, len(levels), widest))
+        for column, names in enumerate(levels):
+            full[:, column, : len(names)] = self._concentrations(column, names, n_classes)
+        return Dirichlet(full)
+
+    def _concentrations(self, column: int, names: Sequence[Any], n_classes: int) -> Array:
+        if isinstance(self.alpha, Mapping):
+            missing = [name for name in names if name not in self.alpha]
+            if missing:
+                raise ValueError(
+                    f"Expected a concentration for every level; got none for {missing[0]!r}: "
+                    f"add it to {sorted(map(str, self.alpha))}"
+                )
+            return np.array([self.alpha[name] for name in names], float)
+        alpha = np.asarray(self.alpha)
+        if self.per != "level":
+            return alpha / max(1, len(names) * (n_classes if self.per == "feature" else 1))
+        if alpha.ndim == 3:
+            alpha = alpha[:, column] if alpha.shape[1] > 1 else alpha[:, 0]
+        try:
+            return np.broadcast_to(alpha, (n_classes, len(names)))
+        except ValueError:
+            raise ValueError(
+                f"Expected alpha to fit {n_classes} classes and the {len(names)} levels "
+                f"{list(names[:8])}; got shape {alpha.shape}. Give {{level: concentration}} or "
+                f"{{class: Dirichlet(...)}} to be independent of their order"
+            ) from None
+
+    @property
+    def total(self) -> Array:
+        """A, the sum of the concentrations of each table."""
+        if not isinstance(self.alpha, np.ndarray):
+            raise ValueError(
+                f"Expected one concentration a level; got {self.alpha!r}, and how many levels there are "
+                "is not known yet: write Dirichlet([1, 1, 1]), or call over(levels, n_classes)"
+            )
+        return self.alpha.sum(-1)
+
+    def proper(self) -> Array:
+        return self.total > 0
+
+    def mean(self) -> Array:
+        self.require_proper("A mean")
+        return self.alpha / self.total[..., None]
+
+    def mode(self) -> Array:
+        self.require_proper("A mode")
+        support = self.alpha > 0
+        alone = support.sum(-1, keepdims=True) == 1
+        outside = support & (self.alpha < 1) & ~alone
+        if outside.any():
+            where = first(outside)
+            raise BoundaryError(
+                f"the mode is on the boundary, where concentration plus count is {self.alpha[where]:g} < 1; "
+                'use the mean (estimate="mean") or a concentration of at least 1',
+                where,
+            )
+        excess = np.where(support, self.alpha - 1, 0.0)
+        share = np.where(alone, support, excess)
+        rest = share.sum(-1, keepdims=True)
+        # A flat density has no single mode: its centre stands for it.
+        centre = support / support.sum(-1, keepdims=True)
+        return np.where(rest > 0, share / np.where(rest > 0, rest, 1.0), centre)
+
+    def log_draw(self, rng: Generator, size: Size = ()) -> Array:
+        """Draws of ln θ: with a concentration of 1e-3 half the θ would be 0 as a float."""
+        self.require_proper("A draw")
+        drawn = log_gamma_draw(self.alpha, rng, size)
+        top = drawn.max(-1, keepdims=True)
+        return drawn - top - np.log(np.exp(drawn - top).sum(-1, keepdims=True))
+
+    def draw(self, rng: Generator, size: Size = ()) -> Array:
+        return np.exp(self.log_draw(rng, size))
+
+    def log_prob(self, *theta: Array) -> Array:
+        (theta,) = theta
+        support = self.alpha > 0
+        outside = np.where(theta > 0, -np.inf, 0.0)
+        return np.where(support, xlogy(self.alpha - 1, theta), outside).sum(-1) - self.log_normalizer()
+
+    def log_normalizer(self) -> Array:
+        self.require_proper("A density")
+        support = self.alpha > 0
+        return np.where(support, gammaln(np.where(support, self.alpha, 1.0)), 0.0).sum(-1) - gammaln(self.total)
+
+
+@dataclass(frozen=True, eq=False)
+class Beta(Prior):
+    """θ ~ Beta(α, β), the prior of a probability: α counts ones, β zeros (BDA3 2.4).
+
+    Parameters
+    ----------
+    alpha, beta : float or array (class, column)
+    per : {"class", "feature"}
+        Whether the concentrations are those of each class, or are shared equally among all classes.
+    """
+
+    alpha: float | Array = 1.0
+    beta: float | Array = 1.0
+    per: Literal["class", "feature"] = "class"
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            value = np.asarray(getattr(self, name), float)
+            _nonnegative(name, value)
+            object.__setattr__(self, name, value)
+        if self.per not in ("class", "feature"):
+            raise ValueError(f"Expected per to be 'class' or 'feature'; got {self.per!r}")
+
+    @classmethod
+    def laplace(cls, alpha: float = 1.0) -> Beta:
+        """α imaginary ones and as many zeros."""
+        return cls(alpha, alpha)
+
+    @classmethod
+    def m_estimate(cls, m: float, p: float | Array = 0.5) -> Beta:
+        """m imaginary rows, of which a share ``p`` are ones: the mean is (n + m p) / (N + m)."""
+        p = np.asarray(p, float)
+        if not np.all((p >= 0) & (p <= 1)):
+            raise ValueError(f"Expected p between 0 and 1; got {p!r}")
+        return cls(m * p, m * (1 - p))
+
+    @classmethod
+    def jeffreys(cls) -> Beta:
+        """Beta(1/2, 1/2)."""
+        return cls(0.5, 0.5)
+
+    @classmethod
+    def perks(cls) -> Beta:
+        """1/K for each of the K = 2 outcomes, which is Jeffreys' prior."""
+        return cls(0.5, 0.5)
+
+    @classmethod
+    def bdeu(cls, ess: float) -> Beta:
+        """ess / (classes × 2) for each outcome."""
+        return cls(ess / 2, ess / 2, per="feature")
+
+    @classmethod
+    def flat(cls) -> Beta:
+        """The uniform density, whose mode is plain counting."""
+        return cls(1.0, 1.0)
+
+    def over(self, n_columns: int, n_classes: int) -> Beta:
+        """The prior at its full shape (class, column)."""
+        share = n_classes if self.per == "feature" else 1
+        return Beta(*(spread(v / share, (n_classes, n_columns)) for v in (self.alpha, self.beta)))
+
+    def pair(self) -> Dirichlet:
+        """The same belief about (1 - θ, θ), which keeps both digits when θ is close to 1."""
+        return Dirichlet(np.stack(np.broadcast_arrays(self.beta, self.alpha), axis=-1))
+
+    def proper(self) -> Array:
+        return self.alpha + self.beta > 0
+
+    def mean(self) -> Array:
+        return self.pair().mean()[..., 1]
+
+    def mode(self) -> Array:
+        return self.pair().mode()[..., 1]
+
+    def draw(self, rng: Generator, size: Size = ()) -> Array:
+        return self.pair().draw(rng, size)[..., 1]
+
+    def log_prob(self, *theta: Array) -> Array:
+        (theta,) = theta
+        return self.pair().log_prob(np.stack([1 - theta, theta], axis=-1))
+
+    def log_normalizer(self) -> Array:
+        return self.pair().log_normalizer()
+
+
+@dataclass(frozen=True, eq=False)
+class Gamma(Prior):
+    """λ ~ Gamma(shape α, rate β), the prior of a rate (BDA3 2.6): α events in β units of exposure.
+
+    Parameters
+    ----------
+    alpha : float or array (class, column)
+        Shape, events.
+    beta : float, array (class, column) or None
+        Rate, in units of exposure. ``None`` is α / pooled rate, so that the prior mean is the rate of
+        the whole column (or β = α, a mean of 1, where the column has no events).
+    """
+
+    alpha: float | Array = 1.0
+    beta: float | Array | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            if (value := getattr(self, name)) is not None:
+                value = np.asarray(value, float)
+                _nonnegative(name, value)
+                object.__setattr__(self, name, value)
+
+    @classmethod
+    def unit_information(cls, events: float = 1.0) -> Gamma:
+        """One imaginary event, seen at the rate of the whole column."""
+        return cls(events, None)
+
+    @classmethod
+    def jeffreys(cls) -> Gamma:
+        """Gamma(1/2, 0): improper; the posterior is proper once a class has any exposure."""
+        return cls(0.5, 0.0)
+
+    @classmethod
+    def flat(cls) -> Gamma:
+        """Gamma(1, 0): improper, its mode is events / exposure."""
+        return cls(1.0, 0.0)
+
+    def over(self, pooled_rate: Array, n_classes: int) -> Gamma:
+        """The prior at its full shape (class, column); ``pooled_rate`` is (column,)."""
+        shape = (n_classes, len(pooled_rate))
+        alpha = spread(self.alpha, shape)
+        if self.beta is not None:
+            return Gamma(alpha, spread(self.beta, shape))
+        usable = np.isfinite(pooled_rate) & (pooled_rate > 0)
+        return Gamma(alpha, alpha / np.where(usable, pooled_rate, 1.0))
+
+    def proper(self) -> Array:
+        return (self.alpha > 0) & (self.beta > 0)
+
+    def mean(self) -> Array:
+        self.require_proper("A mean")
+        return self.alpha / self.beta
+
+    def mode(self) -> Array:
+        self.require_proper("A mode")
+        outside = self.alpha < 1
+        if outside.any():
+            where = first(outside)
+            raise BoundaryError(
+                f"the mode is on the boundary, where shape plus events is {self.alpha[where]:g} < 1; "
+                'use the mean (estimate="mean") or a shape of at least 1',
+                where,
+            )
+        return (self.alpha - 1) / self.beta
+
+    def log_draw(self, rng: Generator, size: Size = ()) -> Array:
+        """Draws of ln λ."""
+        self.require_proper("A draw")
+        return log_gamma_draw(self.alpha, rng, size) - np.log(self.beta)
+
+    def draw(self, rng: Generator, size: Size = ()) -> Array:
+        return np.exp(self.log_draw(rng, size))
+
+    def log_prob(self, *theta: Array) -> Array:
+        (rate,) = theta
+        return xlogy(self.alpha - 1, rate) - self.beta * rate - self.log_normalizer()
+
+    def log_normalizer(self) -> Array:
+        self.require_proper("A density")
+        return gammaln(self.alpha) - self.alpha * np.log(self.beta)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalGamma(Prior):
+    """(μ, τ) of a Normal, τ the precision: τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)).
+
+    The conjugate prior of a Normal with both parameters unknown (Murphy, PML1, 4.6.6; BDA3 3.3).
+
+    Parameters
+    ----------
+    m : float, array (class, column) or None
+        Prior location, in units of the column. ``None`` is the pooled mean of the column.
+    kappa : float or array
+        Rows that ``m`` is worth.
+    a : float or array
+        Half the rows that the variance is worth.
+    b : float, array or None
+        Half their sum of squares. ``None`` is a × pooled variance. Where that variance is 0 or unknown,
+        the square of the pooled mean stands for it, and 1 where that is 0 too.
+    """
+
+    m: float | Array | None = None
+    kappa: float | Array = 1.0
+    a: float | Array = 0.5
+    b: float | Array | None = None
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if (value := getattr(self, f.name)) is not None:
+                value = np.asarray(value, float)
+                if f.name in ("kappa", "b"):
+                    _nonnegative(f.name, value)
+                elif not np.isfinite(value).all():
+                    raise ValueError(f"Expected {f.name} to be finite; got {value!r}")
+                object.__setattr__(self, f.name, value)
+
+    @classmethod
+    def unit_information(cls, rows: float = 1.0) -> NormalGamma:
+        """One imaginary row (or ``rows`` of them) that looks like the whole column."""
+        return cls(None, rows, rows / 2, None)
+
+    @classmethod
+    def reference(cls) -> NormalGamma:
+        """Improper, κ=0, a=-1/2, b=0: the posterior mean of τ is 1 / (variance with divisor N-1)."""
+        return cls(0.0, 0.0, -0.5, 0.0)
+
+    @classmethod
+    def flat(cls) -> NormalGamma:
+        """Improper, κ=0, a=1/2, b=0: the posterior mode of τ is 1 / (variance with divisor N)."""
+        return cls(0.0, 0.0, 0.5, 0.0)
+
+    def over(self, pooled_mean: Array, pooled_variance: Array, n_classes: int) -> NormalGamma:
+        """The prior at its full shape (class, column); the pooled moments are (column,)."""
+        shape = (n_classes, len(pooled_mean))
+        centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
+        a = spread(self.a, shape)
+        b = a * positive_scale(centre, pooled_variance) if self.b is None else spread(self.b, shape)
+        m = centre if self.m is None else self.m
+        return NormalGamma(spread(m, shape), spread(self.kappa, shape), a, b)
+
+    def proper(self) -> Array:
+        return (self.kappa > 0) & (self.a > 0) & (self.b > 0)
+
+    def mean(self) -> tuple[Array, Array]:
+        self.require_proper("A mean")
+        return self.m, self.a / self.b
+
+    def mode(self) -> tuple[Array, Array]:
+        self.require_proper("A mode")
+        outside = self.a <= 0.5
+        if outside.any():
+            where = first(outside)
+            raise BoundaryError(
+                f"the mode of the precision is 0, where a is {self.a[where]:g} <= 1/2 (no row was seen); "
+                'use the mean (estimate="mean") or a larger a',
+                where,
+            )
+        return self.m, (self.a - 0.5) / self.b
+
+    def draw(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
+        self.require_proper("A draw")
+        tau = np.exp(log_gamma_draw(self.a, rng, size) - np.log(self.b))
+        mu = self.m + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau)
+        return mu, tau
+
+    def log_prob(self, *theta: Array) -> Array:
+        mu, tau = theta
+        distance = np.sqrt(self.kappa * tau) * (mu - self.m)
+        return (self.a - 0.5) * np.log(tau) - self.b * tau - distance**2 / 2 - self.log_normalizer()
+
+    def log_normalizer(self) -> Array:
+        self.require_proper("A density")
+        return gammaln(self.a) - self.a * np.log(self.b) + 0.5 * np.log(2 * np.pi / self.kappa)
+
+
+@dataclass(frozen=True, eq=False)
+class Normal(Prior):
+    """μ ~ Normal(m, variance v), the prior of a mean whose rows have a known variance (BDA3 2.5).
+
+    Parameters
+    ----------
+    m : float, array (class, column) or None
+        Location. ``None`` is the pooled mean of the column.
+    v : float, array or None
+        Variance. ``None`` is the known variance of one row, which makes the prior worth one row.
+    """
+
+    m: float | Array | None = None
+    v: float | Array | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("m", "v"):
+            if (value := getattr(self, name)) is not None:
+                value = np.asarray(value, float)
+                if name == "v" and not np.all(value >= 0):
+                    raise ValueError(f"Expected v not to be negative; got {value!r}")
+                object.__setattr__(self, name, value)
+
+    @classmethod
+    def unit_information(cls) -> Normal:
+        """One imaginary row at the mean of the whole column."""
+        return cls(None, None)
+
+    @classmethod
+    def flat(cls) -> Normal:
+        """Improper, of infinite variance."""
+        return cls(0.0, np.inf)
+
+    def over(self, pooled_mean: Array, row_variance: Array, n_classes: int) -> Normal:
+        """The prior at its full shape (class, column); the other two are (column,)."""
+        shape = (n_classes, len(pooled_mean))
+        centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
+        m = centre if self.m is None else self.m
+        v = row_variance if self.v is None else self.v
+        return Normal(spread(m, shape), spread(v, shape))
+
+    def proper(self) -> Array:
+        return np.isfinite(self.v) & (self.v > 0)
+
+    def mean(self) -> Array:
+        self.require_proper("A mean")
+        return self.m
+
+    def mode(self) -> Array:
+        self.require_proper("A mode")
+        return self.m
+
+    def draw(self, rng: Generator, size: Size = ()) -> Array:
+        self.require_proper("A draw")
+        return self.m + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape)
+
+    def log_prob(self, *theta: Array) -> Array:
+        (mu,) = theta
+        return -(((mu - self.m) / np.sqrt(self.v)) ** 2) / 2 - self.log_normalizer()
+
+    def log_normalizer(self) -> Array:
+        self.require_proper("A density")
+        return 0.5 * np.log(2 * np.pi * self.v)
+
+
+@dataclass(frozen=True, eq=False)
+class Known(Prior):
+    """Class probabilities taken as given: no uncertainty, whatever the data say.
+
+    Parameters
+    ----------
+    p : array (class,), {label: float} or None
+        Probabilities that sum to 1. ``None`` is the relative frequency of the labels, ``"uniform"`` the
+        same for each.
+    """
+
+    p: Array | Mapping[Any, float] | Literal["uniform"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.p is None or isinstance(self.p, str):
+            return
+        value = np.array(list(self.p.values()) if isinstance(self.p, Mapping) else self.p, float)
+        if not (np.isclose(value.sum(), 1.0, atol=1e-9) and np.all(value >= 0)):
+            raise ValueError(f"Expected class probabilities that sum to 1; got {self.p!r}")
+        if not isinstance(self.p, Mapping):
+            object.__setattr__(self, "p", value)
+
+    def proper(self) -> Array:
+        return np.ones(np.shape(self.p)[:-1], bool)
+
+    def mean(self) -> Array:
+        return self.p
+
+    def mode(self) -> Array:
+        return self.p
+
+    def log_draw(self, rng: Generator, size: Size = ()) -> Array:
+        return np.broadcast_to(log(self.p), size + self.p.shape)
+
+    def draw(self, rng: Generator, size: Size = ()) -> Array:
+        return np.broadcast_to(self.p, size + self.p.shape)
+
+    def log_prob(self, *theta: Array) -> Array:
+        (theta,) = theta
+        return np.where(np.all(theta == self.p, axis=-1), 0.0, -np.inf)
+
+    def log_normalizer(self) -> Array:
+        return np.zeros(np.shape(self.p)[:-1])
+
+
+def spread(value: Any, shape: Size) -> Array:
+    """``value`` at its full shape, or an error that says how to give one value a class."""
+    try:
+        return np.array(np.broadcast_to(value, shape))
+    except ValueError:
+        raise ValueError(
+            f"Expected a prior of shape {shape} (class, column), or one that spreads to it; got "
+            f"{np.shape(value)}. Give one prior a class as {{class: prior}}"
+        ) from None
+
+
+def positive_scale(centre: Array, variance: Array) -> Array:
+    """The pooled variance, or where it is 0 or unknown centre², or 1 where that is 0 too."""
+    fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
+    return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)

@@ -8,7 +8,7 @@ dictionary of encoded features; class labels are codes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -79,13 +79,18 @@ def _cell(where: tuple[int, ...], labels: Sequence[Any], s: Statistic | None) ->
     return said
 
 
-def united_labels(*groups: Sequence[Any]) -> tuple[Any, ...]:
-    """All class labels, sorted; by type first where they do not compare."""
-    everything = list(dict.fromkeys(label for labels in groups for label in labels))
+def in_order(names: Iterable[Any]) -> list[Any]:
+    """Names sorted; by type first where they do not compare."""
+    names = list(names)
     try:
-        return tuple(sorted(everything))
+        return sorted(names)
     except TypeError:
-        return tuple(sorted(everything, key=lambda label: (type(label).__name__, str(label))))
+        return sorted(names, key=lambda name: (type(name).__name__, str(name)))
+
+
+def united_labels(*groups: Sequence[Any]) -> tuple[Any, ...]:
+    """All class labels of several lists, each once, in order."""
+    return tuple(in_order(dict.fromkeys(label for labels in groups for label in labels)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,30 +334,58 @@ class Posterior:
                 total += family.log_predictive(self.features[name], data[name])
         return total
 
-    def log_left_out(self, data: Data, labels: Labels) -> Array:
+    def require_proper(self) -> None:
+        """Raise :class:`ImproperError`, naming feature and class, unless every factor can predict."""
+        self._each(lambda _, posterior: posterior.require_proper("A posterior that predicts"))
+
+    def log_left_out(self, data: Data, labels: Labels, estimate: Estimate = "predictive") -> Array:
         """log p(c, x_i | D without row i) of rows that were learned, as (row, class).
 
         Exact: leaving a row out changes only the factors of its own class, and the class prior. A prior
         that was scaled to the data keeps that scale.
         """
-        total = self._log_predictive_features(data, len(labels))
-        own = np.zeros(len(labels))
-        for name, family in self.model.features.items():
-            with self._about(name):
-                own += family.log_left_out(self.features[name], data[name], labels)
+        if estimate == "predictive":
+            total = self._log_predictive_features(data, len(labels))
+            own = np.zeros(len(labels))
+            for name, family in self.model.features.items():
+                with self._about(name):
+                    own += family.log_left_out(self.features[name], data[name], labels)
+            pick = "mean"
+        elif estimate == "mle":
+            return self.model.flat().posterior(self.statistics).log_left_out(data, labels, "map")
+        else:
+            pick = "mode" if estimate == "map" else "mean"
+            total = self.plug_in(estimate).log_joint_features(data, len(labels))
+            cuts = [slice(start, start + 32) for start in range(0, len(labels), 32)]
+            own = np.concatenate([self._plug_in_left_out(data, labels, cut, pick) for cut in cuts])
         total[np.arange(len(labels)), labels.codes] = own
-        return total + self._log_label_left_out(labels)
+        return total + self._log_label_left_out(labels, pick)
 
-    def _log_label_left_out(self, labels: Labels) -> Array:
+    def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, pick: str) -> Array:
+        """log p(x_i | estimate without row i) at the row's own class: each row is a class of its own."""
+        part = labels[cut]
+        alone = Labels(np.arange(len(part)), part.weight, len(part))
+        own = np.zeros(len(part))
+        for name, family in self.model.features.items():
+            with about(f"feature {name!r}", [self.labels[c] for c in part.codes], self.statistics.features[name]):
+                x, before = data[name][cut], self.statistics.features[name].take(part.codes)
+                rest = (before - family.statistic(x, alone)).settled(before)
+                believed = family.update(self.prior[name].at(part.codes), rest)
+                own += np.diagonal(family.log_likelihood(getattr(family, pick)(believed), x))
+        return own
+
+    def _log_label_left_out(self, labels: Labels, pick: str) -> Array:
         """log p(c | all labels but that of row i) as (row, class)."""
-        if isinstance(self.label, Known) and self.model.label.p is not None:
+        known = isinstance(self.label, Known)
+        if known and self.model.label.p is not None:
             return np.tile(log(self.label.p), (len(labels), 1))
-        weight = self.statistics.rows if isinstance(self.label, Known) else self.label.alpha
-        left = np.tile(weight, (len(labels), 1))
+        left = np.tile(self.statistics.rows if known else self.label.alpha, (len(labels), 1))
         left[np.arange(len(labels)), labels.codes] -= labels.weight
-        # The only row of a model without a class prior leaves no opinion behind.
-        left[left.sum(-1) <= 0] = 1.0
-        return log(np.maximum(left, 0.0)) - np.log(left.sum(-1, keepdims=True))
+        left = np.maximum(left, 0.0)
+        # Without its only row, a model that counts frequencies has no opinion.
+        left[left.sum(-1) == 0] = 1.0
+        with about("class prior"):
+            return log(getattr(Dirichlet(left), "mean" if known else pick)())
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
@@ -391,10 +424,18 @@ class Parameters:
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
         """log p(c, x | θ) as (..., row, class)."""
-        total = np.repeat(self.log_pi[..., None, :], n_rows, axis=-2)
+        return self.log_pi[..., None, :] + self.log_joint_features(data, n_rows)
+
+    def log_joint_features(self, data: Data, n_rows: int) -> Array:
+        """log p(x | c, θ) as (..., row, class): the joint without its class probability."""
+        total = np.zeros((*self.log_pi.shape[:-1], n_rows, self.log_pi.shape[-1]))
         for name, family in self.model.features.items():
             total += family.log_likelihood(self.features[name], data[name])
         return total
+
+    def repeated(self, n: int) -> Parameters:
+        """The same point ``n`` times, as if it were draws."""
+        return self.at(None).at(np.zeros(n, np.intp))
 
     def at(self, index: Any) -> Parameters:
         """The draws at a position of the leading axes."""

@@ -11,13 +11,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self
+from enum import Enum
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln, xlogy
 
 type Array = np.ndarray
+
+
+class Unseen(Enum):
+    """The name of the level that stands for all levels never seen (``unseen="new"``)."""
+
+    LEVEL = "(unseen)"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+UNSEEN = Unseen.LEVEL
 type Size = tuple[int, ...]
 
 
@@ -96,13 +109,15 @@ def _nonnegative(name: str, value: Array) -> None:
         raise ValueError(f"Expected {name} to be finite and not negative; got {value!r}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prior(ABC):
     """A distribution of a parameter θ. Every cell of its arrays is one independent θ.
 
     To add a prior: a frozen dataclass with array fields, the methods below, and a method ``over`` that
     brings it to the shape of the data.
     """
+
+    _own_cell: ClassVar[str] = "class"
 
     @abstractmethod
     def proper(self) -> Array:
@@ -143,6 +158,11 @@ class Prior(ABC):
                 where,
             )
 
+    def __repr__(self) -> str:
+        given = (f"{f.name}={_short(getattr(self, f.name))}" for f in fields(self) if f.name != "per")
+        per = f", per={self.per!r}" if getattr(self, "per", None) not in (None, self._own_cell) else ""
+        return f"{type(self).__name__}({', '.join(given)}{per})"
+
     def at(self, index: Any) -> Self:
         """The cells at a position along the class axis."""
         return type(self)(
@@ -153,7 +173,7 @@ class Prior(ABC):
 type Per = Literal["level", "class", "feature"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dirichlet(Prior):
     """θ ~ Dirichlet(α), the prior of a table of probabilities (Murphy, PML1, 4.6.3).
 
@@ -177,6 +197,8 @@ class Dirichlet(Prior):
 
     alpha: float | Array | Mapping[Any, float] = 1.0
     per: Per = "level"
+
+    _own_cell = "level"
 
     def __post_init__(self) -> None:
         if isinstance(self.alpha, Mapping):
@@ -233,12 +255,12 @@ class Dirichlet(Prior):
         """The uniform density, whose mode is plain counting."""
         return cls(1.0)
 
-    def over(self, levels: Sequence[Sequence[Any]], n_classes: int) -> Dirichlet:
+    def over(self, levels: Sequence[tuple[Any, ...]], n_classes: int) -> Dirichlet:
         """The prior at its full shape (class, column, level).
 
         Parameters
         ----------
-        levels : sequence of sequences
+        levels : sequence of tuples
             The names of each column's levels; where columns differ in their number, the shorter ones
             are filled up with structural zeros.
         n_classes : int
@@ -249,20 +271,24 @@ class Dirichlet(Prior):
             full[:, column, : len(names)] = self._concentrations(column, names, n_classes)
         return Dirichlet(full)
 
-    def _concentrations(self, column: int, names: Sequence[Any], n_classes: int) -> Array:
+    def _concentrations(self, column: int, names: tuple[Any, ...], n_classes: int) -> Array:
         if isinstance(self.alpha, Mapping):
-            missing = [name for name in names if name not in self.alpha]
+            # The level that stands for all others weighs as much as a named one, unless it is named.
+            alpha = {UNSEEN: float(np.mean(list(self.alpha.values()))), **self.alpha}
+            missing = [name for name in names if name not in alpha]
             if missing:
                 raise ValueError(
                     f"Expected a concentration for every level; got none for {missing[0]!r}: "
                     f"add it to {sorted(map(str, self.alpha))}"
                 )
-            return np.array([self.alpha[name] for name in names], float)
+            return np.array([alpha[name] for name in names], float)
         alpha = np.asarray(self.alpha)
         if self.per != "level":
             return alpha / max(1, len(names) * (n_classes if self.per == "feature" else 1))
         if alpha.ndim == 3:
             alpha = alpha[:, column] if alpha.shape[1] > 1 else alpha[:, 0]
+        if UNSEEN in names and alpha.ndim and alpha.shape[-1] == len(names) - 1 > 1:
+            alpha = np.insert(alpha, names.index(UNSEEN), alpha.mean(-1), axis=-1)
         try:
             return np.broadcast_to(alpha, (n_classes, len(names)))
         except ValueError:
@@ -330,7 +356,7 @@ class Dirichlet(Prior):
         return np.where(support, gammaln(np.where(support, self.alpha, 1.0)), 0.0).sum(-1) - gammaln(self.total)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Beta(Prior):
     """θ ~ Beta(α, β), the prior of a probability: α counts ones, β zeros (BDA3 2.4).
 
@@ -415,7 +441,7 @@ class Beta(Prior):
         return self.pair().log_normalizer()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Gamma(Prior):
     """λ ~ Gamma(shape α, rate β), the prior of a rate (BDA3 2.6): α events in β units of exposure.
 
@@ -498,7 +524,7 @@ class Gamma(Prior):
         return gammaln(self.alpha) - self.alpha * np.log(self.beta)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NormalGamma(Prior):
     """(μ, τ) of a Normal, τ the precision: τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)).
 
@@ -591,7 +617,7 @@ class NormalGamma(Prior):
         return gammaln(self.a) - self.a * np.log(self.b) + 0.5 * np.log(2 * np.pi / self.kappa)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Normal(Prior):
     """μ ~ Normal(m, variance v), the prior of a mean whose rows have a known variance (BDA3 2.5).
 
@@ -656,7 +682,7 @@ class Normal(Prior):
         return 0.5 * np.log(2 * np.pi * self.v)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Known(Prior):
     """Class probabilities taken as given: no uncertainty, whatever the data say.
 
@@ -699,6 +725,15 @@ class Known(Prior):
 
     def log_normalizer(self) -> Array:
         return np.zeros(np.shape(self.p)[:-1])
+
+
+def _short(value: Any) -> str:
+    """A field as text: numbers plain, long arrays by their shape."""
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    if value.ndim == 0:
+        return f"{value:g}"
+    return np.array2string(value, separator=", ", precision=6) if value.size <= 12 else f"array{value.shape}"
 
 
 def spread(value: Any, shape: Size) -> Array:

@@ -49,6 +49,8 @@ class Bernoulli(Discrete[Beta, Successes]):
 
     prior: Any = field(default_factory=Beta)
 
+    reads = "binary"
+
     def flat(self) -> Bernoulli:
         return Bernoulli(Beta.flat())
 
@@ -116,9 +118,7 @@ class Bernoulli(Discrete[Beta, Successes]):
             rows = np.flatnonzero(labels.weight == weight)
             pair = posterior.pair().alpha
             theta = log(np.maximum(pair - weight, 0.0)) - log(pair.sum(-1, keepdims=True) - weight)
-            value[rows] = self.log_likelihood({"log_theta": theta}, x[rows])[
-                np.arange(len(rows)), labels.codes[rows]
-            ]
+            value[rows] = self.log_likelihood({"log_theta": theta}, x[rows])[np.arange(len(rows)), labels.codes[rows]]
         return value
 
     def sample(self, theta: Theta, rng: Generator, s: Successes) -> Array:

@@ -81,6 +81,8 @@ class Categorical(Discrete[Dirichlet, Tally]):
 
     prior: Any = field(default_factory=Dirichlet)
 
+    reads = "levels"
+
     def flat(self) -> Categorical:
         return Categorical(Dirichlet.flat())
 

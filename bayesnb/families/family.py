@@ -27,6 +27,7 @@ from bayesnb.priors import Array, Dirichlet, ImproperError, Prior, Size, first, 
 
 type Theta = Mapping[str, Array]
 
+
 @dataclass(frozen=True, eq=False)
 class Statistic(ABC):
     """What the data say about θ, class by class: a commutative group under ``+``.
@@ -78,9 +79,7 @@ class Statistic(ABC):
             if name not in self.signed:
                 slack = 1e-9 * np.abs(whole[name])
                 if (value < -slack).any():
-                    raise ValueError(
-                        f"{-value.min():g} more of {name} would be unlearned than was ever learned"
-                    )
+                    raise ValueError(f"{-value.min():g} more of {name} would be unlearned than was ever learned")
                 value = np.where(value <= slack * 1e-3, 0.0, value)
             settled[name] = value
         return type(self)(**settled, **self.names())
@@ -108,6 +107,9 @@ class Family[P: Prior, S: Statistic](ABC):
     """
 
     prior: P | Mapping[Any, P]
+
+    reads: ClassVar[str] = "reals"
+    """How a table's columns reach it: "reals", "counts", "binary", "levels" or "bag" (see ``schema``)."""
 
     @abstractmethod
     def flat(self) -> Self:

@@ -159,14 +159,17 @@ class Gaussian(Family[NormalGamma, Moments]):
         less = kappa - w
         gap = x - m
         with np.errstate(divide="ignore", invalid="ignore"):
-            rest = NormalGamma(
-                m - gap * (w / less), less, a - w / 2, np.maximum(b - gap * (gap * (w * kappa / less / 2)), 0.0)
-            ) if (less > 0).all() else None
+            rest = (
+                NormalGamma(
+                    m - gap * (w / less), less, a - w / 2, np.maximum(b - gap * (gap * (w * kappa / less / 2)), 0.0)
+                )
+                if (less > 0).all()
+                else None
+            )
         if rest is None or not rest.proper().all():
             bad = first(~(less > 0) if rest is None else ~rest.proper())
             raise ImproperError(
-                "without one of its rows nothing proper is left of a class under this prior; "
-                "use a proper prior",
+                "without one of its rows nothing proper is left of a class under this prior; use a proper prior",
                 (int(c[bad[0]]), bad[1]),
             )
         return np.where(missing, 0.0, _log_student(x, *_student(rest))).sum(-1)
@@ -266,8 +269,7 @@ class GaussianKnownVariance(Family[Normal, Moments]):
         if not (left > 0).all():
             row, column = first(~(left > 0))
             raise ImproperError(
-                "without one of its rows nothing proper is left of a class under this prior; "
-                "use a proper prior",
+                "without one of its rows nothing proper is left of a class under this prior; use a proper prior",
                 (int(c[row]), column),
             )
         rest = Normal(m - (x - m) * (w * v / one) / left, v / left)

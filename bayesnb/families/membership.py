@@ -141,9 +141,7 @@ class Responsibilities(Membership):
         tables = np.zeros((self.n, codes.shape[1], n_levels))
         for column, code in enumerate(codes.T):
             known = np.flatnonzero(code >= 0)
-            hot = sparse.csr_array(
-                (np.ones(len(known)), (known, code[known])), shape=(len(code), n_levels)
-            )
+            hot = sparse.csr_array((np.ones(len(known)), (known, code[known])), shape=(len(code), n_levels))
             tables[:, column] = dense(self.r.T @ hot)
         return tables
 

@@ -77,6 +77,8 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 
     prior: Any = field(default_factory=Dirichlet)
 
+    reads = "bag"
+
     def flat(self) -> Multinomial:
         return Multinomial(Dirichlet.flat())
 

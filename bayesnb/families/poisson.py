@@ -65,6 +65,8 @@ class Poisson(Family[Gamma, Events]):
     prior: Any = field(default_factory=Gamma)
     exposure: Any = None
 
+    reads = "counts"
+
     def flat(self) -> Poisson:
         return Poisson(Gamma.flat(), self.exposure)
 
@@ -133,8 +135,7 @@ class Poisson(Family[Gamma, Events]):
         if not ((alpha > 0) & (beta > 0)).all():
             row, column = first(~((alpha > 0) & (beta > 0)))
             raise ImproperError(
-                "without one of its rows nothing proper is left of a class under this prior; "
-                "use a proper prior",
+                "without one of its rows nothing proper is left of a class under this prior; use a proper prior",
                 (int(labels.codes[row]), column),
             )
         value = log_rising(alpha, k) - alpha * np.log1p(e / beta) - xlogy(k, (beta + e) / e) - gammaln(k + 1)
@@ -161,5 +162,7 @@ def _cells(x: Array | Exposed) -> tuple[Array, Array]:
 def _over_exposed(density: Any, x: Array | Exposed, *parameters: Array) -> Array:
     """``over_columns``, with the exposure of the row as a last argument of ``density``."""
     counts, exposure = _cells(x)
-    row_exposure = np.nan_to_num(exposure[:, :1, None], nan=1.0) if exposure.shape[1] else np.ones((len(exposure), 1, 1))
+    row_exposure = (
+        np.nan_to_num(exposure[:, :1, None], nan=1.0) if exposure.shape[1] else np.ones((len(exposure), 1, 1))
+    )
     return over_columns(lambda k, *theta: density(k, *theta, row_exposure), counts, *parameters)

@@ -1,0 +1,221 @@
+"""Columns to arrays: one encoder for each way in which a family can read its columns.
+
+:class:`Feature` says what one feature of the model reads; the encoders in ``ENCODERS`` turn the columns of
+a table into what its family wants, and refuse what it cannot read. Missing is NaN in reals and counts, and
+-1 in codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from bayesnb.binning import Cut
+from bayesnb.families.categorical import Coded, united
+from bayesnb.families.family import Family
+from bayesnb.families.multinomial import Bag
+from bayesnb.families.poisson import Exposed
+from bayesnb.model import in_order
+from bayesnb.priors import UNSEEN, Array
+from bayesnb.tables import Column, Kind, Names, Table
+
+type UnseenPolicy = Literal["missing", "new", "error"]
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """What one feature of the model reads.
+
+    Parameters
+    ----------
+    columns : tuple
+        Names of the columns it reads.
+    family : Family
+    how : str
+        Why it got this family.
+    levels : tuple of tuples, optional
+        Names of the levels of each column, for a family that reads levels.
+    kinds : tuple of str
+        What each column held when it was first seen.
+    cuts : tuple of Cut, optional
+        For a binned column, its edges.
+    """
+
+    columns: Names
+    family: Family
+    how: str
+    levels: tuple[Names, ...] | None = None
+    kinds: tuple[Kind, ...] = ()
+    cuts: tuple[Cut, ...] | None = None
+
+    @property
+    def exposure(self) -> Names:
+        """The column that holds the exposure, if there is one."""
+        exposure = getattr(self.family, "exposure", None)
+        return () if exposure is None else (exposure,)
+
+    def shown_levels(self) -> str:
+        """The levels as text for a table."""
+        if self.levels is None:
+            return ""
+        if len(self.levels) > 1:
+            sizes = [len(names) for names in self.levels]
+            return f"{min(sizes)} to {max(sizes)} a column"
+        names = [str(name) for name in self.levels[0]]
+        return ", ".join(names if len(names) <= 6 else [*names[:5], f"… ({len(names)})"])
+
+    def decode(self, x: Array) -> dict[Any, Any]:
+        """Encoded columns, (row, column), by name; an exposure is 1."""
+        ones = {name: np.ones(len(x)) for name in self.exposure}
+        if self.levels is None:
+            return dict(zip(self.columns, x.T, strict=True)) | ones
+        return {
+            name: [None if code < 0 else levels[code] for code in codes]
+            for name, levels, codes in zip(self.columns, self.levels, x.T, strict=True)
+        }
+
+
+# The encoders: one for each way a family can read its columns.
+
+type Encoded = tuple[Feature, Any]
+type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
+
+
+def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """Float64 (row, column), NaN where missing."""
+    table.require_dense(feature.family)
+    return feature, _matrix(table, feature.columns)
+
+
+def _matrix(table: Table, columns: Names) -> Array:
+    if not table.numeric:
+        x = np.full((table.n_rows, len(columns)), np.nan)
+        for k, name in enumerate(columns):
+            if name in table.names:
+                x[:, k] = table.column(name).finite()
+        return x
+    x = np.asarray(table.block(columns), float)
+    # A sum is infinite or NaN wherever a cell is, and costs no copy.
+    if not np.isfinite(x.sum()) and np.isinf(x).any():
+        row, column = np.argwhere(np.isinf(x))[0]
+        Column(columns[column], x[:, column]).finite()
+    return x
+
+
+def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """0 and 1: floats with NaN where missing, or a sparse matrix."""
+    if table.sparse:
+        x = table.block(feature.columns)
+        _require_stored((x.data != 0) & (x.data != 1), x, feature, "0 or 1")
+        return feature, x
+    x = _matrix(table, feature.columns)
+    _require_cells((x != 0) & (x != 1) & ~np.isnan(x), x, feature, "0 or 1", "use Categorical() or Gaussian()")
+    return feature, x
+
+
+def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """Counts, float64 (row, column) with NaN where missing; with their exposure if there is one."""
+    table.require_dense(feature.family)
+    x = _matrix(table, feature.columns)
+    _require_cells((x < 0) | (x != np.floor(x)) & ~np.isnan(x), x, feature, "a count", "use Gaussian()")
+    if not feature.exposure:
+        return feature, x
+    exposure = _matrix(table, feature.exposure)
+    wrong = exposure <= 0
+    if wrong.any():
+        row = int(np.argwhere(wrong)[0][0])
+        raise ValueError(
+            f"column {feature.exposure[0]!r} is {exposure[row, 0]:g} in row {row}: an exposure is positive"
+        )
+    return feature, Exposed(x, exposure[:, 0])
+
+
+def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """A row of counts, dense or CSR."""
+    words = feature.columns
+    if table.sparse:
+        x = table.block(words)
+        wrong = ~(x.data >= 0) | (x.data != np.floor(x.data)) | np.isinf(x.data)
+        _require_stored(wrong, x, feature, "a count")
+        return feature, Bag(x, words)
+    x = _matrix(table, words)
+    _require_cells((x < 0) | (x != np.floor(x)) & ~np.isnan(x), x, feature, "a count", "use Gaussian()")
+    missing = np.isnan(x)
+    partly = missing.any(1) & ~missing.all(1)
+    if partly.any():
+        row, column = np.argwhere(missing & partly[:, None])[0]
+        raise ValueError(
+            f"column {words[column]!r} is missing in row {row}, where other words are counted: a row of a "
+            "Multinomial is missing as a whole or not at all (write 0 for a word that does not occur)"
+        )
+    return feature, Bag(x, words)
+
+
+def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """Codes into the levels of each column."""
+    codes = np.full((table.n_rows, len(feature.columns)), -1, np.intp)
+    levels, kinds = list(feature.levels), list(feature.kinds)
+    for k, name in enumerate(feature.columns):
+        if name not in table.names:
+            continue
+        column = table.column(name)
+        if feature.cuts is not None:
+            codes[:, k] = feature.cuts[k].codes(column.finite())
+            continue
+        code, values = column.coded()
+        if values:
+            kinds[k] = _same_kind(column, kinds[k])
+        if unseen is None:
+            seen = values if column.declared is not None else in_order(values)
+            levels[k] = united(levels[k], tuple(seen))
+        place = {level: i for i, level in enumerate(levels[k])}
+        unknown = [value for value in values if value not in place]
+        if unknown and unseen == "error":
+            used = np.flatnonzero(np.isin(code, [values.index(value) for value in unknown]))
+            if len(used):
+                raise ValueError(
+                    f"column {name!r} holds {values[code[used[0]]]!r} in row {used[0]}, which was never seen; "
+                    f'its levels are {list(levels[k])[:20]}. Fit it, or choose unseen="missing" or "new"'
+                )
+        elsewhere = place.get(UNSEEN, -1)
+        table_of_codes = np.array([*(place.get(value, elsewhere) for value in values), -1], np.intp)
+        codes[:, k] = table_of_codes[code]
+    return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels))
+
+
+def _same_kind(column: Column, before: Kind) -> Kind:
+    """What the column holds, if levels of that kind can be those it held before."""
+    now = column.kind()
+    if "text" in (now, before) and now != before and "empty" not in (now, before):
+        raise ValueError(
+            f"column {column.name!r} holds {column.dtype} and was fitted with {'text' if before == 'text' else 'numbers'}: "
+            "convert it, or every level would be unseen"
+        )
+    return before if now == "empty" else now
+
+
+def _require_stored(wrong: Array, x: Any, feature: Feature, what: str) -> None:
+    """No stored value of a sparse matrix is wrong."""
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        row = int(np.searchsorted(x.indptr, at, side="right")) - 1
+        raise ValueError(
+            f"column {feature.columns[x.indices[at]]!r} of the sparse matrix holds {x.data[at]:g} in row {row}, "
+            f"where {type(feature.family).__name__} needs {what}; give other numbers dense, as X.toarray()"
+        )
+
+
+def _require_cells(wrong: Array, x: Array, feature: Feature, what: str, cure: str) -> None:
+    """No cell of a dense block is wrong."""
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"column {feature.columns[column]!r} holds {x[row, column]:g} in row {row}, where "
+            f"{type(feature.family).__name__} needs {what}; {cure} for it"
+        )
+
+
+ENCODERS: dict[str, Encoder] = {"reals": _reals, "binary": _binary, "counts": _counts, "bag": _bag, "levels": _levels}

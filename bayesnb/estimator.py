@@ -1,0 +1,451 @@
+"""The scikit-learn shell: names and checks around the model, and no formula.
+
+:class:`BayesianNB` is the class most users want, and often the only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from bayesnb import explain
+from bayesnb.families.family import Family
+from bayesnb.families.membership import Labels, blocks
+from bayesnb.model import (
+    ESTIMATES,
+    Data,
+    Estimate,
+    Evidence,
+    NaiveBayes,
+    Parameters,
+    Statistics,
+    normalize,
+    united_labels,
+)
+from bayesnb.priors import Array, Dirichlet, Known
+from bayesnb.schema import Schema
+from bayesnb.tables import Table
+
+
+class BayesianNB(ClassifierMixin, BaseEstimator):
+    """Naive Bayes classifier with conjugate priors, for any mixture of column types.
+
+    Parameters
+    ----------
+    features : family, {column: family} or {name: (family, [columns])}, optional
+        What is told of the columns; the others get a family by their type (bool and integers of 0 and 1:
+        Bernoulli; text and categories: Categorical; numbers: Gaussian; a sparse matrix: Multinomial).
+    class_prior : Dirichlet, {label: probability}, array, "frequencies" or "uniform", optional
+        Prior of the class probabilities, Dirichlet(1) by default. Probabilities are taken as known; an
+        array is in the order of ``classes_``.
+    estimate : {"predictive", "mean", "map", "mle"}
+        Which probabilities to predict: all parameters integrated out (full Bayes), or a plug-in at the
+        posterior mean, at the posterior mode, or at the maximum of the likelihood.
+    unseen : {"missing", "new", "error"}
+        What a level is that no fit has seen: integrated out, the one reserved cell, or an error.
+    absent : {"error", "missing"}
+        What a fitted column is that a table to predict does not have.
+    random_state : int, Generator or None
+        Seed of ``sample`` and ``sample_proba``; predictions need none.
+
+    Attributes
+    ----------
+    classes_ : array (class,)
+        Class labels, sorted.
+    class_count_ : array (class,)
+        Weight of the rows of each class.
+    schema_ : Schema
+        Which family reads which column.
+    statistics_ : Statistics
+        All that was kept of the rows. Statistics add.
+    posterior_ : Posterior
+        What is believed after the data.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+
+    Notes
+    -----
+    Sample weights are frequency weights: 2 is the row seen twice. Of equally probable classes ``predict``
+    takes the first. Every row is predicted by itself.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> today = X.iloc[[0]].assign(temperature="cool", wind="strong")
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.classes_
+    array(['no', 'yes'], dtype=object)
+    >>> clf.predict_proba(today).round(3)
+    array([[0.735, 0.265]])
+    """
+
+    def __init__(
+        self,
+        features: Family | Mapping[Any, Any] | None = None,
+        *,
+        class_prior: Dirichlet | Mapping[Any, float] | str | None = None,
+        estimate: Estimate = "predictive",
+        unseen: str = "missing",
+        absent: str = "error",
+        random_state: Any = None,
+    ) -> None:
+        self.features = features
+        self.class_prior = class_prior
+        self.estimate = estimate
+        self.unseen = unseen
+        self.absent = absent
+        self.random_state = random_state
+
+    # Learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a table, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : table (row, column)
+            pandas, polars, pyarrow, dict of columns, array or scipy.sparse; missing values are welcome.
+        y : array (row,)
+            Class labels.
+        sample_weight : array (row,), optional
+            Frequency weights, not negative.
+        """
+        table, y, weight = self._rows(X, y, sample_weight)
+        schema = Schema.infer(table, self.features, self.unseen, weight)
+        schema, statistics, classes = self._summary(schema, table, y, weight)
+        return self._believe(schema, statistics, classes)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows; new classes and new levels are welcome.
+
+        ``classes`` may name classes that have no row yet; it is never needed.
+        """
+        if not hasattr(self, "statistics_"):
+            table, y, weight = self._rows(X, y, sample_weight)
+            schema = Schema.infer(table, self.features, self.unseen, weight)
+            before, known = None, np.asarray([], y.dtype)
+        else:
+            table, y, weight = self._rows(X, y, sample_weight, known=True)
+            schema, before, known = self.schema_, self.statistics_, self.classes_
+        schema, statistics, found = self._summary(schema, table, y, weight)
+        names = _classes(known, found, known[:0] if classes is None else column_or_1d(classes))
+        statistics = statistics.over(_labels(names))
+        return self._believe(schema, statistics if before is None else before + statistics, names)
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learned, exactly: as if they had never been seen.
+
+        Raises
+        ------
+        ValueError
+            Where it can be seen that the rows were never learned; nothing is changed then.
+        """
+        check_is_fitted(self)
+        table, y, weight = self._rows(X, y, sample_weight, known=True)
+        _, statistics, _ = self._summary(self.schema_, table, y, weight)
+        return self._believe(self.schema_, self.statistics_.without(statistics), self.classes_)
+
+    def merge(self, other: BayesianNB) -> Self:
+        """Add what another estimator has learned from other rows, as if this one had seen them too."""
+        check_is_fitted(self)
+        check_is_fitted(other)
+        schema = self.schema_.merged(other.schema_)
+        classes = _classes(self.classes_, other.classes_)
+        return self._believe(schema, self.statistics_ + other.statistics_, classes)
+
+    def discount(self, factor: float) -> Self:
+        """Weigh everything learned so far by a factor between 0 and 1, to forget slowly."""
+        check_is_fitted(self)
+        if not 0 <= factor <= 1:
+            raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
+        return self._believe(self.schema_, self.statistics_ * factor, self.classes_)
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, known: bool = False) -> tuple[Table, Array, Array]:
+        """The table, labels and weights of the rows to learn from, those of weight 0 left out."""
+        if y is None:
+            raise ValueError("BayesianNB requires y to be passed, but the target y is None")
+        table = self._table(X) if known else Table.of(X, min_rows=1)
+        y = column_or_1d(y, warn=True)
+        if len(y) != table.n_rows:
+            raise ValueError(f"X has {table.n_rows} rows and y has {len(y)}")
+        unlabelled = pd.isna(y)
+        if unlabelled.all():
+            raise ValueError("no row has a label: y is missing everywhere")
+        if unlabelled.any():
+            raise ValueError(
+                f"y is missing in {int(unlabelled.sum())} of {len(y)} rows, first in row "
+                f"{int(np.flatnonzero(unlabelled)[0])}: drop those rows"
+            )
+        check_classification_targets(y)
+        weight = np.ones(len(y))
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+            if not weight.any():
+                raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+        keep = weight > 0
+        return table.rows(keep), y[keep], weight[keep]
+
+    def _table(self, X: Any) -> Table:
+        """A table to read with the fitted schema; scikit-learn's own checks where it has no names."""
+        table = Table.of(X)
+        if not (self.schema_.named and table.named):
+            validate_data(self, X if table.named else table.source, reset=False, skip_check_array=True)
+        return table
+
+    def _summary(self, schema: Schema, table: Table, y: Array, weight: Array) -> tuple[Schema, Statistics, Array]:
+        """What these rows say: the schema with their levels, their statistics, their classes."""
+        schema, data = schema.read(table, learn=True)
+        classes, codes = np.unique(y, return_inverse=True)
+        labels = Labels(codes.astype(np.intp), weight, len(classes))
+        return schema, NaiveBayes(schema.families()).statistics(data, labels, _labels(classes)), classes
+
+    def _believe(self, schema: Schema, statistics: Statistics, classes: Array) -> Self:
+        """Work out all that follows from the statistics, and only then change anything."""
+        if self.estimate not in ESTIMATES:
+            raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {self.estimate!r}")
+        posterior = NaiveBayes(schema.families(), self._label_prior()).posterior(statistics)
+        plug_in = None if self.estimate == "predictive" else posterior.plug_in(self.estimate)
+        if plug_in is None:
+            posterior.require_proper()
+        fitted = {
+            "schema_": schema,
+            "statistics_": statistics,
+            "posterior_": posterior,
+            "classes_": classes,
+            "class_count_": statistics.rows,
+            "_plug_in": plug_in,
+        }
+        fitted["n_features_in_"] = len(schema.names)
+        self.__dict__.pop("feature_names_in_", None)
+        if schema.named and all(isinstance(name, str) for name in schema.names):
+            fitted["feature_names_in_"] = np.array(schema.names, object)
+        self.__dict__.update(fitted)
+        return self
+
+    def _label_prior(self) -> Dirichlet | Known:
+        prior = self.class_prior
+        if prior is None:
+            return Dirichlet()
+        if isinstance(prior, Dirichlet | Known):
+            return prior
+        if isinstance(prior, str):
+            if prior not in ("frequencies", "uniform"):
+                raise ValueError(
+                    "Expected class_prior to be a Dirichlet, {label: probability}, 'frequencies' or 'uniform'; "
+                    f"got {prior!r}"
+                )
+            return Known(None if prior == "frequencies" else "uniform")
+        return Known(dict(prior) if isinstance(prior, Mapping) else prior)
+
+    # Predicting
+
+    def _encoded(self, X: Any) -> tuple[Data, int]:
+        check_is_fitted(self)
+        table = self._table(X)
+        return self.schema_.read(table, absent=self.absent)[1], table.n_rows
+
+    def _log_joint(self, X: Any) -> Array:
+        data, n = self._encoded(X)
+        if self._plug_in is not None:
+            return self._plug_in.log_joint(data, n)
+        return self.posterior_.log_predictive(data, n)
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row, (row,)."""
+        log_joint = self._log_joint(X)
+        normalize(log_joint)
+        return self.classes_[log_joint.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(c | x, D) by the chosen estimate, (row, class).
+
+        Raises
+        ------
+        ImpossibleRowError
+            If a row has probability 0 under every class (only plug-ins can say so).
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log p(c | x, D), (row, class)."""
+        return normalize(self._log_joint(X))
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """log p(c, x | D), (row, class): not normalized, so its logsumexp says how probable the row is."""
+        return self._log_joint(X)
+
+    def sample_proba(self, X: Any, draws: int = 1000) -> Array:
+        """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
+
+        Their spread is the uncertainty of the class probability. Their mean is not ``predict_proba``, which
+        is a ratio of averages and not an average of ratios.
+        """
+        data, n = self._encoded(X)
+        if draws < 1:
+            raise ValueError(f"Expected at least one draw; got {draws!r}")
+        rng = self._generator()
+        parts = [self.posterior_.draw(rng, (cut.stop - cut.start,)) for cut in _cuts(draws, 512)]
+        return np.concatenate([np.exp(normalize(part.log_joint(data, n))) for part in parts])
+
+    def loo(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
+        """Exact leave-one-out predictive of rows that were learned.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows, as they were learned. The estimator keeps no rows, so they are asked for again.
+
+        Returns
+        -------
+        DataFrame (row, ...)
+            ``log_density``, log p(x_i, y_i | D without row i); and under ``probability`` one column a class,
+            p(c | x_i, D without row i). By the chosen estimate. A prior that was scaled to the data keeps
+            that scale.
+        """
+        log_joint, codes = self._left_out(X, y, sample_weight, self.estimate)
+        proba = np.exp(normalize(log_joint))
+        columns = {("log_density", ""): log_joint[np.arange(len(codes)), codes]}
+        columns |= {("probability", label): proba[:, c] for c, label in enumerate(self.classes_)}
+        return pd.DataFrame(columns, index=getattr(X, "index", None))
+
+    def _left_out(self, X: Any, y: Any, sample_weight: Any, estimate: Estimate) -> tuple[Array, Array]:
+        check_is_fitted(self)
+        table, y, weight = self._rows(X, y, sample_weight, known=True)
+        _, data = self.schema_.read(table)
+        codes = _codes(self.classes_, y)
+        labels = Labels(codes, weight, len(self.classes_))
+        return self.posterior_.log_left_out(data, labels, estimate), codes
+
+    def sample(self, n: int = 1, label: Any = None) -> pd.DataFrame:
+        """New rows from the model, with a column for the class.
+
+        Parameters
+        ----------
+        n : int
+        label : optional
+            A class to sample from; by default each row draws its own.
+
+        Returns
+        -------
+        DataFrame (n, ...)
+            The label under "y" (or "y_" if a column is called so), then the fitted columns. With
+            ``estimate="predictive"`` each row has its own draw of the parameters.
+        """
+        check_is_fitted(self)
+        rng = self._generator()
+        chosen = None if label is None else int(_codes(self.classes_, np.asarray([label]))[0])
+        parts = [self._sample_block(cut.stop - cut.start, chosen, rng) for cut in _cuts(n, 1024)]
+        return pd.concat(parts, ignore_index=True) if parts else self._sample_block(0, chosen, rng)
+
+    def _sample_block(self, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:
+        if self._plug_in is None:
+            theta = self.posterior_.draw(rng, (n,))
+        else:
+            theta = self._plug_in.repeated(n)
+        noisy = theta.log_pi + rng.gumbel(size=theta.log_pi.shape)
+        codes = noisy.argmax(-1) if chosen is None else np.full(n, chosen)
+        own = theta.at((np.arange(n), codes))
+        encoded = {
+            name: family.sample(own.features[name], rng, self.statistics_.features[name])
+            for name, family in self.schema_.families().items()
+        }
+        frame = self.schema_.decode(encoded)
+        frame.insert(0, "y" if "y" not in frame else "y_", self.classes_[codes])
+        return frame
+
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng(self.random_state)
+
+    # Looking inside
+
+    @property
+    def log_evidence_(self) -> Evidence:
+        """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y)."""
+        check_is_fitted(self)
+        return self.posterior_.log_evidence()
+
+    def _point(self) -> Parameters:
+        """The parameters to show: those plugged in, or the posterior mean."""
+        check_is_fitted(self)
+        return self.posterior_.mean() if self._plug_in is None else self._plug_in
+
+    def tables(self) -> dict[Any, pd.DataFrame]:
+        """The parameters of each feature as a table, and the class probabilities under "(class)".
+
+        At the chosen estimate (the posterior mean for "predictive"): probabilities of levels, "mean" and "sd"
+        of reals, "rate" of counts; one row a class (and column).
+        """
+        return explain.parameter_tables(self.schema_, self._point(), self.classes_)
+
+    def linear_form(self) -> tuple[pd.DataFrame, pd.Series]:
+        """The classifier as softmax regression: p(c | x) ∝ exp(γ_c + β_c · φ(x)).
+
+        Returns
+        -------
+        weights : DataFrame (term, class)
+            β. A term is (column, level) for a categorical feature, where φ is 1 at the level the row has,
+            and (column, "") for a number, where φ is its value.
+        intercept : Series (class,)
+            γ.
+
+        Raises
+        ------
+        ValueError
+            Where the log-odds are not linear, naming the feature: Gaussians whose variance differs between
+            classes, and predictives that are not plug-ins (use ``estimate="mean"``).
+
+        References
+        ----------
+        Murphy, PML1, 9.3.3; Mitchell (2017), Generative and discriminative classifiers.
+        """
+        return explain.linear_form(self.schema_, self._point(), self.classes_, self.estimate)
+
+    def describe(self) -> pd.DataFrame:
+        """One row a feature: family, prior, columns, levels, share of missing values, why this family."""
+        check_is_fitted(self)
+        return self.schema_.describe(self.statistics_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _labels(classes: Array) -> tuple[Any, ...]:
+    return tuple(classes.tolist())
+
+
+def _classes(*groups: Array) -> Array:
+    """All classes of several arrays, sorted, in a type that holds them."""
+    groups = [group for group in groups if len(group)]
+    labels = united_labels(*(_labels(group) for group in groups))
+    found = np.empty(
+        len(labels), np.result_type(*groups) if all(g.dtype.kind == groups[0].dtype.kind for g in groups) else object
+    )
+    found[:] = labels
+    return found
+
+
+def _codes(classes: Array, y: Array) -> Array:
+    """Positions of labels among the classes."""
+    place = {label: c for c, label in enumerate(_labels(classes))}
+    labels = _labels(y)
+    for label in dict.fromkeys(labels):
+        if label not in place:
+            raise ValueError(f"class {label!r} was never learned; the classes are {list(place)}")
+    return np.array([place[label] for label in labels], np.intp)
+
+
+def _cuts(n: int, size: int) -> list[slice]:
+    """Slices that cover ``n`` exactly."""
+    return [slice(cut.start, min(cut.stop, n)) for cut in blocks(n, size)] if n else []

@@ -1,0 +1,275 @@
+"""Which family reads which column, and what its levels are called.
+
+:class:`Schema` is made from the first table (``infer``) and turns every later one into the encoded
+columns that families read (``read``). It is frozen: a table with new levels gives a new schema, so that
+a fit that fails has changed nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.binning import Binned
+from bayesnb.encoding import ENCODERS, Feature, UnseenPolicy
+from bayesnb.families.bernoulli import Bernoulli
+from bayesnb.families.categorical import Categorical, united
+from bayesnb.families.family import Family
+from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.multinomial import Multinomial
+from bayesnb.model import Data, Statistics, in_order
+from bayesnb.priors import UNSEEN, Array, Dirichlet
+from bayesnb.tables import Names, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """How a table is read.
+
+    Parameters
+    ----------
+    names : tuple
+        Column names of the first table, in its order.
+    named : bool
+        Whether they are the table's own, so that later tables are read by name and not by position.
+    features : {name: Feature}
+    unseen : {"missing", "new", "error"}
+        What a level is that no fit has seen.
+    """
+
+    names: Names
+    named: bool
+    features: Mapping[Any, Feature]
+    unseen: UnseenPolicy
+
+    @classmethod
+    def infer(
+        cls, table: Table, features: Any = None, unseen: UnseenPolicy = "missing", weight: Array | None = None
+    ) -> Schema:
+        """Choose a family for each column: as told, and otherwise by its type.
+
+        Parameters
+        ----------
+        table : Table
+        features : Family, Binned, {column: Family or Binned} or {name: (Family or Binned, columns)}
+        unseen : {"missing", "new", "error"}
+        weight : array (row,), optional
+            Of the rows, for cuts by count.
+        """
+        if unseen not in ("missing", "new", "error"):
+            raise ValueError(f"Expected unseen to be 'missing', 'new' or 'error'; got {unseen!r}")
+        chosen: dict[Any, Feature] = {}
+        told = _told(table, features)
+        exposures = {spec.exposure for spec, _ in told.values() if getattr(spec, "exposure", None) is not None}
+        for name, (spec, columns) in told.items():
+            chosen[name] = _feature(table, spec, columns, "told", unseen, weight)
+        taken = {column for feature in chosen.values() for column in feature.columns} | exposures
+        rest = [name for name in table.names if name not in taken]
+        for name, (spec, columns, how) in _by_type(table, rest).items():
+            if name in chosen:
+                raise ValueError(f"a feature called {name!r} was told, but a column of that name is left over")
+            chosen[name] = _feature(table, spec, columns, how, unseen, weight)
+        if not chosen:
+            raise ValueError("the table has no column to learn from")
+        order = {name: k for k, name in enumerate(table.names)}
+        chosen = dict(sorted(chosen.items(), key=lambda item: order[item[1].columns[0]]))
+        return cls(table.names, table.named, chosen, unseen)
+
+    def families(self) -> dict[Any, Family]:
+        """The family of each feature."""
+        return {name: feature.family for name, feature in self.features.items()}
+
+    def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
+        """Encode a table.
+
+        Parameters
+        ----------
+        table : Table
+        learn : bool
+            Whether new levels are learned, in a new schema, or are unseen.
+        absent : {"error", "missing"}
+            What a column is that the table does not have.
+
+        Returns
+        -------
+        schema : Schema
+            This one, or one with the new levels.
+        data : {name: encoded columns}
+        """
+        table = self._by_name(table, absent)
+        features, data = dict(self.features), {}
+        for name, feature in self.features.items():
+            encode = ENCODERS[feature.family.reads]
+            features[name], data[name] = encode(table, feature, self.unseen if not learn else None)
+        return (replace(self, features=features) if learn else self), data
+
+    def _by_name(self, table: Table, absent: str) -> Table:
+        """The table under the names of this schema, whatever it lacks or has too much reported."""
+        if not (self.named and table.named):
+            if len(table.names) != len(self.names):
+                raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
+            return replace(table, names=self.names) if not table.named else _renamed(table, self.names)
+        extra = [name for name in table.names if name not in self.names]
+        if extra:
+            warnings.warn(f"columns that were not fitted are ignored: {extra}", UserWarning, stacklevel=4)
+        used = [c for feature in self.features.values() for c in (*feature.columns, *feature.exposure)]
+        missing = [name for name in used if name not in table.names]
+        if missing and absent != "missing":
+            close = difflib.get_close_matches(str(missing[0]), map(str, extra), 1)
+            raise ValueError(
+                f"column {missing[0]!r} was fitted and is not in this table, which has {list(table.names)}"
+                + (f" (did you mean {close[0]!r}?)" if close else "")
+                + '; add it, or count it as missing with absent="missing"'
+            )
+        return table
+
+    def merged(self, other: Schema) -> Schema:
+        """This schema with the levels of another one, which must read the same columns in the same way."""
+        if list(self.features) != list(other.features):
+            odd = sorted(map(str, set(self.features) ^ set(other.features)))
+            raise ValueError(f"the two models have different features; only one has {odd or 'this order'}")
+        features = {}
+        for name, mine in self.features.items():
+            theirs = other.features[name]
+            for what in ("columns", "family", "cuts"):
+                a, b = getattr(mine, what), getattr(theirs, what)
+                if repr(a) != repr(b):
+                    raise ValueError(f"feature {name!r}: the two models differ in its {what}: {a!r} and {b!r}")
+            if mine.levels is None:
+                features[name] = mine
+                continue
+            levels = tuple(united(*pair) for pair in zip(mine.levels, theirs.levels, strict=True))
+            features[name] = replace(mine, levels=levels)
+        return replace(self, features=features)
+
+    def decode(self, encoded: Mapping[Any, Array]) -> pd.DataFrame:
+        """Encoded features, (row, column) each, as a table with this schema's columns."""
+        columns = {}
+        for name, feature in self.features.items():
+            columns |= feature.decode(encoded[name])
+        return pd.DataFrame({name: columns[name] for name in self.names if name in columns})
+
+    def describe(self, statistics: Statistics | None = None) -> pd.DataFrame:
+        """One row a feature: family, prior, columns, levels, share of missing values, why this family."""
+        rows = []
+        for name, feature in self.features.items():
+            missing = np.nan
+            if statistics is not None:
+                seen = statistics.features[name].seen().sum(0)
+                missing = float(1 - seen.mean() / max(statistics.rows.sum(), np.finfo(float).tiny))
+                missing = 0.0 if abs(missing) < 1e-12 else missing
+            rows.append(
+                {
+                    "feature": name,
+                    "family": type(feature.family).__name__,
+                    "prior": repr(feature.family.prior),
+                    "columns": len(feature.columns),
+                    "levels": feature.shown_levels(),
+                    "missing": missing,
+                    "chosen": feature.how,
+                }
+            )
+        return pd.DataFrame(rows).set_index("feature")
+
+
+def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
+    """The features that were named, each with its family and its columns."""
+    if features is None:
+        return {}
+    if isinstance(features, Family | Binned):
+        if isinstance(features, Family) and features.reads == "bag":
+            return {"words" if table.named else "x": (features, table.names)}
+        if not table.named:
+            return {"x": (features, table.names)}
+        skipped = getattr(features, "exposure", None)
+        return {name: (features, (name,)) for name in table.names if name != skipped}
+    if not isinstance(features, Mapping):
+        raise TypeError(
+            f"Expected features to be a family, or {{column: family}}, such as {{'visits': Poisson()}}; got {features!r}"
+        )
+    told = {}
+    for key, value in features.items():
+        spec, columns = value if isinstance(value, tuple) else (value, [key])
+        if not isinstance(spec, Family | Binned):
+            raise TypeError(
+                f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
+            )
+        resolved = tuple(_resolve(table, column) for column in columns)
+        told[key if isinstance(value, tuple) else resolved[0]] = (spec, resolved)
+    twice = [c for _, columns in told.values() for c in columns]
+    repeated = [c for c in dict.fromkeys(twice) if twice.count(c) > 1] if len(twice) > len(set(twice)) else []
+    if repeated:
+        raise ValueError(f"column {repeated[0]!r} is told to more than one feature")
+    return told
+
+
+def _resolve(table: Table, column: Any) -> Any:
+    if column in table.names:
+        return column
+    if not table.named and isinstance(column, int | np.integer) and 0 <= column < len(table.names):
+        return table.names[column]
+    close = difflib.get_close_matches(str(column), map(str, table.names), 1)
+    raise ValueError(
+        f"features names column {column!r}, which the table does not have; its columns are {list(table.names)[:20]}"
+        + (f" (did you mean {close[0]!r}?)" if close else "")
+    )
+
+
+def _by_type(table: Table, rest: Sequence[Any]) -> dict[Any, tuple[Family, Names, str]]:
+    """A family for each column that nobody named."""
+    if not rest:
+        return {}
+    if table.sparse:
+        return {"x": (Multinomial(), tuple(rest), "sparse counts")}
+    if table.numeric:
+        return {"x": (Gaussian(), tuple(rest), f"array of {table.source.dtype}")}
+    found = {}
+    for name in rest:
+        column = table.column(name)
+        kind = column.kind()
+        if column.declared is not None or kind == "text":
+            found[name] = (Categorical(), (name,), column.dtype)
+        elif kind == "boolean":
+            found[name] = (Bernoulli(), (name,), column.dtype)
+        elif kind == "integer" and set(column.coded()[1]) <= {0, 1}:
+            found[name] = (Bernoulli(), (name,), f"{column.dtype} of 0 and 1")
+        else:
+            found[name] = (Gaussian(), (name,), "no value seen" if kind == "empty" else column.dtype)
+    return found
+
+
+def _feature(
+    table: Table, spec: Family | Binned, columns: Names, how: str, unseen: str, weight: Array | None
+) -> Feature:
+    """A feature as the first table shows it; its levels are still to be read."""
+    exposure = getattr(spec, "exposure", None)
+    if exposure is not None:
+        _resolve(table, exposure)
+    if isinstance(spec, Binned):
+        cuts = tuple(spec.fit(table.column(name).finite(), weight) for name in columns)
+        levels = tuple(cut.names for cut in cuts)
+        return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)
+    if spec.reads != "levels":
+        return Feature(columns, spec, how)
+    table.require_dense(spec)
+    levels = []
+    for name in columns:
+        declared = table.column(name).declared
+        known = declared if declared is not None else tuple(in_order(table.column(name).coded()[1]))
+        for prior in spec.prior.values() if isinstance(spec.prior, Mapping) else [spec.prior]:
+            if isinstance(prior, Dirichlet) and isinstance(prior.alpha, Mapping):
+                known = united(known, tuple(name for name in prior.alpha if name is not UNSEEN))
+        levels.append(united(known, (UNSEEN,)) if unseen == "new" else known)
+    kinds = tuple(table.column(name).kind() for name in columns)
+    return Feature(columns, spec, how, tuple(levels), kinds)
+
+
+def _renamed(table: Table, names: Names) -> Table:
+    frame = table.source.rename(dict(zip(table.names, map(str, names), strict=True)))
+    return Table(tuple(map(str, names)), frame, table.n_rows)

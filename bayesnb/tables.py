@@ -1,0 +1,276 @@
+"""Any table as named columns: pandas, polars, pyarrow, dicts of columns, numpy arrays, scipy.sparse.
+
+:class:`Table` is what the rest of the package sees of a user's data, and :class:`Column` is one of its
+columns, which can be asked what it holds and be read as numbers or as codes. Missing is None, NaN, NaT,
+pd.NA and null alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Number
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.utils import check_array
+
+from bayesnb.priors import Array
+
+type Names = tuple[Any, ...]
+type Kind = Literal["boolean", "integer", "real", "text", "empty"]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : hashable
+    values : narwhals Series or array (row,)
+    """
+
+    name: Any
+    values: Any
+
+    @property
+    def dtype(self) -> str:
+        """The column's type as its owner calls it."""
+        if isinstance(self.values, nw.Series):
+            return str(getattr(self.values.to_native(), "dtype", None) or self.values.to_native().type)
+        return str(self.values.dtype)
+
+    @property
+    def declared(self) -> tuple[Any, ...] | None:
+        """The categories that a categorical type declares, in their order."""
+        if isinstance(self.values, nw.Series) and isinstance(self.values.dtype, nw.Categorical | nw.Enum):
+            return tuple(self.values.cat.get_categories().to_list())
+        return None
+
+    def kind(self) -> Kind:
+        """What it holds; "empty" where every value is missing."""
+        if not isinstance(self.values, nw.Series):
+            return _kind_of_array(self.name, self.values)
+        dtype = self.values.dtype
+        if isinstance(dtype, nw.Boolean):
+            return "boolean"
+        if dtype.is_integer():
+            return "integer"
+        if dtype.is_numeric():
+            return "real"
+        if isinstance(dtype, nw.String):
+            return "text"
+        if self.declared is not None:
+            return _kind_of_objects(self.name, list(self.declared))
+        if isinstance(dtype, nw.Object | nw.Unknown):
+            return _kind_of_objects(self.name, self.values.to_list())
+        raise ValueError(
+            f"column {self.name!r} holds {self.dtype}, which no family reads: turn it into numbers (days since "
+            "a date, say) or into categories, or leave it out"
+        )
+
+    def reals(self) -> Array:
+        """Its numbers as float64 (row,), NaN where missing."""
+        kind = self.kind()
+        if kind == "text":
+            example = next(v for v in self._objects() if not pd.isna(v))
+            raise ValueError(
+                f"column {self.name!r} holds text ({example!r}) where numbers are needed: convert it, or read "
+                f"it as categories with features={{{self.name!r}: Categorical()}}"
+            )
+        if kind == "empty":
+            return np.full(len(self.values), np.nan)
+        if isinstance(self.values, nw.Series) and self.values.dtype.is_numeric():
+            return np.asarray(self.values.cast(nw.Float64).to_numpy(), float)
+        if not isinstance(self.values, nw.Series) and self.values.dtype.kind in "biuf":
+            return np.asarray(self.values, float)
+        return np.array([np.nan if pd.isna(v) else float(v) for v in self._objects()], float)
+
+    def finite(self) -> Array:
+        """Its numbers, none of them infinite."""
+        x = self.reals()
+        if np.isinf(x).any():
+            row = int(np.flatnonzero(np.isinf(x))[0])
+            raise ValueError(
+                f"column {self.name!r} is infinite in row {row}: write a missing value (NaN) or a number there"
+            )
+        return x
+
+    def coded(self) -> tuple[Array, list[Any]]:
+        """Codes (row,), -1 where missing, and the distinct values they stand for."""
+        values = self.values
+        if isinstance(values, nw.Series):
+            native = values.to_native()
+            values = native if isinstance(native, pd.Series) else np.array(self._objects(), object)
+        if isinstance(values, pd.Series) and isinstance(values.dtype, pd.CategoricalDtype):
+            return values.cat.codes.to_numpy().astype(np.intp), values.cat.categories.tolist()
+        if values.dtype.kind == "f" and not isinstance(values, pd.Series):
+            values = pd.Series(values)
+        codes, distinct = pd.factorize(values)
+        return codes.astype(np.intp), distinct.tolist()
+
+    def _objects(self) -> list[Any]:
+        return self.values.to_list() if isinstance(self.values, nw.Series) else self.values.tolist()
+
+
+def _kind_of_array(name: Any, values: Array) -> Kind:
+    match values.dtype.kind:
+        case "b":
+            return "boolean"
+        case "i" | "u":
+            return "integer"
+        case "f":
+            return "real"
+        case "U" | "S" | "T":
+            return "text"
+        case "O":
+            return _kind_of_objects(name, values.tolist())
+    raise ValueError(f"column {name!r} holds {values.dtype}, which no family reads")
+
+
+def _kind_of_objects(name: Any, values: Sequence[Any]) -> Kind:
+    kinds = {_kind_of_one(name, value) for value in values} - {"empty"}
+    if not kinds:
+        return "empty"
+    if len(kinds) == 1:
+        return kinds.pop()
+    return "real" if kinds == {"integer", "real"} else "text"
+
+
+def _kind_of_one(name: Any, value: Any) -> Kind:
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    if value is None or value is pd.NA or value is pd.NaT or value != value:  # noqa: PLR0124
+        return "empty"
+    if isinstance(value, Number) and not isinstance(value, complex):
+        return "integer" if isinstance(value, Integral) else "real"
+    raise TypeError(
+        f"argument must be a string or a number: column {name!r} holds {value!r} of type {type(value).__name__}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of named columns.
+
+    Parameters
+    ----------
+    names : tuple
+        Column names; "x0", "x1", … where the source has none.
+    source : narwhals DataFrame, array (row, column) or CSR matrix
+    n_rows : int
+    """
+
+    names: Names
+    source: Any
+    n_rows: int
+
+    @classmethod
+    def of(cls, X: Any, min_rows: int = 0) -> Table:
+        """Any table as a ``Table``.
+
+        Raises
+        ------
+        ValueError
+            For duplicate column names, columns of different lengths, anything that has not two dimensions.
+        """
+        if isinstance(X, Table):
+            return X
+        if sparse.issparse(X):
+            X = check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
+            return cls(_positions(X.shape[1]), sparse.csr_array(X), X.shape[0])
+        if isinstance(X, Mapping):
+            X = _frame_of_columns(X)
+        try:
+            frame = nw.from_native(X, eager_only=True, pass_through=True)
+        except Exception as error:
+            if "unique" in str(error) or "duplicate" in str(error).lower():
+                raise ValueError(f"column names must be unique: {' '.join(str(error).split())}") from error
+            raise
+        if isinstance(frame, nw.DataFrame):
+            _distinct(X, frame)
+            if len(frame) < min_rows:
+                raise ValueError(f"Found array with {len(frame)} sample(s) while a minimum of {min_rows} is required.")
+            return cls(tuple(frame.columns), frame, len(frame))
+        dtype = getattr(X, "dtype", None)
+        X = check_array(
+            X,
+            dtype=None if dtype is not None or _has_text(X) else "numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=min_rows,
+        )
+        return cls(_positions(X.shape[1]), X, len(X))
+
+    @property
+    def named(self) -> bool:
+        """Whether its columns have names of their own."""
+        return isinstance(self.source, nw.DataFrame)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether it is a sparse matrix."""
+        return sparse.issparse(self.source)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is a dense array of numbers, which need not be looked at column by column."""
+        return isinstance(self.source, np.ndarray) and self.source.dtype.kind in "biuf"
+
+    def require_dense(self, family: Any) -> None:
+        """Refuse a sparse matrix, for a family whose formulas are not zero at a zero."""
+        if self.sparse:
+            raise ValueError(
+                f"a sparse matrix cannot be read by {type(family).__name__}; give it dense, as X.toarray()"
+            )
+
+    def column(self, name: Any) -> Column:
+        """The column of that name."""
+        if self.named:
+            return Column(name, self.source.get_column(name))
+        return Column(name, self.source[:, self.names.index(name)])
+
+    def block(self, names: Sequence[Any]) -> Any:
+        """These columns of a dense or sparse array, in this order; all of them without a copy."""
+        if tuple(names) == self.names:
+            return self.source
+        place = {name: k for k, name in enumerate(self.names)}
+        return self.source[:, [place[name] for name in names]]
+
+    def rows(self, keep: Array) -> Table:
+        """The rows of a mask."""
+        if keep.all():
+            return self
+        source = self.source.filter(keep.tolist()) if self.named else self.source[keep]
+        return Table(self.names, source, int(keep.sum()))
+
+
+def _positions(n: int) -> tuple[str, ...]:
+    return tuple(f"x{k}" for k in range(n))
+
+
+def _has_text(X: Any) -> bool:
+    """Whether a nested list holds text, so that it must not be read as numbers."""
+    try:
+        return np.asarray(X).dtype.kind in "US"
+    except ValueError:
+        return False
+
+
+def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"columns must have one length; got {lengths}")
+    return pd.DataFrame({name: values for name, values in columns.items()})
+
+
+def _distinct(X: Any, frame: nw.DataFrame) -> None:
+    names = list(frame.columns)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"column names must be unique; {twice!r} stands {names.count(twice)} times")

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, column_or_1d
+from sklearn.utils import Tags, assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -184,6 +184,8 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
                 f"y is missing in {int(unlabelled.sum())} of {len(y)} rows, first in row "
                 f"{int(np.flatnonzero(unlabelled)[0])}: drop those rows"
             )
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         weight = np.ones(len(y))
         if sample_weight is not None:
@@ -416,8 +418,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
+        # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
         return tags
 
 

@@ -130,7 +130,7 @@ class Schema:
         return table
 
     def merged(self, other: Schema) -> Schema:
-        """This schema with the levels of another one, which must read the same columns in the same way."""
+        """Both schemas as one, with the levels of both; they must read the same columns in the same way."""
         if list(self.features) != list(other.features):
             odd = sorted(map(str, set(self.features) ^ set(other.features)))
             raise ValueError(f"the two models have different features; only one has {odd or 'this order'}")
@@ -191,7 +191,8 @@ def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
         return {name: (features, (name,)) for name in table.names if name != skipped}
     if not isinstance(features, Mapping):
         raise TypeError(
-            f"Expected features to be a family, or {{column: family}}, such as {{'visits': Poisson()}}; got {features!r}"
+            "Expected features to be a family, or {column: family}, such as {'visits': Poisson()}; "
+            f"got {features!r}"
         )
     told = {}
     for key, value in features.items():
@@ -252,6 +253,7 @@ def _feature(
     if exposure is not None:
         _resolve(table, exposure)
     if isinstance(spec, Binned):
+        table.require_dense(spec)
         cuts = tuple(spec.fit(table.column(name).finite(), weight) for name in columns)
         levels = tuple(cut.names for cut in cuts)
         return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)

@@ -146,7 +146,7 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
         return "text"
     if isinstance(value, bool | np.bool_):
         return "boolean"
-    if value is None or value is pd.NA or value is pd.NaT or value != value:  # noqa: PLR0124
+    if value is None or value is pd.NA or value is pd.NaT or value != value:
         return "empty"
     if isinstance(value, Number) and not isinstance(value, complex):
         return "integer" if isinstance(value, Integral) else "real"
@@ -266,7 +266,7 @@ def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns must have one length; got {lengths}")
-    return pd.DataFrame({name: values for name, values in columns.items()})
+    return pd.DataFrame(dict(columns))
 
 
 def _distinct(X: Any, frame: nw.DataFrame) -> None:

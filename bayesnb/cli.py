@@ -1,0 +1,335 @@
+"""The command line: parses, calls, prints.
+
+Results go to stdout, everything else to stderr. What a command needs is imported when it runs, so that
+``bayesnb --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayesnb import datasets
+from bayesnb.__about__ import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesnb.estimator import BayesianNB
+
+# The rows that the textbooks ask about (Mitchell 1997, 6.9.1; Han, Kamber and Pei 2012, 8.3).
+TEXTBOOK_ROWS = {
+    "play-tennis": "outlook=sunny,temperature=cool,humidity=high,wind=strong",
+    "buys-computer": "age=youth,income=medium,student=yes,credit_rating=fair",
+}
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 the data or the model are at fault, 2 the command is, 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="bayesnb")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def cli(debug: bool) -> None:
+    """Naive Bayes as a probabilistic program: exact, conjugate, with its uncertainty."""
+
+
+@cli.command(epilog="Embedded data: " + ", ".join(datasets.names()) + ".")
+@click.argument("data", metavar="DATA")
+@click.option("--target", help="Column that holds the class (known for embedded data).")
+@click.option(
+    "--row",
+    "rows",
+    multiple=True,
+    metavar="K=V,K=V",
+    help="A row to predict; columns not named are missing. May be repeated.  [default: the textbook's, else the first]",
+)
+@click.option("--cv", type=click.IntRange(2), help="Score by this many folds instead of exact leave-one-out.")
+@click.option("--draws", type=click.IntRange(1), default=4000, show_default=True, help="Exact draws for intervals.")
+@click.option(
+    "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the intervals."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="json holds everything, csv the scores.",
+)
+def compare(
+    data: str,
+    target: str | None,
+    rows: tuple[str, ...],
+    cv: int | None,
+    draws: int,
+    prob: float,
+    seed: int,
+    layout: str,
+) -> None:
+    """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table.
+
+    DATA is the name of an embedded data set, or a CSV or Parquet file. Printed are the family of each
+    column, the scores of each estimate on rows it has not seen, and the probabilities of the asked rows with
+    the interval of p(class | row, parameters) over exact posterior draws.
+    """
+    from bayesnb.estimator import BayesianNB
+    from bayesnb.evaluation import compare_estimates
+
+    name, X, y = _load(data, target)
+    say = _stderr()
+    say(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
+    clf = BayesianNB(random_state=seed).fit(X, y)
+    for column in _identifiers(clf, len(X)):
+        say(f"column {column!r} has about as many levels as there are rows: is it an identifier or free text?")
+    say(f"scoring by {f'{cv} folds' if cv else 'exact leave-one-out'}")
+    table = compare_estimates(clf, X, y, cv or "loo")
+    asked = _asked(rows, name, X)
+    answers = [_answer(clf, X, y, row, draws, prob) for row in asked]
+    described = clf.describe()
+    how = f"{cv}-fold cross-validation" if cv else "exact leave-one-out"
+    if layout == "json":
+        _print_json(name, y.name, how, described, table, asked, answers, prob)
+    elif layout == "csv":
+        click.echo(table.to_csv(), nl=False)
+    else:
+        _print_tables(how, described, table, asked, answers, prob, draws)
+
+
+def _load(data: str, target: str | None) -> tuple[str, pd.DataFrame, pd.Series]:
+    """The table and its labels; a file that has the name of an embedded table wants its suffix or a path."""
+    if data.replace("_", "-") in datasets.names():
+        X, y = datasets.load(data)
+        if target in (None, y.name):
+            return data.replace("_", "-"), X, y
+        frame = X.assign(**{y.name: y})
+    else:
+        if "." not in data and "/" not in data:
+            datasets.load(data)
+        from bayesnb import files
+
+        frame = files.read(data)
+    columns = list(map(str, frame.columns))
+    if target is None:
+        raise click.UsageError(f"name the column that holds the class with --target; {data} has {columns}")
+    if target not in frame.columns:
+        raise ValueError(f"{data} has no column {target!r}; its columns are {columns}")
+    if frame[target].isna().all():
+        raise ValueError(f"column {target!r} of {data} is missing in every row: there is nothing to learn from")
+    unlabelled = frame[target].isna()
+    if unlabelled.any():
+        _stderr()(f"{int(unlabelled.sum())} rows without a class are left out")
+        frame = frame[~unlabelled]
+    return data, frame.drop(columns=target), frame[target]
+
+
+def _identifiers(clf: BayesianNB, n: int) -> list[Any]:
+    """Categorical columns with nearly a level a row."""
+    return [
+        name
+        for name, feature in clf.schema_.features.items()
+        if feature.levels is not None and feature.cuts is None and len(feature.levels[0]) > max(3, 0.8 * n)
+    ]
+
+
+def _asked(rows: Sequence[str], name: str, X: pd.DataFrame) -> list[dict[str, Any]]:
+    """The asked rows, each value read as its column's type."""
+    rows = rows or ((TEXTBOOK_ROWS[name],) if name in TEXTBOOK_ROWS else ())
+    if not rows:
+        return [X.iloc[0].to_dict()]
+    return [_parse(row, X) for row in rows]
+
+
+def _parse(row: str, X: pd.DataFrame) -> dict[str, Any]:
+    values = {}
+    for item in row.split(","):
+        column, equals, text = (part.strip() for part in item.partition("="))
+        if not equals:
+            raise click.BadParameter(f"{item!r} is not column=value", param_hint="--row")
+        if column not in X.columns:
+            raise click.BadParameter(
+                f"there is no column {column!r}; the columns are {list(map(str, X.columns))}", param_hint="--row"
+            )
+        values[column] = _typed(text, X[column], column)
+    return values
+
+
+def _typed(text: str, column: pd.Series, name: str) -> Any:
+    """The text as a value of the column's type; empty is missing."""
+    from pandas.api import types
+
+    if not text:
+        return None
+    if types.is_bool_dtype(column):
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        raise click.BadParameter(f"{name}={text}: the column holds true and false", param_hint="--row")
+    if types.is_numeric_dtype(column):
+        try:
+            return float(text)
+        except ValueError:
+            raise click.BadParameter(f"{name}={text}: the column holds numbers", param_hint="--row") from None
+    return text
+
+
+def _answer(
+    clf: BayesianNB, X: pd.DataFrame, y: pd.Series, row: Mapping[str, Any], draws: int, prob: float
+) -> dict[str, Any]:
+    """Each estimate's probabilities of one row by class, and the interval over draws."""
+    import numpy as np
+    import pandas as pd
+
+    from bayesnb.model import ESTIMATES, ImpossibleRowError, normalize
+    from bayesnb.priors import BoundaryError, ImproperError
+
+    frame = pd.DataFrame({name: pd.Series([row.get(name)], dtype=X[name].dtype) for name in X.columns})
+    data, n = clf._encoded(frame)
+    labels = [str(label) for label in clf.classes_]
+    estimates: dict[str, Any] = {}
+    for estimate in ESTIMATES:
+        try:
+            proba = np.exp(normalize(clf.posterior_.log_joint(data, n, estimate)))[0]
+            estimates[estimate] = dict(zip(labels, map(float, proba), strict=True))
+        except (BoundaryError, ImproperError, ImpossibleRowError) as error:
+            estimates[estimate] = str(error)
+    tail = (1 - prob) / 2
+    low, middle, high = np.quantile(clf.sample_proba(frame, draws)[:, 0], [tail, 0.5, 1 - tail], axis=0)
+    interval = {
+        label: {"lower": float(low[c]), "median": float(middle[c]), "upper": float(high[c])}
+        for c, label in enumerate(labels)
+    }
+    return {"estimates": estimates, "interval": interval}
+
+
+def _stderr() -> Any:
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    return lambda text: console.print(text, style="dim", markup=False, soft_wrap=True)
+
+
+def _print_json(
+    name: str,
+    target: Any,
+    how: str,
+    described: pd.DataFrame,
+    table: pd.DataFrame,
+    asked: list[dict[str, Any]],
+    answers: list[dict[str, Any]],
+    prob: float,
+) -> None:
+    import json
+
+    def plain(value: Any) -> Any:
+        """JSON has no infinity and no NaN: they are written as text and null."""
+        if isinstance(value, float) and value != value:
+            return None
+        return str(value) if isinstance(value, float) and abs(value) == float("inf") else value
+
+    def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+        return [
+            {str(k): plain(v.item() if hasattr(v, "item") else v) for k, v in record.items()}
+            for record in frame.reset_index().to_dict("records")
+        ]
+
+    rows = [
+        {"row": {k: plain(v.item() if hasattr(v, "item") else v) for k, v in row.items()}, "prob": prob, **answer}
+        for row, answer in zip(asked, answers, strict=True)
+    ]
+    document = {
+        "data": name,
+        "target": str(target),
+        "features": records(described),
+        "scored_by": how,
+        "scores": records(table),
+        "rows": rows,
+    }
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def _print_tables(
+    how: str,
+    described: pd.DataFrame,
+    table: pd.DataFrame,
+    asked: list[dict[str, Any]],
+    answers: list[dict[str, Any]],
+    prob: float,
+    draws: int,
+) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=120)
+    console.print("What each column got", style="bold")
+    console.print(_grid(described.reset_index().astype(object), 3))
+    shown = table.reset_index().drop(columns="note")
+    shown = shown.drop(columns="impossible") if not table["impossible"].fillna(0).any() else shown
+    console.print(f"\nEach estimate on rows it has not seen ({how})", style="bold")
+    console.print(_grid(shown, 4))
+    for estimate, note in table["note"].items():
+        if note:
+            console.print(f"{estimate}: {note}", markup=False)
+    for row, answer in zip(asked, answers, strict=True):
+        said = ", ".join(f"{column}={value}" for column, value in row.items())
+        console.print(f"\nThe row {said}", style="bold", markup=False)
+        console.print(_row_grid(answer, prob))
+        console.print(f"interval: p(class | row, θ) over {draws} exact posterior draws of θ", markup=False)
+
+
+def _grid(frame: pd.DataFrame, digits: int) -> Any:
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid()
+    for name in frame.columns:
+        number = all(isinstance(v, int | float) for v in frame[name])
+        grid.add_column(Text(str(name)), justify="right" if number else "left", overflow="fold")
+    for _, record in frame.iterrows():
+        grid.add_row(*(Text(_shown(value, digits)) for value in record))
+    return grid
+
+
+def _shown(value: Any, digits: int) -> str:
+    if isinstance(value, float):
+        return "—" if value != value else f"{value:.{digits}f}"
+    return str(value)
+
+
+def _row_grid(answer: Mapping[str, Any], prob: float) -> Any:
+    import pandas as pd
+
+    labels = list(answer["interval"])
+    records = []
+    for estimate, proba in answer["estimates"].items():
+        said = dict.fromkeys(labels, float("nan")) if isinstance(proba, str) else proba
+        records.append({"estimate": estimate, **{f"p({label})": said[label] for label in labels}})
+    for what in ("lower", "median", "upper"):
+        values = {f"p({label})": answer["interval"][label][what] for label in labels}
+        records.append({"estimate": f"{prob:.0%} interval, {what}", **values})
+    return _grid(pd.DataFrame(records), 3)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command and exit with its code."""
+    arguments = list(sys.argv[1:] if args is None else args)
+    try:
+        sys.exit(cli.main(arguments, prog_name="bayesnb", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except (ValueError, TypeError, OSError, MemoryError) as error:
+        if "--debug" in arguments:
+            raise
+        click.echo(f"bayesnb: {' '.join(str(error).split())}", err=True)
+        sys.exit(1)

@@ -1,0 +1,67 @@
+"""One file as one table: CSV and Parquet, with what is wrong with them said."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+
+
+def read(path: str | Path) -> pd.DataFrame:
+    """A CSV, TSV or Parquet file as a frame; an empty cell or NA is missing.
+
+    Raises
+    ------
+    ValueError
+        If the file is empty, ragged, not UTF-8, has two columns of one name, or is of another kind.
+    """
+    path = Path(path)
+    if path.is_dir() or not path.exists():
+        raise FileNotFoundError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
+    kind = path.name.lower().removesuffix(".gz")
+    if kind.endswith((".parquet", ".pq")):
+        return _parquet(path)
+    if not kind.endswith((".csv", ".tsv", ".txt")):
+        raise ValueError(f"{path}: is neither CSV (.csv, .tsv) nor Parquet (.parquet)")
+    separator = "\t" if kind.endswith(".tsv") else ","
+    _check_text(path, separator)
+    return pd.read_csv(path, sep=separator, encoding="utf-8")
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path)
+    except ImportError as error:
+        raise ValueError(f"{path}: Parquet needs pyarrow; install bayesnb[arrow]") from error
+    except Exception as error:
+        raise ValueError(f"{path}: is not readable as Parquet ({error})") from error
+
+
+def _check_text(path: Path, separator: str) -> None:
+    """What pandas would mend without a word: short rows and columns of one name."""
+    opened = gzip.open(path, "rt", encoding="utf-8", newline="") if path.suffix == ".gz" else None
+    try:
+        with opened or path.open(encoding="utf-8-sig", newline="") as lines:
+            rows = csv.reader(lines, delimiter=separator)
+            header = next(rows, None)
+            if not header:
+                raise ValueError(f"{path}: is empty")
+            name, times = Counter(header).most_common(1)[0]
+            if times > 1:
+                raise ValueError(f"{path}: column names must be unique; {name!r} stands {times} times")
+            for row in rows:
+                if row and len(row) != len(header):
+                    raise ValueError(
+                        f"{path}: line {rows.line_num} has {len(row)} cells where the header has {len(header)}"
+                    )
+            if rows.line_num < 2:
+                raise ValueError(f"{path}: has a header and no rows")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}: is not UTF-8 (byte {error.object[error.start]:#x} at {error.start}); save it as UTF-8"
+        ) from error
+    except csv.Error as error:
+        raise ValueError(f"{path}: is not CSV ({error})") from error

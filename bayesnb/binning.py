@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -92,9 +93,7 @@ class Cut:
         if len(set(shown)) < len(shown):
             shown = [repr(edge) for edge in self.edges]
         shown = ["-inf", *shown, "inf"]
-        return tuple(
-            f"{'[' if k else '('}{low}, {high})" for k, (low, high) in enumerate(zip(shown, shown[1:], strict=False))
-        )
+        return tuple(f"{'[' if k else '('}{low}, {high})" for k, (low, high) in enumerate(pairwise(shown)))
 
     def codes(self, x: Array) -> Array:
         """Which interval each number falls into; -1 for NaN."""

@@ -310,7 +310,7 @@ def _row_grid(answer: Mapping[str, Any], prob: float) -> Any:
         records.append({"estimate": estimate, **{f"p({label})": said[label] for label in labels}})
     for what in ("lower", "median", "upper"):
         values = {f"p({label})": answer["interval"][label][what] for label in labels}
-        records.append({"estimate": f"{prob:.0%} interval, {what}", **values})
+        records.append({"estimate": "median of p" if what == "median" else f"{prob:.0%} interval, {what}", **values})
     return _grid(pd.DataFrame(records), 3)
 
 

@@ -98,10 +98,9 @@ def _matrix(table: Table, columns: Names) -> Array:
                 x[:, k] = table.column(name).finite()
         return x
     x = np.asarray(table.block(columns), float)
-    # A sum is infinite or NaN wherever a cell is, and costs no copy.
-    if not np.isfinite(x.sum()) and np.isinf(x).any():
-        row, column = np.argwhere(np.isinf(x))[0]
-        Column(columns[column], x[:, column]).finite()
+    infinite = np.flatnonzero(np.isinf(x).any(axis=0))
+    if len(infinite):
+        Column(columns[infinite[0]], x[:, infinite[0]]).finite()
     return x
 
 
@@ -190,8 +189,9 @@ def _same_kind(column: Column, before: Kind) -> Kind:
     """What the column holds, if levels of that kind can be those it held before."""
     now = column.kind()
     if "text" in (now, before) and now != before and "empty" not in (now, before):
+        fitted = "text" if before == "text" else "numbers"
         raise ValueError(
-            f"column {column.name!r} holds {column.dtype} and was fitted with {'text' if before == 'text' else 'numbers'}: "
+            f"column {column.name!r} holds {column.dtype} and was fitted with {fitted}: "
             "convert it, or every level would be unseen"
         )
     return before if now == "empty" else now

@@ -348,10 +348,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         return pd.concat(parts, ignore_index=True) if parts else self._sample_block(0, chosen, rng)
 
     def _sample_block(self, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:
-        if self._plug_in is None:
-            theta = self.posterior_.draw(rng, (n,))
-        else:
-            theta = self._plug_in.repeated(n)
+        theta = self.posterior_.draw(rng, (n,)) if self._plug_in is None else self._plug_in.repeated(n)
         noisy = theta.log_pi + rng.gumbel(size=theta.log_pi.shape)
         codes = noisy.argmax(-1) if chosen is None else np.full(n, chosen)
         own = theta.at((np.arange(n), codes))

@@ -42,9 +42,9 @@ def _parquet(path: Path) -> pd.DataFrame:
 
 def _check_text(path: Path, separator: str) -> None:
     """What pandas would mend without a word: short rows and columns of one name."""
-    opened = gzip.open(path, "rt", encoding="utf-8", newline="") if path.suffix == ".gz" else None
+    opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with opened or path.open(encoding="utf-8-sig", newline="") as lines:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
             rows = csv.reader(lines, delimiter=separator)
             header = next(rows, None)
             if not header:

@@ -45,7 +45,7 @@ def after_ones(prior: Beta) -> Beta:
     return family.update(family.priors(s, ("yes", "no")), s)
 
 
-# --- The textbook estimates -------------------------------------------------------------------------
+# --- The textbook estimates ---
 
 
 @pytest.mark.parametrize("alpha", [0.25, 1.0, 3.0])
@@ -128,7 +128,7 @@ def test_a_rate_is_events_over_exposure_under_the_flat_prior():
     assert_allclose(family.update(family.priors(s, ("yes",)), s).mode(), [[2.5]])
 
 
-# --- What a prior leaves to the data ------------------------------------------------------------------
+# --- What a prior leaves to the data ---
 
 
 def test_unit_information_is_one_row_like_the_whole_column():
@@ -219,7 +219,7 @@ def test_a_flat_density_has_its_centre_for_a_mode():
     assert_allclose(Dirichlet([1, 1, 1, 0]).mode(), [1 / 3, 1 / 3, 1 / 3, 0])
 
 
-# --- Densities and draws --------------------------------------------------------------------------------
+# --- Densities and draws ---
 
 SHAPES = np.array([[0.3, 2.0], [40.0, 1.0]])
 RATES = np.array([[5.0, 0.1], [2.0, 1.0]])
@@ -304,7 +304,7 @@ def test_tiny_concentrations_put_all_on_one_level_evenly():
     assert abs(drawn[:, 0].mean() - 0.5) <= 5 * 0.5 / np.sqrt(4_000)
 
 
-# --- The ratio of gammas ------------------------------------------------------------------------------
+# --- The ratio of gammas ---
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_log_rising_by_one_is_a_logarithm():
     assert_allclose(log_rising(a, np.ones(6)), np.log(a), rtol=1e-13, atol=1e-14)
 
 
-# --- Errors -------------------------------------------------------------------------------------------
+# --- Errors ---
 
 
 def test_a_mode_on_the_boundary_is_refused_with_its_place_and_the_mean_offered():

@@ -1,0 +1,1 @@
+"""One conjugate pair a page; ``family`` says what a page must hold."""

@@ -69,7 +69,7 @@ class Statistic(ABC):
         return type(self)(**taken, **self.names())
 
     def settled(self, before: Self) -> Self:
-        """This statistic, known to be ``before`` less some of its rows, cleared of rounding.
+        """The same statistic, known to be ``before`` less some of its rows, cleared of rounding.
 
         What should be 0 is 0 again; what is clearly negative was never in ``before``, and is a
         ``ValueError``.

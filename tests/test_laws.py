@@ -322,12 +322,15 @@ def test_the_moment_at_t_is_the_average_of_the_likelihood_to_the_t(crowd: Table,
     assert_average(draws[:, settles], moment[settles])
 
 
-# If this fails, look at the guard in `log_moment`.
+# If this fails, look at the guard in `log_moment`: NaN is on neither side of an inequality.
 @law()
-def test_a_moment_that_does_not_exist_is_infinite(t: Table):
+def test_the_log_moment_is_convex_and_infinite_where_there_is_no_moment(t: Table):
+    powers = np.linspace(-30.0, 6.0, 19)
+    curve = np.array([t.family.log_moment(t.posterior, t.x, power) for power in powers])
+    assert (curve[1:-1] <= (curve[:-2] + curve[2:]) / 2 + 1e-9 * (1 + np.abs(curve[1:-1]))).all()
     telling = t.family.log_predictive(t.posterior, t.x) != 0
-    moment = t.family.log_moment(t.posterior, t.x, -1e6)
-    assert_same([moment], [np.where(telling, np.inf, 0.0)])
+    far = t.family.log_moment(t.posterior, t.x, -1e6)
+    assert_same([far], [np.where(telling, np.inf, 0.0)])
 
 
 # If this fails, look at how `log_moment` behaves at very small t.

@@ -49,6 +49,7 @@ class Bernoulli(Discrete[Beta, Successes]):
 
     prior: Any = field(default_factory=Beta)
 
+    conjugate = Beta
     reads = "binary"
 
     def flat(self) -> Bernoulli:
@@ -105,9 +106,9 @@ class Bernoulli(Discrete[Beta, Successes]):
     def log_left_out(self, posterior: Beta, x: Column, labels: Labels) -> Array:
         if sparse.issparse(x):
             return self._log_left_out_sparse(posterior, x, labels)
-        c, w = labels.codes, labels.weight[:, None]
+        c, seen, ones = labels.codes, _seen(x), _ones(x)
+        w = labels.weight[:, None] * (1.0 if seen is None else seen)
         a, b = posterior.alpha[c], posterior.beta[c]
-        seen, ones = _seen(x), _ones(x)
         value = log(np.where(ones > 0, a, b) - w) - log(a + b - w)
         return (value if seen is None else np.where(seen > 0, value, 0.0)).sum(-1)
 
@@ -117,7 +118,9 @@ class Bernoulli(Discrete[Beta, Successes]):
         for weight in np.unique(labels.weight):
             rows = np.flatnonzero(labels.weight == weight)
             pair = posterior.pair().alpha
-            theta = log(np.maximum(pair - weight, 0.0)) - log(pair.sum(-1, keepdims=True) - weight)
+            # Only a row's own class is read off, and that has seen at least the row's weight.
+            rest = np.maximum(pair.sum(-1, keepdims=True) - weight, np.finfo(float).tiny)
+            theta = log(np.maximum(pair - weight, 0.0)) - np.log(rest)
             value[rows] = self.log_likelihood({"log_theta": theta}, x[rows])[np.arange(len(rows)), labels.codes[rows]]
         return value
 

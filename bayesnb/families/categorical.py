@@ -81,6 +81,7 @@ class Categorical(Discrete[Dirichlet, Tally]):
 
     prior: Any = field(default_factory=Dirichlet)
 
+    conjugate = Dirichlet
     reads = "levels"
 
     def flat(self) -> Categorical:
@@ -123,12 +124,10 @@ class Categorical(Discrete[Dirichlet, Tally]):
         return total
 
     def log_left_out(self, posterior: Dirichlet, x: Coded, labels: Labels) -> Array:
-        c, w = labels.codes[:, None], labels.weight[:, None]
-        column = np.arange(x.codes.shape[1])
-        left = posterior.alpha[c, column, x.codes] - w
-        with np.errstate(invalid="ignore"):
-            value = log(left) - log(posterior.total[c, column] - w)
-        return np.where(x.codes < 0, 0.0, value).sum(-1)
+        c, column, known = labels.codes[:, None], np.arange(x.codes.shape[1]), x.codes >= 0
+        w = labels.weight[:, None] * known
+        value = log(posterior.alpha[c, column, x.codes] - w) - log(posterior.total[c, column] - w)
+        return np.where(known, value, 0.0).sum(-1)
 
     def sample(self, theta: Theta, rng: Generator, s: Tally) -> Array:
         # The largest of log θ plus Gumbel noise falls on a level with its probability θ.

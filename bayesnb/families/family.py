@@ -108,8 +108,19 @@ class Family[P: Prior, S: Statistic](ABC):
 
     prior: P | Mapping[Any, P]
 
+    conjugate: ClassVar[type[Prior]]
+    """The class of its prior."""
+
     reads: ClassVar[str] = "reals"
     """How a table's columns reach it: "reals", "counts", "binary", "levels" or "bag" (see ``schema``)."""
+
+    def __post_init__(self) -> None:
+        for prior in self.prior.values() if isinstance(self.prior, Mapping) else [self.prior]:
+            if not isinstance(prior, self.conjugate):
+                raise TypeError(
+                    f"Expected the prior of {type(self).__name__} to be a {self.conjugate.__name__}, "
+                    f"or {{class: {self.conjugate.__name__}}}; got {prior!r}"
+                )
 
     @abstractmethod
     def flat(self) -> Self:

@@ -92,6 +92,8 @@ class Gaussian(Family[NormalGamma, Moments]):
 
     prior: Any = field(default_factory=NormalGamma)
 
+    conjugate = NormalGamma
+
     def flat(self) -> Gaussian:
         return Gaussian(NormalGamma.flat())
 
@@ -193,20 +195,18 @@ class GaussianKnownVariance(Family[Normal, Moments]):
 
     Parameters
     ----------
+    prior : Normal
     variance : float or array (column,)
         Variance of one row within a class, in squared units of the column.
-    prior : Normal
     """
 
-    variance: Any = 1.0
     prior: Any = field(default_factory=Normal)
+    variance: Any = 1.0
 
-    def __post_init__(self) -> None:
-        if not np.all(np.isfinite(self.variance) & (np.asarray(self.variance) > 0)):
-            raise ValueError(f"Expected variance to be positive and finite; got {self.variance!r}")
+    conjugate = Normal
 
     def flat(self) -> GaussianKnownVariance:
-        return GaussianKnownVariance(self.variance, Normal.flat())
+        return GaussianKnownVariance(Normal.flat(), self.variance)
 
     def statistic(self, x: Array, members: Membership) -> Moments:
         return Moments.of(x, members)
@@ -283,12 +283,13 @@ class GaussianKnownVariance(Family[Normal, Moments]):
         return mu / one, -0.5 * (mu**2 / one).sum(-1)
 
     def _row_variance(self, n_columns: int) -> Array:
-        try:
-            return np.array(np.broadcast_to(np.asarray(self.variance, float), (n_columns,)))
-        except ValueError:
+        variance = np.asarray(self.variance, float)
+        if variance.shape not in ((), (n_columns,)) or not (np.isfinite(variance) & (variance > 0)).all():
             raise ValueError(
-                f"Expected one variance, or one for each of {n_columns} columns; got {self.variance!r}"
-            ) from None
+                f"Expected variance to be one positive number, or one for each of {n_columns} columns; "
+                f"got {self.variance!r}"
+            )
+        return np.array(np.broadcast_to(variance, (n_columns,)))
 
 
 def _pooled(s: Moments) -> tuple[Array, Array]:

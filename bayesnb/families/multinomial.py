@@ -77,6 +77,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 
     prior: Any = field(default_factory=Dirichlet)
 
+    conjugate = Dirichlet
     reads = "bag"
 
     def flat(self) -> Multinomial:

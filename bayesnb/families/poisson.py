@@ -65,6 +65,7 @@ class Poisson(Family[Gamma, Events]):
     prior: Any = field(default_factory=Gamma)
     exposure: Any = None
 
+    conjugate = Gamma
     reads = "counts"
 
     def flat(self) -> Poisson:

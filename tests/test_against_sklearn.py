@@ -1,0 +1,404 @@
+"""scikit-learn's four naive Bayes classifiers as special cases, and life among its tools.
+
+Theirs are plug-ins: GaussianNB without variance smoothing is maximum likelihood, the other three are posterior
+means whose concentration is their ``alpha``. All of them count frequencies for the class prior.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose
+from scipy import sparse
+from scipy.special import gammaln
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.ensemble import VotingClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, log_loss
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score, cross_validate, train_test_split
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Binarizer, StandardScaler
+
+from bayesnb import BayesianNB, Bernoulli, Beta, Categorical, Dirichlet, Gaussian, Multinomial, datasets
+
+IRIS, WINE, DIGITS = (load(return_X_y=True) for load in (load_iris, load_wine, load_digits))
+ALPHAS = [0.01, 0.5, 1.0, 3.0]
+
+
+def varying(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The columns that are constant in no class: elsewhere there is no variance to estimate."""
+    return X[:, np.all([np.var(X[y == label], axis=0) > 0 for label in np.unique(y)], axis=0)]
+
+
+def declared(X: np.ndarray) -> pd.DataFrame:
+    """A table of codes with the levels that CategoricalNB gives them: all from 0 to the largest."""
+    return pd.DataFrame(
+        {f"x{k}": pd.Categorical(x.astype(int), categories=range(int(x.max()) + 1)) for k, x in enumerate(X.T)}
+    )
+
+
+def mean(features: Any, **settings: Any) -> BayesianNB:
+    """The posterior mean plugged in, with frequencies for the class prior."""
+    return BayesianNB(features, **{"class_prior": "frequencies", "estimate": "mean"} | settings)
+
+
+def assert_same(ours: BayesianNB, theirs: Any, X: Any, X_theirs: Any = None) -> None:
+    """Equal class probabilities to ten digits, in logarithms, where the smallest still has all of them."""
+    X_theirs = X if X_theirs is None else X_theirs
+    assert ours.classes_.tolist() == theirs.classes_.tolist()
+    assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X_theirs), rtol=1e-10, atol=1e-10)
+
+
+def assert_same_joint(ours: BayesianNB, theirs: Any, X: Any, X_theirs: Any = None) -> None:
+    X_theirs = X if X_theirs is None else X_theirs
+    found, expected = ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X_theirs)
+    assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+# The four of them on tables that everybody knows
+
+
+@pytest.mark.parametrize(
+    "table",
+    [IRIS, WINE, (varying(*DIGITS), DIGITS[1])],
+    ids=["iris", "wine", "digits"],
+)
+def test_gaussian_nb_without_smoothing_is_maximum_likelihood(table):
+    X, y = table
+    ours = BayesianNB(class_prior="frequencies", estimate="mle").fit(X, y)
+    theirs = GaussianNB(var_smoothing=0).fit(X, y)
+    assert_same(ours, theirs, X)
+    assert_same_joint(ours, theirs, X)
+    assert ours.predict(X).tolist() == theirs.predict(X).tolist()
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_categorical_nb_is_the_mean_under_a_dirichlet(alpha):
+    X, y = DIGITS
+    ours = mean(Categorical(Dirichlet(alpha))).fit(declared(X), y)
+    theirs = CategoricalNB(alpha=alpha).fit(X, y)
+    assert_same(ours, theirs, declared(X), X)
+    assert_same_joint(ours, theirs, declared(X), X)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+def test_bernoulli_nb_is_the_mean_under_a_beta(container, alpha):
+    X, y = container((DIGITS[0] > 7).astype(float)), DIGITS[1]
+    ours = mean(Bernoulli(Beta(alpha, alpha))).fit(X, y)
+    theirs = BernoulliNB(alpha=alpha).fit(X, y)
+    assert_same(ours, theirs, X)
+    assert_same_joint(ours, theirs, X)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+def test_multinomial_nb_is_the_mean_under_a_dirichlet(container, alpha):
+    X, y = container(DIGITS[0]), DIGITS[1]
+    ours = mean(Multinomial(Dirichlet(alpha))).fit(X, y)
+    theirs = MultinomialNB(alpha=alpha).fit(X, y)
+    assert_same(ours, theirs, X)
+
+
+def test_the_joint_of_multinomial_nb_leaves_out_the_coefficient():
+    X, y = DIGITS
+    ours, theirs = mean(Multinomial()).fit(X, y), MultinomialNB().fit(X, y)
+    coefficient = gammaln(X.sum(axis=1) + 1) - gammaln(X + 1).sum(axis=1)
+    expected = theirs.predict_joint_log_proba(X) + coefficient[:, None]
+    assert_allclose(ours.predict_joint_log_proba(X), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("family", [Categorical(), Bernoulli()])
+def test_a_feature_of_one_trial_has_its_mean_for_a_predictive(family):
+    X, y = (DIGITS[0] > 7).astype(int), DIGITS[1]
+    full, plug_in = (mean(family, estimate=estimate).fit(X, y) for estimate in ("predictive", "mean"))
+    assert_allclose(full.predict_log_proba(X), plug_in.predict_log_proba(X), rtol=1e-12)
+
+
+# Their class priors
+
+LOPSIDED = np.arange(1, 11) / 55
+PAIRS = {
+    "gaussian": (BayesianNB(estimate="mle"), GaussianNB(var_smoothing=0), varying(*DIGITS)),
+    "categorical": (mean(Categorical(Dirichlet(0.5))), CategoricalNB(alpha=0.5), np.minimum(DIGITS[0], 1).astype(int)),
+    "bernoulli": (mean(Bernoulli(Beta(0.5, 0.5))), BernoulliNB(alpha=0.5), (DIGITS[0] > 7).astype(float)),
+    "multinomial": (mean(Multinomial(Dirichlet(0.5))), MultinomialNB(alpha=0.5), DIGITS[0]),
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs", "X"), PAIRS.values(), ids=PAIRS)
+def test_a_given_class_prior_is_the_same_one(ours, theirs, X):
+    y = DIGITS[1]
+    ours = clone(ours).set_params(class_prior=LOPSIDED).fit(X, y)
+    name = "priors" if isinstance(theirs, GaussianNB) else "class_prior"
+    assert_same(ours, clone(theirs).set_params(**{name: LOPSIDED}).fit(X, y), X)
+
+
+@pytest.mark.parametrize(("ours", "theirs", "X"), list(PAIRS.values())[1:], ids=list(PAIRS)[1:])
+def test_fit_prior_false_is_a_uniform_class_prior(ours, theirs, X):
+    kept = np.arange(len(X)) >= DIGITS[1] * 20  # so that large digits are rarer than small ones
+    X, y = X[kept], DIGITS[1][kept]
+    uniform = clone(ours).set_params(class_prior="uniform").fit(X, y)
+    assert_same(uniform, clone(theirs).set_params(fit_prior=False).fit(X, y), X)
+    assert np.abs(uniform.predict_log_proba(X) - clone(ours).fit(X, y).predict_log_proba(X)).max() > 0.01
+
+
+# Random tables, random weights
+
+LABELS = np.array(["ant", "bee", "cow"])
+weights = st.floats(1 / 8, 8)
+
+
+@st.composite
+def random_tables(draw, elements: st.SearchStrategy, unique: bool = False):
+    """(X, y, sample_weight): two or more rows of each of three classes."""
+    n = draw(st.integers(6, 15))
+    X = draw(arrays(float, (n, draw(st.integers(1, 4))), elements=elements, unique=unique))
+    y = LABELS[draw(st.permutations([i % 3 for i in range(n)]))]
+    return X, y, draw(arrays(float, n, elements=weights))
+
+
+few = settings(max_examples=25, deadline=None)
+
+
+@few
+@given(random_tables(st.integers(-2000, 2000).map(lambda k: k / 4), unique=True))
+def test_gaussian_nb_is_equalled_on_random_tables(table):
+    X, y, weight = table
+    ours = BayesianNB(class_prior="frequencies", estimate="mle").fit(X, y, weight)
+    theirs = GaussianNB(var_smoothing=0).fit(X, y, weight)
+    assert_same(ours, theirs, X)
+    assert_same_joint(ours, theirs, X)
+
+
+@few
+@given(random_tables(st.integers(0, 3).map(float)), weights)
+def test_categorical_nb_is_equalled_on_random_tables(table, alpha):
+    X, y, weight = table
+    ours = mean(Categorical(Dirichlet(alpha))).fit(declared(X), y, weight)
+    theirs = CategoricalNB(alpha=alpha).fit(X, y, weight)
+    assert_same(ours, theirs, declared(X), X)
+    assert_same_joint(ours, theirs, declared(X), X)
+
+
+@few
+@given(random_tables(st.integers(0, 1).map(float)), weights, st.sampled_from([np.asarray, sparse.csr_array]))
+def test_bernoulli_nb_is_equalled_on_random_tables(table, alpha, container):
+    X, y, weight = table
+    X = container(X)
+    ours = mean(Bernoulli(Beta(alpha, alpha))).fit(X, y, weight)
+    theirs = BernoulliNB(alpha=alpha).fit(X, y, weight)
+    assert_same(ours, theirs, X)
+    assert_same_joint(ours, theirs, X)
+
+
+@few
+@given(random_tables(st.integers(0, 9).map(float)), weights, st.sampled_from([np.asarray, sparse.csr_array]))
+def test_multinomial_nb_is_equalled_on_random_tables(table, alpha, container):
+    X, y, weight = table
+    X = container(X)
+    ours = mean(Multinomial(Dirichlet(alpha))).fit(X, y, weight)
+    assert_same(ours, MultinomialNB(alpha=alpha).fit(X, y, weight), X)
+
+
+@few
+@given(random_tables(st.integers(0, 9).map(float)), st.sampled_from(["mean", "predictive"]))
+def test_sparse_and_dense_tables_give_the_same_answers(table, estimate):
+    X, y, weight = table
+    for features, x in ((Multinomial(), X), (Bernoulli(), np.minimum(X, 1))):
+        dense = BayesianNB(features, estimate=estimate).fit(x, y, weight)
+        thin = BayesianNB(features, estimate=estimate).fit(sparse.csr_array(x), y, weight)
+        for one in (x, sparse.csr_array(x)):
+            assert_allclose(thin.predict_joint_log_proba(one), dense.predict_joint_log_proba(x), rtol=1e-12)
+
+
+# A sparse matrix may be written in more than one way; all mean the same table, and none is written over.
+
+
+def counted_as(dtype: Any, twice: bool) -> sparse.csr_array:
+    """[[2, 0, 1], [0, 3, 0], [1, 1, 0]], its cells out of order, one of them in two parts if ``twice``."""
+    data = [1, 1, 1, 3, 1, 1] if twice else [1, 2, 3, 1, 1]
+    indices = [2, 0, 0, 1, 1, 0] if twice else [2, 0, 1, 1, 0]
+    indptr = [0, 3, 4, 6] if twice else [0, 2, 3, 5]
+    return sparse.csr_array((np.array(data, dtype), np.array(indices), np.array(indptr)), shape=(3, 3))
+
+
+@pytest.mark.parametrize("twice", [False, True], ids=["out of order", "in parts"])
+@pytest.mark.parametrize("dtype", [int, float])
+def test_learning_and_predicting_leave_a_sparse_matrix_as_it_was(dtype, twice):
+    X, before = counted_as(dtype, twice), counted_as(dtype, twice)
+    BayesianNB().fit(X, ["a", "b", "a"]).predict(X)
+    for part in ("data", "indices", "indptr"):
+        assert getattr(X, part).tolist() == getattr(before, part).tolist()
+
+
+@pytest.mark.parametrize("twice", [False, True], ids=["out of order", "in parts"])
+def test_how_a_sparse_matrix_is_written_does_not_matter(twice):
+    y = ["a", "b", "a"]
+    table = np.array([[2, 0, 1], [0, 3, 0], [1, 1, 0]])
+    expected = BayesianNB(Multinomial()).fit(table, y).predict_joint_log_proba(table)
+    found = BayesianNB().fit(counted_as(int, twice), y).predict_joint_log_proba(counted_as(int, twice))
+    assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimate", ["mean", "predictive"])
+def test_leaving_posts_out_is_the_same_for_their_sparse_and_their_dense_matrix(estimate):
+    X, y = datasets.posts()
+    words = CountVectorizer(token_pattern=r"\S+").fit_transform(X["text"])  # whose rows come out of order
+    table = words.toarray()
+    expected = BayesianNB(Multinomial(), estimate=estimate).fit(table, y).loo(table, y)
+    found = BayesianNB(Multinomial(), estimate=estimate).fit(words.copy(), y).loo(words, y)
+    assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_two_in_two_parts_is_not_a_yes():
+    in_parts = sparse.csr_array((np.ones(3), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    with pytest.raises(ValueError, match=r"holds 2 in row 0, where Bernoulli needs 0 or 1"):
+        BayesianNB(Bernoulli()).fit(in_parts.toarray(), ["a", "b"])
+    with pytest.raises(ValueError, match=r"holds 2 in row 0, where Bernoulli needs 0 or 1"):
+        BayesianNB(Bernoulli()).fit(in_parts, ["a", "b"])
+
+
+# Among their tools
+
+
+def test_a_pipeline_of_text_and_bayes_is_a_spam_filter():
+    X, y = datasets.posts()
+    pipe = make_pipeline(CountVectorizer(token_pattern=r"\S+"), BayesianNB()).fit(X["text"], y)
+    assert pipe.predict(["what a silly clown", "a good read thank you"]).tolist() == ["yes", "no"]
+    alone = BayesianNB().fit(pipe[0].transform(X["text"]), y)
+    assert_allclose(pipe.predict_proba(X["text"]), alone.predict_proba(pipe[0].transform(X["text"])), rtol=1e-12)
+
+
+def test_a_grid_search_chooses_the_estimate():
+    X, y = WINE
+    search = GridSearchCV(BayesianNB(), {"estimate": ["mle", "map", "mean", "predictive"]}, scoring="neg_log_loss")
+    search.fit(X[::4], y[::4])
+    by_hand = {
+        estimate: cross_val_score(BayesianNB(estimate=estimate), X[::4], y[::4], scoring="neg_log_loss").mean()
+        for estimate in ("mle", "map", "mean", "predictive")
+    }
+    assert search.best_params_ == {"estimate": max(by_hand, key=by_hand.get)}
+    assert_allclose(search.cv_results_["mean_test_score"], list(by_hand.values()), rtol=1e-12)
+    assert len(set(by_hand.values())) == 4
+
+
+def test_a_grid_search_chooses_the_prior():
+    X, y = sparse.csr_array(DIGITS[0][:300]), DIGITS[1][:300]
+    pipe = make_pipeline(Binarizer(threshold=7), BayesianNB())
+    priors = [Bernoulli(Beta.laplace(alpha)) for alpha in (1e-6, 1, 1000)]
+    search = GridSearchCV(pipe, {"bayesiannb__features": priors}, scoring="neg_log_loss", cv=3).fit(X, y)
+    scores = search.cv_results_["mean_test_score"]
+    assert search.best_params_["bayesiannb__features"] is priors[1]
+    assert scores[1] > max(scores[0], scores[2]) + 0.1
+    assert float(search.best_estimator_[-1].features.prior.alpha) == 1
+
+
+def test_a_grid_search_takes_strings_and_missing_values_as_they_are():
+    X, y = datasets.penguins()
+    assert X.isna().any().any()
+    assert (X.dtypes.map(pd.api.types.is_numeric_dtype)).value_counts().to_dict() == {True: 5, False: 2}
+    grid = {"estimate": ["predictive", "mean"], "features": [None, {"sex": Categorical(Dirichlet.jeffreys())}]}
+    search = GridSearchCV(BayesianNB(), grid, cv=3, error_score="raise").fit(X, y)
+    assert search.best_score_ > 0.95
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.feature_names_in_.tolist() == list(X)
+
+
+def test_a_column_transformer_passes_names_and_types_on():
+    X, y = datasets.penguins()
+    numbers = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+    scaled = ColumnTransformer(
+        [("scaled", StandardScaler(), numbers)], remainder="passthrough", verbose_feature_names_out=False
+    )
+    pipe = make_pipeline(scaled.set_output(transform="pandas"), BayesianNB()).fit(X, y)
+    clf = pipe[-1]
+    assert clf.feature_names_in_.tolist() == [*numbers, "island", "sex", "year"]
+    assert clf.describe()["family"].to_dict() == dict.fromkeys([*numbers, "year"], "Gaussian") | {
+        "island": "Categorical",
+        "sex": "Categorical",
+    }
+    # The default prior has the units of its column, so a change of units changes nothing.
+    assert_allclose(pipe.predict_proba(X), BayesianNB().fit(X, y).predict_proba(X), rtol=1e-9)
+
+
+def test_a_clone_has_the_settings_and_nothing_of_what_was_learned():
+    prior = {"sex": Categorical(Dirichlet({"female": 2, "male": 3}))}
+    clf = BayesianNB(prior, class_prior=Dirichlet(2), estimate="mean", unseen="new", random_state=3)
+    X, y = datasets.penguins()
+    copy = clone(clf.fit(X, y))
+    assert not hasattr(copy, "classes_")
+    assert repr(copy.get_params()) == repr(clf.get_params())
+    assert_allclose(copy.fit(X, y).predict_log_proba(X), clf.predict_log_proba(X), rtol=0)
+
+
+@pytest.mark.parametrize("estimate", ["mle", "map", "mean", "predictive"])
+def test_a_pickled_model_predicts_the_same(estimate):
+    X, y = datasets.penguins()
+    clf = BayesianNB(estimate=estimate, random_state=1).fit(X, y)
+    copy = pickle.loads(pickle.dumps(clf))
+    assert np.array_equal(copy.predict_joint_log_proba(X), clf.predict_joint_log_proba(X))
+    assert copy.predict(X).tolist() == clf.predict(X).tolist()
+    assert copy.sample(5).equals(clf.sample(5))
+
+
+def test_a_pickled_model_learns_on():
+    X, y = datasets.penguins()
+    first, rest = slice(0, 200), slice(200, None)
+    copy = pickle.loads(pickle.dumps(BayesianNB().fit(X[first], y[first]))).partial_fit(X[rest], y[rest])
+    whole = BayesianNB().fit(X, y)
+    assert_allclose(copy.predict_joint_log_proba(X), whole.predict_joint_log_proba(X), rtol=1e-10)
+
+
+def test_weights_are_routed_through_cross_validation():
+    X, y = WINE
+    weight = np.random.default_rng(0).integers(1, 6, len(y)).astype(float)
+    folds = StratifiedKFold(3)
+    with sklearn.config_context(enable_metadata_routing=True):
+        clf = BayesianNB(Gaussian()).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        found = cross_validate(clf, X, y, cv=folds, params={"sample_weight": weight}, return_estimator=True)
+    for k, (train, test) in enumerate(folds.split(X, y)):
+        by_hand = BayesianNB(Gaussian()).fit(X[train], y[train], sample_weight=weight[train])
+        assert_allclose(found["estimator"][k].class_count_, np.bincount(y[train], weight[train]))
+        assert found["estimator"][k].predict_proba(X).tolist() == by_hand.predict_proba(X).tolist()
+        assert found["test_score"][k] == accuracy_score(y[test], by_hand.predict(X[test]), sample_weight=weight[test])
+
+
+def test_a_notebook_shows_the_settings():
+    html = BayesianNB(Gaussian(), estimate="mean")._repr_html_()
+    assert "BayesianNB" in html
+    assert "Gaussian(prior=NormalGamma(" in html
+    assert "Not fitted" in html
+    assert "Not fitted" not in BayesianNB().fit(*IRIS)._repr_html_()
+
+
+def test_a_soft_vote_is_an_average_of_probabilities():
+    X, y = IRIS
+    members = [("bayes", BayesianNB()), ("logistic", make_pipeline(StandardScaler(), LogisticRegression()))]
+    vote = VotingClassifier(members, voting="soft").fit(X, y)
+    each = [clone(member).fit(X, y).predict_proba(X) for _, member in members]
+    assert_allclose(vote.predict_proba(X), np.mean(each, axis=0), rtol=1e-12)
+
+
+def test_calibration_mends_probabilities_that_are_too_sure():
+    X, y = DIGITS
+    X, X_test, y, y_test = train_test_split(X[:900], y[:900], test_size=0.5, random_state=0, stratify=y[:900])
+    features = Multinomial()
+    plain = BayesianNB(features, estimate="mean").fit(X, y)
+    calibrated = CalibratedClassifierCV(BayesianNB(features, estimate="mean"), cv=3).fit(X, y)
+    assert_allclose(calibrated.predict_proba(X_test).sum(axis=1), 1)
+    before, after = (log_loss(y_test, clf.predict_proba(X_test)) for clf in (plain, calibrated))
+    assert after < before / 2

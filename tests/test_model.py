@@ -1,0 +1,726 @@
+"""The algebra of what was learned, and what follows from it, on one table that every family reads."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+from sklearn.metrics import accuracy_score, log_loss
+
+from bayesnb import (
+    BayesianNB,
+    Bernoulli,
+    Beta,
+    Binned,
+    BoundaryError,
+    Categorical,
+    Dirichlet,
+    Gamma,
+    Gaussian,
+    GaussianKnownVariance,
+    ImproperError,
+    Multinomial,
+    NaiveBayes,
+    Normal,
+    NormalGamma,
+    Poisson,
+    Posterior,
+    Statistics,
+    datasets,
+)
+from bayesnb.evaluation import compare_estimates, scores
+from bayesnb.families.membership import Labels
+from bayesnb.model import ESTIMATES, Data
+
+CLASSES = ("ant", "bee", "cow")
+SIZES = ["small", "middle", "large", "huge"]  # nothing is huge
+
+FEATURES = {
+    "winged": Bernoulli(),
+    "looks": (Categorical(), ["colour", "size"]),
+    "words": (Multinomial(Dirichlet(0.7)), ["buzz", "moo", "hum"]),
+    "body": (Gaussian(), ["length", "weight"]),
+    "heat": GaussianKnownVariance(variance=4.0),
+    "visits": Poisson(exposure="hours"),
+    "age": Binned(edges=[1.0, 3.0]),
+}
+# Priors that take nothing from the data: what was said of them before the first row still holds after it.
+FIXED = FEATURES | {
+    "winged": Bernoulli(Beta(0.8, 1.7)),
+    "looks": (Categorical(Dirichlet(0.6)), ["colour", "size"]),
+    "body": (Gaussian(NormalGamma(3.0, 0.5, 2.0, 7.0)), ["length", "weight"]),
+    "heat": GaussianKnownVariance(variance=4.0, prior=Normal(18.0, 9.0)),
+    "visits": Poisson(Gamma(2.0, 1.5), exposure="hours"),
+}
+
+
+def zoo(n: int = 45, missing: float = 0.1, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = default_rng(seed)
+    c = rng.permutation(np.arange(n) % 3)
+    counts = rng.poisson(np.array([[2, 0.5, 1], [4, 0.2, 2], [0.3, 3, 1]])[c])
+    hours = rng.uniform(0.5, 3.0, n)
+    columns = {
+        "winged": (rng.random(n) < np.array([0.4, 0.9, 0.1])[c]).astype(float),
+        "length": rng.normal(np.array([1.0, 2.0, 8.0])[c], 1.5),
+        "weight": rng.normal(np.array([0.0, 1.0, 5.0])[c], 2.0),
+        "heat": rng.normal(np.array([17.0, 20.0, 19.0])[c], 2.0),
+        "visits": rng.poisson(hours * np.array([1.0, 4.0, 2.0])[c]).astype(float),
+        "age": rng.exponential(np.array([0.5, 1.5, 6.0])[c]),
+    }
+    columns = {name: np.where(rng.random(n) < missing, np.nan, x) for name, x in columns.items()}
+    colour = np.array(["black", "yellow", "brown"], object)[(c + (rng.random(n) < 0.4)) % 3]
+    size = np.array(SIZES[:3], object)[(c + (rng.random(n) < 0.5)) % 3]
+    colour[rng.random(n) < missing] = None
+    size[rng.random(n) < missing] = None
+    no_words = rng.random(n) < missing
+    words = np.where(no_words[:, None], np.nan, counts)
+    frame = pd.DataFrame(
+        columns
+        | {"colour": pd.Categorical(colour, ["black", "brown", "yellow"]), "size": pd.Categorical(size, SIZES)}
+        | dict(zip(["buzz", "moo", "hum"], words.T, strict=True))
+        | {"hours": hours}
+    )
+    return frame, np.array(CLASSES, object)[c]
+
+
+X, Y = zoo()
+N = len(Y)
+WEIGHT = default_rng(2).choice([0.5, 1.0, 2.25], N)
+NEW = zoo(20, seed=9)[0]
+
+
+def model(**parameters: Any) -> BayesianNB:
+    return BayesianNB(**({"features": FEATURES} | parameters))
+
+
+def inside(clf: BayesianNB, frame: pd.DataFrame, y: Any, weight: Any = None) -> tuple[NaiveBayes, Data, Labels]:
+    """What is under the shell: the model, the encoded rows, their labels."""
+    data = clf._encoded(frame)[0]
+    codes = np.searchsorted(clf.classes_, y)
+    labels = Labels(codes, np.ones(len(y)) if weight is None else weight, len(clf.classes_))
+    return clf.posterior_.model, data, labels
+
+
+def assert_same_statistics(a: Statistics, b: Statistics, rtol: float = 1e-10) -> None:
+    """Equal numbers, levels and words by name; a mean counts where there is something to be the mean of."""
+    assert a.labels == b.labels
+    assert set(a.features) == set(b.features)
+    assert_allclose(a.rows, b.rows, rtol=rtol, atol=rtol)
+    for name, mine in a.features.items():
+        theirs = b.features[name]
+        theirs = theirs + mine * 0.0  # in the same order of levels, after any that only one of them has
+        mine = mine + theirs * 0.0
+        mine, theirs = mine.arrays(), (theirs + mine * 0.0).arrays()
+        if "low" in mine:
+            mine, theirs = ({**s, "mean": s["mean"] + s["low"], "low": 0.0 * s["low"]} for s in (mine, theirs))
+        for field, value in mine.items():
+            assert_allclose(value, theirs[field], rtol=rtol, atol=rtol, err_msg=f"{name}, {field}")
+
+
+def by_label(clf: BayesianNB) -> dict[Any, pd.DataFrame]:
+    return {
+        name: table.sort_index(axis=0).sort_index(axis=1, key=lambda names: names.map(str))
+        for name, table in clf.tables().items()
+    }
+
+
+def assert_same_model(a: BayesianNB, b: BayesianNB, tolerance: float = 1e-10) -> None:
+    assert a.classes_.tolist() == b.classes_.tolist()
+    assert_same_statistics(a.statistics_, b.statistics_, tolerance)
+    assert_allclose(a.predict_log_proba(NEW), b.predict_log_proba(NEW), rtol=tolerance, atol=tolerance)
+    mine, theirs = by_label(a), by_label(b)
+    assert list(mine) == list(theirs)
+    for name, table in mine.items():
+        pd.testing.assert_frame_equal(table, theirs[name], rtol=tolerance, atol=tolerance)
+
+
+# Statistics add
+
+
+def sorted_rows() -> np.ndarray:
+    """Positions of the rows, so that classes and levels come late."""
+    return np.lexsort((X["colour"].astype(str), Y))
+
+
+def late(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table without its declarations, so that every chunk finds levels of its own."""
+    return frame.astype({"colour": object, "size": object})
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_learning_in_chunks_is_learning_all(estimate: str) -> None:
+    order = sorted_rows()
+    rows, y, weight = late(X.iloc[order]), Y[order], WEIGHT[order]
+    clf = model(estimate="mean")
+    for cut in np.array_split(np.arange(N), 6):
+        clf.partial_fit(rows.iloc[cut], y[cut], sample_weight=weight[cut])
+    clf.set_params(estimate=estimate).discount(1.0)
+    assert_same_model(clf, model(estimate=estimate).fit(late(X), Y, WEIGHT))
+    first = model().fit(rows.iloc[:7], y[:7])
+    assert len(first.classes_) < 3  # the classes
+    assert first.schema_.features["looks"].levels != clf.schema_.features["looks"].levels  # and levels came late
+
+
+def test_the_order_of_chunks_does_not_matter() -> None:
+    order, chunks = sorted_rows(), np.array_split(np.arange(N), 5)
+    models = []
+    for turn in ([0, 1, 2, 3, 4], [4, 2, 0, 3, 1]):
+        clf = model()
+        for k in turn:
+            cut = order[chunks[k]]
+            clf.partial_fit(late(X).iloc[cut], Y[cut], sample_weight=WEIGHT[cut])
+        models.append(clf)
+    assert_same_model(*models)
+
+
+def test_merging_two_models_is_learning_both_tables() -> None:
+    order = sorted_rows()
+    left, right = order[:20], order[20:]
+    a = model().fit(late(X).iloc[left], Y[left], WEIGHT[left])
+    b = model().fit(late(X).iloc[right], Y[right], WEIGHT[right])
+    assert set(a.classes_) != set(b.classes_)
+    whole = model().fit(late(X), Y, WEIGHT)
+    assert_same_statistics(a.statistics_ + b.statistics_, whole.statistics_)
+    assert_same_statistics(b.statistics_ + a.statistics_, whole.statistics_)
+    before = b.predict_log_proba(NEW)
+    assert_same_model(a.merge(b), whole)
+    assert_array_equal(b.predict_log_proba(NEW), before)  # and the other model is as it was
+
+
+def test_classes_fitted_apart_add_up_to_one_model() -> None:
+    parts = [model().fit(X[label == Y], Y[label == Y], WEIGHT[label == Y]) for label in CLASSES]
+    whole = model().fit(X, Y, WEIGHT)
+    total = parts[2].statistics_ + parts[0].statistics_ + parts[1].statistics_
+    assert_same_statistics(total, whole.statistics_)
+    _, data, _ = inside(whole, NEW, [])
+    believed = whole.posterior_.model.posterior(total)
+    assert_allclose(believed.log_predictive(data, len(NEW)), whole.predict_joint_log_proba(NEW), rtol=1e-10, atol=1e-10)
+
+
+def test_classes_can_be_named_before_they_have_a_row() -> None:
+    some = Y != "cow"
+    clf = model().partial_fit(X[some], Y[some], classes=CLASSES)
+    assert clf.classes_.tolist() == list(CLASSES)
+    assert clf.class_count_[2] == 0
+    proba = clf.predict_proba(NEW)
+    assert (proba > 0).all()
+    # Under "cow" a row has its prior predictive, and the class the share of Dirichlet(1).
+    empty = NEW.head(1).assign(**{name: None for name in NEW if name != "hours"}).astype(NEW.dtypes)
+    assert_allclose(clf.predict_proba(empty)[0, 2], 1 / (some.sum() + 3))
+    assert_same_model(clf.partial_fit(X[~some], Y[~some]), model().fit(X, Y))
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted rows"])
+def test_forgetting_some_rows_is_learning_the_rest(weight: Any) -> None:
+    part = default_rng(5).random(N) < 0.4
+    w = np.ones(N) if weight is None else weight
+    clf = model().fit(X, Y, w).forget(X[part], Y[part], w[part])
+    assert_same_model(clf, model().fit(X[~part], Y[~part], w[~part]), 1e-9)
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted rows"])
+@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+def test_a_whole_class_can_be_forgotten(weight: Any, estimate: str) -> None:
+    bee = Y == "bee"
+    w = np.ones(N) if weight is None else weight
+    clf = model(estimate=estimate).fit(X, Y, w).forget(X[bee], Y[bee], w[bee])
+    rest = model(estimate=estimate).partial_fit(X[~bee], Y[~bee], classes=CLASSES, sample_weight=w[~bee])
+    assert clf.class_count_[1] == 0  # to the last digit
+    assert all((s.seen()[1] == 0).all() for s in clf.statistics_.features.values())
+    assert_same_model(clf, rest, 1e-9)
+
+
+def test_forgetting_everything_and_learning_again_leaves_no_trace() -> None:
+    clf = model().fit(X, Y, WEIGHT)
+    clf.forget(X, Y, WEIGHT)
+    assert clf.class_count_.tolist() == [0.0, 0.0, 0.0]
+    assert_same_model(clf.partial_fit(X, Y, sample_weight=WEIGHT), model().fit(X, Y, WEIGHT), 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rows", "y", "words"),
+    [
+        (X[:1], ["dog"], "class 'dog' was never learned"),
+        (pd.concat([X[Y == "ant"]] * 2), ["ant"] * 30, "class 'ant' has rows of weight 15"),
+        (X[Y == "ant"].head(3).assign(size=pd.Categorical(["huge"] * 3, SIZES)), ["ant"] * 3, "feature 'looks'"),
+    ],
+    ids=["class", "too many", "level"],
+)
+def test_what_was_never_learned_cannot_be_forgotten(rows: Any, y: Any, words: str) -> None:
+    clf = model().fit(X, Y)
+    before, statistics = clf.predict_proba(NEW), clf.statistics_
+    with pytest.raises(ValueError, match=words):
+        clf.forget(rows, y)
+    assert clf.statistics_ is statistics
+    assert_array_equal(clf.predict_proba(NEW), before)
+
+
+def test_discounting_twice_by_half_is_once_by_a_quarter_is_a_quarter_of_the_weight() -> None:
+    twice = model().fit(X, Y, WEIGHT).discount(0.5).discount(0.5)
+    assert_same_model(twice, model().fit(X, Y, WEIGHT).discount(0.25))
+    assert_same_model(twice, model().fit(X, Y, WEIGHT / 4))
+    assert_allclose(twice.class_count_.sum(), WEIGHT.sum() / 4)
+
+
+def test_discounting_by_nothing_leaves_the_prior() -> None:
+    clf = model(features=FIXED).fit(X, Y).discount(0.0)
+    assert clf.class_count_.tolist() == [0.0, 0.0, 0.0]
+    assert_allclose(clf.predict_proba(NEW), 1 / 3)
+    with pytest.raises(ValueError, match="factor between 0 and 1"):
+        clf.discount(1.5)
+
+
+def test_a_weight_is_a_number_of_copies() -> None:
+    copies = default_rng(1).integers(0, 4, N)
+    repeated = np.repeat(np.arange(N), copies)
+    assert_same_model(model().fit(X, Y, copies), model().fit(X.iloc[repeated], Y[repeated]))
+
+
+# Leave one out
+
+
+def refitted(clf: BayesianNB, statistics: Statistics, estimate: str) -> Posterior:
+    """What would be believed of these statistics, every prior held at the scale it had."""
+    believed = clf.posterior_
+    if estimate == "mle":
+        return believed.model.flat().posterior(statistics)
+    features = {
+        name: family.update(believed.prior[name], statistics.features[name])
+        for name, family in believed.model.features.items()
+    }
+    label = Dirichlet(believed.label_prior.alpha + statistics.rows)
+    return replace(believed, statistics=statistics, label=label, features=features)
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+@pytest.mark.parametrize("features", [FEATURES, FIXED], ids=["unit information", "fixed priors"])
+def test_leaving_a_row_out_is_fitting_all_others(estimate: str, features: Any) -> None:
+    clf = BayesianNB(features).fit(X, Y, WEIGHT)
+    bayes, data, labels = inside(clf, X, Y, WEIGHT)
+    if estimate == "map" and features is FIXED:
+        with pytest.raises(BoundaryError):
+            clf.posterior_.log_left_out(data, labels, estimate)
+        clf = BayesianNB(
+            FIXED
+            | {
+                "winged": Bernoulli(Beta(1.5, 2)),
+                "looks": (Categorical(Dirichlet(1.6)), ["colour", "size"]),
+                "words": (Multinomial(Dirichlet(2)), ["buzz", "moo", "hum"]),
+            }
+        ).fit(X, Y, WEIGHT)
+        bayes, data, labels = inside(clf, X, Y, WEIGHT)
+    answer = clf.posterior_.log_left_out(data, labels, estimate)
+    for i in range(N):
+        rest = np.delete(np.arange(N), i)
+        statistics = bayes.statistics({name: x[rest] for name, x in data.items()}, labels[rest], CLASSES)
+        one = {name: x[[i]] for name, x in data.items()}
+        expected = refitted(clf, statistics, estimate).log_joint(one, 1, estimate if estimate != "mle" else "map")
+        assert_allclose(answer[i], expected[0], rtol=1e-9, atol=1e-9, err_msg=f"row {i}")
+    assert np.isfinite(answer).sum() > N  # -inf may be equal to -inf, but not everywhere
+    inside_sample = clf.posterior_.log_joint(data, N, estimate)
+    assert (np.abs(answer - inside_sample)[np.isfinite(answer)] > 1e-3).sum() >= N / 2  # and it is not the fit to all
+
+
+@pytest.mark.parametrize("class_prior", [None, Dirichlet(3.0), "frequencies", "uniform", [0.2, 0.5, 0.3]])
+def test_a_row_leaves_the_class_prior_too(class_prior: Any) -> None:
+    clf = model(class_prior=class_prior).fit(X, Y, WEIGHT)
+    _, _, labels = inside(clf, X, Y, WEIGHT)
+    without_features = NaiveBayes({}, clf.posterior_.model.label)
+    believed = without_features.posterior(Statistics(CLASSES, clf.statistics_.rows, {}))
+    answer = np.exp(believed.log_left_out({}, labels))
+    for i in range(N):
+        rows = clf.statistics_.rows - np.where(np.arange(3) == labels.codes[i], WEIGHT[i], 0.0)
+        fixed = {"uniform": [1 / 3] * 3, "frequencies": rows / rows.sum()}
+        alpha = {None: 1.0}.get(class_prior if not isinstance(class_prior, list | Dirichlet) else 0, 3.0)
+        expected = (
+            class_prior
+            if isinstance(class_prior, list)
+            else fixed[class_prior]
+            if isinstance(class_prior, str)
+            else (rows + alpha) / (rows + alpha).sum()
+        )
+        assert_allclose(answer[i], expected, rtol=1e-12)
+
+
+def test_the_frame_of_leave_one_out_has_a_density_and_a_probability_a_class() -> None:
+    rows = X.set_axis([f"row {i}" for i in range(N)])
+    clf = model().fit(rows, Y, WEIGHT)
+    found = clf.loo(rows, Y, WEIGHT)
+    _, data, labels = inside(clf, rows, Y, WEIGHT)
+    expected = clf.posterior_.log_left_out(data, labels)
+    assert found.index.tolist() == rows.index.tolist()
+    assert found.columns.tolist() == [("log_density", ""), *(("probability", label) for label in CLASSES)]
+    assert_allclose(found["log_density"], expected[np.arange(N), labels.codes])
+    assert_allclose(found["probability"], np.exp(expected - logsumexp(expected, axis=1, keepdims=True)))
+    assert (found["probability"].idxmax(axis=1) == Y).mean() > 0.6
+
+
+def test_a_list_of_rows_can_be_left_out_too() -> None:
+    rows, y = [[1.0], [2.0], [4.0], [7.0]], ["p", "p", "q", "q"]
+    clf = BayesianNB().fit(rows, y)
+    assert_allclose(clf.loo(rows, y), clf.loo(np.array(rows), y))
+
+
+def test_leaving_out_a_row_of_weight_zero_leaves_nothing_out() -> None:
+    weight = np.where(np.arange(N) < 3, 0.0, WEIGHT)
+    clf = model().fit(X, Y, weight)
+    found = clf.loo(X, Y, weight)
+    assert len(found) == N
+    assert_allclose(found["probability"][:3], clf.predict_proba(X[:3]))
+    assert_allclose(found[3:], clf.loo(X[3:], Y[3:], weight[3:]))
+
+
+def test_what_is_improper_without_a_row_is_named() -> None:
+    clf = BayesianNB(Gaussian(NormalGamma.reference())).fit({"x": [1.0, 2.0, 3.0, 5.0, 8.0]}, list("ppqqq"))
+    with pytest.raises(ImproperError, match=r"feature 'x', class 'p'.*without one of its rows"):
+        clf.loo({"x": [1.0, 2.0, 3.0, 5.0, 8.0]}, list("ppqqq"))
+
+
+# Evidence
+
+
+def test_the_evidence_is_that_of_the_labels_and_of_each_feature() -> None:
+    clf = model().fit(X, Y, WEIGHT)
+    evidence = clf.log_evidence_
+    assert list(evidence.features) == list(clf.schema_.features)
+    assert evidence.conditional == pytest.approx(sum(evidence.features.values()))
+    assert evidence.joint == float(evidence) == pytest.approx(evidence.label + evidence.conditional)
+    alone = BayesianNB({"winged": Bernoulli()}).fit(X[["winged"]], Y, WEIGHT).log_evidence_
+    assert alone.features["winged"] == pytest.approx(evidence.features["winged"])
+    assert alone.label == pytest.approx(evidence.label)
+
+
+def test_the_evidence_of_two_rows_by_hand() -> None:
+    clf = BayesianNB().fit({"t": ["a", "b"]}, ["p", "q"])
+    # P(y) = 1/2 × 1/3 under Dirichlet(1); each t is the first of its class, 1/2.
+    assert np.exp(clf.log_evidence_.label) == pytest.approx(1 / 6)
+    assert np.exp(clf.log_evidence_.conditional) == pytest.approx(1 / 4)
+    assert np.exp(clf.log_evidence_.joint) == pytest.approx(1 / 24)
+
+
+def test_the_evidence_is_the_product_of_predictions_of_each_row_from_those_before() -> None:
+    clf = BayesianNB(FIXED, class_prior=Dirichlet({"ant": 0.5, "bee": 2.0, "cow": 1.0})).fit(X, Y)
+    bayes, data, labels = inside(clf, X, Y)
+    total = 0.0
+    for i in range(N):
+        before = bayes.posterior(bayes.statistics({name: x[:i] for name, x in data.items()}, labels[:i], CLASSES))
+        total += before.log_predictive({name: x[[i]] for name, x in data.items()}, 1)[0, labels.codes[i]]
+    assert total == pytest.approx(clf.log_evidence_.joint, rel=1e-11)
+
+
+def test_labels_that_explain_the_table_have_more_evidence_than_shuffled_ones() -> None:
+    truth = model().fit(X, Y).log_evidence_
+    shuffled = model().fit(X, default_rng(0).permutation(Y)).log_evidence_
+    assert truth.label == pytest.approx(shuffled.label)  # the labels are as many
+    assert truth.conditional > shuffled.conditional + 30
+    assert truth.features["body"] > shuffled.features["body"] + 10
+
+
+def test_an_improper_prior_has_no_evidence_and_says_of_what() -> None:
+    clf = BayesianNB(Gaussian(NormalGamma.flat())).fit({"x": [1.0, 2.0, 3.0, 5.0]}, list("ppqq"))
+    with pytest.raises(ImproperError, match="feature 'x', class 'p': an improper prior has no evidence"):
+        _ = clf.log_evidence_
+
+
+# Samples
+
+
+def test_a_sample_looks_like_the_table_it_was_learned_from() -> None:
+    clf = model(random_state=3).fit(X, Y)
+    found = clf.sample(400)
+    assert found.columns.tolist() == ["y", *X.columns]
+    assert set(found["y"]) == set(CLASSES)
+    assert set(found["colour"]) <= {"black", "brown", "yellow"}
+    assert set(found["size"]) <= set(SIZES)
+    assert set(found["winged"]) == {0.0, 1.0}
+    assert set(found["age"]) == {"(-inf, 1)", "[1, 3)", "[3, inf)"}
+    assert (found["hours"] == 1.0).all()
+    whole = found[["visits", "buzz", "moo", "hum"]]
+    assert (whole == whole.round()).all(axis=None)
+    assert (whole >= 0).all(axis=None)
+    assert found[["length", "weight", "heat"]].dtypes.eq(float).all()
+    assert not found.isna().any(axis=None)
+    # A row of words has the average length of the rows that had any.
+    counts = X[["buzz", "moo", "hum"]].sum(axis=1)
+    assert (found[["buzz", "moo", "hum"]].sum(axis=1) == round(counts.sum() / (counts > 0).sum())).all()
+
+
+def test_a_sample_can_be_of_one_class_and_of_none() -> None:
+    clf = model(random_state=0).fit(X, Y)
+    assert set(clf.sample(50, label="bee")["y"]) == {"bee"}
+    assert clf.sample(50, label="cow")["length"].mean() > clf.sample(50, label="ant")["length"].mean() + 3
+    assert clf.sample(0).columns.tolist() == ["y", *X.columns]
+    assert len(clf.sample(0)) == 0
+    assert len(clf.sample()) == 1
+    with pytest.raises(ValueError, match="class 'dog' was never learned"):
+        clf.sample(1, label="dog")
+
+
+def test_the_label_of_a_sample_makes_way_for_a_column_of_its_name() -> None:
+    found = BayesianNB(random_state=0).fit({"y": [1.0, 2.0], "x": [3.0, 4.0]}, ["p", "q"]).sample(2)
+    assert found.columns.tolist() == ["y_", "y", "x"]
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+def test_a_seed_decides_a_sample_and_another_seed_another(estimate: str) -> None:
+    clf = model(estimate=estimate, random_state=7).fit(X, Y)
+    pd.testing.assert_frame_equal(clf.sample(30), clf.sample(30))
+    other = model(estimate=estimate, random_state=8).fit(X, Y)
+    assert (clf.sample(30)["length"] != other.sample(30)["length"]).all()
+    moving = model(estimate=estimate, random_state=default_rng(7)).fit(X, Y)
+    assert (moving.sample(30)["length"] != moving.sample(30)["length"]).all()
+
+
+def test_a_fit_to_a_large_sample_finds_the_parameters_again() -> None:
+    n = 30_000
+    truth = model(estimate="mean", random_state=11).fit(X, Y)
+    drawn = truth.sample(n)
+    told = FEATURES | {"age": Categorical(Dirichlet(dict.fromkeys(truth.schema_.features["age"].levels[0], 1)))}
+    again = model(features=told, estimate="mle").fit(drawn.drop(columns="y"), drawn["y"])
+    assert again.classes_.tolist() == list(CLASSES)
+    words = drawn[["buzz", "moo", "hum"]].sum(axis=1)[0]
+    want, got = truth.tables(), again.tables()
+    pi = want["(class)"]["probability"]
+    rows = n * pi
+    checked = 0
+    for name, table in want.items():
+        found = got[name].reindex_like(table)
+        per_row = rows.reindex(table.index.get_level_values("class")).to_numpy()[:, None]
+        if name == "(class)":
+            error = np.sqrt(table * (1 - table) / n)
+        elif name in ("body", "heat"):
+            sd = table[["sd"]].to_numpy() if "sd" in table else np.full((3, 1), 2.0)
+            error = pd.DataFrame(sd * [1, np.sqrt(0.5)] / np.sqrt(per_row), table.index, ["mean", "sd"])[table.columns]
+        elif name == "visits":
+            error = np.sqrt(table / per_row)
+        else:
+            error = np.sqrt(table * (1 - table) / per_row / (words if name == "words" else 1))
+        far = ((found - table).abs() / error).to_numpy()
+        assert np.nanmax(far) < 5, f"{name}\n{found}\n{table}"
+        checked += np.isfinite(far).sum()
+    assert checked == 3 + 2 * 3 + 3 * (3 + 4) + 9 + 12 + 3 + 3 + 9 - 3  # Bernoulli shows both outcomes
+
+
+def test_probabilities_at_draws_are_distributions_decided_by_the_seed() -> None:
+    clf = model(random_state=5).fit(X, Y)
+    draws = clf.sample_proba(NEW, draws=700)  # more than one block of draws
+    assert draws.shape == (700, len(NEW), 3)
+    assert_allclose(draws.sum(axis=-1), 1.0)
+    assert (draws.std(axis=0).max(axis=1) > 1e-4).all()
+    assert_array_equal(draws, clf.sample_proba(NEW, draws=700))
+    assert not np.array_equal(draws, model(random_state=6).fit(X, Y).sample_proba(NEW, draws=700))
+    with pytest.raises(ValueError, match="at least one draw"):
+        clf.sample_proba(NEW, draws=0)
+
+
+def test_the_mean_of_the_joint_over_draws_is_the_predictive() -> None:
+    clf = model().fit(X, Y)
+    _, data, _ = inside(clf, X, Y)
+    rows, n = [0, 7, 20, 33], 40_000
+    some = {name: x[rows] for name, x in data.items()}
+    joint = np.exp(clf.posterior_.draw(default_rng(1), (n,)).log_joint(some, len(rows)))
+    predictive = np.exp(clf.posterior_.log_predictive(some, len(rows)))
+    error = joint.std(axis=0) / np.sqrt(n)
+    own = np.searchsorted(CLASSES, Y[rows])
+    far = (np.abs(joint.mean(axis=0) - predictive) / error)[np.arange(len(rows)), own]
+    assert (far < 5).all()
+    assert (error / predictive)[np.arange(len(rows)), own].max() < 0.05  # so that 5 errors mean something
+
+
+def test_the_mean_of_a_probability_over_draws_is_another_number() -> None:
+    table, y = datasets.play_tennis()
+    today = table.iloc[[0]].assign(temperature="cool", wind="strong")
+    clf = BayesianNB(random_state=0).fit(table, y)
+    draws = clf.sample_proba(today, draws=20_000)[:, 0, 0]
+    assert clf.predict_proba(today)[0, 0] == pytest.approx(0.735314, abs=1e-6)
+    assert draws.mean() == pytest.approx(0.679, abs=5 * draws.std() / np.sqrt(20_000) + 0.0005)
+
+
+# The class prior
+
+
+@pytest.mark.parametrize(
+    ("class_prior", "expected"),
+    [
+        (None, [5 / 11, 3 / 11, 3 / 11]),
+        (Dirichlet(2.0), [6 / 14, 4 / 14, 4 / 14]),
+        (Dirichlet.perks(), [(4 + 1 / 3) / 9, (2 + 1 / 3) / 9, (2 + 1 / 3) / 9]),
+        (Dirichlet([1.0, 2.0, 4.0]), [5 / 15, 4 / 15, 6 / 15]),
+        (Dirichlet({"cow": 4.0, "ant": 1.0, "bee": 2.0}), [5 / 15, 4 / 15, 6 / 15]),
+        (Dirichlet.m_estimate(10, {"bee": 0.5, "cow": 0.4, "ant": 0.1}), [5 / 18, 7 / 18, 6 / 18]),
+        ("frequencies", [4 / 8, 2 / 8, 2 / 8]),
+        ("uniform", [1 / 3, 1 / 3, 1 / 3]),
+        ({"cow": 0.7, "ant": 0.1, "bee": 0.2}, [0.1, 0.2, 0.7]),
+        ([0.1, 0.2, 0.7], [0.1, 0.2, 0.7]),
+    ],
+    ids=["default", "2", "perks", "array", "by label", "m-estimate", "frequencies", "uniform", "known", "known array"],
+)
+def test_the_class_prior_is_what_it_is_told_to_be(class_prior: Any, expected: Any) -> None:
+    y = ["cow", "ant", "ant", "bee", "ant", "cow", "bee", "ant"]
+    clf = BayesianNB({"x": Gaussian()}, class_prior=class_prior).fit({"x": [1.0, 2, 3, 4, 5, 6, 7, 8]}, y)
+    assert_allclose(clf.predict_proba({"x": [None, np.nan]}), [expected] * 2)
+    assert_allclose(clf.tables()["(class)"]["probability"], expected)
+
+
+def test_a_known_class_prior_has_no_uncertainty() -> None:
+    clf = BayesianNB(class_prior="uniform", random_state=0).fit({"x": [1.0, 2.0, 3.0]}, ["p", "p", "q"])
+    assert_array_equal(clf.sample_proba({"x": [np.nan]}, draws=10), np.full((10, 1, 2), 0.5))
+    assert clf.log_evidence_.label == pytest.approx(3 * np.log(0.5))
+
+
+@pytest.mark.parametrize(
+    ("class_prior", "words"),
+    [
+        ({"p": 0.5, "z": 0.5}, r"one probability for each class \['p', 'q'\]"),
+        ([0.2, 0.3, 0.5], "one probability for each class"),
+        ([0.2, 0.3], "sum to 1"),
+        ("even", "Expected class_prior to be"),
+        (Dirichlet({"p": 1.0}), "class prior: .*none for 'q'"),
+    ],
+)
+def test_a_class_prior_that_does_not_fit_the_classes_is_refused(class_prior: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        BayesianNB(class_prior=class_prior).fit({"x": [1.0, 2.0]}, ["p", "q"])
+
+
+def test_each_class_can_have_its_own_prior() -> None:
+    prior = {"p": Gamma(1.0, 2.0), "q": Gamma(30.0, 10.0)}
+    levels = {"q": Dirichlet({"a": 5.0, "b": 1.0}), "p": Dirichlet({"a": 1.0, "b": 2.0})}
+    clf = BayesianNB({"n": Poisson(prior), "t": Categorical(levels)}, estimate="mean")
+    clf.fit({"n": [0, 2, 4], "t": ["a", "b", "b"]}, ["p", "q", "q"])
+    tables = clf.tables()
+    assert_allclose(tables["n"]["rate"], [1 / 3, 36 / 12])
+    assert_allclose(tables["t"], [[2 / 4, 2 / 4], [5 / 8, 3 / 8]])
+    with pytest.raises(ValueError, match="feature 'n': Expected a prior for class 'r'"):
+        clf.partial_fit({"n": [1], "t": ["a"]}, ["r"])
+
+
+# Estimates
+
+
+@pytest.mark.parametrize(
+    ("family", "columns", "same"),
+    [
+        (Categorical(), ["colour"], True),
+        (Bernoulli(), ["winged"], True),
+        (Binned(edges=[1.0, 3.0]), ["age"], True),
+        (Gaussian(), ["length"], False),
+        (GaussianKnownVariance(variance=4.0), ["heat"], False),
+        (Poisson(), ["visits"], False),
+        (Multinomial(), ["buzz", "moo", "hum"], False),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, list | bool) else None,
+)
+def test_the_predictive_is_the_mean_plugged_in_only_where_a_row_is_one_trial(
+    family: Any, columns: list[str], same: bool
+) -> None:
+    clf = BayesianNB({"f": (family, columns)}).fit(X[columns], Y)
+    predictive, plugged = clf.predict_joint_log_proba(X[columns]), None
+    plugged = clf.set_params(estimate="mean").fit(X[columns], Y).predict_joint_log_proba(X[columns])
+    if same:
+        assert_allclose(predictive, plugged, rtol=1e-12)
+    else:
+        assert np.abs(predictive - plugged).max() > 1e-2
+
+
+def test_every_estimate_is_close_to_every_other_when_there_are_many_rows() -> None:
+    rows, y = zoo(30_000, seed=4)
+    answers = [model(estimate=estimate).fit(rows, y).predict_proba(NEW) for estimate in ESTIMATES]
+    for answer in answers[1:]:
+        assert_allclose(answer, answers[0], atol=2e-3)
+    assert np.ptp(answers[0], axis=0).min() > 0.9
+
+
+# Scores
+
+
+def test_scores_are_those_of_scikit_learn() -> None:
+    rng = default_rng(0)
+    log_joint, codes = rng.normal(scale=3.0, size=(200, 3)), rng.integers(0, 3, 200)
+    proba = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+    found = scores(log_joint, codes)
+    assert found["accuracy"] == accuracy_score(codes, proba.argmax(axis=1))
+    assert found["log_loss"] == pytest.approx(log_loss(codes, proba))
+    assert found["brier"] == pytest.approx(
+        np.mean([((p - np.eye(3)[c]) ** 2).sum() for p, c in zip(proba, codes, strict=True)])
+    )
+    assert found["impossible"] == 0
+
+
+def test_the_calibration_error_by_hand() -> None:
+    # Confidences 0.95, 0.95 (one right), 0.75 (right), 0.55, 0.55 (none right), in bins of a tenth.
+    p = np.array([[0.95, 0.05], [0.05, 0.95], [0.75, 0.25], [0.55, 0.45], [0.45, 0.55]])
+    found = scores(np.log(p) - 7.0, np.array([0, 0, 0, 1, 0]))
+    by_hand = 2 / 5 * abs(0.95 - 0.5) + 1 / 5 * abs(0.75 - 1) + 2 / 5 * abs(0.55 - 0)
+    assert found["ece"] == pytest.approx(by_hand)
+    one_bin = scores(np.log(p), np.array([0, 0, 0, 1, 0]), bins=1)
+    assert one_bin["ece"] == pytest.approx(abs(3.75 / 5 - 2 / 5))
+
+
+def test_an_impossible_row_is_counted_and_loses_without_bound() -> None:
+    log_joint = np.array([[0.0, -np.inf], [-np.inf, -np.inf]])
+    found = scores(log_joint, np.array([0, 0]))
+    assert found == {"accuracy": 0.5, "log_loss": np.inf, "brier": 0.5, "ece": 0.0, "impossible": 1}
+
+
+def brier_score(proba: np.ndarray, y: Any) -> float:
+    return float(((proba - (np.asarray(y)[:, None] == np.array(CLASSES))) ** 2).sum(axis=1).mean())
+
+
+def test_estimates_are_compared_by_exact_leave_one_out() -> None:
+    found = compare_estimates(model(), X, Y, cv="loo")
+    assert found.index.tolist() == list(ESTIMATES)
+    clf = model().fit(X, Y)
+    left_out = clf.loo(X, Y)["probability"].to_numpy()
+    row = found.loc["predictive"]
+    assert row["log_loss"] == pytest.approx(log_loss(Y, left_out))
+    assert row["brier"] == pytest.approx(brier_score(left_out, Y))
+    assert row["accuracy"] == accuracy_score(Y, np.array(CLASSES)[left_out.argmax(axis=1)])
+    assert row["from_predictive"] == 0
+    mean = model(estimate="mean").fit(X, Y).loo(X, Y)["probability"].to_numpy()
+    assert found.loc["mean", "from_predictive"] == pytest.approx(np.abs(mean - left_out).max())
+    assert found.loc["mean", "from_predictive"] > 0.01
+
+
+def test_an_estimate_that_does_not_exist_says_why_in_its_note() -> None:
+    found = compare_estimates(model(), X, Y, cv="loo")
+    # Words have Dirichlet(0.7): a word that a class never used has no mode inside.
+    used = X[["buzz", "moo", "hum"]].groupby(Y).sum()
+    assert (used == 0).any(axis=None) == bool(found.loc["map", "note"])
+    jeffreys = compare_estimates(BayesianNB(Bernoulli(Beta.jeffreys())), {"x": [1, 1, 0, 1]}, list("ppqq"))
+    assert "feature 'x', class 'p'" in jeffreys.loc["map", "note"]
+    assert np.isnan(jeffreys.loc["map", "log_loss"])
+    assert jeffreys.loc["mean", "note"] == ""
+
+
+def test_estimates_are_compared_by_folds() -> None:
+    found = compare_estimates(model(), X, Y, cv=3)
+    assert found.index.tolist() == list(ESTIMATES)
+    assert found.loc["predictive", "accuracy"] > 0.6
+    left_out = compare_estimates(model(), X, Y, cv="loo")
+    for estimate in ("mean", "predictive"):
+        assert found.loc[estimate, "note"] == ""
+        assert found.loc[estimate, "log_loss"] == pytest.approx(left_out.loc[estimate, "log_loss"], abs=0.5)
+        assert found.loc[estimate, "log_loss"] != left_out.loc[estimate, "log_loss"]
+    with pytest.raises(ValueError, match=r"as many as the smallest class has rows \(15\); got 16"):
+        compare_estimates(model(), X, Y, cv=16)
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+@pytest.mark.parametrize(
+    "make",
+    [pl.from_pandas, pa.Table.from_pandas, lambda frame: frame.to_dict("list"), lambda frame: frame.to_numpy()],
+    ids=["polars", "pyarrow", "dict", "array"],
+)
+def test_estimates_of_any_kind_of_table_are_compared(make: Any, cv: Any) -> None:
+    table, y = datasets.play_tennis()
+    expected = compare_estimates(BayesianNB(unseen="new"), table, y, cv)
+    found = compare_estimates(BayesianNB(unseen="new"), make(table.astype(object)), y, cv)
+    for estimate in ("mean", "predictive"):
+        assert found.loc[estimate, "log_loss"] == pytest.approx(expected.loc[estimate, "log_loss"])

@@ -1,0 +1,717 @@
+"""Every kind of table is read alike: one mixed table, made by each constructor in turn."""
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from bayesnb import (
+    UNSEEN,
+    BayesianNB,
+    Bernoulli,
+    Beta,
+    Binned,
+    Categorical,
+    Dirichlet,
+    Gaussian,
+    Multinomial,
+    NormalGamma,
+    Poisson,
+)
+
+type Columns = Mapping[str, Sequence[Any]]
+type Constructor = Callable[..., Any]
+
+# Constructors: columns as lists, and the categories of those that are declared, as a table.
+
+
+def pandas_default(columns: Columns, declared: Columns | None = None) -> pd.DataFrame:
+    frame = pd.DataFrame(columns)
+    for name, categories in (declared or {}).items():
+        frame[name] = pd.Categorical(columns[name], categories=categories)
+    return frame
+
+
+def pandas_nullable(columns: Columns, declared: Columns | None = None) -> pd.DataFrame:
+    return pandas_default(columns, declared).convert_dtypes()
+
+
+def pandas_pyarrow(columns: Columns, declared: Columns | None = None) -> pd.DataFrame:
+    return pandas_default(columns, declared).convert_dtypes(dtype_backend="pyarrow")
+
+
+def pandas_object(columns: Columns, declared: Columns | None = None) -> pd.DataFrame:
+    return pd.DataFrame(columns, dtype=object)
+
+
+def polars(columns: Columns, declared: Columns | None = None) -> pl.DataFrame:
+    return pl.DataFrame(dict(columns))
+
+
+def polars_categorical(columns: Columns, declared: Columns | None = None) -> pl.DataFrame:
+    frame = pl.DataFrame(dict(columns)).with_columns(pl.col(pl.String).cast(pl.Categorical))
+    return frame.with_columns(pl.Series(name, columns[name], pl.Enum(c)) for name, c in (declared or {}).items())
+
+
+def pyarrow(columns: Columns, declared: Columns | None = None) -> pa.Table:
+    return pa.table(dict(columns))
+
+
+def pyarrow_dictionary(columns: Columns, declared: Columns | None = None) -> pa.Table:
+    table = pa.table(dict(columns))
+    for k, field in enumerate(table.schema):
+        if field.name in (declared or {}):
+            categories = list(declared[field.name])
+            codes = [None if value is None else categories.index(value) for value in columns[field.name]]
+            coded = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(categories))
+            table = table.set_column(k, field.name, coded)
+        elif pa.types.is_string(field.type):
+            table = table.set_column(k, field.name, table.column(k).dictionary_encode())
+    return table
+
+
+def lists(columns: Columns, declared: Columns | None = None) -> dict[str, list[Any]]:
+    return {name: list(values) for name, values in columns.items()}
+
+
+CONSTRUCTORS = {
+    make.__name__: make
+    for make in (
+        pandas_default,
+        pandas_nullable,
+        pandas_pyarrow,
+        pandas_object,
+        polars,
+        polars_categorical,
+        pyarrow,
+        pyarrow_dictionary,
+        lists,
+    )
+}
+# pandas makes floats of integers among which one is missing, so these no longer know that 0 and 1 were all.
+FLOATS_FOR_HOLES = (pandas_default, lists)
+KEEPS_CATEGORIES = (pandas_default, pandas_nullable, pandas_pyarrow, polars_categorical, pyarrow_dictionary)
+
+
+@pytest.fixture(params=CONSTRUCTORS.values(), ids=CONSTRUCTORS)
+def constructor(request: pytest.FixtureRequest) -> Constructor:
+    return request.param
+
+
+# The mixed table: every type of column, a tenth of the cells missing.
+
+GRADES = ["low", "mid", "high", "top"]  # nobody is at the top
+DECLARED = {"grade": GRADES}
+FEATURES = {"binary": Bernoulli(), "grade": Categorical(Dirichlet(dict.fromkeys(GRADES, 1.0)))}
+
+
+def mixed(n: int = 60, missing: float = 0.1, seed: int = 3) -> dict[str, list[Any]]:
+    rng = np.random.default_rng(seed)
+    columns = {
+        "text": rng.choice(["red", "green", "blue"], n).tolist(),
+        "flag": (rng.random(n) < 0.3).tolist(),
+        "binary": rng.integers(0, 2, n).tolist(),
+        "whole": rng.integers(0, 12, n).tolist(),
+        "real": rng.normal(5.0, 2.0, n).tolist(),
+        "grade": rng.choice(GRADES[:3], n).tolist(),
+    }
+    return {name: [None if rng.random() < missing else v for v in values] for name, values in columns.items()}
+
+
+X, Y = mixed(), np.tile(["no", "yes", "yes"], 20)
+WEIGHT = np.random.default_rng(4).choice([0.5, 1.0, 2.0], len(Y))
+
+
+def families(clf: BayesianNB) -> dict[str, str]:
+    return clf.describe()["family"].to_dict()
+
+
+def numbers(clf: BayesianNB) -> dict[str, Any]:
+    """All numbers of the statistics, levels by name."""
+    found = {"rows": clf.statistics_.rows}
+    for name, s in clf.statistics_.features.items():
+        if (levels := s.names().get("levels")) is not None:
+            found |= {(name, level): s.counts[:, 0, k] for k, level in enumerate(levels[0])}
+        else:
+            found |= {(name, field): value for field, value in s.arrays().items()}
+    return found
+
+
+def assert_same_beliefs(a: BayesianNB, b: BayesianNB) -> None:
+    assert a.classes_.tolist() == b.classes_.tolist()
+    mine, theirs = numbers(a), numbers(b)
+    assert set(mine) == set(theirs)
+    for key, value in mine.items():
+        assert_allclose(value, theirs[key], rtol=1e-12, atol=1e-12, err_msg=str(key))
+
+
+# One table, many libraries
+
+
+def test_every_constructor_gets_the_same_families(constructor: Constructor) -> None:
+    found = families(BayesianNB().fit(constructor(X, DECLARED), Y))
+    assert found == {
+        "text": "Categorical",
+        "flag": "Bernoulli",
+        "binary": "Gaussian" if constructor in FLOATS_FOR_HOLES else "Bernoulli",
+        "whole": "Gaussian",
+        "real": "Gaussian",
+        "grade": "Categorical",
+    }
+
+
+def test_without_holes_integers_of_0_and_1_are_bernoulli_everywhere(constructor: Constructor) -> None:
+    clf = BayesianNB().fit(constructor(mixed(missing=0.0), DECLARED), Y)
+    assert list(families(clf).values()) == [
+        "Categorical",
+        "Bernoulli",
+        "Bernoulli",
+        "Gaussian",
+        "Gaussian",
+        "Categorical",
+    ]
+
+
+def test_every_constructor_gets_the_same_statistics(constructor: Constructor) -> None:
+    reference = BayesianNB(FEATURES).fit(pandas_default(X, DECLARED), Y, WEIGHT)
+    assert_same_beliefs(BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y, WEIGHT), reference)
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean", "map", "mle"])
+def test_every_constructor_gets_the_same_predictions(constructor: Constructor, estimate: str) -> None:
+    new = mixed(seed=8)
+    reference = BayesianNB(FEATURES, estimate=estimate).fit(pandas_default(X, DECLARED), Y, WEIGHT)
+    clf = BayesianNB(FEATURES, estimate=estimate).fit(constructor(X, DECLARED), Y, WEIGHT)
+    answer, expected = clf.predict_proba(constructor(new, DECLARED)), reference.predict_proba(pandas_default(new))
+    assert_allclose(answer, expected, rtol=1e-10)
+    assert np.ptp(expected[:, 0]) > 0.1  # and the rows do differ
+
+
+@pytest.mark.parametrize("other", CONSTRUCTORS.values(), ids=CONSTRUCTORS)
+def test_a_fit_on_one_kind_of_table_predicts_any_other(constructor: Constructor, other: Constructor) -> None:
+    clf = BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y)
+    assert_allclose(clf.predict_proba(other(X, DECLARED)), clf.predict_proba(constructor(X, DECLARED)), rtol=1e-12)
+
+
+def test_chunks_may_come_as_different_kinds_of_table(constructor: Constructor) -> None:
+    first, rest = ({name: values[cut] for name, values in X.items()} for cut in (slice(25), slice(25, None)))
+    clf = BayesianNB(FEATURES).fit(pandas_default(first, DECLARED), Y[:25])
+    clf.partial_fit(constructor(rest, DECLARED), Y[25:])
+    assert_same_beliefs(clf, BayesianNB(FEATURES).fit(pandas_default(X, DECLARED), Y))
+
+
+def test_an_object_array_means_the_same_as_named_columns() -> None:
+    array = np.array(list(zip(*X.values(), strict=True)), object)
+    told = {2: Bernoulli(), 5: FEATURES["grade"]}
+    clf = BayesianNB(told).fit(array, Y)
+    assert list(clf.schema_.names) == ["x0", "x1", "x2", "x3", "x4", "x5"]
+    reference = BayesianNB(FEATURES).fit(pandas_default(X, DECLARED), Y)
+    assert list(families(clf).values()) == list(families(reference).values())
+    assert_allclose(clf.predict_proba(array), reference.predict_proba(pandas_default(X, DECLARED)), rtol=1e-12)
+
+
+def test_whole_numbers_truths_and_text_can_all_be_levels(constructor: Constructor) -> None:
+    told = FEATURES | {name: Categorical() for name in ("flag", "binary", "whole")}
+    clf = BayesianNB(told).fit(constructor(X, DECLARED), Y)
+    assert clf.schema_.features["whole"].levels == (tuple(range(12)),)
+    assert clf.schema_.features["flag"].levels == ((False, True),)
+    assert_same_beliefs(clf, BayesianNB(told).fit(pandas_default(X, DECLARED), Y))
+
+
+def test_a_row_of_weight_zero_teaches_no_level(constructor: Constructor) -> None:
+    columns = {"text": ["a", "b", "only here", "b"], "real": [1.0, 2.0, 3.0, 5.0]}
+    if constructor in (polars_categorical, pyarrow_dictionary):
+        pytest.skip("these declare the level")
+    clf = BayesianNB().fit(constructor(columns), ["p", "q", "q", "p"], [1, 1, 0, 1])
+    assert clf.schema_.features["text"].levels == (("a", "b"),)
+    assert clf.class_count_.tolist() == [2.0, 1.0]
+
+
+def test_columns_are_read_by_name_in_any_order(constructor: Constructor) -> None:
+    clf = BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y)
+    backwards = {name: X[name] for name in reversed(X)}
+    assert_array_equal(clf.predict_proba(constructor(backwards, DECLARED)), clf.predict_proba(constructor(X, DECLARED)))
+
+
+def test_a_column_that_was_not_fitted_is_ignored_with_a_warning(constructor: Constructor) -> None:
+    clf = BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y)
+    with pytest.warns(UserWarning, match="not fitted are ignored: \\['more'\\]"):
+        answer = clf.predict_proba(constructor(X | {"more": X["real"]}, DECLARED))
+    assert_array_equal(answer, clf.predict_proba(constructor(X, DECLARED)))
+
+
+def test_an_absent_column_is_an_error_or_missing(constructor: Constructor) -> None:
+    clf = BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y)
+    short = constructor({name: values for name, values in X.items() if name != "real"}, DECLARED)
+    with pytest.raises(ValueError, match="column 'real' was fitted and is not in this table"):
+        clf.predict(short)
+    answer = clf.set_params(absent="missing").predict_proba(short)
+    hidden = constructor(X | {"real": [np.nan] * len(Y)}, DECLARED)
+    assert_allclose(answer, clf.predict_proba(hidden), rtol=1e-12)
+
+
+# Missing values
+
+MISSING = {
+    "None": None,
+    "NaN": float("nan"),
+    "numpy NaN": np.float64("nan"),
+    "NaT": pd.NaT,
+    "numpy NaT": np.datetime64("NaT", "D"),
+    "NA": pd.NA,
+    "decimal NaN": Decimal("NaN"),
+}
+
+
+@pytest.mark.parametrize("hole", MISSING.values(), ids=MISSING)
+@pytest.mark.parametrize(
+    ("values", "family"),
+    [
+        (["a", "b", "b", "a"], Categorical()),
+        ([1.0, 2.0, 4.0, 8.0], Gaussian()),
+        ([True, False, True, True], Bernoulli()),
+    ],
+    ids=["text", "real", "bool"],
+)
+@pytest.mark.parametrize("source", ["frame", "array"])
+def test_whatever_marks_a_missing_value_it_says_nothing(hole: Any, values: Any, family: Any, source: str) -> None:
+    def table(cells: Sequence[Any]) -> Any:
+        column = np.empty((len(cells), 1), object)
+        column[:, 0] = cells
+        return column if source == "array" else pd.DataFrame(column, columns=["x0"], dtype=object)
+
+    y = ["p", "q", "p", "q"]
+    clf = BayesianNB().fit(table([*values, hole]), [*y, "p"])
+    assert families(clf) == {"x0": type(family).__name__}
+    assert clf.describe()["missing"].tolist() == [pytest.approx(1 / 5)]
+    assert clf.class_count_.tolist() == [3.0, 2.0]
+    # The hole says nothing to the column, and in a row to predict leaves the class prior, (n + 1) / (N + 2).
+    without = BayesianNB(class_prior=Dirichlet([2.0, 1.0])).fit(table(values), y)
+    assert_allclose(clf.predict_proba(table(values)), without.predict_proba(table(values)), rtol=1e-12)
+    assert_allclose(clf.predict_proba(table([hole])), [[4 / 7, 3 / 7]], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pl.DataFrame({"r": [1.0, None, float("nan"), 4.0], "t": ["a", None, None, "b"]}),
+        pa.table({"r": pa.array([1.0, None, float("nan"), 4.0]), "t": ["a", None, None, "b"]}),
+        pd.DataFrame({"r": pd.array([1.0, pd.NA, np.nan, 4.0], "Float64"), "t": ["a", pd.NA, None, "b"]}),
+        pd.DataFrame({"r": [1.0, None, np.nan, 4.0], "t": pd.Categorical(["a", None, np.nan, "b"])}),
+    ],
+    ids=["polars", "pyarrow", "pandas nullable", "pandas categories"],
+)
+def test_null_and_nan_are_both_missing(table: Any) -> None:
+    clf = BayesianNB().fit(table, ["p", "q", "p", "q"])
+    assert clf.describe()["missing"].tolist() == [0.5, 0.5]
+    assert clf.statistics_.features["r"].n[:, 0].tolist() == [1.0, 1.0]
+    assert_allclose(clf.predict_proba(table)[1:3], 0.5)
+
+
+def test_a_column_without_any_value_says_nothing(constructor: Constructor) -> None:
+    columns = {"real": [1.0, 2.0, 4.0, 8.0], "hole": [None] * 4}
+    clf = BayesianNB().fit(constructor(columns), ["p", "q", "p", "q"])
+    assert clf.describe()["missing"].to_dict() == {"real": 0.0, "hole": 1.0}
+    real = constructor({"real": columns["real"]})
+    alone = BayesianNB().fit(real, ["p", "q", "p", "q"])
+    assert_allclose(clf.predict_proba(constructor(columns)), alone.predict_proba(real), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "hole",
+    [
+        pd.DataFrame({"x": [None]}),
+        pd.DataFrame({"x": pd.Series([None], dtype="str")}),
+        pl.DataFrame({"x": pl.Series([None], dtype=pl.String)}),
+        pa.table({"x": pa.array([None], pa.string())}),
+        {"x": [None]},
+    ],
+    ids=["pandas object", "pandas str", "polars String", "pyarrow string", "dict"],
+)
+@pytest.mark.parametrize(
+    "values", [[1.5, 2.5, 4.0], [True, False, True], ["a", "b", "a"]], ids=["real", "bool", "text"]
+)
+def test_a_row_to_predict_may_be_missing_whatever_type_its_table_gives_it(hole: Any, values: Any) -> None:
+    clf = BayesianNB().fit({"x": values}, ["p", "q", "p"])
+    assert_allclose(clf.predict_proba(hole), [[3 / 5, 2 / 5]])
+
+
+def test_a_text_column_may_be_empty_in_the_first_chunk() -> None:
+    empty = pd.DataFrame({"t": pd.Series([None, None], dtype="str")})
+    full = pd.DataFrame({"t": ["a", "b", "a"]})
+    clf = BayesianNB().partial_fit(empty, ["p", "q"]).partial_fit(full, ["p", "q", "q"])
+    assert clf.statistics_.features["t"].counts[:, 0].tolist() == [[1.0, 0.0], [1.0, 1.0]]
+    assert clf.describe()["missing"].tolist() == [pytest.approx(2 / 5)]
+
+
+def test_the_share_of_missing_values_counts_weights(constructor: Constructor) -> None:
+    clf = BayesianNB().fit(constructor({"real": [1.0, 2.0, None, 4.0]}), ["p", "q", "p", "q"], [1, 2, 3, 4])
+    assert clf.describe()["missing"].tolist() == [pytest.approx(0.3)]
+
+
+# Levels
+
+
+def test_declared_categories_that_never_occur_are_levels_in_their_order(constructor: Constructor) -> None:
+    if constructor not in KEEPS_CATEGORIES:
+        pytest.skip("this kind of table declares no categories")
+    clf = BayesianNB().fit(constructor({"grade": ["high", "low", "high"]}, DECLARED), ["p", "p", "q"])
+    assert clf.schema_.features["grade"].levels == (("low", "mid", "high", "top"),)
+    assert clf.describe()["levels"].tolist() == ["low, mid, high, top"]
+    table = clf.tables()["grade"]
+    assert table.columns.tolist() == GRADES
+    # (n + 1) / (N + 4): "top" has its share, although nobody has been there.
+    assert_allclose(table.loc["p"], [2 / 6, 1 / 6, 2 / 6, 1 / 6])
+    assert_allclose(table.loc["q"], [1 / 5, 1 / 5, 2 / 5, 1 / 5])
+
+
+def test_levels_that_nobody_declared_are_sorted() -> None:
+    clf = BayesianNB({"n": Categorical()}).fit({"t": ["b", "a", "c"], "n": [10, 9, 2]}, ["p", "q", "p"])
+    assert clf.schema_.features["t"].levels == (("a", "b", "c"),)
+    assert clf.schema_.features["n"].levels == ((2, 9, 10),)
+
+
+def test_levels_learned_later_come_after_those_known() -> None:
+    clf = BayesianNB().fit({"t": ["m", "n"]}, ["p", "q"]).partial_fit({"t": ["z", "a"]}, ["p", "q"])
+    assert clf.schema_.features["t"].levels == (("m", "n", "a", "z"),)
+    assert_allclose(clf.tables()["t"].loc["p"], [2 / 6, 1 / 6, 1 / 6, 2 / 6])
+
+
+def test_an_m_estimate_by_level_fixes_levels_that_were_never_seen(constructor: Constructor) -> None:
+    p = {"c": 0.5, "b": 0.3, "a": 0.2}
+    clf = BayesianNB({"t": Categorical(Dirichlet.m_estimate(10, p))})
+    clf.fit(constructor({"t": ["a", "b", "a", "a"]}), ["p", "p", "p", "q"])
+    table = clf.tables()["t"]
+    assert sorted(table.columns) == ["a", "b", "c"]
+    # (n + m p) / (N + m), Mitchell 6.9.1.1.
+    assert_allclose(table.loc["p", ["a", "b", "c"]], [(2 + 2) / 13, (1 + 3) / 13, 5 / 13])
+    assert_allclose(table.loc["q", ["a", "b", "c"]], [(1 + 2) / 11, 3 / 11, 5 / 11])
+
+
+def test_a_level_without_a_concentration_is_an_error_that_names_it() -> None:
+    with pytest.raises(ValueError, match="none for 'z'"):
+        BayesianNB({"t": Categorical(Dirichlet({"a": 1, "b": 1}))}).fit({"t": ["a", "z"]}, ["p", "q"])
+
+
+def test_an_unseen_level_is_missing_by_default(constructor: Constructor) -> None:
+    clf = BayesianNB().fit(constructor({"t": ["a", "b", "a"], "u": ["v", "w", "w"]}), ["p", "p", "q"])
+    strange = constructor({"t": ["zebra", None], "u": ["v", "v"]})
+    answer = clf.predict_joint_log_proba(strange)
+    assert_allclose(answer[0], answer[1])
+    # P(c) P(u = v | c): 3/5 × 2/4 and 2/5 × 1/3.
+    assert_allclose(np.exp(answer[0]), [3 / 5 * 2 / 4, 2 / 5 * 1 / 3])
+
+
+def test_an_unseen_level_can_be_an_error_that_names_column_value_and_row(constructor: Constructor) -> None:
+    clf = BayesianNB(unseen="error").fit(constructor({"t": ["a", "b", "a"]}), ["p", "p", "q"])
+    with pytest.raises(ValueError, match="column 't' holds 'zebra' in row 1"):
+        clf.predict(constructor({"t": ["a", "zebra", None]}))
+    assert clf.predict_proba(constructor({"t": ["a", None]})).shape == (2, 2)
+
+
+def test_an_unseen_level_can_have_a_cell_of_its_own(constructor: Constructor) -> None:
+    clf = BayesianNB(unseen="new").fit(constructor({"t": ["a", "b", "a", "c"]}), ["p", "p", "p", "q"])
+    answer = np.exp(clf.predict_joint_log_proba(constructor({"t": ["zebra", "yak", "a"]})))
+    # 1 / (N + K + 1) with K = 3 levels known; N = 3 and 1.
+    assert_allclose(answer[0], [4 / 6 * 1 / 7, 2 / 6 * 1 / 5])
+    assert_allclose(answer[1], answer[0])
+    assert_allclose(answer[2], [4 / 6 * 3 / 7, 2 / 6 * 1 / 5])
+    assert UNSEEN in clf.tables()["t"].columns
+
+
+def test_the_reserved_cell_stays_when_a_new_level_is_learned() -> None:
+    clf = BayesianNB(unseen="new").fit({"t": ["a", "b", "a"]}, ["p", "p", "q"]).partial_fit({"t": ["c"]}, ["q"])
+    answer = np.exp(clf.predict_joint_log_proba({"t": ["zebra", "c"]}))
+    assert_allclose(answer[0], [3 / 6 * 1 / 6, 3 / 6 * 1 / 6])
+    assert_allclose(answer[1], [3 / 6 * 1 / 6, 3 / 6 * 2 / 6])
+
+
+def test_the_reserved_cell_weighs_as_much_as_an_average_level() -> None:
+    clf = BayesianNB({"t": Categorical(Dirichlet({"a": 1.0, "b": 3.0}))}, unseen="new")
+    clf.fit({"t": ["a", "b"]}, ["p", "q"])
+    assert_allclose(clf.tables()["t"].loc["p", [UNSEEN]], 2 / (1 + 1 + 3 + 2))
+
+
+def test_levels_of_another_kind_are_refused() -> None:
+    clf = BayesianNB({"n": Categorical()}).fit({"n": [1, 2, 1]}, ["p", "q", "q"])
+    with pytest.raises(ValueError, match=r"column 'n' holds .* and was fitted with numbers"):
+        clf.predict({"n": ["1", "2"]})
+
+
+# Arrays and sparse matrices
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, int, bool])
+def test_an_array_of_numbers_is_one_gaussian_feature(dtype: Any) -> None:
+    array = np.random.default_rng(0).integers(0, 2, (30, 3)).astype(dtype)
+    clf = BayesianNB().fit(array, Y[:30])
+    row = clf.describe().loc["x"]
+    assert (row["family"], row["columns"], row["missing"]) == ("Gaussian", 3, 0.0)
+    assert row["chosen"] == f"array of {np.dtype(dtype)}"
+    assert clf.schema_.names == ("x0", "x1", "x2")
+    assert not hasattr(clf, "feature_names_in_")
+    frame = pd.DataFrame(array.astype(float), columns=["x0", "x1", "x2"])
+    by_column = BayesianNB(Gaussian()).fit(frame, Y[:30])
+    assert families(by_column) == dict.fromkeys(["x0", "x1", "x2"], "Gaussian")
+    assert_allclose(clf.predict_proba(array), by_column.predict_proba(frame), rtol=1e-12)
+
+
+def test_an_array_of_text_has_a_categorical_feature_a_column() -> None:
+    array = np.array([["a", "u"], ["b", "u"], ["a", "v"]])
+    clf = BayesianNB().fit(array, ["p", "q", "q"])
+    assert families(clf) == {"x0": "Categorical", "x1": "Categorical"}
+    assert clf.schema_.features["x0"].levels == (("a", "b"),)
+    named = BayesianNB().fit(pd.DataFrame(array, columns=["x0", "x1"]), ["p", "q", "q"])
+    assert_allclose(clf.predict_proba(array), named.predict_proba(pd.DataFrame(array, columns=["x0", "x1"])))
+    assert_allclose(clf.predict_proba(array.tolist()), clf.predict_proba(array))
+
+
+COUNTS = np.random.default_rng(6).poisson(0.7, (30, 5))
+
+
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
+@pytest.mark.parametrize(
+    ("family", "dense"), [(None, COUNTS), (Bernoulli(), np.minimum(COUNTS, 1))], ids=["counts", "0 and 1"]
+)
+def test_every_sparse_layout_means_its_dense_table(layout: str, kind: str, family: Any, dense: Any) -> None:
+    thin = getattr(sparse, f"{layout}_{kind}")(dense)
+    clf = BayesianNB(family).fit(thin, Y[:30])
+    assert families(clf) == {"x": "Multinomial" if family is None else "Bernoulli"}
+    assert clf.describe()["columns"].tolist() == [5]
+    full = BayesianNB(family or Multinomial()).fit(dense, Y[:30])
+    assert_allclose(clf.predict_proba(thin), full.predict_proba(dense), rtol=1e-12)
+    assert_allclose(clf.predict_proba(dense), full.predict_proba(thin), rtol=1e-12)
+
+
+def test_a_row_without_words_is_not_a_missing_row() -> None:
+    clf = BayesianNB().fit(sparse.csr_array([[0, 0], [1, 2], [0, 1], [1, 1]]), ["p", "q", "p", "q"])
+    assert clf.describe()["missing"].tolist() == [0.0]
+
+
+def test_a_sparse_matrix_of_other_numbers_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"column 'x1' of the sparse matrix holds 0.5 in row 1"):
+        BayesianNB().fit(sparse.csr_array([[1.0, 2.0], [0.0, 0.5]]), ["p", "q"])
+    with pytest.raises(ValueError, match="sparse matrix cannot be read by Gaussian"):
+        BayesianNB(Gaussian()).fit(sparse.csr_array([[1.0, 2.0], [0.0, 0.5]]), ["p", "q"])
+
+
+def test_a_fit_by_position_reads_names_by_position_with_the_warning_of_scikit_learn() -> None:
+    array = np.random.default_rng(0).normal(size=(30, 2))
+    clf = BayesianNB().fit(array, Y[:30])
+    with pytest.warns(UserWarning, match="X has feature names, but BayesianNB was fitted without"):
+        answer = clf.predict_proba(pd.DataFrame(array, columns=["a", "b"]))
+    assert_array_equal(answer, clf.predict_proba(array))
+    with pytest.raises(ValueError, match="3 features"):
+        clf.predict(np.zeros((1, 3)))
+
+
+# What is told
+
+
+HEIGHTS = {"height": [1.6, 1.8, None, 1.7, 1.9], "weight": [55.0, None, None, 70.0, 90.0]}
+SEX = ["f", "m", "f", "f", "m"]
+
+
+def test_one_family_for_all_is_one_family_a_column_is_one_grouped_feature(constructor: Constructor) -> None:
+    table, prior = constructor(HEIGHTS), NormalGamma.unit_information(2)
+    each = BayesianNB({"height": Gaussian(prior), "weight": Gaussian(prior)}).fit(table, SEX)
+    everywhere = BayesianNB(Gaussian(prior)).fit(table, SEX)
+    group = BayesianNB({"body": (Gaussian(prior), ["height", "weight"])}).fit(table, SEX)
+    assert list(families(each)) == list(families(everywhere)) == ["height", "weight"]
+    assert list(families(group)) == ["body"]
+    for clf in (everywhere, group):
+        assert_allclose(clf.predict_log_proba(table), each.predict_log_proba(table), rtol=1e-12)
+        assert clf.log_evidence_.joint == pytest.approx(each.log_evidence_.joint)
+
+
+def test_describe_has_one_row_a_feature() -> None:
+    words = {"cat": [1, 0, 2, 1, 0], "dog": [0, 3, 1, 0, 0]}
+    levels = {"wind": ["weak", None, "weak", "strong", "weak"], "sky": ["sun", "rain", "fog", "sun", "rain"]}
+    clf = BayesianNB(
+        {
+            "body": (Gaussian(), ["height", "weight"]),
+            "words": (Multinomial(Dirichlet(0.5)), ["cat", "dog"]),
+            "weather": (Categorical(Dirichlet.perks()), ["wind", "sky"]),
+            "rain": Binned(edges=[1.0, 5.0]),
+        }
+    )
+    rain = {"rain": [0.5, 1.0, 4.0, 7.0, None], "calls": [0, 1, 0, 1, 1]}
+    clf.fit(pd.DataFrame(HEIGHTS | words | levels | rain), SEX)
+    found = clf.describe()
+    assert found.index.tolist() == ["body", "words", "weather", "rain", "calls"]
+    assert found["family"].tolist() == ["Gaussian", "Multinomial", "Categorical", "Categorical", "Bernoulli"]
+    assert found["prior"].tolist() == [
+        "NormalGamma(m=None, kappa=1, a=0.5, b=None)",
+        "Dirichlet(alpha=0.5)",
+        "Dirichlet(alpha=1.0, per='class')",
+        "Dirichlet(alpha=1.0)",
+        "Beta(alpha=1, beta=1)",
+    ]
+    assert found["columns"].tolist() == [2, 2, 2, 1, 1]
+    assert found["levels"].tolist() == ["", "", "2 to 3 a column", "(-inf, 1), [1, 5), [5, inf)", ""]
+    assert found["missing"].drop("words").tolist() == pytest.approx([3 / 10, 1 / 10, 1 / 5, 0.0])
+    assert found["chosen"].tolist() == ["told", "told", "told", "told, width bins", "int64 of 0 and 1"]
+
+
+def test_columns_can_be_told_by_name_and_by_position() -> None:
+    array = np.random.default_rng(1).poisson(3.0, (30, 3)).astype(float)
+    frame = pd.DataFrame(array, columns=["x0", "x1", "x2"])
+    told = [{1: Poisson()}, {"x1": Poisson()}, {np.int64(1): Poisson()}, {"counts": (Poisson(), [1])}]
+    answers = [BayesianNB(features).fit(array, Y[:30]) for features in told]
+    named = BayesianNB({"x1": Poisson()}).fit(frame, Y[:30])
+    assert families(named) == {"x0": "Gaussian", "x1": "Poisson", "x2": "Gaussian"}
+    for clf in answers:
+        assert sorted(families(clf).values()) == ["Gaussian", "Poisson"]
+        assert_allclose(clf.predict_proba(array), named.predict_proba(frame), rtol=1e-12)
+
+
+def test_columns_can_be_called_by_integers() -> None:
+    frame = pd.DataFrame(np.random.default_rng(1).poisson(3.0, (30, 3)), columns=[7, 8, 9])
+    clf = BayesianNB({8: Poisson()}).fit(frame, Y[:30])
+    assert families(clf) == {7: "Gaussian", 8: "Poisson", 9: "Gaussian"}
+    assert not hasattr(clf, "feature_names_in_")
+    text = frame.set_axis(["a", "b", "c"], axis=1)
+    expected = BayesianNB({"b": Poisson()}).fit(text, Y[:30]).predict_proba(text)
+    assert_allclose(clf.predict_proba(frame), expected, rtol=1e-12)
+    assert_allclose(clf.predict_proba(frame[[9, 7, 8]]), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="column 9 was fitted"):
+        clf.predict(frame[[7, 8]])
+
+
+def test_a_binned_column_is_read_by_its_intervals(constructor: Constructor) -> None:
+    income = [10.0, 20.0, 20.5, None, 35.0, 99.0]
+    clf = BayesianNB({"income": Binned(edges=[20.0, 40.0])})
+    clf.fit(constructor({"income": income}), ["p", "p", "q", "q", "q", "p"])
+    assert clf.schema_.features["income"].levels == (("(-inf, 20)", "[20, 40)", "[40, inf)"),)
+    assert_allclose(clf.tables()["income"], [[2 / 6, 2 / 6, 2 / 6], [1 / 5, 3 / 5, 1 / 5]])
+    low, at, beyond = np.exp(clf.predict_joint_log_proba(constructor({"income": [-1e9, 20.0, 1e9]})))
+    assert_allclose(low, [4 / 8 * 2 / 6, 4 / 8 * 1 / 5])
+    assert_allclose(at, [4 / 8 * 2 / 6, 4 / 8 * 3 / 5])
+    assert_allclose(beyond, low)
+
+
+@pytest.mark.parametrize(
+    ("cut", "edges"), [("width", (5.0, 10.0, 15.0)), ("count", (1.5, 3.5, 5.5))], ids=["width", "count"]
+)
+def test_bins_have_equal_width_or_equal_count(constructor: Constructor, cut: str, edges: Any) -> None:
+    x = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 20.0, None]
+    clf = BayesianNB({"x": Binned(4, cut)}).fit(constructor({"x": x}), ["p", "q"] * 4 + ["q"])
+    assert clf.schema_.features["x"].cuts[0].edges == edges
+    assert clf.describe()["chosen"].tolist() == [f"told, {cut} bins"]
+
+
+def test_an_exposure_is_told_by_its_column(constructor: Constructor) -> None:
+    columns = {"hours": [1.0, 2.0, 4.0, None], "calls": [1, 4, 10, 100]}
+    clf = BayesianNB({"calls": Poisson(exposure="hours")}).fit(constructor(columns), ["p", "p", "q", "q"])
+    assert list(families(clf)) == ["calls"]
+    s = clf.statistics_.features["calls"]
+    assert s.exposure[:, 0].tolist() == [3.0, 4.0]
+    assert s.events[:, 0].tolist() == [5.0, 10.0]
+    assert clf.describe()["missing"].tolist() == [0.25]
+
+
+@pytest.mark.parametrize(
+    ("features", "error", "words"),
+    [
+        ({"hieght": Gaussian()}, ValueError, "'hieght', which the table does not have.*did you mean 'height'"),
+        ({"height": Gaussian(), "body": (Gaussian(), ["height", "weight"])}, ValueError, "'height' is told to more"),
+        ({"height": "gaussian"}, TypeError, r"features\['height'\]: Expected a family"),
+        ({"weight": (Gaussian(), ["height"])}, ValueError, "a feature called 'weight' was told, but a column"),
+        ([Gaussian()], TypeError, "Expected features to be a family"),
+        ({"height": Poisson()}, ValueError, "column 'height' holds 1.6 in row 0, where Poisson needs a count"),
+        ({"height": Bernoulli(Beta())}, ValueError, "column 'height' holds 1.6 in row 0, where Bernoulli needs 0 or 1"),
+        ({"height": Poisson(exposure="hours")}, ValueError, "features names column 'hours'"),
+    ],
+    ids=["unknown", "twice", "no family", "name taken", "list", "not a count", "not 0 or 1", "no exposure"],
+)
+def test_what_cannot_be_meant_is_refused_by_name(features: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        BayesianNB(features).fit(pd.DataFrame(HEIGHTS), SEX)
+
+
+def test_text_cannot_be_a_number(constructor: Constructor) -> None:
+    with pytest.raises(ValueError, match=r"column 't' holds text \('1.5'\)"):
+        BayesianNB({"t": Gaussian()}).fit(constructor({"t": [None, "1.5", "2"]}), ["p", "q", "p"])
+
+
+def test_infinity_is_refused_with_its_column_and_row(constructor: Constructor) -> None:
+    with pytest.raises(ValueError, match="column 'r' is infinite in row 2"):
+        BayesianNB().fit(constructor({"r": [1.0, None, float("inf")]}), ["p", "q", "p"])
+
+
+def test_a_column_of_dates_is_refused_by_name() -> None:
+    dates = pd.to_datetime(["2020-01-01", "2020-02-01"])
+    for table in (pd.DataFrame({"day": dates}), pl.DataFrame({"day": dates.tolist()})):
+        with pytest.raises(ValueError, match=r"column 'day' holds .* which no family reads"):
+            BayesianNB().fit(table, ["p", "q"])
+
+
+def test_columns_of_one_name_or_different_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="column names must be unique"):
+        BayesianNB().fit(pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["a", "a"]), ["p", "q"])
+    with pytest.raises(ValueError, match=r"columns must have one length; got {'a': 2, 'b': 1}"):
+        BayesianNB().fit({"a": [1.0, 2.0], "b": [3.0]}, ["p", "q"])
+
+
+def test_categories_of_pandas_can_be_kept_by_arrow() -> None:
+    values = pd.array(["a", None, "b", "a"], dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
+    clf = BayesianNB().fit(pd.DataFrame({"t": values}), ["p", "q", "p", "q"])
+    assert clf.schema_.features["t"].levels == (("a", "b"),)
+    assert clf.statistics_.features["t"].counts[:, 0].tolist() == [[1.0, 1.0], [1.0, 0.0]]
+
+
+# Schemas of two models
+
+
+def test_a_failed_fit_changes_nothing() -> None:
+    clf = BayesianNB({"n": Poisson()}).fit({"n": [1, 2, 3], "t": ["a", "b", "a"]}, ["p", "q", "p"])
+    before, schema = clf.predict_proba({"n": [2], "t": ["a"]}), clf.schema_
+    with pytest.raises(ValueError, match="needs a count"):
+        clf.partial_fit({"n": [0.5], "t": ["new level"]}, ["new class"])
+    assert clf.schema_ is schema
+    assert clf.classes_.tolist() == ["p", "q"]
+    assert_array_equal(clf.predict_proba({"n": [2], "t": ["a"]}), before)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "words"),
+    [
+        ({"n": Poisson()}, {"n": Gaussian()}, "differ in its family"),
+        ({"n": Binned(edges=[1.0])}, {"n": Binned(edges=[2.0])}, "differ in its cuts"),
+        ({"n": Categorical(Dirichlet(1.0))}, {"n": Categorical(Dirichlet(2.0))}, "differ in its family"),
+        (
+            {"n": Gaussian(NormalGamma(m=100_000.25))},
+            {"n": Gaussian(NormalGamma(m=100_000.75))},
+            "differ in its family",
+        ),
+    ],
+    ids=["family", "cuts", "prior", "prior in its seventh digit"],
+)
+def test_models_that_read_differently_do_not_merge(mine: Any, theirs: Any, words: str) -> None:
+    a, b = (BayesianNB(told).fit({"n": [1, 2, 3]}, ["p", "q", "p"]) for told in (mine, theirs))
+    with pytest.raises(ValueError, match=words):
+        a.merge(b)
+
+
+def test_models_whose_long_priors_differ_do_not_merge() -> None:
+    values = [f"v{k:02d}" for k in range(14)]
+    a, b = (
+        BayesianNB({"t": Categorical(Dirichlet(np.full(14, alpha)))}).fit({"t": values}, ["p", "q"] * 7)
+        for alpha in (1.0, 5.0)
+    )
+    with pytest.raises(ValueError, match="differ in its family"):
+        a.merge(b)
+
+
+def test_models_of_different_columns_do_not_merge() -> None:
+    a, b = (BayesianNB().fit({name: [1.0, 2.0]}, ["p", "q"]) for name in ("a", "b"))
+    with pytest.raises(ValueError, match=r"only one has \['a', 'b'\]"):
+        a.merge(b)

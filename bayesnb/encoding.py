@@ -73,7 +73,7 @@ class Feature:
         if self.levels is None:
             return dict(zip(self.columns, x.T, strict=True)) | ones
         return {
-            name: [None if code < 0 else levels[code] for code in codes]
+            name: [levels[code] if 0 <= code < len(levels) else None for code in codes]
             for name, levels, codes in zip(self.columns, self.levels, x.T, strict=True)
         }
 
@@ -204,7 +204,7 @@ def _require_stored(wrong: Array, x: Any, feature: Feature, what: str) -> None:
         row = int(np.searchsorted(x.indptr, at, side="right")) - 1
         raise ValueError(
             f"column {feature.columns[x.indices[at]]!r} of the sparse matrix holds {x.data[at]:g} in row {row}, "
-            f"where {type(feature.family).__name__} needs {what}; give other numbers dense, as X.toarray()"
+            f"where {type(feature.family).__name__} needs {what}"
         )
 
 

@@ -118,7 +118,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         sample_weight : array (row,), optional
             Frequency weights, not negative.
         """
-        table, y, weight = self._rows(X, y, sample_weight)
+        table, y, weight = _weighed(*self._rows(X, y, sample_weight))
         schema = Schema.infer(table, self.features, self.unseen, weight)
         schema, statistics, classes = self._summary(schema, table, y, weight)
         return self._believe(schema, statistics, classes)
@@ -129,11 +129,11 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         ``classes`` may name classes that have no row yet; it is never needed.
         """
         if not hasattr(self, "statistics_"):
-            table, y, weight = self._rows(X, y, sample_weight)
+            table, y, weight = _weighed(*self._rows(X, y, sample_weight))
             schema = Schema.infer(table, self.features, self.unseen, weight)
             before, known = None, np.asarray([], y.dtype)
         else:
-            table, y, weight = self._rows(X, y, sample_weight, known=True)
+            table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
             schema, before, known = self.schema_, self.statistics_, self.classes_
         schema, statistics, found = self._summary(schema, table, y, weight)
         names = _classes(known, found, known[:0] if classes is None else column_or_1d(classes))
@@ -149,7 +149,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
             Where it can be seen that the rows were never learned; nothing is changed then.
         """
         check_is_fitted(self)
-        table, y, weight = self._rows(X, y, sample_weight, known=True)
+        table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
         _, statistics, _ = self._summary(self.schema_, table, y, weight)
         return self._believe(self.schema_, self.statistics_.without(statistics), self.classes_)
 
@@ -169,7 +169,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         return self._believe(self.schema_, self.statistics_ * factor, self.classes_)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, known: bool = False) -> tuple[Table, Array, Array]:
-        """The table, labels and weights of the rows to learn from, those of weight 0 left out."""
+        """The table, labels and weights of rows that are or were learned."""
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
         table = self._table(X) if known else Table.of(X, min_rows=1)
@@ -192,8 +192,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
             weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
-        keep = weight > 0
-        return table.rows(keep), y[keep], weight[keep]
+        return table, y, weight
 
     def _table(self, X: Any) -> Table:
         """A table to read with the fitted schema; scikit-learn's own checks where it has no names."""
@@ -316,7 +315,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         proba = np.exp(normalize(log_joint))
         columns = {("log_density", ""): log_joint[np.arange(len(codes)), codes]}
         columns |= {("probability", label): proba[:, c] for c, label in enumerate(self.classes_)}
-        return pd.DataFrame(columns, index=getattr(X, "index", None))
+        return pd.DataFrame(columns, index=X.index if isinstance(X, pd.DataFrame) else None)
 
     def _left_out(self, X: Any, y: Any, sample_weight: Any, estimate: Estimate) -> tuple[Array, Array]:
         check_is_fitted(self)
@@ -417,6 +416,12 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
         return tags
+
+
+def _weighed(table: Table, y: Array, weight: Array) -> tuple[Table, Array, Array]:
+    """The rows that weigh anything: the others must not even lend their levels and classes."""
+    keep = weight > 0
+    return table.rows(keep), y[keep], weight[keep]
 
 
 def _labels(classes: Array) -> tuple[Any, ...]:

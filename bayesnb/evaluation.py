@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from bayesnb.estimator import BayesianNB
 from bayesnb.model import ESTIMATES, Estimate
 from bayesnb.priors import Array, BoundaryError, ImproperError
+from bayesnb.tables import Table
 
 
 def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
@@ -73,7 +74,7 @@ def held_out(clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] = "loo") 
     X, y
         A table and its labels.
     cv : "loo" or int
-        Exact leave-one-out, or the number of stratified folds (shuffled, seeded by ``random_state``).
+        Exact leave-one-out, or the number of stratified folds (shuffled, always in the same way).
 
     Returns
     -------
@@ -82,8 +83,8 @@ def held_out(clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] = "loo") 
     codes : int array (row,)
     classes : array (class,)
     """
+    X, y = Table.of(X), np.asarray(y)
     whole = clone(clf).set_params(estimate="predictive").fit(X, y)
-    codes = np.searchsorted(whole.classes_, np.asarray(y)) if cv != "loo" else None
     if cv == "loo":
         answers: Held = {}
         for estimate in ESTIMATES:
@@ -98,10 +99,12 @@ def held_out(clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] = "loo") 
             f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {cv}. "
             "Leave-one-out has no such limit"
         )
+    codes = np.searchsorted(whole.classes_, y)
     answers = {estimate: np.full((len(codes), len(whole.classes_)), np.nan) for estimate in ESTIMATES}
-    for train, test in StratifiedKFold(cv, shuffle=True, random_state=0).split(codes, codes):
-        part = clone(whole).fit(_rows(X, train), np.asarray(y)[train])
-        data, n = part._encoded(_rows(X, test))
+    for _, test in StratifiedKFold(cv, shuffle=True, random_state=0).split(codes, codes):
+        held = np.isin(np.arange(len(codes)), test)
+        part = clone(whole).fit(X.rows(~held), y[~held])
+        data, n = part._encoded(X.rows(held))
         for estimate, answer in answers.items():
             if isinstance(answer, str):
                 continue
@@ -110,10 +113,6 @@ def held_out(clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] = "loo") 
             except (BoundaryError, ImproperError) as error:
                 answers[estimate] = str(error)
     return answers, codes, whole.classes_
-
-
-def _rows(X: Any, index: Array) -> Any:
-    return X.iloc[index] if isinstance(X, pd.DataFrame) else X[index]
 
 
 def compare_estimates(clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] = "loo") -> pd.DataFrame:

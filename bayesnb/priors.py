@@ -265,10 +265,10 @@ class Dirichlet(Prior):
             are filled up with structural zeros.
         n_classes : int
         """
-        widest = max((len(names) for names in levels), default=0)
-        full = np.zeros((n_classes, len(levels), widest))
+        full = np.zeros((n_classes, len(levels), max([1, *map(len, levels)])))
         for column, names in enumerate(levels):
-            full[:, column, : len(names)] = self._concentrations(column, names, n_classes)
+            # A column in which no value was ever seen has one cell, which no value falls into.
+            full[:, column, : max(1, len(names))] = self._concentrations(column, names, n_classes) if names else 1.0
         return Dirichlet(full)
 
     def _concentrations(self, column: int, names: tuple[Any, ...], n_classes: int) -> Array:

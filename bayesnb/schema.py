@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -139,7 +139,7 @@ class Schema:
             theirs = other.features[name]
             for what in ("columns", "family", "cuts"):
                 a, b = getattr(mine, what), getattr(theirs, what)
-                if repr(a) != repr(b):
+                if not _same(a, b):
                     raise ValueError(f"feature {name!r}: the two models differ in its {what}: {a!r} and {b!r}")
             if mine.levels is None:
                 features[name] = mine
@@ -176,6 +176,17 @@ class Schema:
                 }
             )
         return pd.DataFrame(rows).set_index("feature")
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two specifications say the same, arrays and all."""
+    if is_dataclass(a):
+        return type(a) is type(b) and all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return bool(np.array_equal(a, b))
 
 
 def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
@@ -234,7 +245,7 @@ def _by_type(table: Table, rest: Sequence[Any]) -> dict[Any, tuple[Family, Names
     for name in rest:
         column = table.column(name)
         kind = column.kind()
-        if column.declared is not None or kind == "text":
+        if column.textual or kind == "text":
             found[name] = (Categorical(), (name,), column.dtype)
         elif kind == "boolean":
             found[name] = (Bernoulli(), (name,), column.dtype)

@@ -45,11 +45,21 @@ class Column:
         return str(self.values.dtype)
 
     @property
+    def textual(self) -> bool:
+        """Whether its type is one of text or categories, even if it holds no value."""
+        return isinstance(self.values, nw.Series) and isinstance(
+            self.values.dtype, nw.String | nw.Categorical | nw.Enum
+        )
+
+    @property
     def declared(self) -> tuple[Any, ...] | None:
         """The categories that a categorical type declares, in their order."""
-        if isinstance(self.values, nw.Series) and isinstance(self.values.dtype, nw.Categorical | nw.Enum):
-            return tuple(self.values.cat.get_categories().to_list())
-        return None
+        if not (self.textual and isinstance(self.values.dtype, nw.Categorical | nw.Enum)):
+            return None
+        native = self.values.to_native()
+        if isinstance(native, pd.Series) and not isinstance(native.dtype, pd.CategoricalDtype):
+            return None  # Arrow's dictionaries under pandas declare nothing that pandas can tell.
+        return tuple(self.values.cat.get_categories().to_list())
 
     def kind(self) -> Kind:
         """What it holds; "empty" where every value is missing."""
@@ -63,10 +73,10 @@ class Column:
         if dtype.is_numeric():
             return "real"
         if isinstance(dtype, nw.String):
-            return "text"
+            return "empty" if self.values.is_null().all() else "text"
         if self.declared is not None:
             return _kind_of_objects(self.name, list(self.declared))
-        if isinstance(dtype, nw.Object | nw.Unknown):
+        if isinstance(dtype, nw.Object | nw.Unknown | nw.Categorical):
             return _kind_of_objects(self.name, self.values.to_list())
         raise ValueError(
             f"column {self.name!r} holds {self.dtype}, which no family reads: turn it into numbers (days since "
@@ -183,8 +193,14 @@ class Table:
         if isinstance(X, Table):
             return X
         if sparse.issparse(X):
-            X = check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
-            return cls(_positions(X.shape[1]), sparse.csr_array(X), X.shape[0])
+            X = sparse.csr_array(
+                check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
+            )
+            if not X.has_canonical_format:
+                # Cells stored in parts are added up, in a copy: the matrix is the caller's.
+                X = X.copy()
+                X.sum_duplicates()
+            return cls(_positions(X.shape[1]), X, X.shape[0])
         if isinstance(X, Mapping):
             X = _frame_of_columns(X)
         try:

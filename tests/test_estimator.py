@@ -1,14 +1,17 @@
 """The scikit-learn contract, whole."""
 
-import numpy as np
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesnb import BayesianNB, Binned
 
 
 @parametrize_with_checks(
-    [BayesianNB(), BayesianNB(estimate="map"), BayesianNB(estimate="mean", class_prior="frequencies"),
-     BayesianNB(Binned(4))]
+    [
+        BayesianNB(),
+        BayesianNB(estimate="map"),
+        BayesianNB(estimate="mean", class_prior="frequencies"),
+        BayesianNB(Binned(4)),
+    ]
 )
 def test_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)

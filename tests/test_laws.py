@@ -106,9 +106,7 @@ def without(x: Column, hole: Array) -> Column:
     return having(x, np.where(hole, -1 if cells(x).dtype.kind == "i" else np.nan, cells(x)))
 
 
-SPARSE = [
-    name for name, (_, make) in FAMILIES.items() if sparse.issparse(cells(make(default_rng(), 1)))
-]
+SPARSE = [name for name, (_, make) in FAMILIES.items() if sparse.issparse(cells(make(default_rng(), 1)))]
 DENSE = [name for name in FAMILIES if name not in SPARSE]
 
 
@@ -182,9 +180,7 @@ def law(
             test(data.draw(tables(name), label="table"))
 
         trial.__name__ = test.__name__
-        tried = settings(max_examples=25, deadline=None, derandomize=True)(
-            given(data=st.data())(trial)
-        )
+        tried = settings(max_examples=25, deadline=None, derandomize=True)(given(data=st.data())(trial))
         return pytest.mark.parametrize("name", names)(tried)
 
     return of

@@ -61,9 +61,7 @@ def test_laplace_is_the_mean_under_one_and_the_mode_under_two():
     assert_allclose(after_ones(Beta(1, 1)).mean(), after_ones(Beta(2, 2)).mode())
 
 
-@pytest.mark.parametrize(
-    "p", [[0.5, 0.2, 0.3], {"high": 0.3, "low": 0.5, "mid": 0.2}], ids=["array", "names"]
-)
+@pytest.mark.parametrize("p", [[0.5, 0.2, 0.3], {"high": 0.3, "low": 0.5, "mid": 0.2}], ids=["array", "names"])
 def test_the_m_estimate_is_the_mean_under_m_times_p(p):
     expected = (COUNTS + 7 * np.array([0.5, 0.2, 0.3])) / (TOTAL + 7)
     assert_allclose(after(Dirichlet.m_estimate(7, p)).mean(), expected)
@@ -71,9 +69,7 @@ def test_the_m_estimate_is_the_mean_under_m_times_p(p):
 
 def test_the_m_estimate_may_differ_by_class():
     p = np.array([[0.5, 0.2, 0.3], [0.1, 0.1, 0.8]])
-    assert_allclose(
-        after(Dirichlet.m_estimate(7, p)).mean(), (COUNTS + 7 * p[:, None]) / (TOTAL + 7)
-    )
+    assert_allclose(after(Dirichlet.m_estimate(7, p)).mean(), (COUNTS + 7 * p[:, None]) / (TOTAL + 7))
 
 
 def test_the_m_estimate_of_a_probability():
@@ -132,12 +128,8 @@ def test_a_rate_is_events_over_exposure_under_the_flat_prior():
 
 
 def test_unit_information_is_one_row_like_the_whole_column():
-    prior = NormalGamma.unit_information().over(
-        np.array([5.0, 0.0]), np.array([9.0, 4.0]), n_classes=3
-    )
-    for found, expected in zip(
-        (prior.m, prior.kappa, prior.a, prior.b), ([5, 0], 1, 0.5, [4.5, 2]), strict=True
-    ):
+    prior = NormalGamma.unit_information().over(np.array([5.0, 0.0]), np.array([9.0, 4.0]), n_classes=3)
+    for found, expected in zip((prior.m, prior.kappa, prior.a, prior.b), ([5, 0], 1, 0.5, [4.5, 2]), strict=True):
         assert_array_equal(found, np.broadcast_to(expected, (3, 2)))
     rate = Gamma.unit_information().over(np.array([0.25]), n_classes=2)
     assert_array_equal(rate.mean(), [[0.25], [0.25]])
@@ -236,9 +228,7 @@ def test_densities_are_those_of_scipy():
     gamma = stats.gamma(SHAPES, scale=1 / RATES)
     assert_allclose(Gamma(SHAPES, RATES).log_prob(HALF_LINE), gamma.logpdf(HALF_LINE))
     near = CENTRES + np.array([[0.5, -2.0], [3.0, 0.0]])
-    assert_allclose(
-        Normal(CENTRES, RATES).log_prob(near), stats.norm(CENTRES, np.sqrt(RATES)).logpdf(near)
-    )
+    assert_allclose(Normal(CENTRES, RATES).log_prob(near), stats.norm(CENTRES, np.sqrt(RATES)).logpdf(near))
 
 
 def test_the_normal_gamma_is_a_gamma_times_a_normal():
@@ -307,9 +297,7 @@ def test_tiny_concentrations_put_all_on_one_level_evenly():
 # --- The ratio of gammas ---
 
 
-@pytest.mark.parametrize(
-    "t", [-1e3, -20.0, -2.5, -1.0, -0.3, -1e-9, 0.0, 1e-6, 0.5, 1.0, 7.25, 1e3, 1e6]
-)
+@pytest.mark.parametrize("t", [-1e3, -20.0, -2.5, -1.0, -0.3, -1e-9, 0.0, 1e-6, 0.5, 1.0, 7.25, 1e3, 1e6])
 @pytest.mark.parametrize("a", [1e-8, 1.0, 15.9, 16.0, 1e3, 1e15])
 def test_log_rising_is_a_difference_of_log_gammas(a: float, t: float):
     found = log_rising(a, t)
@@ -332,28 +320,20 @@ def test_log_rising_by_one_is_a_logarithm():
 
 
 def test_a_mode_on_the_boundary_is_refused_with_its_place_and_the_mean_offered():
-    with pytest.raises(
-        BoundaryError, match=r'is 0\.5 < 1; use the mean \(estimate="mean"\)'
-    ) as caught:
+    with pytest.raises(BoundaryError, match=r'is 0\.5 < 1; use the mean \(estimate="mean"\)') as caught:
         after(Dirichlet.jeffreys()).mode()
     assert caught.value.where == (1, 0, 2)
-    with pytest.raises(
-        BoundaryError, match=r"shape plus events is 0\.5 < 1; use the mean"
-    ) as caught:
+    with pytest.raises(BoundaryError, match=r"shape plus events is 0\.5 < 1; use the mean") as caught:
         Gamma([[2.0, 0.5]], 1.0).over(np.ones(2), 1).mode()
     assert caught.value.where == (0, 1)
-    with pytest.raises(
-        BoundaryError, match=r"precision is 0, where a is 0\.5 <= 1/2.*use the mean"
-    ) as caught:
+    with pytest.raises(BoundaryError, match=r"precision is 0, where a is 0\.5 <= 1/2.*use the mean") as caught:
         NormalGamma().over(np.ones(1), np.ones(1), 2).mode()
     assert caught.value.where == (0, 0)
     with pytest.raises(BoundaryError, match=r"is 0\.25 < 1; use the mean"):
         Beta(0.25, 3.0).mode()
 
 
-@pytest.mark.parametrize(
-    "prior", [Gamma.flat(), Gamma.jeffreys(), NormalGamma.flat(), NormalGamma.reference()]
-)
+@pytest.mark.parametrize("prior", [Gamma.flat(), Gamma.jeffreys(), NormalGamma.flat(), NormalGamma.reference()])
 def test_an_improper_prior_has_neither_density_nor_mean_nor_draw(prior):
     name = type(prior).__name__
     full = type(prior)(*(np.full((2, 1), value) for value in vars(prior).values()))
@@ -363,9 +343,7 @@ def test_an_improper_prior_has_neither_density_nor_mean_nor_draw(prior):
         ("A mode", full.mode),
         ("A draw", lambda: full.draw(default_rng(0))),
     ]:
-        with pytest.raises(
-            ImproperError, match=f"{what} needs a proper {name}; got .*=0"
-        ) as caught:
+        with pytest.raises(ImproperError, match=f"{what} needs a proper {name}; got .*=0") as caught:
             ask()
         assert caught.value.where == (0, 0)
 

@@ -97,7 +97,8 @@ CONSTRUCTORS = {
 }
 # pandas makes floats of integers among which one is missing, so these no longer know that 0 and 1 were all.
 FLOATS_FOR_HOLES = (pandas_default, lists)
-KEEPS_CATEGORIES = (pandas_default, pandas_nullable, pandas_pyarrow, polars_categorical, pyarrow_dictionary)
+DECLARES_CATEGORIES = [pandas_default, pandas_nullable, pandas_pyarrow, polars_categorical, pyarrow_dictionary]
+DECLARES_EVERY_TEXT = (polars_categorical, pyarrow_dictionary)
 
 
 @pytest.fixture(params=CONSTRUCTORS.values(), ids=CONSTRUCTORS)
@@ -225,10 +226,9 @@ def test_whole_numbers_truths_and_text_can_all_be_levels(constructor: Constructo
     assert_same_beliefs(clf, BayesianNB(told).fit(pandas_default(X, DECLARED), Y))
 
 
+@pytest.mark.parametrize("constructor", [make for make in CONSTRUCTORS.values() if make not in DECLARES_EVERY_TEXT])
 def test_a_row_of_weight_zero_teaches_no_level(constructor: Constructor) -> None:
     columns = {"text": ["a", "b", "only here", "b"], "real": [1.0, 2.0, 3.0, 5.0]}
-    if constructor in (polars_categorical, pyarrow_dictionary):
-        pytest.skip("these declare the level")
     clf = BayesianNB().fit(constructor(columns), ["p", "q", "q", "p"], [1, 1, 0, 1])
     assert clf.schema_.features["text"].levels == (("a", "b"),)
     assert clf.class_count_.tolist() == [2.0, 1.0]
@@ -359,9 +359,8 @@ def test_the_share_of_missing_values_counts_weights(constructor: Constructor) ->
 # Levels
 
 
+@pytest.mark.parametrize("constructor", DECLARES_CATEGORIES)
 def test_declared_categories_that_never_occur_are_levels_in_their_order(constructor: Constructor) -> None:
-    if constructor not in KEEPS_CATEGORIES:
-        pytest.skip("this kind of table declares no categories")
     clf = BayesianNB().fit(constructor({"grade": ["high", "low", "high"]}, DECLARED), ["p", "p", "q"])
     assert clf.schema_.features["grade"].levels == (("low", "mid", "high", "top"),)
     assert clf.describe()["levels"].tolist() == ["low, mid, high, top"]
@@ -618,6 +617,14 @@ def test_an_exposure_is_told_by_its_column(constructor: Constructor) -> None:
     assert clf.describe()["missing"].tolist() == [0.25]
 
 
+def test_an_exposure_can_be_told_by_position() -> None:
+    array = np.array([[1.0, 2.0], [2.0, 3.0], [1.0, 1.0], [4.0, 2.0]])
+    by_position = BayesianNB({0: Poisson(exposure=1)}).fit(array, ["p", "q", "p", "q"])
+    by_name = BayesianNB({"x0": Poisson(exposure="x1")}).fit(array, ["p", "q", "p", "q"])
+    assert families(by_position) == {"x0": "Poisson"}
+    assert_allclose(by_position.predict_proba(array), by_name.predict_proba(array))
+
+
 @pytest.mark.parametrize(
     ("features", "error", "words"),
     [
@@ -629,8 +636,19 @@ def test_an_exposure_is_told_by_its_column(constructor: Constructor) -> None:
         ({"height": Poisson()}, ValueError, "column 'height' holds 1.6 in row 0, where Poisson needs a count"),
         ({"height": Bernoulli(Beta())}, ValueError, "column 'height' holds 1.6 in row 0, where Bernoulli needs 0 or 1"),
         ({"height": Poisson(exposure="hours")}, ValueError, "features names column 'hours'"),
+        ({"body": (Gaussian(), [])}, ValueError, "body"),
     ],
-    ids=["unknown", "twice", "no family", "name taken", "list", "not a count", "not 0 or 1", "no exposure"],
+    ids=[
+        "unknown",
+        "twice",
+        "no family",
+        "name taken",
+        "list",
+        "not a count",
+        "not 0 or 1",
+        "no exposure",
+        "no column",
+    ],
 )
 def test_what_cannot_be_meant_is_refused_by_name(features: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
@@ -659,6 +677,13 @@ def test_columns_of_one_name_or_different_lengths_are_refused() -> None:
         BayesianNB().fit(pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["a", "a"]), ["p", "q"])
     with pytest.raises(ValueError, match=r"columns must have one length; got {'a': 2, 'b': 1}"):
         BayesianNB().fit({"a": [1.0, 2.0], "b": [3.0]}, ["p", "q"])
+
+
+def test_columns_of_a_dict_are_read_row_by_row_whatever_their_index() -> None:
+    x, y = [1.0, 2.0, 30.0, 40.0], ["p", "p", "q", "q"]
+    plain = BayesianNB().fit({"a": x, "b": x}, y)
+    indexed = BayesianNB().fit({"a": pd.Series(x, index=[3, 1, 2, 0]), "b": pd.Series(x)}, y)
+    assert_same_beliefs(indexed, plain)
 
 
 def test_categories_of_pandas_can_be_kept_by_arrow() -> None:
@@ -714,4 +739,10 @@ def test_models_whose_long_priors_differ_do_not_merge() -> None:
 def test_models_of_different_columns_do_not_merge() -> None:
     a, b = (BayesianNB().fit({name: [1.0, 2.0]}, ["p", "q"]) for name in ("a", "b"))
     with pytest.raises(ValueError, match=r"only one has \['a', 'b'\]"):
+        a.merge(b)
+
+
+def test_models_of_text_and_of_numbers_do_not_merge() -> None:
+    a, b = (BayesianNB({"n": Categorical()}).fit({"n": values}, ["p", "q"]) for values in ([1, 2], ["1", "2"]))
+    with pytest.raises(ValueError, match="feature 'n'"):
         a.merge(b)

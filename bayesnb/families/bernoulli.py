@@ -16,6 +16,7 @@ from bayesnb.families.family import (
     added,
     impossible,
     products,
+    require_left,
     rising_ratio,
     scaled,
 )
@@ -109,12 +110,15 @@ class Bernoulli(Discrete[Beta, Successes]):
         c, seen, ones = labels.codes, _seen(x), _ones(x)
         w = labels.weight[:, None] * (1.0 if seen is None else seen)
         a, b = posterior.alpha[c], posterior.beta[c]
-        value = log(np.where(ones > 0, a, b) - w) - log(a + b - w)
+        require_left(a + b - w, labels)
+        value = log(np.where(ones > 0, a, b) - w) - np.log(a + b - w)
         return (value if seen is None else np.where(seen > 0, value, 0.0)).sum(-1)
 
     def _log_left_out_sparse(self, posterior: Beta, x: Column, labels: Labels) -> Array:
         """The likelihood of the rows of one weight at once, each outcome less that weight."""
         x, value = sparse.csr_array(x), np.zeros(len(labels))
+        narrowest = (posterior.alpha + posterior.beta).min(axis=1)[labels.codes]
+        require_left((narrowest - labels.weight)[:, None], labels)
         for weight in np.unique(labels.weight):
             rows = np.flatnonzero(labels.weight == weight)
             pair = posterior.pair().alpha

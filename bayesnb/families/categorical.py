@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.family import Discrete, Statistic, Theta, impossible, rising_ratio
+from bayesnb.families.family import Discrete, Statistic, Theta, impossible, require_left, rising_ratio
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.priors import Array, Dirichlet, log, log_rising
 
@@ -34,11 +34,6 @@ class Coded:
     def __getitem__(self, rows: Any) -> Coded:
         return Coded(self.codes[rows], self.levels)
 
-    @property
-    def widest(self) -> int:
-        """The largest number of levels of a column."""
-        return max((len(names) for names in self.levels), default=0)
-
 
 @dataclass(frozen=True, eq=False)
 class Tally(Statistic):
@@ -57,7 +52,7 @@ class Tally(Statistic):
 
     def _over(self, levels: tuple[tuple[Any, ...], ...]) -> Array:
         """The counts in another, wider dictionary."""
-        wide = np.zeros((*self.counts.shape[:2], max((len(names) for names in levels), default=0)))
+        wide = np.zeros((*self.counts.shape[:2], widest(levels)))
         for column, (mine, all_names) in enumerate(zip(self.levels, levels, strict=True)):
             place = {name: k for k, name in enumerate(all_names)}
             wide[:, column, [place[name] for name in mine]] = self.counts[:, column, : len(mine)]
@@ -68,6 +63,11 @@ class Tally(Statistic):
 
     def seen(self) -> Array:
         return self.counts.sum(-1)
+
+
+def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
+    """The largest number of levels of a column; at least one, though nobody may have seen it yet."""
+    return max([1, *map(len, levels)])
 
 
 def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -88,7 +88,7 @@ class Categorical(Discrete[Dirichlet, Tally]):
         return Categorical(Dirichlet.flat())
 
     def statistic(self, x: Coded, members: Membership) -> Tally:
-        return Tally(members.table(x.codes, x.widest), x.levels)
+        return Tally(members.table(x.codes, widest(x.levels)), x.levels)
 
     def complete(self, prior: Dirichlet, s: Tally) -> Dirichlet:
         return prior.over(s.levels, s.counts.shape[0])
@@ -126,7 +126,9 @@ class Categorical(Discrete[Dirichlet, Tally]):
     def log_left_out(self, posterior: Dirichlet, x: Coded, labels: Labels) -> Array:
         c, column, known = labels.codes[:, None], np.arange(x.codes.shape[1]), x.codes >= 0
         w = labels.weight[:, None] * known
-        value = log(posterior.alpha[c, column, x.codes] - w) - log(posterior.total[c, column] - w)
+        total = posterior.total[c, column] - w
+        require_left(total, labels)
+        value = log(posterior.alpha[c, column, x.codes] - w) - np.log(total)
         return np.where(known, value, 0.0).sum(-1)
 
     def sample(self, theta: Theta, rng: Generator, s: Tally) -> Array:

@@ -265,6 +265,16 @@ def impossible(*hits: Array) -> Array:
     return np.where(sum(hits) > 0, -np.inf, 0.0)
 
 
+def require_left(total: Array, labels: Labels) -> None:
+    """Refuse to leave out the only row that made a posterior proper; ``total`` is (row, column)."""
+    if (total <= 0).any():
+        row, column = first(total <= 0)
+        raise ImproperError(
+            "without one of its rows nothing proper is left of a class under this prior; use a proper prior",
+            (int(labels.codes[row]), column),
+        )
+
+
 def rising_ratio(own: Array, whole: Array) -> Array:
     """ln [Γ(α+t)/Γ(α)] - ln [Γ(A+t)/Γ(A)], infinite where the first does not exist."""
     return np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))

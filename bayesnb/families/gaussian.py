@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.family import Family, Statistic, Theta, over_columns
+from bayesnb.families.family import Family, Statistic, Theta, over_columns, require_left
 from bayesnb.families.membership import Labels, Membership, blocks
-from bayesnb.priors import Array, ImproperError, Normal, NormalGamma, Size, first, log_rising
+from bayesnb.priors import Array, Normal, NormalGamma, Size, log_rising
 
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -158,23 +158,12 @@ class Gaussian(Family[NormalGamma, Moments]):
         m, kappa, a, b = (v[c] for v in (posterior.m, posterior.kappa, posterior.a, posterior.b))
         missing = np.isnan(x)
         w, x = np.where(missing, 0.0, w), np.where(missing, m, x)
-        less = kappa - w
-        gap = x - m
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rest = (
-                NormalGamma(
-                    m - gap * (w / less), less, a - w / 2, np.maximum(b - gap * (gap * (w * kappa / less / 2)), 0.0)
-                )
-                if (less > 0).all()
-                else None
-            )
-        if rest is None or not rest.proper().all():
-            bad = first(~(less > 0) if rest is None else ~rest.proper())
-            raise ImproperError(
-                "without one of its rows nothing proper is left of a class under this prior; use a proper prior",
-                (int(c[bad[0]]), bad[1]),
-            )
-        return np.where(missing, 0.0, _log_student(x, *_student(rest))).sum(-1)
+        less, gap = kappa - w, x - m
+        require_left(np.minimum(less, a - w / 2), labels)
+        rest = b - gap * (gap * (w * kappa / less / 2))
+        require_left(rest, labels)
+        left = NormalGamma(m - gap * (w / less), less, a - w / 2, rest)
+        return np.where(missing, 0.0, _log_student(x, *_student(left))).sum(-1)
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
         return rng.normal(theta["mu"], 1 / np.sqrt(theta["tau"]))
@@ -266,12 +255,7 @@ class GaussianKnownVariance(Family[Normal, Moments]):
         m, v = posterior.m[c], posterior.v[c]
         w, x = np.where(missing, 0.0, labels.weight[:, None]), np.where(missing, m, x)
         left = 1 - w * v / one
-        if not (left > 0).all():
-            row, column = first(~(left > 0))
-            raise ImproperError(
-                "without one of its rows nothing proper is left of a class under this prior; use a proper prior",
-                (int(c[row]), column),
-            )
+        require_left(left, labels)
         rest = Normal(m - (x - m) * (w * v / one) / left, v / left)
         return np.where(missing, 0.0, _log_normal(x, rest.m, 1 / np.sqrt(one + rest.v))).sum(-1)
 

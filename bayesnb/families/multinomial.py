@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from bayesnb.families.categorical import united
-from bayesnb.families.family import Discrete, Statistic, Theta, impossible, products, rising_ratio
+from bayesnb.families.family import Discrete, Statistic, Theta, impossible, products, require_left, rising_ratio
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.priors import Array, Dirichlet, log_rising
 
@@ -33,7 +33,7 @@ class Bag:
 
 @dataclass(frozen=True, eq=False)
 class Totals(Statistic):
-    """Words counted, ``counts`` (class, level); rows with any word, ``rows`` (class, 1); log base measure."""
+    """Words counted, ``counts`` (class, level); rows seen, ``rows`` (class, 1); log base measure."""
 
     counts: Array
     rows: Array
@@ -85,9 +85,9 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 
     def statistic(self, x: Bag, members: Membership) -> Totals:
         counts = _counts(x)
-        with_words = (_lengths(counts) > 0).astype(float)[:, None]
-        base = _log_coefficient(counts)[:, None]
-        return Totals(members.totals(counts), members.totals(with_words), members.totals(base), x.words)
+        seen = np.ones(len(x)) if sparse.issparse(x.counts) else ~np.isnan(x.counts).all(axis=1)
+        base = _log_coefficient(counts)
+        return Totals(members.totals(counts), members.totals(seen[:, None]), members.totals(base[:, None]), x.words)
 
     def complete(self, prior: Dirichlet, s: Totals) -> Dirichlet:
         return Dirichlet(prior.over((s.words,), s.counts.shape[0]).alpha[:, 0])
@@ -123,7 +123,9 @@ class Multinomial(Discrete[Dirichlet, Totals]):
         for c in np.unique(labels.codes):
             rows = np.flatnonzero(labels.codes == c)
             own[rows] = _rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
-        whole = log_rising(posterior.total[labels.codes] - labels.weight * lengths, lengths)
+        left = posterior.total[labels.codes] - labels.weight * lengths
+        require_left(np.where(lengths > 0, left, 1.0)[:, None], labels)
+        whole = log_rising(left, lengths)
         return own - whole + _log_coefficient(counts)
 
     def sample(self, theta: Theta, rng: Generator, s: Totals) -> Array:
@@ -140,7 +142,9 @@ def _counts(x: Bag) -> Column:
     """The counts as floats, CSR or dense; a missing row holds no words."""
     if sparse.issparse(x.counts):
         counts = sparse.csr_array(x.counts, dtype=float)
-        counts.sum_duplicates()
+        if not counts.has_canonical_format:
+            counts = counts.copy()
+            counts.sum_duplicates()
         return counts
     return np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln, xlogy
 
-from bayesnb.families.family import Family, Statistic, Theta, added, over_columns, scaled
+from bayesnb.families.family import Family, Statistic, Theta, added, over_columns, require_left, scaled
 from bayesnb.families.membership import Labels, Membership
-from bayesnb.priors import Array, Gamma, ImproperError, Size, first, log, log_rising
+from bayesnb.priors import Array, Gamma, Size, log, log_rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,12 +133,7 @@ class Poisson(Family[Gamma, Events]):
         k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 1.0)
         w = np.where(seen, labels.weight[:, None], 0.0)
         alpha, beta = posterior.alpha[labels.codes] - w * k, posterior.beta[labels.codes] - w * e
-        if not ((alpha > 0) & (beta > 0)).all():
-            row, column = first(~((alpha > 0) & (beta > 0)))
-            raise ImproperError(
-                "without one of its rows nothing proper is left of a class under this prior; use a proper prior",
-                (int(labels.codes[row]), column),
-            )
+        require_left(np.minimum(alpha, beta), labels)
         value = log_rising(alpha, k) - alpha * np.log1p(e / beta) - xlogy(k, (beta + e) / e) - gammaln(k + 1)
         return np.where(seen, value, 0.0).sum(-1)
 

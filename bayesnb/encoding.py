@@ -166,7 +166,7 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
             continue
         code, values = column.coded()
         if values:
-            kinds[k] = _same_kind(column, kinds[k])
+            kinds[k] = require_one_kind(name, kinds[k], column.kind())
         if unseen is None:
             seen = values if column.declared is not None else in_order(values)
             levels[k] = united(levels[k], tuple(seen))
@@ -185,13 +185,12 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels))
 
 
-def _same_kind(column: Column, before: Kind) -> Kind:
-    """What the column holds, if levels of that kind can be those it held before."""
-    now = column.kind()
+def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
+    """What a column of levels holds, if its levels can be those it held before."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
-        fitted = "text" if before == "text" else "numbers"
+        said = {"text": "text"}
         raise ValueError(
-            f"column {column.name!r} holds {column.dtype} and was fitted with {fitted}: "
+            f"column {name!r} holds {said.get(now, 'numbers')} and was fitted with {said.get(before, 'numbers')}: "
             "convert it, or every level would be unseen"
         )
     return before if now == "empty" else now

@@ -9,7 +9,7 @@ is filled in by ``over``, once the shape of the data is known.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, ClassVar, Literal, Self
@@ -65,6 +65,12 @@ def log(x: Array) -> Array:
     """Natural logarithm that takes 0 to -inf without a warning: a zero is meant here."""
     with np.errstate(divide="ignore"):
         return np.log(x)
+
+
+def log1p(x: Array) -> Array:
+    """ln(1 + x) that takes -1 to -inf without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.log1p(x)
 
 
 def log_rising(a: Array, t: Array) -> Array:
@@ -142,6 +148,17 @@ class Prior(ABC):
     @abstractmethod
     def log_normalizer(self) -> Array:
         """Log of the integral that ``log_prob`` divides by."""
+
+    @abstractmethod
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        """The variable in the open PyMC model (a tuple where θ has several parts).
+
+        ``name`` turns "theta", "mu", … into the full name. Improper priors have none.
+        """
+
+    def require_sampled(self) -> None:
+        """Raise :class:`ImproperError` unless the prior is proper, as a sampler needs it to be."""
+        self.require_proper("An improper prior has no sampled road: PyMC")
 
     def require_proper(self, what: str) -> None:
         """Raise :class:`ImproperError`, naming the first improper cell, unless all are proper."""
@@ -355,6 +372,14 @@ class Dirichlet(Prior):
         support = self.alpha > 0
         return np.where(support, gammaln(np.where(support, self.alpha, 1.0)), 0.0).sum(-1) - gammaln(self.total)
 
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        import pymc as pm
+
+        self.require_sampled()
+        if (self.alpha == 0).any():
+            raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones")
+        return pm.Dirichlet(name("theta"), a=self.alpha, dims=dims)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beta(Prior):
@@ -440,6 +465,14 @@ class Beta(Prior):
     def log_normalizer(self) -> Array:
         return self.pair().log_normalizer()
 
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        import pymc as pm
+
+        self.require_sampled()
+        if ((self.alpha == 0) | (self.beta == 0)).any():
+            raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones")
+        return pm.Beta(name("theta"), alpha=self.alpha, beta=self.beta, dims=dims)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gamma(Prior):
@@ -522,6 +555,12 @@ class Gamma(Prior):
     def log_normalizer(self) -> Array:
         self.require_proper("A density")
         return gammaln(self.alpha) - self.alpha * np.log(self.beta)
+
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        import pymc as pm
+
+        self.require_sampled()
+        return pm.Gamma(name("rate"), alpha=self.alpha, beta=self.beta, dims=dims)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -616,6 +655,13 @@ class NormalGamma(Prior):
         self.require_proper("A density")
         return gammaln(self.a) - self.a * np.log(self.b) + 0.5 * np.log(2 * np.pi / self.kappa)
 
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        import pymc as pm
+
+        self.require_sampled()
+        tau = pm.Gamma(name("tau"), alpha=self.a, beta=self.b, dims=dims)
+        return pm.Normal(name("mu"), mu=self.m, tau=self.kappa * tau, dims=dims), tau
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Normal(Prior):
@@ -681,6 +727,12 @@ class Normal(Prior):
         self.require_proper("A density")
         return 0.5 * np.log(2 * np.pi * self.v)
 
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        import pymc as pm
+
+        self.require_sampled()
+        return pm.Normal(name("mu"), mu=self.m, sigma=np.sqrt(self.v), dims=dims)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Known(Prior):
@@ -725,6 +777,11 @@ class Known(Prior):
 
     def log_normalizer(self) -> Array:
         return np.zeros(np.shape(self.p)[:-1])
+
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        import pymc as pm
+
+        return pm.Deterministic(name("theta"), pm.math.constant(self.p), dims=dims)
 
 
 def _short(value: Any) -> str:

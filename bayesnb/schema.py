@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.binning import Binned
-from bayesnb.encoding import ENCODERS, Feature, UnseenPolicy
+from bayesnb.encoding import ENCODERS, Feature, UnseenPolicy, require_one_kind
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, united
 from bayesnb.families.family import Family
@@ -144,6 +144,8 @@ class Schema:
             if mine.levels is None:
                 features[name] = mine
                 continue
+            for column, before, now in zip(mine.columns, mine.kinds, theirs.kinds, strict=False):
+                require_one_kind(column, before, now)
             levels = tuple(united(*pair) for pair in zip(mine.levels, theirs.levels, strict=True))
             features[name] = replace(mine, levels=levels)
         return replace(self, features=features)
@@ -194,31 +196,38 @@ def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
     if features is None:
         return {}
     if isinstance(features, Family | Binned):
-        if isinstance(features, Family) and features.reads == "bag":
-            return {"words" if table.named else "x": (features, table.names)}
-        if not table.named:
-            return {"x": (features, table.names)}
-        skipped = getattr(features, "exposure", None)
-        return {name: (features, (name,)) for name in table.names if name != skipped}
+        features = _with_exposure(table, features)
+        columns = tuple(name for name in table.names if name != getattr(features, "exposure", None))
+        if getattr(features, "reads", None) == "bag":
+            return {"words" if table.named else "x": (features, columns)}
+        return {name: (features, (name,)) for name in columns} if table.named else {"x": (features, columns)}
     if not isinstance(features, Mapping):
         raise TypeError(
             "Expected features to be a family, or {column: family}, such as {'visits': Poisson()}; "
             f"got {features!r}"
         )
-    told = {}
+    told, owner = {}, {}
     for key, value in features.items():
         spec, columns = value if isinstance(value, tuple) else (value, [key])
         if not isinstance(spec, Family | Binned):
             raise TypeError(
                 f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
             )
-        resolved = tuple(_resolve(table, column) for column in columns)
-        told[key if isinstance(value, tuple) else resolved[0]] = (spec, resolved)
-    twice = [c for _, columns in told.values() for c in columns]
-    repeated = [c for c in dict.fromkeys(twice) if twice.count(c) > 1] if len(twice) > len(set(twice)) else []
-    if repeated:
-        raise ValueError(f"column {repeated[0]!r} is told to more than one feature")
+        resolved = tuple(_resolve(table, column) for column in ([columns] if isinstance(columns, str) else columns))
+        if not resolved:
+            raise ValueError(f"features[{key!r}]: Expected at least one column; got none")
+        for column in resolved:
+            if column in owner:
+                raise ValueError(f"column {column!r} is told to more than one feature: {owner[column]!r} and {key!r}")
+            owner[column] = key
+        told[key if isinstance(value, tuple) else resolved[0]] = (_with_exposure(table, spec), resolved)
     return told
+
+
+def _with_exposure(table: Table, spec: Family | Binned) -> Family | Binned:
+    """The family with its exposure column by name, if it has one."""
+    exposure = getattr(spec, "exposure", None)
+    return spec if exposure is None else replace(spec, exposure=_resolve(table, exposure))
 
 
 def _resolve(table: Table, column: Any) -> Any:
@@ -260,9 +269,6 @@ def _feature(
     table: Table, spec: Family | Binned, columns: Names, how: str, unseen: str, weight: Array | None
 ) -> Feature:
     """A feature as the first table shows it; its levels are still to be read."""
-    exposure = getattr(spec, "exposure", None)
-    if exposure is not None:
-        _resolve(table, exposure)
     if isinstance(spec, Binned):
         table.require_dense(spec)
         cuts = tuple(spec.fit(table.column(name).finite(), weight) for name in columns)

@@ -282,7 +282,8 @@ def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns must have one length; got {lengths}")
-    return pd.DataFrame(dict(columns))
+    # A Series brings an index, by which pandas would reorder its rows.
+    return pd.DataFrame({name: v.array if isinstance(v, pd.Series) else v for name, v in columns.items()})
 
 
 def _distinct(X: Any, frame: nw.DataFrame) -> None:

@@ -622,6 +622,9 @@ def test_an_exposure_can_be_told_by_position() -> None:
     by_position = BayesianNB({0: Poisson(exposure=1)}).fit(array, ["p", "q", "p", "q"])
     by_name = BayesianNB({"x0": Poisson(exposure="x1")}).fit(array, ["p", "q", "p", "q"])
     assert families(by_position) == {"x0": "Poisson"}
+    for_all = BayesianNB(Poisson(exposure="x1")).fit(array, ["p", "q", "p", "q"])
+    assert for_all.describe()["columns"].tolist() == [1]  # and not the exposure itself
+    assert_allclose(for_all.predict_proba(array), by_name.predict_proba(array))
     assert_allclose(by_position.predict_proba(array), by_name.predict_proba(array))
 
 

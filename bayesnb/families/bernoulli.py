@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,7 @@ from bayesnb.families.family import (
     scaled,
 )
 from bayesnb.families.membership import Column, Labels, Membership
-from bayesnb.priors import Array, Beta, Dirichlet, log, log_rising
+from bayesnb.priors import Array, Beta, Dirichlet, log, log1p, log_rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +136,40 @@ class Bernoulli(Discrete[Beta, Successes]):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         no, yes = theta["log_theta"][..., 0], theta["log_theta"][..., 1]
         return yes - no, no.sum(-1)
+
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        return {"theta": np.exp(theta["log_theta"][..., 1])}
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        p = variables["theta"]
+        return {"log_theta": np.stack([log1p(-p), log(p)], axis=-1)}
+
+    def pymc_prior(self, prior: Beta, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
+        return {"theta": prior.pymc(name, dims)}
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: Successes) -> Any:
+        from pytensor import tensor as pt
+
+        p = theta["theta"]
+        return (s.ones * pt.log(p) + (s.n - s.ones) * pt.log1p(-p)).sum()
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
+        import pymc as pm
+
+        x = dense_cells(x)
+        row, column = np.nonzero(~np.isnan(x))
+        pm.Bernoulli(name, p=theta["theta"][y[row], column], observed=x[row, column].astype(int))
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
+        from pytensor import tensor as pt
+
+        p, x = theta["theta"].T, dense_cells(x)
+        return pt.dot(np.where(x == 1, 1.0, 0.0), pt.log(p)) + pt.dot(np.where(x == 0, 1.0, 0.0), pt.log1p(-p))
+
+
+def dense_cells(x: Column) -> Array:
+    """The cells as a dense float array, for PyMC."""
+    return np.asarray(x.toarray() if sparse.issparse(x) else x, float)
 
 
 def _seen(x: Column) -> Array | None:

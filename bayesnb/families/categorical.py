@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +34,10 @@ class Coded:
 
     def __getitem__(self, rows: Any) -> Coded:
         return Coded(self.codes[rows], self.levels)
+
+    def columns(self, index: Sequence[int]) -> Coded:
+        """Some of the columns."""
+        return Coded(self.codes[:, index], tuple(self.levels[k] for k in index))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,3 +144,30 @@ class Categorical(Discrete[Dirichlet, Tally]):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         table = theta["log_theta"]
         return table.reshape(len(table), -1), np.zeros(len(table))
+
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        return {"theta": np.exp(theta["log_theta"])}
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        return {"log_theta": log(variables["theta"])}
+
+    def pymc_prior(self, prior: Dirichlet, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
+        return {"theta": prior.pymc(name, dims)}
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: Tally) -> Any:
+        from pytensor import tensor as pt
+
+        return (s.counts * pt.log(theta["theta"])).sum()
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Coded, y: Any) -> None:
+        import pymc as pm
+
+        row, column = np.nonzero(x.codes >= 0)
+        pm.Categorical(name, p=theta["theta"][y[row], column], observed=x.codes[row, column])
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Coded) -> Any:
+        from pytensor import tensor as pt
+
+        # Missing cells read level 0 and are masked.
+        picked = pt.log(theta["theta"])[:, np.arange(x.codes.shape[1]), np.maximum(x.codes, 0)]
+        return (picked * (x.codes >= 0)).sum(-1).T

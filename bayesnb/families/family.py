@@ -188,6 +188,36 @@ class Family[P: Prior, S: Statistic](ABC):
         ``ValueError`` where the log-likelihood is not linear with one g for all classes.
         """
 
+    # The same family in PyMC. Variables are named by `variables` and the block they stand in.
+
+    @abstractmethod
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        """θ under the names and in the terms of its PyMC variables, (..., class[, column][, level])."""
+
+    @abstractmethod
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        """θ from its PyMC variables: the inverse of ``variables``."""
+
+    @abstractmethod
+    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
+        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one."""
+
+    @abstractmethod
+    def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
+        """log p(data | θ) as a scalar tensor, from the sufficient statistic."""
+
+    @abstractmethod
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
+        """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
+
+    @abstractmethod
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
+        """log p(x | θ) as a (row, class) tensor."""
+
+    def kin(self) -> tuple[Any, ...]:
+        """Features whose kin is equal share one vector variable in PyMC."""
+        return (type(self).__name__,)
+
     def priors(self, s: S, labels: Sequence[Any]) -> P:
         """The prior of every cell: what was given, at its full shape."""
         if not isinstance(self.prior, Mapping):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -177,6 +178,29 @@ class Gaussian(Family[NormalGamma, Moments]):
             )
         return mu * tau, -0.5 * (mu**2 * tau).sum(-1)
 
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        return dict(theta)
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        return dict(variables)
+
+    def pymc_prior(self, prior: NormalGamma, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
+        mu, tau = prior.pymc(name, dims)
+        return {"mu": mu, "tau": tau}
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: Moments) -> Any:
+        return _pymc_moments(theta["mu"], theta["tau"], s)
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+        import pymc as pm
+
+        row, column = np.nonzero(~np.isnan(x))
+        cell = y[row], column
+        pm.Normal(name, mu=theta["mu"][cell], tau=theta["tau"][cell], observed=x[row, column])
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
+        return _pymc_log_normal(theta["mu"], theta["tau"], x)
+
 
 @dataclass(frozen=True, eq=False)
 class GaussianKnownVariance(Family[Normal, Moments]):
@@ -266,6 +290,31 @@ class GaussianKnownVariance(Family[Normal, Moments]):
         mu, one = theta["mu"], self._row_variance(theta["mu"].shape[-1])
         return mu / one, -0.5 * (mu**2 / one).sum(-1)
 
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        return dict(theta)
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        return dict(variables)
+
+    def pymc_prior(self, prior: Normal, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
+        return {"mu": prior.pymc(name, dims)}
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: Moments) -> Any:
+        return _pymc_moments(theta["mu"], 1 / self._row_variance(s.n.shape[1]), s)
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+        import pymc as pm
+
+        row, column = np.nonzero(~np.isnan(x))
+        sigma = np.sqrt(self._row_variance(x.shape[1]))[column]
+        pm.Normal(name, mu=theta["mu"][y[row], column], sigma=sigma, observed=x[row, column])
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
+        return _pymc_log_normal(theta["mu"], 1 / self._row_variance(x.shape[1]), x)
+
+    def kin(self) -> tuple[Any, ...]:
+        return (type(self).__name__, *np.ravel(self.variance).tolist())
+
     def _row_variance(self, n_columns: int) -> Array:
         variance = np.asarray(self.variance, float)
         if variance.shape not in ((), (n_columns,)) or not (np.isfinite(variance) & (variance > 0)).all():
@@ -300,3 +349,18 @@ def _student(posterior: NormalGamma) -> tuple[Array, Array, Array, Array]:
 
 def _log_student(x: Array, m: Array, scale: Array, power: Array, top: Array) -> Array:
     return top - power * np.log1p(((x - m) * scale) ** 2)
+
+
+def _pymc_moments(mu: Any, tau: Any, s: Moments) -> Any:
+    from pytensor import tensor as pt
+
+    away = (s.mean - mu) + s.low
+    return 0.5 * (s.n * (pt.log(tau) - LOG_2PI) - tau * (s.scatter + s.n * away**2)).sum()
+
+
+def _pymc_log_normal(mu: Any, tau: Any, x: Array) -> Any:
+    from pytensor import tensor as pt
+
+    seen = ~np.isnan(x)[:, None, :]
+    away = np.nan_to_num(x)[:, None, :] - mu[None]
+    return (seen * 0.5 * (pt.log(tau) - LOG_2PI - tau * away**2)).sum(-1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from bayesnb.families.categorical import united
 from bayesnb.families.family import Discrete, Statistic, Theta, impossible, products, require_left, rising_ratio
 from bayesnb.families.membership import Column, Labels, Membership
-from bayesnb.priors import Array, Dirichlet, log_rising
+from bayesnb.priors import Array, Dirichlet, log, log_rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +136,36 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         return theta["log_theta"], np.zeros(len(theta["log_theta"]))
+
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        return {"theta": np.exp(theta["log_theta"])}
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        return {"log_theta": log(variables["theta"])}
+
+    def pymc_prior(self, prior: Dirichlet, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
+        return {"theta": prior.pymc(name, dims)}
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: Totals) -> Any:
+        from pytensor import tensor as pt
+
+        return (s.counts * pt.log(theta["theta"])).sum() + s.log_base.sum()
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Bag, y: Any) -> None:
+        import pymc as pm
+
+        counts = _counts(x)
+        counts = counts.toarray() if sparse.issparse(counts) else counts
+        rows = np.flatnonzero(counts.sum(axis=1) > 0)
+        counts = counts[rows].astype(int)
+        pm.Multinomial(name, n=counts.sum(axis=1), p=theta["theta"][y[rows]], observed=counts)
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Bag) -> Any:
+        from pytensor import tensor as pt
+
+        counts = _counts(x)
+        counts = counts.toarray() if sparse.issparse(counts) else counts
+        return pt.dot(counts, pt.log(theta["theta"]).T) + _log_coefficient(counts)[:, None]
 
 
 def _counts(x: Bag) -> Column:

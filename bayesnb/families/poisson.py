@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,10 @@ class Exposed:
 
     def __getitem__(self, rows: Any) -> Exposed:
         return Exposed(self.counts[rows], self.exposure[rows])
+
+    def columns(self, index: Sequence[int]) -> Exposed:
+        """Some of the columns."""
+        return Exposed(self.counts[:, index], self.exposure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +149,38 @@ class Poisson(Family[Gamma, Events]):
         if self.exposure is not None:
             raise ValueError("its exposure multiplies the rates, so the log-odds are not linear in the counts")
         return theta["log_rate"], -np.exp(theta["log_rate"]).sum(-1)
+
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        return {"rate": np.exp(theta["log_rate"])}
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        return {"log_rate": log(variables["rate"])}
+
+    def pymc_prior(self, prior: Gamma, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
+        return {"rate": prior.pymc(name, dims)}
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: Events) -> Any:
+        from pytensor import tensor as pt
+
+        rate = theta["rate"]
+        return (s.events * pt.log(rate) - s.exposure * rate).sum() + s.log_base.sum()
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array | Exposed, y: Any) -> None:
+        import pymc as pm
+
+        counts, exposure = _cells(x)
+        row, column = np.nonzero(~np.isnan(counts))
+        mean = theta["rate"][y[row], column] * exposure[row, column]
+        pm.Poisson(name, mu=mean, observed=counts[row, column].astype(int))
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array | Exposed) -> Any:
+        from pytensor import tensor as pt
+
+        counts, exposure = _cells(x)
+        seen = ~np.isnan(counts)
+        k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 0.0)
+        base = np.where(seen, xlogy(k, np.where(seen, exposure, 1.0)) - gammaln(k + 1), 0.0).sum(-1)
+        return pt.dot(k, pt.log(theta["rate"]).T) - pt.dot(e, theta["rate"].T) + base[:, None]
 
 
 def _cells(x: Array | Exposed) -> tuple[Array, Array]:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,12 @@ from bayesnb.model import (
 from bayesnb.priors import Array, Dirichlet, Known
 from bayesnb.schema import Schema
 from bayesnb.tables import Table
+
+if TYPE_CHECKING:
+    import pymc as pm
+    from xarray import DataTree
+
+    from bayesnb.agreement import Agreement
 
 
 class BayesianNB(ClassifierMixin, BaseEstimator):
@@ -341,8 +348,10 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
             ``estimate="predictive"`` each row has its own draw of the parameters.
         """
         check_is_fitted(self)
-        rng = self._generator()
         chosen = None if label is None else int(_codes(self.classes_, np.asarray([label]))[0])
+        return self._sample_rows(n, chosen, self._generator())
+
+    def _sample_rows(self, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:
         parts = [self._sample_block(cut.stop - cut.start, chosen, rng) for cut in _cuts(n, 1024)]
         return pd.concat(parts, ignore_index=True) if parts else self._sample_block(0, chosen, rng)
 
@@ -358,6 +367,130 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         frame = self.schema_.decode(encoded)
         frame.insert(0, "y" if "y" not in frame else "y_", self.classes_[codes])
         return frame
+
+    # The sampler's road
+
+    def to_pymc(self, X: Any = None, y: Any = None, likelihood: str = "sufficient") -> pm.Model:
+        """The fitted model written out in PyMC.
+
+        Parameters
+        ----------
+        X, y : table and labels, optional
+            The rows to observe with ``likelihood="rows"``; they must be those that were learned.
+        likelihood : {"sufficient", "rows"}
+            Observe what was learned as sufficient statistics, at a cost that does not grow with the rows, or
+            row by row. Both have the same log density.
+        """
+        from bayesnb import generative
+
+        check_is_fitted(self)
+        data = codes = None
+        if X is not None:
+            table, y, weight = self._rows(X, y, None, known=True)
+            data, codes = self.schema_.read(table)[1], _codes(self.classes_, y)
+            if not np.isclose(weight.sum(), self.class_count_.sum()):
+                raise ValueError(
+                    f"{len(y)} rows were given and rows of weight {self.class_count_.sum():g} were learned: "
+                    "likelihood='rows' observes exactly the learned rows, unweighted"
+                )
+        return generative.build(self.posterior_, data, codes, likelihood, self._columns())
+
+    def sample_posterior(
+        self,
+        draws: int = 1000,
+        chains: int = 4,
+        sampler: str = "exact",
+        random_seed: Any = None,
+        **arguments: Any,
+    ) -> DataTree:
+        """Posterior draws of all parameters as an ArviZ ``DataTree``.
+
+        Parameters
+        ----------
+        draws, chains : int
+        sampler : {"exact", "nuts"}
+            Independent draws of the conjugate posterior, or NUTS on the PyMC model. Variables, dimensions and
+            coordinates are the same.
+        random_seed : int, optional
+            ``random_state`` where not given.
+        **arguments
+            Of ``pymc.sample``, for "nuts".
+
+        Returns
+        -------
+        DataTree
+            Groups ``posterior``, ``prior`` (where it is proper), ``observed_data`` and ``constant_data``;
+            ``sample_stats`` for "nuts".
+
+        Warns
+        -----
+        UserWarning
+            If NUTS did not converge, with r_hat, effective draws and divergences.
+        """
+        from bayesnb import agreement, generative
+        from bayesnb import draws as drawing
+
+        check_is_fitted(self)
+        if sampler not in ("exact", "nuts"):
+            raise ValueError(f"Expected sampler to be 'exact' or 'nuts'; got {sampler!r}")
+        if arguments and sampler == "exact":
+            raise TypeError(f"exact draws take no arguments of pymc.sample; got {sorted(arguments)}")
+        seed = self.random_state if random_seed is None else random_seed
+        groups = drawing.exact(self.posterior_, np.random.default_rng(seed), (chains, draws), self._columns())
+        tree = drawing.tree(groups, self.posterior_, self._columns())
+        if sampler == "exact":
+            return tree
+        sampled = generative.sample(self.posterior_, draws, chains, seed, self._columns(), **arguments)
+        for group in ("posterior", "sample_stats"):
+            tree[group] = sampled[group]
+        convergence = agreement.Convergence.of(tree)
+        if not convergence.converged:
+            warnings.warn(f"NUTS did not converge: {convergence}", UserWarning, stacklevel=2)
+        return tree
+
+    def verify(
+        self,
+        X: Any = None,
+        sampler: str = "nuts",
+        draws: int = 1000,
+        chains: int = 4,
+        random_seed: Any = None,
+        **arguments: Any,
+    ) -> Agreement:
+        """Hold the closed form against sampled draws.
+
+        Parameters
+        ----------
+        X : table, optional
+            Rows whose factors and class predictive are compared; 20 rows drawn from the model if not given.
+        sampler : {"nuts", "exact"}
+            The independent judge, or exact draws (which judge the predictives but not the posterior).
+
+        Returns
+        -------
+        Agreement
+            ``.agrees``, ``.to_frame()``, ``.plug_ins``, ``.plot()``.
+
+        Raises
+        ------
+        ConvergenceError
+            If the chains did not converge.
+        """
+        from bayesnb import agreement
+
+        check_is_fitted(self)
+        seed = self.random_state if random_seed is None else random_seed
+        if X is None:
+            frame = self._sample_rows(20, None, np.random.default_rng(seed))
+            X = frame.drop(columns=frame.columns[0])
+        data, n = self._encoded(X)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="NUTS did not converge")
+            tree = self.sample_posterior(draws, chains, sampler, seed, **arguments)
+        return agreement.check(self.posterior_, tree, data, n, sampler, self._columns())
+
+    def _columns(self) -> dict[Any, tuple[Any, ...]]:
+        return {name: feature.columns for name, feature in self.schema_.features.items()}
 
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(self.random_state)

@@ -283,6 +283,11 @@ class Posterior:
         """Class labels, in the order of the class axis."""
         return self.statistics.labels
 
+    def before(self) -> Posterior:
+        """What was believed before the data, priors at their full shapes."""
+        empty = self.statistics * 0.0
+        return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
+
     def _about(self, name: str) -> AbstractContextManager[None]:
         return about(f"feature {name!r}", self.labels, self.statistics.features[name])
 

@@ -134,6 +134,10 @@ class Prior(ABC):
         """E[θ]: one array, or a tuple of arrays where θ has several parts."""
 
     @abstractmethod
+    def variance(self) -> Any:
+        """Var[θ], in the form of ``mean``; infinite where it does not exist."""
+
+    @abstractmethod
     def mode(self) -> Any:
         """The joint mode of θ. Raises :class:`BoundaryError` where it is not inside the range."""
 
@@ -332,6 +336,10 @@ class Dirichlet(Prior):
         self.require_proper("A mean")
         return self.alpha / self.total[..., None]
 
+    def variance(self) -> Array:
+        mean = self.mean()
+        return mean * (1 - mean) / (self.total[..., None] + 1)
+
     def mode(self) -> Array:
         self.require_proper("A mode")
         support = self.alpha > 0
@@ -452,6 +460,9 @@ class Beta(Prior):
     def mean(self) -> Array:
         return self.pair().mean()[..., 1]
 
+    def variance(self) -> Array:
+        return self.pair().variance()[..., 1]
+
     def mode(self) -> Array:
         return self.pair().mode()[..., 1]
 
@@ -527,6 +538,10 @@ class Gamma(Prior):
     def mean(self) -> Array:
         self.require_proper("A mean")
         return self.alpha / self.beta
+
+    def variance(self) -> Array:
+        self.require_proper("A variance")
+        return self.alpha / self.beta**2
 
     def mode(self) -> Array:
         self.require_proper("A mode")
@@ -628,6 +643,12 @@ class NormalGamma(Prior):
         self.require_proper("A mean")
         return self.m, self.a / self.b
 
+    def variance(self) -> tuple[Array, Array]:
+        self.require_proper("A variance")
+        finite = self.a > 1
+        of_mu = np.where(finite, self.b / self.kappa / np.where(finite, self.a - 1, 1.0), np.inf)
+        return of_mu, self.a / self.b**2
+
     def mode(self) -> tuple[Array, Array]:
         self.require_proper("A mode")
         outside = self.a <= 0.5
@@ -711,6 +732,10 @@ class Normal(Prior):
         self.require_proper("A mean")
         return self.m
 
+    def variance(self) -> Array:
+        self.require_proper("A variance")
+        return self.v
+
     def mode(self) -> Array:
         self.require_proper("A mode")
         return self.m
@@ -761,6 +786,9 @@ class Known(Prior):
 
     def mean(self) -> Array:
         return self.p
+
+    def variance(self) -> Array:
+        return np.zeros_like(self.p)
 
     def mode(self) -> Array:
         return self.p

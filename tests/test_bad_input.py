@@ -195,14 +195,17 @@ def test_a_target_of_continuous_numbers_is_refused():
     ids=["negative", "NaN", "infinite", "too few"],
 )
 def test_weights_that_cannot_be_meant_are_refused(weight, words):
-    refused((X, Y, weight), words)
+    for clf in (BayesianNB(), BayesianNB().fit(X, Y)):
+        for verb in ("fit", "partial_fit", "forget")[: 3 if hasattr(clf, "classes_") else 2]:
+            with unchanged(clf), pytest.raises(ValueError, match=said(*words)):
+                getattr(clf, verb)(X, Y, sample_weight=weight)
 
 
 def test_weights_that_are_all_zero_are_refused():
     clf = BayesianNB().fit(X, Y)
     for verb in ("fit", "partial_fit", "forget"):
         with unchanged(clf), pytest.raises(ValueError, match=r"(?i)sample.weight.*zero"):
-            getattr(clf, verb)(X, Y, np.zeros(4))
+            getattr(clf, verb)(X, Y, sample_weight=np.zeros(4))
 
 
 # --- Values that a family cannot read ---
@@ -381,7 +384,7 @@ def test_an_integer_too_large_for_a_float_is_named_with_its_column():
         ((X, list("abzb")), ("class 'z'", "never learned", "cannot be unlearned")),
         ((pd.concat([X, X]), Y + Y), ("class 'a'", "weight 2", "4 cannot be unlearned")),
         ((X, Y, [1.0, 1.0, 1.5, 1.0]), ("class 'a'", "weight 2", "2.5 cannot be unlearned")),
-        ((X.assign(size=[1e6, 2.0, 3.0, 5.0]), Y), ("feature 'size'", "never learned")),
+        ((X.assign(size=1e6).iloc[:1], Y[:1]), ("feature 'size'", "never learned")),
         ((X.assign(hue=[None] * 4).iloc[:1], Y[:1]), ()),
     ],
     ids=["a class", "too many rows", "too much weight", "another number", "nothing"],
@@ -466,9 +469,16 @@ def test_an_array_with_another_number_of_columns_is_refused_with_both_numbers():
 
 def test_predicting_before_learning_is_refused():
     clf = BayesianNB()
-    for verb in ("predict", "predict_proba", "predict_log_proba", "sample_proba", "describe", "linear_form"):
-        with unchanged(clf), pytest.raises(NotFittedError):
-            getattr(clf, verb)(*[X][: verb.startswith(("predict", "sample"))])
+    for verb in ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "sample_proba"):
+        refused_by(clf, verb, (X,), ("not fitted",), NotFittedError)
+    refused_by(clf, "loo", (X, Y), ("not fitted",), NotFittedError)
+    with unchanged(clf), pytest.raises(NotFittedError):
+        _ = clf.log_evidence_
+
+
+@pytest.mark.parametrize("verb", ["sample", "describe", "tables", "linear_form"])
+def test_looking_inside_before_learning_is_refused(verb: str):
+    refused_by(BayesianNB(), verb, (), ("not fitted",), NotFittedError)
 
 
 # --- Unseen levels ---
@@ -514,7 +524,6 @@ def test_an_unseen_level_that_is_an_error_is_named_with_its_column_row_and_cure(
         ([Gaussian()], ("features", "{column: family}", "Poisson()", "[Gaussian("), TypeError),
         ("gaussian", ("features", "{column: family}", "'gaussian'"), TypeError),
         ({"size": (Gaussian(),)}, ("features['size']", "Expected a family", "columns"), (TypeError, ValueError)),
-        ({"g": (Gaussian(), "size")}, ("features['g']", "[columns]", "'size'"), (TypeError, ValueError)),
         ({"g": (Gaussian(), [])}, ("features['g']", "column"), (TypeError, ValueError)),
     ],
     ids=[
@@ -531,7 +540,6 @@ def test_an_unseen_level_that_is_an_error_is_named_with_its_column_row_and_cure(
         "a list",
         "one text for all",
         "a tuple of one",
-        "a text for a list of columns",
         "no columns",
     ],
 )
@@ -605,7 +613,10 @@ def test_a_class_prior_that_lacks_a_later_class_is_refused_and_nothing_is_learne
             {"size": GaussianKnownVariance(variance=1.0, prior=Normal(np.ones((3, 1))))},
             ("feature 'size'", "(2, 1)", "(3, 1)", "{class: prior}"),
         ),
-        ({"size": GaussianKnownVariance(variance=[1.0, 2.0])}, ("feature 'size'", "one variance", "1 columns")),
+        (
+            {"size": GaussianKnownVariance(variance=[1.0, 2.0])},
+            ("feature 'size'", "variance", "1 columns", "[1.0, 2.0]"),
+        ),
         ({"size": Poisson(Gamma(np.ones((3, 1)), 1.0))}, ("feature 'size'", "(2, 1)", "(3, 1)", "{class: prior}")),
     ],
     ids=[
@@ -951,8 +962,16 @@ def test_a_row_may_hold_a_number_between_the_integers_of_its_column(write, capsy
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["frob"], ["compare"], ["compare", "posts", "--format", "xml"], ["compare", "posts", "--cv", "1"]]
-    + [["compare", "posts", "--prob", "2"], ["compare", "posts", "--draws", "0"], ["--frob"]],
+    [
+        [],
+        ["frob"],
+        ["--frob"],
+        ["compare"],
+        ["compare", "posts", "--format", "xml"],
+        ["compare", "posts", "--cv", "1"],
+        ["compare", "posts", "--prob", "2"],
+        ["compare", "posts", "--draws", "0"],
+    ],
     ids=" ".join,
 )
 def test_a_command_that_cannot_be_read_exits_with_2_and_prints_no_result(arguments, capsys):

@@ -1,0 +1,327 @@
+"""The closed form held against sampled draws, quantity by quantity.
+
+:func:`check` takes a posterior and draws of its parameters, and compares every mean and variance of a parameter,
+every factor p(x_f | c, D) and every class predictive with the closed form, each difference in units of its Monte
+Carlo standard error. What is averaged over draws is always the joint, never the normalized probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from bayesnb import draws
+from bayesnb.model import Data, Parameters, Posterior, normalize
+from bayesnb.priors import Array, BoundaryError, ImproperError, Known
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table as Grid
+    from xarray import DataTree
+
+LEVEL = 1e-4
+"""Level of the global test: a sound pair of roads is called different once in ten thousand checks."""
+
+
+class ConvergenceError(RuntimeError):
+    """The chains did not converge, so they cannot judge anything."""
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """What is known of the chains.
+
+    Parameters
+    ----------
+    r_hat : float
+        The largest over all parameters; 1 for chains that forgot where they started.
+    ess : float
+        The smallest effective number of draws, of bulk and tail.
+    divergences : int
+    worst : str
+        The variable with the largest ``r_hat``.
+    """
+
+    r_hat: float
+    ess: float
+    divergences: int
+    worst: str
+
+    @classmethod
+    def of(cls, tree: DataTree) -> Convergence:
+        """Diagnostics of a tree's posterior (Vehtari et al. 2021); independent draws pass them too."""
+        import arviz_stats
+
+        posterior = tree["posterior"].dataset
+        moving = posterior[[name for name, v in posterior.items() if float(v.std()) > 0]]
+        r_hat = {name: float(v.max()) for name, v in arviz_stats.rhat(moving).items()}
+        ess = [float(v.min()) for kind in ("bulk", "tail") for v in arviz_stats.ess(moving, method=kind).values()]
+        sample_stats = tree["sample_stats"].dataset if "sample_stats" in tree else {}
+        divergences = int(sample_stats["diverging"].sum()) if "diverging" in sample_stats else 0
+        worst = max(r_hat, key=r_hat.__getitem__)
+        return cls(r_hat[worst], min(ess), divergences, worst)
+
+    @property
+    def converged(self) -> bool:
+        """r_hat at most 1.01, at least 400 effective draws, no divergence."""
+        return self.r_hat <= 1.01 and self.ess >= 400 and self.divergences == 0
+
+    def __str__(self) -> str:
+        return (
+            f"largest r_hat {self.r_hat:.4f} ({self.worst}), fewest effective draws {self.ess:.0f}, "
+            f"{self.divergences} divergences"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """The outcome of a check.
+
+    Parameters
+    ----------
+    table : DataFrame (quantity, ...)
+        ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of all that could be checked.
+    plug_ins : DataFrame (row × class, ...)
+        The sampled predictive beside the plug-ins "map" and "mean" and the closed predictive. Their differences
+        are real, not errors.
+    skipped : int
+        Quantities whose Monte Carlo error these draws cannot tell (moments too heavy for their number).
+    convergence : Convergence
+    sampler : str
+    """
+
+    table: pd.DataFrame
+    plug_ins: pd.DataFrame
+    skipped: int
+    convergence: Convergence
+    sampler: str
+
+    @property
+    def p_value(self) -> float:
+        """Of the largest |z| among all quantities, by Bonferroni: valid however they depend on each other."""
+        largest = float(self.table["z"].abs().max())
+        return min(1.0, 2 * stats.norm.sf(largest) * len(self.table))
+
+    @property
+    def agrees(self) -> bool:
+        """The verdict, at level 1e-4."""
+        return self.p_value >= LEVEL
+
+    def to_frame(self) -> pd.DataFrame:
+        """All quantities, the largest |z| first."""
+        return self.table.reindex(self.table["z"].abs().sort_values(ascending=False).index)
+
+    def __str__(self) -> str:
+        verdict = "the two roads agree" if self.agrees else "THE TWO ROADS DISAGREE"
+        worst = self.to_frame().iloc[0]
+        return (
+            f"{verdict}: {len(self.table)} quantities, largest |z| {abs(worst['z']):.2f} ({worst['quantity']}), "
+            f"p = {self.p_value:.3g}, {self.skipped} not resolved by these draws; {self.sampler}, {self.convergence}"
+        )
+
+    def __rich__(self) -> Grid:
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        grid = Grid(title=Text(str(self)), title_justify="left")
+        for name in ("quantity", "closed", "sampled", "mcse", "z"):
+            grid.add_column(name, justify="left" if name == "quantity" else "right")
+        for _, row in self.to_frame().head(12).iterrows():
+            grid.add_row(Text(row["quantity"]), *(f"{row[k]:.4g}" for k in ("closed", "sampled", "mcse")), f"{row['z']:.2f}")
+        return grid
+
+    def plot(self) -> Figure:
+        """z against normal quantiles, and sampled against closed predictive with error bars of 2 mcse."""
+        import matplotlib.pyplot as plt
+
+        figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+        z = np.sort(self.table["z"])
+        expected = stats.norm.ppf((np.arange(len(z)) + 0.5) / len(z))
+        left.axline((0, 0), slope=1, color="0.6", lw=1)
+        left.plot(expected, z, "o", ms=3, color="#0072B2")
+        left.set(
+            xlabel="quantile of a standard normal", ylabel="difference / Monte Carlo error", title="All quantities"
+        )
+        shown = self.table[self.table["kind"] == "class predictive"]
+        right.axline((0, 0), slope=1, color="0.6", lw=1)
+        right.errorbar(shown["closed"], shown["sampled"], yerr=2 * shown["mcse"], fmt="o", ms=3, lw=1, color="#D55E00")
+        right.set(xlabel="closed form", ylabel="sampled", title="p(class | row, data)")
+        return figure
+
+
+def check(
+    posterior: Posterior,
+    tree: DataTree,
+    data: Data,
+    n_rows: int,
+    sampler: str = "",
+    columns: Mapping[Any, Sequence[Any]] | None = None,
+) -> Agreement:
+    """Hold the closed form against the draws of a tree, on the asked rows.
+
+    Raises
+    ------
+    ConvergenceError
+        If the chains did not converge.
+    ValueError
+        If the draws are too few for a verdict.
+    """
+    convergence = Convergence.of(tree)
+    sizes = tree["posterior"].dataset.sizes
+    if sizes["chain"] * sizes["draw"] < 400:
+        raise ValueError(
+            f"{sizes['chain'] * sizes['draw']} draws are too few for a verdict; ask for at least 400 in all"
+        )
+    if not convergence.converged:
+        raise ConvergenceError(f"the chains did not converge ({convergence}): draw or tune more")
+    drawn = draws.parameters(tree, posterior)
+    records = _moments(posterior, drawn, columns)
+    rows = [_rows(posterior, drawn, _cut(data, cut), cut) for cut in _chunks(posterior, drawn, n_rows)]
+    skipped = sum(part[1] for part in rows)
+    for part, _, _ in rows:
+        records.extend(part)
+    table = pd.DataFrame(records, columns=["kind", "quantity", "closed", "sampled", "mcse"])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        table["z"] = (table["sampled"] - table["closed"]) / table["mcse"]
+    # What does not move at all and is right has no error: a known class prior, a level of probability 1.
+    table.loc[(table["mcse"] == 0) & np.isclose(table["sampled"], table["closed"], rtol=1e-9), "z"] = 0.0
+    sampled = np.concatenate([part[2] for part in rows]) if rows else np.zeros((0, len(posterior.labels)))
+    plug_ins = _plug_ins(posterior, data, n_rows, sampled)
+    return Agreement(table, plug_ins, skipped, convergence, sampler)
+
+
+def _mcse(x: Array) -> Array:
+    """Monte Carlo standard error of the mean over (chain, draw), autocorrelation counted."""
+    from arviz_stats.base import array_stats
+
+    if x.ndim == 2:
+        return np.asarray(array_stats.mcse(x, chain_axis=0, draw_axis=1, method="mean"))
+    flat = x.reshape(*x.shape[:2], -1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = array_stats.mcse(np.moveaxis(flat, -1, 0), chain_axis=1, draw_axis=2, method="mean")
+    error = np.where(np.ptp(flat, axis=(0, 1)) == 0, 0.0, error)
+    return error.reshape(x.shape[2:])
+
+
+def _moments(
+    posterior: Posterior, drawn: Parameters, columns: Mapping[Any, Sequence[Any]] | None
+) -> list[tuple[Any, ...]]:
+    """Mean and variance of every parameter, where they exist with an error of their own."""
+    layout = draws.blocks(posterior.model, posterior.statistics, columns)
+    values = draws.variables(drawn, layout)
+    labels = draws.coords(posterior.labels, layout)["class_label"]
+    records = []
+    if not isinstance(posterior.label, Known):
+        names = [f"pi[{label}]" for label in labels]
+        records += _two_moments(names, values["pi"], posterior.label.mean(), posterior.label.variance())
+    for block in layout:
+        prior = block.gather(posterior.features)
+        mean, variance = prior.mean(), prior.variance()
+        means = mean if isinstance(mean, tuple) else (mean,)
+        variances = variance if isinstance(variance, tuple) else (variance,)
+        keys = list(block.family.variables(block.family.mean(prior)))
+        for key, m, v in zip(keys, means, variances, strict=True):
+            x = values[block.variable(key)]
+            coordinates = [labels, *block.coords().values()]
+            names = [
+                f"{block.variable(key)}[{', '.join(str(c[i]) for c, i in zip(coordinates, at, strict=True))}]"
+                for at in np.ndindex(x.shape[2:])
+            ]
+            # The error of a sampled variance needs a fourth moment; that of μ's (a Student-t) exists above 4 df.
+            fourth = np.ones(m.shape, bool) if key != "mu" or not hasattr(prior, "a") else prior.a > 2.5
+            records += _two_moments(names, x, m, np.where(fourth, v, np.inf))
+    return records
+
+
+def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> list[tuple[Any, ...]]:
+    first, spread = x.mean(axis=(0, 1)), (x - mean) ** 2
+    first_error, second, second_error = _mcse(x), spread.mean(axis=(0, 1)), _mcse(spread)
+    flat = zip(names, *(v.ravel() for v in (mean, first, first_error, variance, second, second_error)), strict=True)
+    records = []
+    for name, m, sampled_m, error_m, v, sampled_v, error_v in flat:
+        if np.isfinite(v):
+            records.append(("mean", f"mean {name}", m, sampled_m, error_m))
+            records.append(("variance", f"variance {name}", v, sampled_v, error_v))
+    return records
+
+
+def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
+    """Factors and class predictives of some rows: records, quantities skipped, sampled class predictive."""
+    n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
+    records, skipped = [], 0
+    # Each draw over its mean, summed over factors: how a draw moves log Ĵ_c.
+    pi = np.exp(drawn.log_pi)
+    move = np.repeat((pi / pi.mean(axis=(0, 1)) - 1)[:, :, None, :], n, axis=2)
+    log_sampled = np.tile(np.log(pi.mean(axis=(0, 1))), (n, 1))
+    log_closed = np.log(np.tile(posterior.label.mean(), (n, 1)))
+    resolved = np.ones(log_closed.shape, bool)
+    for name, family in posterior.model.features.items():
+        x, believed = data[name], posterior.features[name]
+        closed = family.log_predictive(believed, x)
+        ratio = np.exp(family.log_likelihood(drawn.features[name], x) - closed)
+        mean, error = ratio.mean(axis=(0, 1)), _mcse(ratio)
+        fine = _resolved(family, believed, x, closed, ratio.shape[0] * ratio.shape[1])
+        for row, c in np.argwhere(fine):
+            quantity = f"p({name} of row {cut.start + row} | {labels[c]}) / closed"
+            records.append(("factor", quantity, 1.0, mean[row, c], error[row, c]))
+        skipped += int((~fine).sum())
+        resolved &= fine
+        move += ratio / mean - 1
+        log_sampled += np.log(mean) + closed
+        log_closed += closed
+    closed, sampled = np.exp(normalize(log_closed)), np.exp(normalize(log_sampled))
+    for c, label in enumerate(labels):
+        weight = closed[:, [c]] * (np.arange(len(labels)) == c) - closed[:, [c]] * closed
+        error = _mcse((move * weight).sum(-1))
+        # A class matters for the error as far as it moves p(c).
+        matters = np.abs(weight) > 1e-3 * closed[:, [c]]
+        fine = (resolved | ~matters).all(axis=-1)
+        skipped += int((~fine).sum())
+        for row in np.flatnonzero(fine):
+            quantity = f"p({label} | row {cut.start + row})"
+            records.append(("class predictive", quantity, closed[row, c], sampled[row, c], error[row]))
+    return records, skipped, sampled
+
+
+def _resolved(family: Any, believed: Any, x: Any, closed: Array, n_draws: int) -> Array:
+    """Where the average over draws is nearly normal: the skewness of p(x | θ) is small beside √draws."""
+    second, third = (family.log_moment(believed, x, t) - t * closed for t in (2.0, 3.0))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        m2, m3 = np.exp(second), np.exp(third)
+        variance = m2 - 1
+        skewness = (m3 - 3 * m2 + 2) / variance**1.5
+        small = np.abs(skewness) < 0.1 * np.sqrt(n_draws)
+    # A factor that does not vary, such as that of a missing value, is always resolved.
+    return np.isfinite(m3) & (small | (variance < 1e-12))
+
+
+def _chunks(posterior: Posterior, drawn: Parameters, n_rows: int) -> list[slice]:
+    """Slices of rows whose arrays over all draws stay near 64 MiB."""
+    step = max(1, 2**23 // drawn.log_pi.size)
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def _cut(data: Data, cut: slice) -> Data:
+    return {name: x[cut] for name, x in data.items()}
+
+
+def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> pd.DataFrame:
+    """Sampled predictive, closed predictive and the two plug-ins of every row, by class."""
+    answers: dict[str, Any] = {"sampled": sampled}
+    for estimate in ("predictive", "mean", "map"):
+        try:
+            answers[estimate] = np.exp(normalize(posterior.log_joint(data, n_rows, estimate)))
+        except (BoundaryError, ImproperError):
+            answers[estimate] = np.full_like(sampled, np.nan)
+    index = pd.MultiIndex.from_product([range(n_rows), list(posterior.labels)], names=["row", "class"])
+    frame = pd.DataFrame({name: value.ravel() for name, value in answers.items()}, index=index)
+    for estimate in ("mean", "map"):
+        frame[f"{estimate} - sampled"] = frame[estimate] - frame["sampled"]
+        other = answers[estimate].argmax(axis=1) != sampled.argmax(axis=1) if n_rows else np.zeros(0, bool)
+        frame[f"{estimate} predicts another class"] = np.repeat(other, len(posterior.labels))
+    return frame

@@ -132,7 +132,9 @@ class Agreement:
         for name in ("quantity", "closed", "sampled", "mcse", "z"):
             grid.add_column(name, justify="left" if name == "quantity" else "right")
         for _, row in self.to_frame().head(12).iterrows():
-            grid.add_row(Text(row["quantity"]), *(f"{row[k]:.4g}" for k in ("closed", "sampled", "mcse")), f"{row['z']:.2f}")
+            grid.add_row(
+                Text(row["quantity"]), *(f"{row[k]:.4g}" for k in ("closed", "sampled", "mcse")), f"{row['z']:.2f}"
+            )
         return grid
 
     def plot(self) -> Figure:

@@ -29,7 +29,8 @@ TEXTBOOK_ROWS = {
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 the data or the model are at fault, 2 the command is, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 the data or the model are at fault, 2 the command is, 4 the sampler did not "
+    "converge, 5 the two roads disagree, 130 interrupted.",
 )
 @click.version_option(__version__, prog_name="bayesnb")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -52,6 +53,7 @@ def cli(debug: bool) -> None:
 @click.option(
     "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the intervals."
 )
+@click.option("--nuts", is_flag=True, help="Also sample the PyMC model with NUTS, and hold the two roads together.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
 @click.option(
     "--format",
@@ -68,9 +70,10 @@ def compare(
     cv: int | None,
     draws: int,
     prob: float,
+    nuts: bool,
     seed: int,
     layout: str,
-) -> None:
+) -> int:
     """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table.
 
     DATA is the name of an embedded data set, or a CSV or Parquet file. Printed are the family of each
@@ -86,18 +89,25 @@ def compare(
     clf = BayesianNB(random_state=seed).fit(X, y)
     for column in _identifiers(clf, len(X)):
         say(f"column {column!r} has about as many levels as there are rows: is it an identifier or free text?")
+    asked = _asked(rows, name, X)
     say(f"scoring by {f'{cv} folds' if cv else 'exact leave-one-out'}")
     table = compare_estimates(clf, X, y, cv or "loo")
-    asked = _asked(rows, name, X)
-    answers = [_answer(clf, X, y, row, draws, prob) for row in asked]
+    answers = [_answer(clf, X, row, draws, prob) for row in asked]
+    roads = _sampled(clf, X, asked, answers, say) if nuts else None
     described = clf.describe()
     how = f"{cv}-fold cross-validation" if cv else "exact leave-one-out"
     if layout == "json":
-        _print_json(name, y.name, how, described, table, asked, answers, prob)
+        _print_json(name, y.name, how, described, table, asked, answers, prob, roads)
     elif layout == "csv":
         click.echo(table.to_csv(), nl=False)
     else:
         _print_tables(how, described, table, asked, answers, prob, draws)
+        if roads is not None:
+            click.echo(
+                f"\n{roads['verdict']}\n"
+                f"closed form {roads['seconds_closed']:.2f} s; NUTS {roads['seconds_nuts']:.1f} s, compiling included"
+            )
+    return 0 if roads is None else roads["exit"]
 
 
 def _load(data: str, target: str | None) -> tuple[str, pd.DataFrame, pd.Series]:
@@ -154,6 +164,8 @@ def _parse(row: str, X: pd.DataFrame) -> dict[str, Any]:
             raise click.BadParameter(
                 f"there is no column {column!r}; the columns are {list(map(str, X.columns))}", param_hint="--row"
             )
+        if column in values:
+            raise click.BadParameter(f"column {column!r} is named twice", param_hint="--row")
         values[column] = _typed(text, X[column], column)
     return values
 
@@ -170,23 +182,23 @@ def _typed(text: str, column: pd.Series, name: str) -> Any:
         raise click.BadParameter(f"{name}={text}: the column holds true and false", param_hint="--row")
     if types.is_numeric_dtype(column):
         try:
-            return float(text)
+            number = float(text)
         except ValueError:
-            raise click.BadParameter(f"{name}={text}: the column holds numbers", param_hint="--row") from None
+            number = float("inf")
+        if abs(number) == float("inf"):
+            raise click.BadParameter(f"{name}={text}: the column holds finite numbers", param_hint="--row")
+        return number
     return text
 
 
-def _answer(
-    clf: BayesianNB, X: pd.DataFrame, y: pd.Series, row: Mapping[str, Any], draws: int, prob: float
-) -> dict[str, Any]:
+def _answer(clf: BayesianNB, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float) -> dict[str, Any]:
     """Each estimate's probabilities of one row by class, and the interval over draws."""
     import numpy as np
-    import pandas as pd
 
     from bayesnb.model import ESTIMATES, ImpossibleRowError, normalize
     from bayesnb.priors import BoundaryError, ImproperError
 
-    frame = pd.DataFrame({name: pd.Series([row.get(name)], dtype=X[name].dtype) for name in X.columns})
+    frame = _frame([row], X)
     data, n = clf._encoded(frame)
     labels = [str(label) for label in clf.classes_]
     estimates: dict[str, Any] = {}
@@ -205,6 +217,55 @@ def _answer(
     return {"estimates": estimates, "interval": interval}
 
 
+def _sampled(
+    clf: BayesianNB, X: pd.DataFrame, asked: list[dict[str, Any]], answers: list[dict[str, Any]], say: Any
+) -> dict[str, Any]:
+    """Sample the model, add the sampled predictive to each answer, and say whether the two roads agree."""
+    import time
+
+    import numpy as np
+
+    from bayesnb.agreement import ConvergenceError
+
+    frame = _frame(asked, X)
+    begin = time.perf_counter()
+    clf.predict_proba(frame)
+    closed = time.perf_counter() - begin
+    say("sampling with NUTS (the first run compiles the model)")
+    begin = time.perf_counter()
+    try:
+        agreement = clf.verify(frame)
+    except ConvergenceError as error:
+        return {
+            "verdict": str(error), "agrees": None, "exit": 4,
+            "seconds_closed": closed, "seconds_nuts": time.perf_counter() - begin,
+        }  # fmt: skip
+    labels = [str(label) for label in clf.classes_]
+    sampled = agreement.plug_ins["sampled"].to_numpy().reshape(len(asked), len(labels))
+    for answer, proba in zip(answers, sampled, strict=True):
+        answer["estimates"]["sampled (NUTS)"] = dict(zip(labels, map(float, np.asarray(proba)), strict=True))
+    return {
+        "verdict": str(agreement),
+        "agrees": agreement.agrees,
+        "exit": 0 if agreement.agrees else 5,
+        "seconds_closed": closed,
+        "seconds_nuts": time.perf_counter() - begin,
+    }
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
+    """Asked rows as a table of the fitted columns, what they do not name missing."""
+    import pandas as pd
+
+    columns = {}
+    for name in X.columns:
+        dtype = X[name].dtype
+        # A row that is asked may lack a value, or lie between integers.
+        wide = {"i": "float64", "u": "float64", "b": "boolean"}.get(getattr(dtype, "kind", "O"), dtype)
+        columns[name] = pd.Series([row.get(name) for row in rows], dtype=wide)
+    return pd.DataFrame(columns)
+
+
 def _stderr() -> Any:
     from rich.console import Console
 
@@ -221,6 +282,7 @@ def _print_json(
     asked: list[dict[str, Any]],
     answers: list[dict[str, Any]],
     prob: float,
+    roads: dict[str, Any] | None,
 ) -> None:
     import json
 
@@ -247,7 +309,7 @@ def _print_json(
         "scored_by": how,
         "scores": records(table),
         "rows": rows,
-    }
+    } | ({} if roads is None else {"nuts": roads})
     click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
 
 
@@ -328,7 +390,7 @@ def main(args: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except (ValueError, TypeError, OSError, MemoryError) as error:
+    except (ValueError, TypeError, ArithmeticError, OSError, MemoryError) as error:
         if "--debug" in arguments:
             raise
         click.echo(f"bayesnb: {' '.join(str(error).split())}", err=True)

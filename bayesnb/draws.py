@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.families.family import Family, Theta
-from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
+from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics
 from bayesnb.priors import Array
 
 if TYPE_CHECKING:
@@ -284,6 +284,63 @@ def exact(
     return groups
 
 
+def observed(data: Data, layout: Sequence[Block]) -> dict[str, Array]:
+    """Rows as one array a block, ``x_…`` (row, feature), NaN where missing; codes for levels."""
+    found = {}
+    for block in layout:
+        if block.whole:
+            counts = data[block.cells[0][0]].counts
+            found[block.variable("x")] = counts.toarray() if hasattr(counts, "toarray") else counts
+            continue
+        cells = [_cells(data[feature])[:, k] for feature, k in block.cells]
+        found[block.variable("x")] = np.stack(cells, axis=1)
+    return found
+
+
+def _cells(x: Any) -> Array:
+    """Encoded columns as floats, NaN where missing."""
+    if hasattr(x, "codes"):
+        return np.where(x.codes < 0, np.nan, x.codes)
+    x = getattr(x, "counts", x)
+    return np.asarray(x.toarray() if hasattr(x, "toarray") else x, float)
+
+
+def predictive(
+    drawn: Parameters, statistics: Statistics, n_rows: int, rng: np.random.Generator, layout: Sequence[Block]
+) -> dict[str, Array]:
+    """New rows from every draw: ``y`` (chain, draw, row) as class codes, ``x_…`` (chain, draw, row, feature).
+
+    A row of a bag of words has the average length, and a count the exposure 1: the model takes both as given.
+    """
+    chains, n_draws, _ = drawn.log_pi.shape
+    flat = drawn.flattened()
+    parts = []
+    # A few draws at a time: each row gathers the tables of its own class.
+    for start in range(0, chains * n_draws, 64):
+        some = flat.at(slice(start, start + 64)).repeated_rows(n_rows)
+        noisy = some.log_pi + rng.gumbel(size=some.log_pi.shape)
+        y = noisy.argmax(-1)
+        own = some.at((np.arange(len(y)), y))
+        cells = {
+            name: np.asarray(family.sample(own.features[name], rng, statistics.features[name]), float)
+            for name, family in drawn.model.features.items()
+        }
+        one = {"y": y} | {
+            block.variable("x"): cells[block.cells[0][0]]
+            if block.whole
+            else np.stack([cells[feature][:, k] for feature, k in block.cells], axis=1)
+            for block in layout
+        }
+        parts.append(one)
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {name: v.reshape(chains, n_draws, n_rows, *v.shape[1:]) for name, v in joined.items()}
+
+
+def row_dims(layout: Sequence[Block]) -> dict[str, list[str]]:
+    """Dimensions of rows, observed or predicted."""
+    return {"y": ["row"], "joint": ["row"]} | {b.variable("x"): ["row", *b.dims[1:2]] for b in layout}
+
+
 def tree(
     groups: Mapping[str, Mapping[str, Array]], posterior: Posterior, columns: Mapping[Any, Any] | None = None
 ) -> DataTree:
@@ -300,7 +357,10 @@ def tree(
     seen = {f"seen_{b.name}": _seen(b, posterior.statistics) for b in layout}
     shapes = dims(layout, lambda block: _keys(block, posterior))
     shapes |= {"rows": ["class_label"]} | {f"seen_{b.name}": list(b.dims[: 1 if b.whole else 2]) for b in layout}
-    contents = {**groups, "observed_data": {"rows": rows}, "constant_data": seen}
+    shapes |= row_dims(layout)
+    held = dict(groups)
+    extra = held.pop("observed_data", {})
+    contents = {**held, "observed_data": {"rows": rows, **extra}, "constant_data": seen}
     return from_dict(contents, coords=names, dims=shapes)
 
 

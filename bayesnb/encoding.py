@@ -94,7 +94,7 @@ def _matrix(table: Table, columns: Names) -> Array:
     if not table.numeric:
         x = np.full((table.n_rows, len(columns)), np.nan)
         for k, name in enumerate(columns):
-            if name in table.names:
+            if name in table.place:
                 x[:, k] = table.column(name).finite()
         return x
     x = np.asarray(table.block(columns), float)
@@ -158,7 +158,7 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     codes = np.full((table.n_rows, len(feature.columns)), -1, np.intp)
     levels, kinds = list(feature.levels), list(feature.kinds)
     for k, name in enumerate(feature.columns):
-        if name not in table.names:
+        if name not in table.place:
             continue
         column = table.column(name)
         if feature.cuts is not None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -30,7 +30,7 @@ from bayesnb.model import (
     normalize,
     united_labels,
 )
-from bayesnb.priors import Array, Dirichlet, Known
+from bayesnb.priors import Array, Dirichlet, ImproperError, Known
 from bayesnb.schema import Schema
 from bayesnb.tables import Table
 
@@ -219,6 +219,8 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         """Work out all that follows from the statistics, and only then change anything."""
         if self.estimate not in ESTIMATES:
             raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {self.estimate!r}")
+        if self.absent not in ("error", "missing"):
+            raise ValueError(f"Expected absent to be 'error' or 'missing'; got {self.absent!r}")
         posterior = NaiveBayes(schema.families(), self._label_prior()).posterior(statistics)
         plug_in = None if self.estimate == "predictive" else posterior.plug_in(self.estimate)
         if plug_in is None:
@@ -251,7 +253,15 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
                     f"got {prior!r}"
                 )
             return Known(None if prior == "frequencies" else "uniform")
-        return Known(dict(prior) if isinstance(prior, Mapping) else prior)
+        try:
+            values = list(prior.values()) if isinstance(prior, Mapping) else prior
+            np.asarray(values, float)
+            return Known(dict(prior) if isinstance(prior, Mapping) else prior)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "Expected class_prior to be a Dirichlet, {label: probability}, 'frequencies' or 'uniform'; "
+                f"got {prior!r} ({error})"
+            ) from error
 
     # Predicting
 
@@ -401,6 +411,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         chains: int = 4,
         sampler: str = "exact",
         random_seed: Any = None,
+        X: Any = None,
+        y: Any = None,
+        include: Sequence[str] = (),
         **arguments: Any,
     ) -> DataTree:
         """Posterior draws of all parameters as an ArviZ ``DataTree``.
@@ -413,6 +426,10 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
             coordinates are the same.
         random_seed : int, optional
             ``random_state`` where not given.
+        X, y : table and labels, optional
+            Rows for ``include``; they also join ``observed_data``, as class codes and encoded columns.
+        include : of "posterior_predictive", "prior_predictive", "log_likelihood"
+            Replicates of those rows from every draw, and log p(x_i, y_i | θ) as ``joint`` for ``arviz.loo``.
         **arguments
             Of ``pymc.sample``, for "nuts".
 
@@ -436,17 +453,48 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         if arguments and sampler == "exact":
             raise TypeError(f"exact draws take no arguments of pymc.sample; got {sorted(arguments)}")
         seed = self.random_state if random_seed is None else random_seed
-        groups = drawing.exact(self.posterior_, np.random.default_rng(seed), (chains, draws), self._columns())
+        rng = np.random.default_rng(seed)
+        groups = drawing.exact(self.posterior_, rng, (chains, draws), self._columns())
+        if sampler == "nuts":
+            sampled = generative.sample(self.posterior_, draws, chains, seed, self._columns(), **arguments)
+            groups["posterior"] = {name: sampled["posterior"][name].to_numpy() for name in groups["posterior"]}
+        if X is not None or include:
+            groups |= self._row_groups(groups, X, y, include, rng)
         tree = drawing.tree(groups, self.posterior_, self._columns())
         if sampler == "exact":
             return tree
-        sampled = generative.sample(self.posterior_, draws, chains, seed, self._columns(), **arguments)
-        for group in ("posterior", "sample_stats"):
-            tree[group] = sampled[group]
+        tree["sample_stats"] = sampled["sample_stats"]
         convergence = agreement.Convergence.of(tree)
         if not convergence.converged:
             warnings.warn(f"NUTS did not converge: {convergence}", UserWarning, stacklevel=2)
         return tree
+
+    def _row_groups(
+        self, groups: Mapping[str, Any], X: Any, y: Any, include: Sequence[str], rng: np.random.Generator
+    ) -> dict[str, Any]:
+        """The groups that speak of rows."""
+        from bayesnb import draws as drawing
+
+        known = ("posterior_predictive", "prior_predictive", "log_likelihood")
+        if odd := set(include) - set(known):
+            raise ValueError(f"Expected include to be of {list(known)}; got {sorted(odd)}")
+        if X is None or y is None:
+            raise ValueError("include speaks of rows: pass them as X and y")
+        table, y, _ = self._rows(X, y, None, known=True)
+        data, codes = self.schema_.read(table)[1], _codes(self.classes_, y)
+        layout = drawing.blocks(self.posterior_.model, self.statistics_, self._columns())
+        found = {"observed_data": {"y": codes, **drawing.observed(data, layout)}}
+        for group in set(include) - {"log_likelihood"}:
+            source = group.removesuffix("_predictive")
+            if source not in groups:
+                raise ImproperError(f"{group} needs a proper prior for every feature")
+            drawn = drawing.from_variables(groups[source], layout, self.posterior_)
+            found[group] = drawing.predictive(drawn, self.statistics_, len(codes), rng, layout)
+        if "log_likelihood" in include:
+            drawn = drawing.from_variables(groups["posterior"], layout, self.posterior_)
+            joint = drawn.log_joint(data, len(codes))
+            found["log_likelihood"] = {"joint": joint[..., np.arange(len(codes)), codes]}
+        return found
 
     def verify(
         self,
@@ -514,7 +562,8 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         At the chosen estimate (the posterior mean for "predictive"): probabilities of levels, "mean" and "sd"
         of reals, "rate" of counts; one row a class (and column).
         """
-        return explain.parameter_tables(self.schema_, self._point(), self.classes_)
+        point = self._point()
+        return explain.parameter_tables(self.schema_, point, self.classes_)
 
     def linear_form(self) -> tuple[pd.DataFrame, pd.Series]:
         """The classifier as softmax regression: p(c | x) ∝ exp(γ_c + β_c · φ(x)).
@@ -537,7 +586,8 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         ----------
         Murphy, PML1, 9.3.3; Mitchell (2017), Generative and discriminative classifiers.
         """
-        return explain.linear_form(self.schema_, self._point(), self.classes_, self.estimate)
+        point = self._point()
+        return explain.linear_form(self.schema_, point, self.classes_, self.estimate)
 
     def describe(self) -> pd.DataFrame:
         """One row a feature: family, prior, columns, levels, share of missing values, why this family."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -52,16 +53,20 @@ def _check_text(path: Path, separator: str) -> None:
             name, times = Counter(header).most_common(1)[0]
             if times > 1:
                 raise ValueError(f"{path}: column names must be unique; {name!r} stands {times} times")
+            filled = 0
             for row in rows:
+                filled += bool(row)
                 if row and len(row) != len(header):
                     raise ValueError(
                         f"{path}: line {rows.line_num} has {len(row)} cells where the header has {len(header)}"
                     )
-            if rows.line_num < 2:
+            if not filled:
                 raise ValueError(f"{path}: has a header and no rows")
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path}: is not UTF-8 (byte {error.object[error.start]:#x} at {error.start}); save it as UTF-8"
         ) from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path}: is not gzip, or not all of it ({error})") from error
     except csv.Error as error:
         raise ValueError(f"{path}: is not CSV ({error})") from error

@@ -15,11 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import logsumexp
 
-from bayesnb.families.family import Family, Statistic, Theta
+from bayesnb.families.family import Family, Statistic, Theta, cleared
 from bayesnb.families.membership import Labels, Membership
-from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known, Prior, Size, log
+from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known, Prior, Size, UnlearnedError, log
 
 type Data = Mapping[str, Any]
 type Estimate = Literal["mle", "map", "mean", "predictive"]
@@ -50,10 +49,12 @@ def normalize(log_joint: Array) -> Array:
     ImpossibleRowError
         Where every class has -inf. (With draws in front, rows that are impossible in any draw.)
     """
-    whole = logsumexp(log_joint, axis=-1, keepdims=True)
-    if np.isneginf(whole).any():
-        raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(whole))[:, -2] if whole.ndim > 1 else [0]))
-    return log_joint - whole
+    top = log_joint.max(axis=-1, keepdims=True)
+    if np.isneginf(top).any():
+        raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(top))[:, -2] if top.ndim > 1 else [0]))
+    # The largest is taken off first: beside a joint of -1e17 the logarithm of a sum would be lost.
+    below = log_joint - top
+    return below - np.log(np.exp(below).sum(axis=-1, keepdims=True))
 
 
 @contextmanager
@@ -61,7 +62,7 @@ def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> 
     """Say which feature, class, column and level an error is about."""
     try:
         yield
-    except (ImproperError, BoundaryError) as error:
+    except (ImproperError, BoundaryError, UnlearnedError) as error:
         raise type(error)(f"{', '.join([what, *_cell(error.where, labels, s)])}: {error}", error.where) from error
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from error
@@ -153,13 +154,13 @@ class Statistics:
             c = int(np.argmin(rest.rows))
             raise ValueError(
                 f"class {rest.labels[c]!r} has rows of weight {whole.rows[c]:g}; {whole.rows[c] - rest.rows[c]:g} "
-                "cannot be unlearned"
+                "cannot be unlearned: they were never learned"
             )
         settled = {}
         for name, s in rest.features.items():
-            with about(f"feature {name!r}, rows that were never learned"):
+            with about(f"feature {name!r}", rest.labels, s):
                 settled[name] = s.settled(whole.features[name])
-        rows = np.where(rest.rows <= 1e-12 * whole.rows, 0.0, rest.rows)
+        rows = cleared(rest.rows, whole.rows)
         return Statistics(rest.labels, rows, settled)
 
 
@@ -287,6 +288,18 @@ class Posterior:
         """What was believed before the data, priors at their full shapes."""
         empty = self.statistics * 0.0
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
+
+    def given(self, statistics: Statistics) -> Posterior:
+        """What is believed after other data of the same features and classes, the priors held as they are.
+
+        A prior that was scaled to the data keeps that scale.
+        """
+        believed = {}
+        for name, family in self.model.features.items():
+            believed[name] = family.update(self.prior[name], statistics.features[name])
+        prior = self.model._label(statistics) if isinstance(self.label_prior, Known) else self.label_prior
+        label = prior if isinstance(prior, Known) else Dirichlet(prior.alpha + statistics.rows)
+        return Posterior(self.model, statistics, prior, self.prior, label, believed)
 
     def _about(self, name: str) -> AbstractContextManager[None]:
         return about(f"feature {name!r}", self.labels, self.statistics.features[name])
@@ -441,6 +454,20 @@ class Parameters:
     def repeated(self, n: int) -> Parameters:
         """The same point ``n`` times, as if it were draws."""
         return self.at(None).at(np.zeros(n, np.intp))
+
+    def repeated_rows(self, n: int) -> Parameters:
+        """Every draw ``n`` times in a row, for one axis of draws."""
+        return self.at(np.repeat(np.arange(len(self.log_pi)), n))
+
+    def flattened(self) -> Parameters:
+        """All leading axes as one."""
+        lead = self.log_pi.ndim - 1
+
+        def flat(value: Array) -> Array:
+            return value.reshape(-1, *value.shape[lead:])
+
+        features = {n: {k: flat(v) for k, v in theta.items()} for n, theta in self.features.items()}
+        return Parameters(self.model, flat(self.log_pi), features)
 
     def at(self, index: Any) -> Parameters:
         """The draws at a position of the leading axes."""

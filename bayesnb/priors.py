@@ -56,6 +56,17 @@ class BoundaryError(ValueError):
         self.where = where
 
 
+class UnlearnedError(ValueError):
+    """Rows were to be unlearned that were never learned.
+
+    ``where`` is the position (class, column[, level]) of the first cell that would fall below 0.
+    """
+
+    def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.where = where
+
+
 def first(mask: Array) -> tuple[int, ...]:
     """Position of the first true cell."""
     return tuple(int(i) for i in np.argwhere(mask)[0])
@@ -148,6 +159,13 @@ class Prior(ABC):
     @abstractmethod
     def log_prob(self, *theta: Array) -> Array:
         """Log density at θ."""
+
+    @abstractmethod
+    def log_jacobian(self, *theta: Array) -> Array:
+        """Log Jacobian at θ, up to a constant, of the scale on which the mean of θ is the mode.
+
+        That scale is log-odds for probabilities, the log for rates, and (μ, √τ) for a Normal.
+        """
 
     @abstractmethod
     def log_normalizer(self) -> Array:
@@ -375,6 +393,12 @@ class Dirichlet(Prior):
         outside = np.where(theta > 0, -np.inf, 0.0)
         return np.where(support, xlogy(self.alpha - 1, theta), outside).sum(-1) - self.log_normalizer()
 
+    def log_jacobian(self, *theta: Array) -> Array:
+        (theta,) = theta
+        support = self.alpha > 0
+        alone = support.sum(-1, keepdims=True) == 1
+        return np.where(support & ~alone, log(np.where(support, theta, 1.0)), 0.0).sum(-1)
+
     def log_normalizer(self) -> Array:
         self.require_proper("A density")
         support = self.alpha > 0
@@ -473,6 +497,10 @@ class Beta(Prior):
         (theta,) = theta
         return self.pair().log_prob(np.stack([1 - theta, theta], axis=-1))
 
+    def log_jacobian(self, *theta: Array) -> Array:
+        (theta,) = theta
+        return self.pair().log_jacobian(np.stack([1 - theta, theta], axis=-1))
+
     def log_normalizer(self) -> Array:
         return self.pair().log_normalizer()
 
@@ -566,6 +594,10 @@ class Gamma(Prior):
     def log_prob(self, *theta: Array) -> Array:
         (rate,) = theta
         return xlogy(self.alpha - 1, rate) - self.beta * rate - self.log_normalizer()
+
+    def log_jacobian(self, *theta: Array) -> Array:
+        (rate,) = theta
+        return log(rate)
 
     def log_normalizer(self) -> Array:
         self.require_proper("A density")
@@ -672,6 +704,10 @@ class NormalGamma(Prior):
         distance = np.sqrt(self.kappa * tau) * (mu - self.m)
         return (self.a - 0.5) * np.log(tau) - self.b * tau - distance**2 / 2 - self.log_normalizer()
 
+    def log_jacobian(self, *theta: Array) -> Array:
+        _, tau = theta
+        return 0.5 * log(tau)
+
     def log_normalizer(self) -> Array:
         self.require_proper("A density")
         return gammaln(self.a) - self.a * np.log(self.b) + 0.5 * np.log(2 * np.pi / self.kappa)
@@ -748,6 +784,10 @@ class Normal(Prior):
         (mu,) = theta
         return -(((mu - self.m) / np.sqrt(self.v)) ** 2) / 2 - self.log_normalizer()
 
+    def log_jacobian(self, *theta: Array) -> Array:
+        (mu,) = theta
+        return np.zeros_like(mu)
+
     def log_normalizer(self) -> Array:
         self.require_proper("A density")
         return 0.5 * np.log(2 * np.pi * self.v)
@@ -802,6 +842,10 @@ class Known(Prior):
     def log_prob(self, *theta: Array) -> Array:
         (theta,) = theta
         return np.where(np.all(theta == self.p, axis=-1), 0.0, -np.inf)
+
+    def log_jacobian(self, *theta: Array) -> Array:
+        (theta,) = theta
+        return np.zeros(np.shape(theta)[:-1])
 
     def log_normalizer(self) -> Array:
         return np.zeros(np.shape(self.p)[:-1])

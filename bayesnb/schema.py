@@ -23,7 +23,7 @@ from bayesnb.families.categorical import Categorical, united
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
-from bayesnb.model import Data, Statistics, in_order
+from bayesnb.model import Data, Statistics, about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
 from bayesnb.tables import Names, Table
 
@@ -119,7 +119,7 @@ class Schema:
         if extra:
             warnings.warn(f"columns that were not fitted are ignored: {extra}", UserWarning, stacklevel=4)
         used = [c for feature in self.features.values() for c in (*feature.columns, *feature.exposure)]
-        missing = [name for name in used if name not in table.names]
+        missing = [name for name in used if name not in table.place]
         if missing and absent != "missing":
             close = difflib.get_close_matches(str(missing[0]), map(str, extra), 1)
             raise ValueError(
@@ -131,9 +131,8 @@ class Schema:
 
     def merged(self, other: Schema) -> Schema:
         """Both schemas as one, with the levels of both; they must read the same columns in the same way."""
-        if list(self.features) != list(other.features):
-            odd = sorted(map(str, set(self.features) ^ set(other.features)))
-            raise ValueError(f"the two models have different features; only one has {odd or 'this order'}")
+        if odd := sorted(map(str, set(self.features) ^ set(other.features))):
+            raise ValueError(f"the two models have different features; only one has {odd}")
         features = {}
         for name, mine in self.features.items():
             theirs = other.features[name]
@@ -144,10 +143,11 @@ class Schema:
             if mine.levels is None:
                 features[name] = mine
                 continue
-            for column, before, now in zip(mine.columns, mine.kinds, theirs.kinds, strict=False):
-                require_one_kind(column, before, now)
+            kinds = zip(mine.columns, mine.kinds, theirs.kinds, strict=False)
+            with about(f"feature {name!r}"):
+                kinds = tuple(require_one_kind(*both) for both in kinds)
             levels = tuple(united(*pair) for pair in zip(mine.levels, theirs.levels, strict=True))
-            features[name] = replace(mine, levels=levels)
+            features[name] = replace(mine, levels=levels, kinds=kinds)
         return replace(self, features=features)
 
     def decode(self, encoded: Mapping[Any, Array]) -> pd.DataFrame:
@@ -208,7 +208,7 @@ def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
         )
     told, owner = {}, {}
     for key, value in features.items():
-        spec, columns = value if isinstance(value, tuple) else (value, [key])
+        spec, columns = value if isinstance(value, tuple) and len(value) == 2 else (value, [key])
         if not isinstance(spec, Family | Binned):
             raise TypeError(
                 f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
@@ -231,7 +231,7 @@ def _with_exposure(table: Table, spec: Family | Binned) -> Family | Binned:
 
 
 def _resolve(table: Table, column: Any) -> Any:
-    if column in table.names:
+    if column in table.place:
         return column
     if not table.named and isinstance(column, int | np.integer) and 0 <= column < len(table.names):
         return table.names[column]

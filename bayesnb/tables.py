@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Number
 from typing import Any, Literal
 
@@ -78,10 +79,7 @@ class Column:
             return _kind_of_objects(self.name, list(self.declared))
         if isinstance(dtype, nw.Object | nw.Unknown | nw.Categorical):
             return _kind_of_objects(self.name, self.values.to_list())
-        raise ValueError(
-            f"column {self.name!r} holds {self.dtype}, which no family reads: turn it into numbers (days since "
-            "a date, say) or into categories, or leave it out"
-        )
+        raise ValueError(_no_family(self.name, self.dtype))
 
     def reals(self) -> Array:
         """Its numbers as float64 (row,), NaN where missing."""
@@ -98,7 +96,10 @@ class Column:
             return np.asarray(self.values.cast(nw.Float64).to_numpy(), float)
         if not isinstance(self.values, nw.Series) and self.values.dtype.kind in "biuf":
             return np.asarray(self.values, float)
-        return np.array([np.nan if pd.isna(v) else float(v) for v in self._objects()], float)
+        try:
+            return np.array([np.nan if pd.isna(v) else float(v) for v in self._objects()], float)
+        except OverflowError as error:
+            raise ValueError(f"column {self.name!r} holds an integer too large for a float ({error})") from error
 
     def finite(self) -> Array:
         """Its numbers, none of them infinite."""
@@ -112,6 +113,7 @@ class Column:
 
     def coded(self) -> tuple[Array, list[Any]]:
         """Codes (row,), -1 where missing, and the distinct values they stand for."""
+        self.kind()
         values = self.values
         if isinstance(values, nw.Series):
             native = values.to_native()
@@ -127,6 +129,13 @@ class Column:
         return self.values.to_list() if isinstance(self.values, nw.Series) else self.values.tolist()
 
 
+def _no_family(name: Any, dtype: Any) -> str:
+    return (
+        f"column {name!r} holds {dtype}, which no family reads: turn it into numbers (days since a date, say) or "
+        "into categories, or leave it out"
+    )
+
+
 def _kind_of_array(name: Any, values: Array) -> Kind:
     match values.dtype.kind:
         case "b":
@@ -139,7 +148,7 @@ def _kind_of_array(name: Any, values: Array) -> Kind:
             return "text"
         case "O":
             return _kind_of_objects(name, values.tolist())
-    raise ValueError(f"column {name!r} holds {values.dtype}, which no family reads")
+    raise ValueError(_no_family(name, values.dtype))
 
 
 def _kind_of_objects(name: Any, values: Sequence[Any]) -> Kind:
@@ -245,18 +254,22 @@ class Table:
                 f"a sparse matrix cannot be read by {type(family).__name__}; give it dense, as X.toarray()"
             )
 
+    @cached_property
+    def place(self) -> dict[Any, int]:
+        """Position of each column."""
+        return {name: k for k, name in enumerate(self.names)}
+
     def column(self, name: Any) -> Column:
         """The column of that name."""
         if self.named:
             return Column(name, self.source.get_column(name))
-        return Column(name, self.source[:, self.names.index(name)])
+        return Column(name, self.source[:, self.place[name]])
 
     def block(self, names: Sequence[Any]) -> Any:
         """These columns of a dense or sparse array, in this order; all of them without a copy."""
         if tuple(names) == self.names:
             return self.source
-        place = {name: k for k, name in enumerate(self.names)}
-        return self.source[:, [place[name] for name in names]]
+        return self.source[:, [self.place[name] for name in names]]
 
     def rows(self, keep: Array) -> Table:
         """The rows of a mask."""
@@ -279,6 +292,9 @@ def _has_text(X: Any) -> bool:
 
 
 def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
+    for name, values in columns.items():
+        if isinstance(values, str) or not hasattr(values, "__len__"):
+            raise ValueError(f"column {name!r} is {values!r}: a column is a list or an array, one value a row")
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns must have one length; got {lengths}")

@@ -67,7 +67,7 @@ class Bernoulli(Discrete[Beta, Successes]):
         return prior.over(s.n.shape[1], s.n.shape[0])
 
     def update(self, prior: Beta, s: Successes) -> Beta:
-        return Beta(prior.alpha + s.ones, prior.beta + s.n - s.ones)
+        return Beta(prior.alpha + s.ones, prior.beta + (s.n - s.ones))
 
     def log_base(self, prior: Beta, s: Successes) -> Array:
         zeros = s.n - s.ones

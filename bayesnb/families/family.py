@@ -23,7 +23,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families.membership import Column, Labels, Membership
-from bayesnb.priors import Array, Dirichlet, ImproperError, Prior, Size, first, log
+from bayesnb.priors import Array, Dirichlet, ImproperError, Prior, Size, UnlearnedError, first, log
 
 type Theta = Mapping[str, Array]
 
@@ -71,20 +71,33 @@ class Statistic(ABC):
     def settled(self, before: Self) -> Self:
         """The same statistic, known to be ``before`` less some of its rows, cleared of rounding.
 
-        What should be 0 is 0 again; what is clearly negative was never in ``before``, and is a
-        ``ValueError``.
+        What should be 0 is 0 again; what is clearly negative was never in ``before``, and is an
+        :class:`UnlearnedError`.
         """
         whole, settled = (before + self * 0.0).arrays(), {}
-        for name, value in self.arrays().items():
-            if name not in self.signed:
-                slack = 1e-9 * np.abs(whole[name])
-                if (value < -slack).any():
-                    raise ValueError(f"{-value.min():g} more of {name} would be unlearned than was ever learned")
-                value = np.where(value <= slack * 1e-3, 0.0, value)
+        for name, value in self.rounded(before).arrays().items():
             settled[name] = value
+            if name not in self.signed:
+                if (missing := value < -1e-9 * np.abs(whole[name])).any():
+                    where = first(missing)
+                    raise UnlearnedError(
+                        f"rows that were never learned cannot be unlearned; {name} would fall to {value[where]:g}",
+                        where,
+                    )
+                settled[name] = cleared(value, whole[name])
         return type(self)(**settled, **self.names())
 
+    def rounded(self, before: Self) -> Self:
+        """The same statistic, cleared of what rounding leaves in fields that are no weights. (A hook.)"""
+        return self
+
     signed: ClassVar[frozenset[str]] = frozenset()
+
+
+def cleared(value: Array, whole: Array) -> Array:
+    """What weight is left of ``whole``, without what rounding left; a whole number of rows is no rounding."""
+    tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
+    return np.where((value < 0) | tiny, 0.0, value)
 
 
 def added(a: Statistic, b: Statistic) -> dict[str, Array]:

@@ -68,6 +68,19 @@ class Moments(Statistic):
     def seen(self) -> Array:
         return self.n
 
+    def rounded(self, before: Moments) -> Moments:
+        spread = np.sqrt(before.scatter / np.where(before.n > 0, before.n, 1.0))
+        none = np.abs(self.mean) <= 1e-12 * (np.abs(before.mean) + spread)
+        # A mean that is off in its last digits leaves its square in the scatter.
+        square = before.n * (1e-7 * (np.abs(before.mean) + np.abs(self.mean))) ** 2
+        nothing = (self.scatter <= 1e-12 * before.scatter) & (self.scatter >= -1e-9 * before.scatter - square)
+        return Moments(
+            self.n,
+            np.where(none, 0.0, self.mean),
+            np.where(none, 0.0, self.low),
+            np.where(nothing, 0.0, self.scatter),
+        )
+
     def away_from(self, m: Array) -> Array:
         """mean - m, with both parts of the mean."""
         return (self.mean - m) + self.low
@@ -335,7 +348,7 @@ def _pooled(s: Moments) -> tuple[Array, Array]:
 
 
 def _log_normal(x: Array, mu: Array, root_tau: Array) -> Array:
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return np.log(root_tau) - 0.5 * LOG_2PI - 0.5 * ((x - mu) * root_tau) ** 2
 
 
@@ -348,7 +361,10 @@ def _student(posterior: NormalGamma) -> tuple[Array, Array, Array, Array]:
 
 
 def _log_student(x: Array, m: Array, scale: Array, power: Array, top: Array) -> Array:
-    return top - power * np.log1p(((x - m) * scale) ** 2)
+    # log1p(z²) as a sum of logarithms: z² overflows where a column of tiny scale is asked far out.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.log(np.abs(x - m)) + np.log(scale)
+        return top - power * np.logaddexp(0.0, 2.0 * far)
 
 
 def _pymc_moments(mu: Any, tau: Any, s: Moments) -> Any:

@@ -1,0 +1,726 @@
+"""The closed form held against sampled draws: right where both are, and wrong where one constant is.
+
+A check that cannot fail proves nothing, so most of this page plants mistakes: each mutant changes one
+constant of one closed form, leaves the draws as those of the true model, and must be caught where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from rich.console import Console
+from scipy import stats
+from scipy.special import gammaln, xlogy
+
+from bayesnb import BayesianNB, agreement, datasets, draws
+from bayesnb.families import gaussian, poisson
+from bayesnb.families.bernoulli import Bernoulli
+from bayesnb.families.categorical import Categorical
+from bayesnb.families.family import over_columns
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.poisson import Poisson
+from bayesnb.model import Parameters, Posterior, normalize
+from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
+
+mpl.use("Agg")
+
+EXACT_OR_NUTS = ["exact", pytest.param("nuts", marks=pytest.mark.nuts)]
+
+FAMILIES = {
+    "smoker": Bernoulli(Beta(5.0, 1.0)),
+    "colour": Categorical(Dirichlet({"red": 1.0, "green": 2.5, "blue": 5.0})),
+    "words": (Multinomial(Dirichlet([1.0, 2.0, 4.0])), ["cat", "dog", "emu"]),
+    # Far from the data (about 2) and not negligible, so that m, κ and the shrinkage of b all show.
+    "length": Gaussian(NormalGamma(m=-4.0, kappa=0.5, a=2.0, b=6.0)),
+    "weight": GaussianKnownVariance(Normal(m=60.0, v=20.0), variance=30.0),
+    "calls": Poisson(Gamma(4.0, 1.5), exposure="hours"),
+}
+GUILTY = {name: (name,) for name in FAMILIES} | {"words": ("words", "theta_multinomial"), "pi": ("pi[",)}
+
+
+def every_family(n: int = 17, seed: int = 5, missing: float = 0.1) -> tuple[pd.DataFrame, np.ndarray]:
+    """A random table with a column for each conjugate family, few rows and some holes."""
+    rng = default_rng(seed)
+    y = np.where(np.arange(n) % 3 > 0, "bee", "ant")
+    bee = y == "bee"
+    hours = rng.uniform(0.5, 4.0, n)
+    X = pd.DataFrame(
+        {
+            "smoker": (rng.random(n) < np.where(bee, 0.2, 0.6)).astype(float),
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "length": rng.normal(np.where(bee, 2.0, 3.0), 1.0),
+            "weight": rng.normal(np.where(bee, 70.0, 75.0), 5.5),
+            "calls": rng.poisson(hours * np.where(bee, 2.0, 0.7)).astype(float),
+        }
+    )
+    X = X.mask(rng.random(X.shape) < missing)
+    X["hours"] = hours
+    bag = rng.poisson(np.where(bee[:, None], [2.0, 1.0, 0.5], [0.5, 1.0, 2.0]))
+    return X.join(pd.DataFrame(bag.astype(float), columns=["cat", "dog", "emu"])), y
+
+
+# Both the middle and the tails: a density of the wrong width or the wrong tail differs most in one of the two.
+ASKED = pd.DataFrame(
+    {
+        "smoker": [1.0, 0.0, np.nan, 1.0, 0.0, 1.0],
+        "colour": ["red", "green", "blue", None, "blue", "red"],
+        "length": [2.2, 6.5, -2.0, 3.0, np.nan, 1.0],
+        "weight": [72.0, 88.0, 55.0, np.nan, 70.0, 74.0],
+        "calls": [2.0, 9.0, 0.0, 4.0, 3.0, np.nan],
+        "hours": [1.0, 3.0, 2.0, 0.5, 1.0, 1.0],
+        "cat": [1.0, 4.0, 0.0, 2.0, 3.0, 0.0],
+        "dog": [0.0, 2.0, 1.0, 1.0, 0.0, 3.0],
+        "emu": [1.0, 0.0, 4.0, 2.0, 0.0, 0.0],
+    }
+)
+
+
+def fitted() -> BayesianNB:
+    X, y = every_family()
+    return BayesianNB(FAMILIES, class_prior=Dirichlet({"ant": 6.0, "bee": 1.0})).fit(X, y)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fitted estimator, draws of its true posterior, and rows to ask about."""
+
+    clf: BayesianNB
+    tree: Any
+    data: Any
+    n: int
+
+    def check(self, posterior: Posterior | None = None) -> agreement.Agreement:
+        return agreement.check(self.clf.posterior_ if posterior is None else posterior, self.tree, self.data, self.n)
+
+    def believed(self) -> Posterior:
+        """The posterior worked out anew, by closed forms that a test may have spoiled."""
+        return self.clf.posterior_.model.posterior(self.clf.statistics_)
+
+
+def case(clf: BayesianNB, X: pd.DataFrame, sampler: str, draws: int = 1000) -> Case:
+    tree = clf.sample_posterior(draws, 4, sampler, random_seed=11)
+    return Case(clf, tree, *clf._encoded(X))
+
+
+@pytest.fixture(scope="module", params=EXACT_OR_NUTS)
+def drawn(request) -> Case:
+    return case(fitted(), ASKED, request.param)
+
+
+# Agreement
+
+
+def models() -> dict[str, tuple[BayesianNB, pd.DataFrame]]:
+    made = {}
+    for name in ("play-tennis", "heights", "penguins", "buys-computer"):
+        X, y = datasets.load(name)
+        # Penguins: every 31st row, and some with holes.
+        asked = pd.concat([X.iloc[::31], X[X.isna().any(axis=1)].iloc[:4]]) if name == "penguins" else X.iloc[:8]
+        made[name] = BayesianNB().fit(X, y), asked
+    made["every family"] = fitted(), ASKED
+    return made
+
+
+@pytest.mark.nuts
+@pytest.mark.parametrize("name", ["play-tennis", "heights", "penguins", "buys-computer", "every family"])
+def test_nuts_agrees_with_the_closed_form(name):
+    clf, asked = models()[name]
+    found = clf.verify(asked, sampler="nuts", draws=1000, chains=4, random_seed=7)
+    assert found.agrees, str(found)
+    assert found.convergence.converged
+    assert set(found.table["kind"]) == {"mean", "variance", "factor", "class predictive"}
+    assert np.isfinite(found.table["z"]).all()
+
+
+@pytest.mark.parametrize("name", ["play-tennis", "heights", "penguins", "buys-computer", "every family"])
+def test_exact_draws_agree_with_the_closed_form(name):
+    clf, asked = models()[name]
+    found = clf.verify(asked, sampler="exact", random_seed=7)
+    assert found.agrees, str(found)
+    # Nearly everything can be judged: a check that skipped it all would agree as well.
+    assert found.skipped < 0.1 * len(found.table)
+
+
+def test_rows_are_drawn_from_the_model_where_none_are_given():
+    found = fitted().verify(sampler="exact", random_seed=3)
+    assert found.agrees
+    assert found.plug_ins.index.levshape == (20, 2)
+
+
+def test_every_parameter_factor_and_class_is_judged(drawn):
+    found = drawn.check()
+    counts = found.table["kind"].value_counts()
+    # π; smoker; 3 colours; 3 words; μ and τ; μ; rate: of both classes.
+    assert counts["mean"] == counts["variance"] == 2 * (1 + 1 + 3 + 3 + 2 + 1 + 1)
+    assert counts["factor"] + counts["class predictive"] + found.skipped == 2 * drawn.n * (6 + 1)
+    assert found.skipped < 2 * drawn.n
+
+
+def test_the_closed_predictive_beside_the_plug_ins_is_what_the_estimator_predicts(drawn):
+    frame = drawn.check().plug_ins
+    clf = drawn.clf
+    assert_allclose(frame["predictive"].to_numpy().reshape(drawn.n, 2), clf.predict_proba(ASKED), rtol=1e-12)
+    for estimate in ("mean", "map"):
+        plug_in = np.exp(normalize(clf.posterior_.log_joint(drawn.data, drawn.n, estimate)))
+        assert_allclose(frame[estimate].to_numpy().reshape(drawn.n, 2), plug_in, rtol=1e-12)
+        assert_allclose(frame[f"{estimate} - sampled"], frame[estimate] - frame["sampled"], atol=1e-15)
+        # Their difference is real: many times the error of the sampled predictive.
+        assert frame[f"{estimate} - sampled"].abs().max() > 0.01
+
+
+def test_two_roads_that_agree_still_tell_where_a_plug_in_predicts_another_class():
+    # One row a class: the mode of τ is far from what full Bayes averages over.
+    X = pd.DataFrame({"x": [0.0, 0.1, -0.1, 3.0]})
+    clf = BayesianNB(Gaussian(NormalGamma(0.0, 1.0, 1.0, 1.0))).fit(X, ["a", "a", "a", "b"])
+    asked = pd.DataFrame({"x": np.linspace(-8, 8, 33)})
+    frame = clf.verify(asked, sampler="exact", random_seed=1).plug_ins
+    differs = frame["map predicts another class"].xs("a", level="class").to_numpy()
+    label = [clf.classes_[np.argmax(clf.posterior_.log_joint({"x": asked.to_numpy()}, 33, e), axis=1)] for e in
+             ("map", "predictive")]  # fmt: skip
+    assert_allclose(differs, label[0] != label[1])
+    assert 0 < differs.sum() < 33
+
+
+# The mutants: one mistake each, planted where the library states the formula.
+
+
+def update_gaussian(**wrong: Callable[..., Any]) -> Callable[..., NormalGamma]:
+    """Bayes' rule of the Normal-Gamma pair with some of its lines spoiled."""
+
+    def update(self: Gaussian, prior: NormalGamma, s: gaussian.Moments) -> NormalGamma:
+        right = RIGHT_GAUSSIAN(self, prior, s)
+        return replace(right, **{name: line(prior, s, right) for name, line in wrong.items()})
+
+    return update
+
+
+RIGHT_GAUSSIAN = Gaussian.update
+RIGHT_KNOWN = GaussianKnownVariance.update
+RIGHT_STUDENT = gaussian._student
+RIGHT_DRAW = Parameters.log_joint
+RIGHT_PREDICTIVE = Posterior.log_predictive
+
+
+def gap2(prior: NormalGamma, s: gaussian.Moments) -> np.ndarray:
+    return prior.kappa * s.n * (s.mean - prior.m) ** 2 / (prior.kappa + s.n)
+
+
+def student(scale2: Callable[[NormalGamma], np.ndarray], df: Callable[[NormalGamma], np.ndarray] | None = None) -> Any:
+    """A Student-t predictive of another squared scale, or other degrees of freedom."""
+
+    def density(posterior: NormalGamma) -> tuple[np.ndarray, ...]:
+        nu = 2 * posterior.a if df is None else df(posterior)
+        scale = 1 / np.sqrt(nu * scale2(posterior))
+        top = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(np.pi) + np.log(scale)
+        return posterior.m, scale, (nu + 1) / 2, top
+
+    return density
+
+
+def student_scale2(p: NormalGamma) -> np.ndarray:
+    return p.b * (p.kappa + 1) / (p.a * p.kappa)
+
+
+def plug_in_normal(self: Gaussian, posterior: NormalGamma, x: np.ndarray) -> np.ndarray:
+    return self.log_likelihood(self.mean(posterior), x)
+
+
+def plug_in_at_mean(self: Any, posterior: Any, x: Any) -> np.ndarray:
+    return self.log_likelihood(self.mean(posterior), x)
+
+
+def without_posterior_variance(self: GaussianKnownVariance, posterior: Normal, x: np.ndarray) -> np.ndarray:
+    scale = np.broadcast_to(1 / np.sqrt(self._row_variance(x.shape[1])), posterior.m.shape)
+    return over_columns(gaussian._log_normal, x, posterior.m, scale)
+
+
+def negative_binomial_without_exposure(self: Poisson, posterior: Gamma, x: Any) -> np.ndarray:
+    return RIGHT_POISSON_MOMENT(self, posterior, x.counts, 1.0)
+
+
+RIGHT_POISSON_MOMENT = Poisson.log_moment
+
+
+def negative_binomial_with_the_wrong_odds(self: Poisson, posterior: Gamma, x: poisson.Exposed) -> np.ndarray:
+    """p = β/(β+e) raised to α + k and not to α."""
+    right = RIGHT_POISSON_MOMENT(self, posterior, x, 1.0)
+    counts = np.nan_to_num(x.counts[:, 0])[:, None]
+    return right + xlogy(counts, posterior.beta[:, 0] / (posterior.beta[:, 0] + x.exposure[:, None]))
+
+
+def uniform_prior(self: Posterior, data: Any, n: int) -> np.ndarray:
+    return RIGHT_PREDICTIVE(self, data, n) - np.log(self.label.mean())
+
+
+def average_of_ratios(self: Posterior, data: Any, n: int) -> np.ndarray:
+    """The mean of p(c | x, θ) over many draws of θ: another number, not another road to the same one."""
+    proba = np.exp(normalize(RIGHT_DRAW(self.draw(default_rng(0), (20_000,)), data, n)))
+    return np.log(proba.mean(axis=0))
+
+
+def missing_is_zero(self: Gaussian, posterior: NormalGamma, x: np.ndarray) -> np.ndarray:
+    return over_columns(gaussian._log_student, np.nan_to_num(x), *gaussian._student(posterior))
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A mistake: where it is planted, what it puts there, and the feature in which it must show."""
+
+    place: Any
+    name: str
+    wrong: Any
+    guilty: str
+
+
+MUTANTS = {
+    # Normal-Gamma: Bayes' rule
+    "N-1 for N in the shape": Mutant(
+        Gaussian, "update", update_gaussian(a=lambda p, s, r: p.a + (s.n - 1) / 2), "length"
+    ),
+    "a lost half in b": Mutant(
+        Gaussian, "update", update_gaussian(b=lambda p, s, r: p.b + s.scatter + gap2(p, s) / 2), "length"
+    ),
+    "scatter halved twice": Mutant(
+        Gaussian, "update", update_gaussian(b=lambda p, s, r: p.b + s.scatter / 4 + gap2(p, s) / 2), "length"
+    ),
+    # Only visible because the prior mean stands six standard deviations from the data.
+    "shrinkage left out of b": Mutant(
+        Gaussian, "update", update_gaussian(b=lambda p, s, r: p.b + s.scatter / 2), "length"
+    ),
+    "shrinkage not halved": Mutant(
+        Gaussian, "update", update_gaussian(b=lambda p, s, r: p.b + s.scatter / 2 + gap2(p, s)), "length"
+    ),
+    "prior mean ignored": Mutant(Gaussian, "update", update_gaussian(m=lambda p, s, r: s.mean), "length"),
+    "prior worth one row more": Mutant(Gaussian, "update", update_gaussian(kappa=lambda p, s, r: r.kappa + 1), "length"),
+    "prior b forgotten": Mutant(Gaussian, "update", update_gaussian(b=lambda p, s, r: r.b - p.b), "length"),
+    "standard deviation for variance in b": Mutant(
+        Gaussian, "update", update_gaussian(b=lambda p, s, r: np.sqrt(r.b)), "length"
+    ),
+    # Normal-Gamma: moments and predictive
+    "kappa lost from the variance of mu": Mutant(
+        NormalGamma, "variance", lambda self: (self.b / (self.a - 1), self.a / self.b**2), "length"
+    ),
+    "kappa lost from the scale of the predictive": Mutant(
+        gaussian, "_student", student(lambda p: p.b / p.a), "length"
+    ),
+    "standard deviation for variance in the predictive": Mutant(
+        gaussian, "_student", student(lambda p: np.sqrt(student_scale2(p))), "length"
+    ),
+    # With the default a = 1/2 the two are n + 1 and n; an informative a = 2 makes them n + 4 and n, and the
+    # row at -2, far out, is where the tails differ.
+    "n degrees of freedom": Mutant(
+        gaussian, "_student", student(student_scale2, lambda p: p.kappa - 0.5), "length"
+    ),
+    "a degrees of freedom": Mutant(gaussian, "_student", student(student_scale2, lambda p: p.a), "length"),
+    "plug-in Normal for Student-t": Mutant(Gaussian, "log_predictive", plug_in_normal, "length"),
+    "a missing real taken for 0": Mutant(Gaussian, "log_predictive", missing_is_zero, "length"),
+    # Known variance
+    "posterior variance forgotten in the predictive": Mutant(
+        GaussianKnownVariance, "log_predictive", without_posterior_variance, "weight"
+    ),
+    "prior precision forgotten": Mutant(
+        GaussianKnownVariance, "update", lambda self, p, s: Normal(RIGHT_KNOWN(self, p, s).m, 30.0 / s.n), "weight"
+    ),
+    "prior mean ignored, variance known": Mutant(
+        GaussianKnownVariance, "update", lambda self, p, s: Normal(s.mean, RIGHT_KNOWN(self, p, s).v), "weight"
+    ),
+    # Poisson
+    "one more in the rate": Mutant(
+        Poisson, "update", lambda self, p, s: Gamma(p.alpha + s.events, p.beta + s.exposure + 1), "calls"
+    ),
+    "rows for exposure": Mutant(
+        Poisson, "update", lambda self, p, s: Gamma(p.alpha + s.events, p.beta + s.rows), "calls"
+    ),
+    "exposure lost from the predictive": Mutant(Poisson, "log_predictive", negative_binomial_without_exposure, "calls"),
+    "plug-in Poisson": Mutant(Poisson, "log_predictive", plug_in_at_mean, "calls"),
+    "the odds of the negative binomial": Mutant(
+        Poisson, "log_predictive", negative_binomial_with_the_wrong_odds, "calls"
+    ),
+    "scale for rate": Mutant(Gamma, "mean", lambda self: self.alpha * self.beta, "calls"),
+    # Dirichlet and Beta
+    "Dirichlet without its prior": Mutant(Categorical, "update", lambda self, p, s: Dirichlet(s.counts), "colour"),
+    "Dirichlet plus one": Mutant(Categorical, "update", lambda self, p, s: Dirichlet(p.alpha + s.counts + 1), "colour"),
+    "uniform in place of the prior's shape": Mutant(
+        Categorical, "update", lambda self, p, s: Dirichlet(p.total[..., None] / 3 + s.counts), "colour"
+    ),
+    "relative frequencies predicted": Mutant(
+        Categorical,
+        "log_predictive",
+        lambda self, post, x: self.log_likelihood(self.mode(post), x),
+        "colour",
+    ),
+    "prior alpha and beta swapped": Mutant(
+        Bernoulli, "update", lambda self, p, s: Beta(p.beta + s.ones, p.alpha + s.n - s.ones), "smoker"
+    ),
+    "ones and zeros swapped": Mutant(
+        Bernoulli, "update", lambda self, p, s: Beta(p.alpha + s.n - s.ones, p.beta + s.ones), "smoker"
+    ),
+    "missing cells counted as zeros": Mutant(
+        Bernoulli,
+        "update",
+        lambda self, p, s: Beta(p.alpha + s.ones, p.beta + s.n.max(0) + 2 - s.ones),
+        "smoker",
+    ),
+    # Multinomial
+    "words as a plug-in product": Mutant(Multinomial, "log_predictive", plug_in_at_mean, "words"),
+    "Dirichlet of words without its prior": Mutant(
+        Multinomial, "update", lambda self, p, s: Dirichlet(s.counts), "words"
+    ),
+    "the multinomial coefficient forgotten": Mutant(
+        Multinomial,
+        "log_predictive",
+        lambda self, post, x: self.log_moment(post, x, 1.0) - multinomial_coefficient(x),
+        "words",
+    ),
+}
+
+
+def multinomial_coefficient(x: Any) -> np.ndarray:
+    return (gammaln(x.counts.sum(1) + 1) - gammaln(x.counts + 1).sum(1))[:, None]
+
+
+CLASS_MUTANTS = {
+    "class prior forgotten in the predictive": uniform_prior,
+    "the mean of ratios for the ratio of means": average_of_ratios,
+    "a feature counted twice": lambda self, data, n: RIGHT_PREDICTIVE(self, data, n)
+    + self.model.features["smoker"].log_predictive(self.features["smoker"], data["smoker"]),
+    "a feature forgotten": lambda self, data, n: RIGHT_PREDICTIVE(self, data, n)
+    - self.model.features["smoker"].log_predictive(self.features["smoker"], data["smoker"]),
+    "the plug-in at the posterior mean": lambda self, data, n: self.mean().log_joint(data, n),
+}
+
+
+def flagged(found: agreement.Agreement) -> pd.DataFrame:
+    return found.table[~(found.table["z"].abs() < 5.0)]
+
+
+def test_without_a_mistake_nothing_is_flagged(drawn):
+    found = drawn.check(drawn.believed())
+    assert found.agrees, str(found)
+    assert flagged(found).empty
+
+
+@pytest.mark.parametrize("mistake", MUTANTS)
+def test_a_planted_mistake_is_caught_where_it_is(mistake, drawn, monkeypatch):
+    mutant = MUTANTS[mistake]
+    monkeypatch.setattr(mutant.place, mutant.name, mutant.wrong)
+    found = drawn.check(drawn.believed())
+    assert not found.agrees, f"{mistake} was not caught: {found}"
+    where = flagged(found)
+    own = where["quantity"].map(lambda q: any(name in q for name in GUILTY[mutant.guilty]))
+    assert own.any(), f"{mistake} does not show in {mutant.guilty}: {list(where['quantity'])}"
+    # No innocent feature is accused; a class predictive holds all features.
+    assert set(where["kind"][~own]) <= {"class predictive"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda alpha, rows: Dirichlet(alpha),
+        lambda alpha, rows: Dirichlet(rows),
+        lambda alpha, rows: Dirichlet(alpha + rows + 1),
+        lambda alpha, rows: Dirichlet(alpha[::-1] + rows),
+    ],
+    ids=["rows forgotten", "prior forgotten", "one too many", "prior in another order"],
+)
+def test_a_mistake_in_the_posterior_of_the_classes_is_caught(wrong, drawn):
+    right = drawn.clf.posterior_
+    found = drawn.check(replace(right, label=wrong(right.label_prior.alpha, right.statistics.rows)))
+    assert not found.agrees
+    own = flagged(found)["quantity"].str.contains("pi[", regex=False)
+    assert own.any()
+    assert set(flagged(found)["kind"][~own]) <= {"class predictive"}
+
+
+@pytest.mark.parametrize("mistake", CLASS_MUTANTS)
+def test_a_mistake_in_how_the_factors_are_joined_is_caught(mistake, drawn, monkeypatch):
+    # Every factor and every parameter is right; only what `predict_proba` makes of them is wrong.
+    monkeypatch.setattr(Posterior, "log_predictive", CLASS_MUTANTS[mistake])
+    assert np.abs(drawn.clf.predict_proba(ASKED) - RIGHT_PROBA).max() > 0.005
+    found = drawn.check()
+    assert not found.agrees, f"{mistake} was not caught: {found}"
+    assert set(flagged(found)["kind"]) == {"class predictive"}
+
+
+RIGHT_PROBA = fitted().predict_proba(ASKED)
+
+
+@pytest.mark.parametrize("value", [-np.inf, np.inf, np.nan])
+def test_a_factor_that_is_no_finite_number_is_caught(value, drawn, monkeypatch):
+    # As from an underflow to 0 that nobody noticed: the draws say that the row is quite possible.
+    right = Gaussian.log_predictive
+
+    def wrong(self: Gaussian, posterior: NormalGamma, x: np.ndarray) -> np.ndarray:
+        answer = right(self, posterior, x)
+        answer[1] = value
+        return answer
+
+    monkeypatch.setattr(Gaussian, "log_predictive", wrong)
+    with np.errstate(all="ignore"):
+        assert not drawn.check().agrees
+
+
+def test_a_mean_that_is_no_number_is_caught(drawn, monkeypatch):
+    monkeypatch.setattr(Gamma, "mean", lambda self: np.full_like(self.alpha, np.nan))
+    with np.errstate(all="ignore"):
+        assert not drawn.check().agrees
+
+
+# The trap: a ratio of averages is not an average of ratios.
+
+
+@pytest.fixture(scope="module", params=EXACT_OR_NUTS)
+def tennis(request) -> tuple[BayesianNB, pd.DataFrame, Any]:
+    X, y = datasets.play_tennis()
+    today = pd.DataFrame({"outlook": ["sunny"], "temperature": "cool", "humidity": "high", "wind": "strong"})
+    clf = BayesianNB().fit(X, y)
+    return clf, today, clf.sample_posterior(2000, 4, request.param, random_seed=2)
+
+
+def test_the_ratio_of_averages_is_the_predictive_and_the_average_of_ratios_is_another_number(tennis):
+    clf, today, tree = tennis
+    data, n = clf._encoded(today)
+    log_joint = draws.parameters(tree, clf.posterior_).log_joint(data, n)[:, :, 0]
+    joint, ratios = np.exp(log_joint), np.exp(normalize(log_joint))[..., 0]
+    no = clf.predict_proba(today)[0, 0]
+    assert_allclose(no, 0.7353, atol=5e-5)
+    record = agreement.check(clf.posterior_, tree, data, n).table.query("quantity == 'p(no | row 0)'").iloc[0]
+    assert_allclose(record["closed"], no, rtol=1e-12)
+    # The ratio of averages is what the check samples, and it lies within its error of the closed form ...
+    averages = joint.mean(axis=(0, 1))
+    assert_allclose(record["sampled"], averages[0] / averages.sum(), rtol=1e-9)
+    assert abs(record["z"]) < 4.0
+    assert record["mcse"] < 0.005
+    # ... and the average of ratios lies far outside of its own, near 0.679.
+    error = float(agreement._mcse(ratios))
+    assert_allclose(ratios.mean(), 0.679, atol=0.01)
+    assert (no - ratios.mean()) / error > 10
+
+
+# False alarms
+
+
+@pytest.fixture(scope="module")
+def repeated() -> list[agreement.Agreement]:
+    """200 checks of a sound pair of roads, each with draws of its own."""
+    clf = fitted()
+    data, n = clf._encoded(ASKED.iloc[:2])
+    return [
+        agreement.check(clf.posterior_, clf.sample_posterior(500, 4, random_seed=seed), data, n)
+        for seed in range(1000, 1200)
+    ]
+
+
+def test_of_200_sound_pairs_at_most_one_is_called_different(repeated):
+    assert sum(not found.agrees for found in repeated) <= 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "loose"), [("mean", 0.03), ("variance", 0.08), ("factor", 0.06), ("class predictive", 0.06)]
+)
+def test_the_differences_of_a_sound_pair_are_standard_normal(kind, loose, repeated):
+    # Those of variances are skewed: a fourth moment of 2000 draws is itself unsure.
+    z = np.concatenate([found.table.loc[found.table["kind"] == kind, "z"] for found in repeated])
+    z = z[z != 0]
+    assert len(z) >= 800
+    assert stats.kstest(z, "norm").statistic < loose
+    assert 0.9 < z.std() < 1.15
+
+
+# What cannot be judged
+
+
+def test_too_few_draws_are_refused():
+    clf = fitted()
+    with pytest.raises(ValueError, match="396 draws are too few for a verdict; ask for at least 400"):
+        clf.verify(ASKED, sampler="exact", draws=99, chains=4)
+
+
+def shifted(clf: BayesianNB, variable: str) -> Any:
+    """A tree in which one chain believes something else."""
+    tree = clf.sample_posterior(1000, 4, random_seed=0)
+    values = tree["posterior"][variable].to_numpy()
+    values[0] += values.std()
+    return tree
+
+
+def test_chains_that_did_not_converge_judge_nothing():
+    clf = fitted()
+    with pytest.raises(agreement.ConvergenceError, match=r"did not converge.*r_hat.*mu_gaussian\b") as caught:
+        agreement.check(clf.posterior_, shifted(clf, "mu_gaussian"), *clf._encoded(ASKED))
+    assert "effective draws" in str(caught.value)
+
+
+def test_chains_that_stand_still_judge_nothing():
+    clf = fitted()
+    tree = clf.sample_posterior(1000, 4, random_seed=0)
+    values = tree["posterior"]["rate_poisson"].to_numpy()
+    values[:] = np.repeat(values[:, :20], 50, axis=1)
+    with pytest.raises(agreement.ConvergenceError, match="rate_poisson|effective draws"):
+        agreement.check(clf.posterior_, tree, *clf._encoded(ASKED))
+
+
+def test_divergences_judge_nothing():
+    from xarray import DataArray, Dataset
+
+    clf = fitted()
+    tree = clf.sample_posterior(1000, 4, random_seed=0)
+    diverging = np.zeros((4, 1000), bool)
+    diverging[2, 7] = True
+    tree["sample_stats"] = Dataset({"diverging": DataArray(diverging, dims=("chain", "draw"))})
+    with pytest.raises(agreement.ConvergenceError, match="1 divergences"):
+        agreement.check(clf.posterior_, tree, *clf._encoded(ASKED))
+
+
+@pytest.mark.nuts
+def test_a_sampler_that_did_not_converge_warns_and_verify_refuses():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    with pytest.warns(UserWarning, match=r"NUTS did not converge: largest r_hat .* effective draws"):
+        clf.sample_posterior(110, 4, "nuts", random_seed=0, tune=0)
+    with pytest.raises(agreement.ConvergenceError, match="draw or tune more"):
+        clf.verify(X, draws=110, chains=4, random_seed=0, tune=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("length", Gaussian(NormalGamma.reference())),
+        ("weight", GaussianKnownVariance(Normal.flat(), variance=30.0)),
+        ("calls", Poisson(Gamma.jeffreys())),
+        ("smoker", Bernoulli(Beta(0.0, 0.0))),
+    ],
+)
+def test_an_improper_prior_has_no_sampled_road_and_the_error_names_the_feature(name, family):
+    X, y = every_family(missing=0.0)
+    clf = BayesianNB({name: family}).fit(X[[name, "dog"]], y)
+    with pytest.raises(ImproperError, match=f"feature '{name}'.*PyMC"):
+        clf.verify(X, sampler="nuts")
+
+
+def test_under_an_improper_prior_exact_draws_agree_all_the_same():
+    X, y = every_family(missing=0.0)
+    clf = BayesianNB({"length": Gaussian(NormalGamma.reference())}).fit(X[["length"]], y)
+    found = clf.verify(X, sampler="exact", random_seed=4)
+    assert found.agrees
+
+
+def test_a_known_class_prior_has_nothing_to_judge_but_the_predictives():
+    X, y = every_family()
+    clf = BayesianNB(FAMILIES, class_prior={"ant": 0.25, "bee": 0.75}).fit(X, y)
+    found = clf.verify(ASKED, sampler="exact", random_seed=4)
+    assert found.agrees
+    assert not found.table["quantity"].str.contains("pi[", regex=False).any()
+    assert (found.table["kind"] == "class predictive").sum() >= 8
+
+
+def test_a_class_known_to_be_impossible_stays_so():
+    X, y = every_family()
+    clf = BayesianNB(FAMILIES, class_prior={"ant": 0.0, "bee": 1.0}).fit(X, y)
+    found = clf.verify(ASKED, sampler="exact", random_seed=4)
+    assert found.agrees
+    assert_allclose(found.plug_ins["sampled"].unstack().to_numpy(), [[0.0, 1.0]] * len(ASKED))
+
+
+def test_one_class_is_certain_on_both_roads():
+    X, _ = every_family()
+    clf = BayesianNB(FAMILIES).fit(X, ["only"] * len(X))
+    found = clf.verify(ASKED, sampler="exact", random_seed=4)
+    assert found.agrees
+    assert_allclose(found.plug_ins["sampled"], 1.0)
+
+
+def test_a_table_without_a_fitted_column_is_refused_by_name():
+    with pytest.raises(ValueError, match="length"):
+        fitted().verify(ASKED.drop(columns="length"), sampler="exact")
+
+
+def test_a_table_of_other_columns_is_refused():
+    with pytest.raises(ValueError, match=r"smoker|colour|length"):
+        fitted().verify(pd.DataFrame({"something": [1.0], "else": [2.0]}), sampler="exact")
+
+
+def test_an_unknown_sampler_is_refused():
+    with pytest.raises(ValueError, match="Expected sampler to be 'exact' or 'nuts'; got 'gibbs'"):
+        fitted().verify(ASKED, sampler="gibbs")
+
+
+def test_only_a_fitted_estimator_can_be_verified():
+    with pytest.raises(ValueError, match="not fitted"):
+        BayesianNB().verify(ASKED)
+
+
+# What is said
+
+
+def test_the_table_is_sorted_by_the_size_of_z(drawn):
+    found = drawn.check()
+    frame = found.to_frame()
+    assert list(frame.columns) == ["kind", "quantity", "closed", "sampled", "mcse", "z"]
+    assert (np.diff(frame["z"].abs()) <= 0).all()
+    assert len(frame) == len(found.table)
+    # A z of 0 is what does not move at all; of the others it is the difference in standard errors.
+    moves = frame[frame["mcse"] > 0]
+    assert_allclose(moves["z"], (moves["sampled"] - moves["closed"]) / moves["mcse"], rtol=1e-12)
+
+
+def test_the_p_value_is_that_of_the_largest_z_among_so_many(drawn):
+    found = drawn.check()
+    largest = found.table["z"].abs().max()
+    assert_allclose(found.p_value, min(1.0, 2 * stats.norm.sf(largest) * len(found.table)))
+    for z, agrees in [(4.0, True), (-4.0, True), (6.0, False), (-6.0, False)]:
+        table = found.table.assign(z=0.0)
+        table.loc[3, "z"] = z
+        assert replace(found, table=table).agrees is agrees
+
+
+def printed(found: agreement.Agreement) -> str:
+    console = Console(width=220, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(found)
+    return console.export_text()
+
+
+def test_a_verdict_prints(drawn, monkeypatch):
+    text = printed(drawn.check())
+    assert "the two roads agree" in text
+    assert "DISAGREE" not in text
+    for word in ("quantity", "closed", "sampled", "mcse", "largest r_hat"):
+        assert word in text
+    assert drawn.check().to_frame().iloc[0]["quantity"] in text
+    mutant = MUTANTS["a lost half in b"]
+    monkeypatch.setattr(mutant.place, mutant.name, mutant.wrong)
+    found = drawn.check(drawn.believed())
+    assert "THE TWO ROADS DISAGREE" in printed(found)
+    assert "THE TWO ROADS DISAGREE" in str(found)
+
+
+def test_square_brackets_in_a_name_print_as_they_are():
+    X = pd.DataFrame({"[red]": [0.0, 1.0, 2.0, 5.0]})
+    found = BayesianNB(Gaussian()).fit(X, ["[/b]", "[/b]", "[i]", "[i]"]).verify(X, sampler="exact", random_seed=0)
+    assert "[red] of row" in (text := printed(found)) or "mu_gaussian[[" in text
+    assert "[/b]" in text or "[i]" in text
+
+
+def test_the_figure_is_not_blank(drawn, tmp_path):
+    from matplotlib import image
+    from matplotlib import pyplot as plt
+
+    figure = drawn.check().plot()
+    path = tmp_path / "agreement.png"
+    figure.savefig(path)
+    plt.close(figure)
+    assert len(figure.axes) == 2
+    assert image.imread(path)[..., :3].std() > 0.05
+    left, right = figure.axes
+    (points,) = [line for line in left.lines if line.get_marker() == "o"]
+    assert len(points.get_xdata()) == len(drawn.check().table)
+    assert right.get_xlabel() == "closed form"

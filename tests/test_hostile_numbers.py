@@ -1,0 +1,827 @@
+"""Numbers that break other naive Bayes classifiers: far, tiny, huge, constant, missing, none at all."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import reduce
+from operator import add
+
+import mpmath
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+from bayesnb import (
+    BayesianNB,
+    Bernoulli,
+    Beta,
+    BoundaryError,
+    Categorical,
+    Dirichlet,
+    Gamma,
+    Gaussian,
+    GaussianKnownVariance,
+    ImpossibleRowError,
+    ImproperError,
+    Multinomial,
+    NaiveBayes,
+    Normal,
+    NormalGamma,
+    Poisson,
+    normalize,
+)
+from bayesnb.families.categorical import Coded
+from bayesnb.families.gaussian import Moments
+from bayesnb.families.membership import Labels
+from bayesnb.families.multinomial import Bag
+from bayesnb.model import ESTIMATES
+
+SMOOTHED = ("predictive", "mean", "map")
+HALVES = np.repeat([0, 1], 10)
+
+
+def two_clouds(n_columns: int = 2, seed: int = 0) -> np.ndarray:
+    """Twenty rows, ten around 0 and ten around 3."""
+    return default_rng(seed).standard_normal((20, n_columns)) + 3.0 * HALVES[:, None]
+
+
+def assert_probabilities(proba: np.ndarray) -> None:
+    """Finite, between 0 and 1, and each row sums to one."""
+    assert np.isfinite(proba).all()
+    assert ((proba >= 0) & (proba <= 1)).all()
+    assert_allclose(proba.sum(-1), 1.0, rtol=0, atol=1e-9)
+
+
+def exact_moments(values: Sequence[float], weights: Sequence[float] | None = None) -> tuple[Fraction, Fraction]:
+    """Mean and scatter of the floats as they are, in exact arithmetic."""
+    x = [Fraction(float(value)) for value in values]
+    w = [Fraction(1)] * len(x) if weights is None else [Fraction(float(weight)) for weight in weights]
+    mean = sum((a * b for a, b in zip(w, x, strict=True)), Fraction(0)) / sum(w)
+    return mean, sum((a * (b - mean) ** 2 for a, b in zip(w, x, strict=True)), Fraction(0))
+
+
+def relative_error(value: float, exact: Fraction) -> float:
+    return abs(float(Fraction(float(value)) / exact - 1))
+
+
+def log_of(exact: Fraction) -> float:
+    """The logarithm of an exact positive number, however small."""
+    with mpmath.workdps(60):
+        return float(mpmath.log(mpmath.mpf(exact.numerator) / exact.denominator))
+
+
+# --- Many features ---
+
+
+@pytest.mark.parametrize(
+    ("family", "estimate"),
+    [
+        *itertools.product(
+            [Bernoulli(), Multinomial(), Poisson(), Gaussian(), GaussianKnownVariance(variance=2.0)], SMOOTHED
+        ),
+        (Categorical(), "predictive"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_ten_thousand_features_do_not_underflow(family, estimate: str):
+    X = default_rng(1).poisson(0.5 + HALVES[:, None], (20, 10_000)).clip(max=1).astype(float)
+    joint = BayesianNB(family, estimate=estimate).fit(X, HALVES).predict_joint_log_proba(X)
+    assert (joint.max(axis=1) < np.log(np.finfo(float).tiny)).all(), "the densities themselves would underflow"
+    assert np.isfinite(joint.max(axis=1)).all()
+    assert_array_equal(joint.argmax(axis=1), HALVES)
+    assert_probabilities(np.exp(normalize(joint)))
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_ten_thousand_copies_of_a_column_weigh_ten_thousand_times_as_much(estimate: str):
+    x, ask = two_clouds(1), np.array([[-2.0], [1.5], [40.0]])
+    one = BayesianNB(estimate=estimate).fit(x, HALVES)
+    many = BayesianNB(estimate=estimate).fit(np.repeat(x, 10_000, axis=1), HALVES)
+    once = one.predict_joint_log_proba(ask) - np.log(0.5)
+    often = many.predict_joint_log_proba(np.repeat(ask, 10_000, axis=1)) - np.log(0.5)
+    assert_allclose(often, 10_000 * once, rtol=1e-11)
+
+
+# --- Far means and small spreads ---
+
+
+@pytest.mark.parametrize(
+    ("centre", "spread", "n"),
+    [
+        (1e12, 1e-3, 1000),
+        (-1e12, 1e-3, 7),
+        (1e12, 1e-3, 70_000),
+        (1e9, 1.0, 1000),
+        (0.0, 1.0, 1000),
+        (1e-150, 1e-150, 100),
+        (1e150, 1e150, 100),
+        (1e-3, 1e-150, 100),
+    ],
+)
+def test_mean_and_scatter_are_those_of_exact_arithmetic(centre: float, spread: float, n: int):
+    x = centre + spread * default_rng(2).standard_normal(n)
+    s = Moments.of(x[:, None], Labels.of(np.zeros(n, int)))
+    mean, scatter = exact_moments(x)
+    found = Fraction(s.mean[0, 0]) + Fraction(s.low[0, 0])
+    assert abs(found - mean) <= Fraction(1e-9) * Fraction(spread)
+    assert abs(Fraction(s.scatter[0, 0]) - scatter) <= Fraction(1e-9) * scatter
+
+
+def test_weights_and_missing_values_keep_mean_and_scatter_exact():
+    rng = default_rng(3)
+    x = 1e12 + 1e-3 * rng.standard_normal((600, 2))
+    weight, codes = rng.choice([0.5, 1.0, 3.0, 1e6], 600), rng.integers(0, 3, 600)
+    gone = rng.random(x.shape) < 0.3
+    s = Moments.of(np.where(gone, np.nan, x), Labels(codes, weight, 3))
+    for c, j in itertools.product(range(3), range(2)):
+        own = (codes == c) & ~gone[:, j]
+        mean, scatter = exact_moments(x[own, j], weight[own])
+        assert abs(Fraction(s.mean[c, j]) + Fraction(s.low[c, j]) - mean) <= Fraction(1e-12)
+        assert relative_error(s.scatter[c, j], scatter) <= 1e-9
+        assert s.n[c, j] == weight[own].sum()
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_classes_ten_spreads_apart_at_a_trillion_are_told_apart(estimate: str):
+    rng = default_rng(4)
+    y = np.repeat([0, 1], 200)
+    X = (1e12 + 0.01 * y + 1e-3 * rng.standard_normal(400))[:, None]
+    clf = BayesianNB(estimate=estimate).fit(X, y)
+    assert_array_equal(clf.predict(X), y)
+    proba = clf.predict_proba([[1e12], [1e12 + 0.01]])
+    assert (proba[[0, 1], [0, 1]] > 0.999).all()
+    mu = clf.tables()["x"]
+    assert_allclose(mu["sd"].to_numpy(float), 1e-3, rtol=0.25)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_hundred_parts_at_a_billion_merge_without_loss(seed: int):
+    x = 1e9 + default_rng(seed).uniform(-1, 1, (200, 30))
+    parts = [Moments.of(part[:, None], Labels.of(np.zeros(len(part), int))) for part in x]
+
+    def tree(parts: list[Moments]) -> Moments:
+        return parts[0] if len(parts) == 1 else tree(parts[: len(parts) // 2]) + tree(parts[len(parts) // 2 :])
+
+    _, scatter = exact_moments(x.ravel())
+    for whole in (reduce(add, parts), reduce(add, parts[::-1]), tree(parts)):
+        assert whole.n[0, 0] == 6000
+        assert relative_error(whole.scatter[0, 0], scatter) <= 1e-12
+
+
+def test_two_hundred_partial_fits_and_merges_at_a_billion_are_one_fit():
+    rng = default_rng(5)
+    y = np.tile([0, 1], 1000)
+    X = (1e9 + rng.uniform(-1, 1, 2000) + 0.5 * y)[:, None]
+    cuts = np.split(np.arange(2000), 200)
+    step, whole = BayesianNB(), BayesianNB().fit(X[cuts[0]], y[cuts[0]])
+    for cut in cuts:
+        step.partial_fit(X[cut], y[cut])
+    for cut in cuts[1:]:
+        whole.merge(BayesianNB().fit(X[cut], y[cut]))
+    for clf in (step, whole):
+        for c in (0, 1):
+            _, scatter = exact_moments(X[y == c, 0])
+            assert relative_error(clf.statistics_.features["x"].scatter[c, 0], scatter) <= 1e-12
+        assert_allclose(clf.predict_proba(X), BayesianNB().fit(X, y).predict_proba(X), rtol=1e-9)
+
+
+# --- Scales ---
+
+POWERS = [-498, -332, -1, 332, 498]
+
+
+@pytest.mark.parametrize("power", POWERS)
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_rescaling_a_column_by_a_power_of_two_leaves_probabilities_unchanged(estimate: str, power: int):
+    X = two_clouds()
+    scaled = X * [1.0, 2.0**power]
+    before = BayesianNB(estimate=estimate, random_state=0).fit(X, HALVES)
+    after = BayesianNB(estimate=estimate, random_state=0).fit(scaled, HALVES)
+    assert_allclose(after.predict_proba(scaled), before.predict_proba(X), rtol=1e-9)
+    assert_allclose(after.sample_proba(scaled, 20), before.sample_proba(X, 20), rtol=1e-9)
+    left = after.loo(scaled, HALVES)["probability"]
+    assert_allclose(left, before.loo(X, HALVES)["probability"], rtol=1e-9)
+    assert np.isfinite(after.sample(50).drop(columns="y").to_numpy(float)).all()
+
+
+@pytest.mark.parametrize("power", POWERS)
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_rescaling_a_column_with_its_known_variance_leaves_probabilities_unchanged(estimate: str, power: int):
+    X, scale = two_clouds(1), 2.0**power
+    before = BayesianNB(GaussianKnownVariance(variance=2.0), estimate=estimate).fit(X, HALVES)
+    after = BayesianNB(GaussianKnownVariance(variance=2.0 * scale * scale), estimate=estimate).fit(X * scale, HALVES)
+    assert_allclose(after.predict_proba(X * scale), before.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_rescaling_a_column_moves_the_evidence_by_the_logarithm_of_the_scale(power: int):
+    X = two_clouds(1)
+    before, after = (BayesianNB().fit(X * scale, HALVES).log_evidence_ for scale in (1.0, 2.0**power))
+    assert_allclose(after.conditional, before.conditional - len(X) * power * np.log(2), rtol=1e-9)
+
+
+def log_student(x: float, nu: float, m: float, square: Fraction) -> float:
+    """Log density of a Student-t with ``nu`` degrees of freedom, location m and squared scale, to 50 digits."""
+    with mpmath.workdps(50):
+        nu, s2 = mpmath.mpf(nu), mpmath.mpf(square.numerator) / square.denominator
+        z2 = (mpmath.mpf(x) - mpmath.mpf(m)) ** 2 / s2
+        top = mpmath.loggamma((nu + 1) / 2) - mpmath.loggamma(nu / 2) - mpmath.log(nu * mpmath.pi * s2) / 2
+        return float(top - (nu + 1) / 2 * mpmath.log1p(z2 / nu))
+
+
+@pytest.mark.parametrize("scale", [2.0**-498, 1.0, 2.0**498])
+@pytest.mark.parametrize("x", [0.0, 1e-150, 1.0, 1e10, 1e100, 1e150])
+def test_the_predictive_of_any_number_at_any_scale_is_the_student_density(x: float, scale: float):
+    X = np.array([[-1.0], [1.0], [2.0], [6.0]]) * scale
+    clf = BayesianNB(at_scale(scale)).fit(X, [0, 0, 1, 1])
+    joint = clf.predict_joint_log_proba([[x]])[0]
+    for c, (mean, scatter) in enumerate([(0, 2), (4, 8)]):
+        # m = 0, kappa = 1, a = 1, b = scale²; n = 2.
+        s2 = Fraction(scale) ** 2
+        m, a, b = Fraction(2 * mean, 3) * Fraction(scale), 2, s2 * (1 + Fraction(scatter, 2) + Fraction(mean**2 * 2, 6))
+        exact = log_student(x, 2 * a, float(m), b * Fraction(4, 3) / a)
+        assert_allclose(joint[c], np.log(0.5) + exact, rtol=1e-12)
+
+
+def at_scale(scale: float) -> Gaussian:
+    return Gaussian(NormalGamma(0.0, 1.0, 1.0, scale * scale))
+
+
+# --- Large counts ---
+
+W = 10**15
+
+
+@pytest.mark.parametrize("family", [Categorical(), Bernoulli()], ids=lambda f: type(f).__name__)
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_weights_of_a_million_billion_rows_keep_every_digit(family, estimate: str):
+    counts = {0: (W, 3), 1: (1, W)}
+    rows = [(level, c, counts[c][level]) for c in (0, 1) for level in (0, 1)]
+    X = np.array([[level] for level, _, _ in rows])
+    y, weight = [c for _, c, _ in rows], [float(n) for _, _, n in rows]
+    clf = BayesianNB(family, estimate=estimate).fit(X, y, weight)
+    extra = 0 if estimate in ("mle", "map") else 1
+    total = sum(map(sum, counts.values()))
+    for level in (0, 1):
+        joint = [
+            Fraction(sum(counts[c]) + extra, total + 2 * extra)
+            * Fraction(counts[c][level] + extra, sum(counts[c]) + 2 * extra)
+            for c in (0, 1)
+        ]
+        exact = [float(p / sum(joint)) for p in joint]
+        assert_allclose(clf.predict_proba([[level]])[0], exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", [Multinomial(), Poisson()], ids=lambda f: type(f).__name__)
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_counts_of_a_million_billion_are_finite_and_find_their_class(family, estimate: str):
+    X = np.array([[1e15, 1.0], [1e15, 3.0], [3.0, 1e15], [1.0, 1e15]])
+    clf = BayesianNB(family, estimate=estimate).fit(X, [0, 0, 1, 1])
+    ask = np.array([[1e15, 1.0], [5.0, 1e15], [7e14, 3e14], [1e15, 0.0]])
+    assert np.isfinite(clf.predict_joint_log_proba(ask)).all()
+    assert_array_equal(clf.predict(ask), [0, 1, 0, 0])
+    assert_probabilities(clf.predict_proba(ask))
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_rates_that_differ_by_thirty_of_their_spreads_at_a_million_billion_are_told_apart(estimate: str):
+    X = np.array([[1e15], [1e15], [1e15 + 1e9], [1e15 + 1e9]])
+    clf = BayesianNB(Poisson(), estimate=estimate).fit(X, [0, 0, 1, 1])
+    assert_array_equal(clf.predict([[1e15], [1e15 + 1e9], [1e15 + 4e8], [1e15 + 6e8]]), [0, 1, 0, 1])
+
+
+def test_the_multinomial_predictive_of_a_million_billion_words_is_the_exact_one():
+    # One class, so that nothing but the predictive is seen.
+    clf = BayesianNB(Multinomial(Dirichlet(1.0))).fit(np.array([[1e15, 1.0]]), [0])
+    for words in ([1e15, 1.0], [5.0, 3.0], [0.0, 1e15]):
+        with mpmath.workdps(60):
+            alpha, counts = [mpmath.mpf(W + 1), mpmath.mpf(2)], [mpmath.mpf(n) for n in words]
+            exact = mpmath.loggamma(sum(alpha)) - mpmath.loggamma(sum(alpha) + sum(counts))
+            exact += sum(mpmath.loggamma(a + n) - mpmath.loggamma(a) for a, n in zip(alpha, counts, strict=True))
+            exact += mpmath.loggamma(sum(counts) + 1) - sum(mpmath.loggamma(n + 1) for n in counts)
+            exact = float(exact)
+        # Terms of the size of the counts cancel; what they leave is exact to their rounding.
+        assert_allclose(clf.predict_joint_log_proba([words])[0, 0], exact, rtol=1e-9, atol=1e-15 * 35 * sum(words))
+
+
+@pytest.mark.parametrize(
+    ("family", "x"),
+    [(Poisson(), [[1e15]]), (Multinomial(), [[1e15, 1e15]]), (Gaussian(), [[1e9]]), (Gaussian(), [[1e100]])],
+    ids=["Poisson", "Multinomial", "Gaussian", "Gaussian, very far"],
+)
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_a_row_equally_improbable_under_two_equal_classes_has_probability_one_half(family, x, estimate: str):
+    X = np.repeat([[1.0], [2.0], [1.0], [2.0]], np.shape(x)[1], axis=1)
+    clf = BayesianNB(family, estimate=estimate).fit(X, [0, 0, 1, 1])
+    assert_allclose(clf.predict_proba(x), [[0.5, 0.5]], rtol=1e-12)
+
+
+# --- Extreme concentrations ---
+
+
+def _rising(a: Fraction, n: int) -> Fraction:
+    """a (a+1) … (a+n-1)."""
+    return reduce(lambda product, k: product * (a + k), range(n), Fraction(1))
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e8])
+@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+@pytest.mark.parametrize("family", ["Categorical", "Bernoulli"])
+def test_any_concentration_gives_the_exact_probabilities(family: str, estimate: str, alpha: float):
+    made = Categorical(Dirichlet(alpha)) if family == "Categorical" else Bernoulli(Beta(alpha, alpha))
+    X, y = np.array([[0], [1], [1], [1], [1]]), [0, 0, 0, 1, 1]
+    clf = BayesianNB(made, class_prior=Dirichlet(alpha), estimate=estimate).fit(X, y)
+    counts, a = {0: (1, 2), 1: (0, 2)}, Fraction(alpha)
+    joint = clf.predict_joint_log_proba([[0], [1]])
+    proba = clf.predict_proba([[0], [1]])
+    for level in (0, 1):
+        exact = [(sum(counts[c]) + a) / (5 + 2 * a) * (counts[c][level] + a) / (sum(counts[c]) + 2 * a) for c in (0, 1)]
+        assert_allclose(joint[level], [log_of(p) for p in exact], rtol=1e-9)
+        assert_allclose(proba[level], [float(p / sum(exact)) for p in exact], rtol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e8])
+def test_any_concentration_gives_the_exact_dirichlet_multinomial(alpha: float):
+    clf = BayesianNB(Multinomial(Dirichlet(alpha))).fit(np.array([[2.0, 0.0, 1.0]]), [0])
+    a = [Fraction(alpha) + n for n in (2, 0, 1)]
+    for words in ([1, 0, 0], [0, 3, 0], [2, 2, 5]):
+        n = sum(words)
+        exact = reduce(lambda p, pair: p * _rising(*pair), zip(a, words, strict=True), Fraction(1)) / _rising(sum(a), n)
+        orders = _rising(Fraction(1), n) / reduce(lambda p, k: p * _rising(Fraction(1), k), words, Fraction(1))
+        assert_allclose(clf.predict_joint_log_proba([words])[0, 0], log_of(exact * orders), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e8])
+def test_any_concentration_gives_the_exact_negative_binomial(alpha: float):
+    clf = BayesianNB(Poisson(Gamma(alpha, alpha))).fit(np.array([[3.0], [0.0]]), [0, 1])
+    for events, x in itertools.product((3, 0), (0, 1, 7)):
+        a, b = Fraction(alpha) + events, Fraction(alpha) + 1
+        with mpmath.workdps(60):
+            shape, rate = (mpmath.mpf(v.numerator) / v.denominator for v in (a, b))
+            exact = mpmath.loggamma(shape + x) - mpmath.loggamma(shape) - mpmath.loggamma(x + 1)
+            exact = float(exact - shape * mpmath.log1p(1 / rate) - x * mpmath.log1p(rate))
+        c = 0 if events == 3 else 1
+        assert_allclose(clf.predict_joint_log_proba([[x]])[0, c] - np.log(0.5), exact, rtol=1e-9, atol=1e-12)
+
+
+def test_draws_under_a_tiny_concentration_are_probabilities():
+    X = pd.DataFrame({"t": list("uuvv"), "b": [0, 1, 1, 1], "k": [0, 2, 1, 3], "s": list("wwww")})
+    features = {
+        "t": Categorical(Dirichlet(1e-8)),
+        "s": Categorical(Dirichlet({"w": 1e-8, "z": 1e-8, "zz": 1e-8})),
+        "b": Bernoulli(Beta(1e-8, 1e-8)),
+        "k": Poisson(Gamma(1e-8, 1e-8)),
+    }
+    clf = BayesianNB(features, class_prior=Dirichlet(1e-8), random_state=0).fit(X, list("aabb"))
+    ask = pd.DataFrame({"t": list("uvu"), "b": [0, 0, 1], "k": [10, 0, 1], "s": ["w", "z", "zz"]})
+    assert_probabilities(clf.sample_proba(ask, 2000))
+
+
+def test_draws_under_a_tiny_concentration_agree_with_the_counts():
+    clf = BayesianNB(Categorical(Dirichlet(1e-8)), random_state=0).fit(np.array([[0], [0], [1], [1]]), [0, 0, 1, 1])
+    assert_allclose(clf.sample_proba([[0], [1]], 1000), np.broadcast_to(np.eye(2), (1000, 2, 2)), atol=1e-12)
+
+
+# --- Little to learn from ---
+
+
+@pytest.mark.parametrize("estimate", SMOOTHED)
+def test_one_row_a_class_is_enough_and_keeps_the_symmetry_of_the_data(estimate: str):
+    clf = BayesianNB(estimate=estimate).fit([[0.0], [1.0], [10.0], [11.0]], [0, 1, 2, 3])
+    ask = np.array([[-3.0], [0.0], [4.0], [5.5], [30.0]])
+    proba = clf.predict_proba(ask)
+    assert_probabilities(proba)
+    assert_allclose(proba, clf.predict_proba(11.0 - ask)[:, ::-1], rtol=1e-9)
+    assert proba[0].argmax() in (0, 1)
+
+
+def test_one_row_a_class_has_no_maximum_of_the_likelihood_and_the_error_says_where():
+    with pytest.raises(ImproperError, match=r"feature 'x', class 0"):
+        BayesianNB(estimate="mle").fit([[0.0], [1.0], [10.0]], [0, 1, 2])
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+def test_one_row_a_class_of_every_kind_is_the_rule_of_laplace(estimate: str):
+    X = pd.DataFrame({"t": list("uvw"), "b": [0, 1, 1]})
+    clf = BayesianNB(estimate=estimate).fit(X, list("abc"))
+    joint = np.exp(clf.predict_joint_log_proba(X.iloc[:1]))[0]
+    assert_allclose(joint, [2 / 6 * 2 / 4 * 2 / 3, 2 / 6 * 1 / 4 * 1 / 3, 2 / 6 * 1 / 4 * 1 / 3], rtol=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0, -1e-150, 1e12, 1e150])
+@pytest.mark.parametrize("estimate", SMOOTHED)
+def test_a_constant_column_says_nothing(estimate: str, value: float):
+    X, ask = two_clouds(1), np.linspace(-3, 6, 7)[:, None]
+    alone = BayesianNB(estimate=estimate).fit(X, HALVES)
+    both = BayesianNB(estimate=estimate).fit(np.c_[X, np.full(20, value)], HALVES)
+    assert_allclose(both.predict_proba(np.c_[ask, np.full(7, value)]), alone.predict_proba(ask), rtol=1e-7)
+
+
+@pytest.mark.parametrize("estimate", SMOOTHED)
+def test_a_column_that_is_constant_in_one_class_only_still_gives_probabilities(estimate: str):
+    X = np.array([[5.0], [5.0], [5.0], [1.0], [9.0], [30.0]])
+    clf = BayesianNB(estimate=estimate).fit(X, [0, 0, 0, 1, 1, 1])
+    assert_probabilities(clf.predict_proba([[5.0], [5.1], [-100.0], [31.0]]))
+    assert_array_equal(clf.predict([[5.0], [31.0]]), [0, 1])
+
+
+def test_a_class_that_has_only_missing_values_is_predicted_by_the_prior():
+    X = np.array([[np.nan], [np.nan], [1.0], [3.0], [8.0]])
+    clf = BayesianNB().fit(X, [0, 0, 1, 1, 1])
+    x = np.array([-20.0, 4.0, 5.5, 1e6])
+    seen = X[2:, 0]
+    # One imaginary row like the whole column: 2a = 1 degree of freedom, squared scale b (1+1) / (a 1).
+    prior = stats.t(1, loc=seen.mean(), scale=np.sqrt(2 * seen.var()))
+    joint = clf.predict_joint_log_proba(x[:, None])
+    assert_allclose(joint[:, 0], np.log(3 / 7) + prior.logpdf(x), rtol=1e-12)
+    assert_probabilities(clf.predict_proba(x[:, None]))
+
+
+def test_a_class_without_a_level_gives_each_level_its_share():
+    X = pd.DataFrame({"t": [None, None, "u", "v", "w"]})
+    clf = BayesianNB().fit(X, [0, 0, 1, 1, 1])
+    joint = clf.predict_joint_log_proba(pd.DataFrame({"t": ["u", None]}))
+    assert_allclose(np.exp(joint[:, 0]), [3 / 7 / 3, 3 / 7], rtol=1e-12)
+
+
+def test_the_mode_of_a_class_that_has_only_missing_values_is_refused_by_name():
+    X = pd.DataFrame({"size": [np.nan, np.nan, 1.0, 3.0]})
+    with pytest.raises(BoundaryError, match=r"feature 'size', class 'a'.*estimate=\"mean\""):
+        BayesianNB(estimate="map").fit(X, list("aabb"))
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.full(20, np.nan),
+        pd.Series([None] * 20, dtype=object),
+        pd.Series([pd.NA] * 20, dtype="Int64"),
+        pd.Series([pd.NA] * 20, dtype="boolean"),
+        pd.Series([pd.NA] * 20, dtype="string"),
+        pd.Series(pd.Categorical([None] * 20)),
+        pd.Series(pd.Categorical([None] * 20, categories=["u", "v"])),
+    ],
+    ids=["float", "object", "Int64", "boolean", "string", "categorical", "categorical with levels"],
+)
+def test_a_column_that_is_all_missing_says_nothing(column, estimate: str):
+    X = pd.DataFrame({"a": two_clouds(1)[:, 0]})
+    alone = BayesianNB(estimate=estimate).fit(X, HALVES)
+    both = BayesianNB(estimate=estimate).fit(X.assign(gone=column), HALVES)
+    assert_allclose(both.predict_proba(X.assign(gone=column)), alone.predict_proba(X), rtol=1e-12)
+    assert both.describe().loc["gone", "missing"] == 1
+
+
+@pytest.mark.parametrize("family", [Gaussian(), Bernoulli(), Poisson(), Multinomial(), Categorical()])
+def test_a_column_that_is_all_missing_says_nothing_in_any_family(family):
+    X = pd.DataFrame({"a": two_clouds(1)[:, 0], "gone": np.full(20, np.nan)})
+    both = BayesianNB({"gone": family}).fit(X, HALVES)
+    assert_allclose(both.predict_proba(X), BayesianNB().fit(X[["a"]], HALVES).predict_proba(X[["a"]]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_one_class_only_is_certain(estimate: str):
+    X = pd.DataFrame({"a": [0.0, 1.0, 10.0], "t": list("uvu")})
+    clf = BayesianNB(estimate=estimate, random_state=0).fit(X, ["only"] * 3)
+    ask = pd.DataFrame({"a": [5.0, 1e9, np.nan], "t": ["u", "v", None]})
+    assert_array_equal(clf.predict_log_proba(ask), np.zeros((3, 1)))
+    assert clf.predict(ask).tolist() == ["only"] * 3
+    assert_array_equal(clf.sample_proba(ask, 10), np.ones((10, 3, 1)))
+    assert np.isfinite(clf.log_evidence_.joint)
+
+
+@pytest.mark.parametrize(
+    ("family", "estimate"),
+    [
+        (Gaussian(), "mle"),
+        (GaussianKnownVariance(variance=1.0, prior=Normal.flat()), "predictive"),
+        (Categorical(), "predictive"),
+    ],
+    ids=["Gaussian", "known variance", "Categorical"],
+)
+def test_a_thousand_classes_are_told_apart(family, estimate: str):
+    y = np.repeat(np.arange(1000), 2)
+    X = (y if isinstance(family, Categorical) else 50.0 * y + np.tile([-1.0, 1.0], 1000))[:, None]
+    clf = BayesianNB(family, estimate=estimate).fit(X, y)
+    proba = clf.predict_proba(X[::2])
+    assert proba.shape == (1000, 1000)
+    assert_allclose(proba.sum(axis=1), 1.0, atol=1e-9)
+    assert_array_equal(clf.predict(X[::2]), np.arange(1000))
+
+
+# --- No rows at all ---
+
+EVERY_KIND = {
+    "real": Gaussian(),
+    "known": GaussianKnownVariance(variance=4.0, prior=Normal(1.0, 2.0)),
+    "given": Gaussian(NormalGamma(1.0, 2.0, 3.0, 4.0)),
+    "binary": Bernoulli(Beta(2.0, 3.0)),
+    "count": Poisson(),
+    "level": Categorical(Dirichlet(0.5)),
+    "words": Multinomial(Dirichlet(2.0)),
+}
+
+
+def every_kind_of(n: int) -> dict:
+    """``n`` rows of every kind of feature, encoded."""
+    rng = default_rng(6)
+    reals = {name: rng.standard_normal((n, 2)) for name in ("real", "known", "given")}
+    return reals | {
+        "binary": rng.integers(0, 2, (n, 2)).astype(float),
+        "count": rng.poisson(3.0, (n, 2)).astype(float),
+        "level": Coded(rng.integers(0, 3, (n, 1)), (("u", "v", "w"),)),
+        "words": Bag(rng.poisson(1.0, (n, 3)).astype(float), ("x", "y", "z")),
+    }
+
+
+def assert_same_belief(one, other) -> None:
+    """Two priors are the same distribution."""
+    assert type(one) is type(other)
+    for name, value in vars(one).items():
+        if isinstance(value, np.ndarray):
+            assert_array_equal(value, getattr(other, name), err_msg=name)
+
+
+def test_no_rows_leave_the_posterior_at_the_prior():
+    model = NaiveBayes(EVERY_KIND, Dirichlet([2.0, 6.0]))
+    posterior = model.posterior(model.statistics(every_kind_of(0), Labels.of([], 2), ("a", "b")))
+    for name in EVERY_KIND:
+        assert_same_belief(posterior.features[name], posterior.prior[name])
+    assert_array_equal(posterior.label.alpha, [2.0, 6.0])
+    assert_array_equal(posterior.statistics.rows, [0.0, 0.0])
+    proba = np.exp(posterior.log_predictive(every_kind_of(5), 5))
+    assert_allclose(proba / proba.sum(axis=1, keepdims=True), np.tile([0.25, 0.75], (5, 1)), rtol=1e-12)
+    assert posterior.log_evidence().joint == pytest.approx(0.0, abs=1e-12)
+
+
+def test_adding_no_rows_changes_nothing():
+    model = NaiveBayes(EVERY_KIND)
+    some = model.statistics(every_kind_of(9), Labels.of(np.arange(9) % 2), ("a", "b"))
+    none = model.statistics(every_kind_of(0), Labels.of([], 2), ("a", "b"))
+    for whole in (some + none, none + some):
+        for name, s in whole.features.items():
+            for part, value in s.arrays().items():
+                assert_array_equal(value, some.features[name].arrays()[part], err_msg=f"{name}.{part}")
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+@pytest.mark.parametrize("framed", [True, False])
+def test_predicting_no_rows_gives_no_rows(estimate: str, framed: bool):
+    X = pd.DataFrame(two_clouds(), columns=["a", "b"])
+    X = X.assign(t=np.tile(["u", "v"], 10)) if framed else X.to_numpy()
+    clf = BayesianNB(estimate=estimate).fit(X, HALVES)
+    none = X[:0]
+    assert clf.predict_proba(none).shape == (0, 2)
+    assert clf.predict_log_proba(none).shape == (0, 2)
+    assert clf.predict_joint_log_proba(none).shape == (0, 2)
+    assert clf.predict(none).shape == (0,)
+    assert clf.sample_proba(none, 3).shape == (3, 0, 2)
+
+
+@pytest.mark.parametrize("X", [pd.DataFrame({"a": []}), np.zeros((0, 2)), {"a": []}], ids=["frame", "array", "dict"])
+def test_learning_from_no_rows_is_an_error_that_says_so(X):
+    clf = BayesianNB()
+    with pytest.raises(ValueError, match=r"0 sample\(s\).* minimum of 1 is required"):
+        clf.fit(X, [])
+    with pytest.raises(ValueError, match=r"0 sample\(s\).* minimum of 1 is required"):
+        clf.partial_fit(X, [])
+
+
+# --- Outliers ---
+
+OUTLIERS = np.array([[39.0], [40.0], [50.0], [1e3], [1e6]])
+TWO_NORMALS = np.array([[0.0], [2.0], [10.0], [12.0]])  # N(1, 1) and N(11, 1), divisor N
+
+
+def test_the_nearer_class_wins_however_far_the_row_is():
+    clf = BayesianNB(estimate="mle", class_prior="uniform").fit(TWO_NORMALS, [0, 0, 1, 1])
+    farther = np.r_[OUTLIERS, [[1e9], [1e12]]]
+    assert_array_equal(clf.predict(farther), np.ones(7))
+    assert_array_equal(clf.predict(12.0 - farther), np.zeros(7))
+    log_proba = clf.predict_log_proba(OUTLIERS)
+    # ln p(0|x) - ln p(1|x) = [(x-11)² - (x-1)²] / 2 = 60 - 10 x.
+    assert_allclose(log_proba[:, 0] - log_proba[:, 1], 60 - 10 * OUTLIERS[:, 0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_the_nearer_class_wins_under_every_estimate(estimate: str):
+    clf = BayesianNB(estimate=estimate).fit(two_clouds(1), HALVES)
+    family = GaussianKnownVariance(variance=1.0)
+    known = BayesianNB(family, estimate=estimate).fit(two_clouds(1), HALVES)
+    assert_probabilities(clf.predict_proba([[1e6], [-1e6]]))
+    assert_array_equal(known.predict([[40.0], [1e6], [-40.0], [-1e6]]), [1, 1, 0, 0])
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean", "map"])
+def test_log_odds_of_outliers_under_a_known_variance_are_the_exact_formula(estimate: str):
+    # mu ~ Normal(6, 1), two rows of variance 1: mean (6 + 2·1) / 3 and (6 + 2·11) / 3, variance 1/3.
+    family = GaussianKnownVariance(variance=1.0, prior=Normal(6.0, 1.0))
+    clf = BayesianNB(family, estimate=estimate).fit(TWO_NORMALS, [0, 0, 1, 1])
+    variance = 1 + Fraction(1, 3) if estimate == "predictive" else Fraction(1)
+    log_proba = clf.predict_log_proba(OUTLIERS)
+    for x, row in zip(OUTLIERS[:, 0], log_proba, strict=True):
+        odds = ((Fraction(x) - Fraction(28, 3)) ** 2 - (Fraction(x) - Fraction(8, 3)) ** 2) / (2 * variance)
+        assert_allclose(row[0] - row[1], float(odds), rtol=1e-9)
+
+
+def test_log_odds_of_outliers_at_the_likelihood_maximum_of_a_known_variance_are_the_exact_formula():
+    clf = BayesianNB(GaussianKnownVariance(variance=1.0), estimate="mle").fit(TWO_NORMALS, [0, 0, 1, 1])
+    log_proba = clf.predict_log_proba(OUTLIERS)
+    assert_allclose(log_proba[:, 0] - log_proba[:, 1], 60 - 10 * OUTLIERS[:, 0], rtol=1e-9)
+
+
+# --- Impossible rows ---
+
+
+def impossible_table() -> tuple[pd.DataFrame, list[str], pd.DataFrame]:
+    """Two classes that share no level; of the three asked rows the last is impossible under both."""
+    X = pd.DataFrame({"s": list("uuvv"), "t": list("wwzz")})
+    return X, list("aabb"), pd.DataFrame({"s": list("uvu"), "t": list("wzz")})
+
+
+def test_a_row_that_is_impossible_under_every_class_is_named():
+    X, y, ask = impossible_table()
+    clf = BayesianNB(estimate="mle").fit(X, y)
+    for verb in (clf.predict, clf.predict_proba, clf.predict_log_proba):
+        with pytest.raises(ImpossibleRowError, match=r"row 2 has probability 0 under every class.*predictive") as error:
+            verb(ask)
+        assert error.value.rows.tolist() == [2]
+    with pytest.raises(ImpossibleRowError, match=r"row 0 \(and 1 more\)") as error:
+        clf.predict(ask.iloc[[2, 0, 2]])
+    assert error.value.rows.tolist() == [0, 2]
+
+
+def test_the_joint_of_an_impossible_row_is_minus_infinity():
+    X, y, ask = impossible_table()
+    joint = BayesianNB(estimate="mle").fit(X, y).predict_joint_log_proba(ask)
+    assert_array_equal(joint, [[np.log(0.5), -np.inf], [-np.inf, np.log(0.5)], [-np.inf, -np.inf]])
+
+
+def test_a_row_impossible_under_one_class_only_is_certain():
+    X, y, ask = impossible_table()
+    assert_array_equal(BayesianNB(estimate="mle").fit(X, y).predict_proba(ask.iloc[:2]), np.eye(2))
+
+
+def test_a_proper_prior_makes_no_row_impossible():
+    X, y, ask = impossible_table()
+    assert_allclose(BayesianNB().fit(X, y).predict_proba(ask)[2], [0.5, 0.5], rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", [Bernoulli(), Multinomial(), Poisson()], ids=lambda f: type(f).__name__)
+def test_a_row_that_is_impossible_is_named_in_every_discrete_family(family):
+    X = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 0.0]])
+    clf = BayesianNB(family, estimate="mle").fit(X, [0, 0, 1, 1])
+    ask = [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
+    with pytest.raises(ImpossibleRowError, match="row 1 has probability 0"):
+        clf.predict(ask)
+    assert np.isneginf(clf.predict_joint_log_proba(ask)[1]).all()
+
+
+# --- Unlearning down to nothing ---
+
+
+def mixed_table(n: int = 24) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = default_rng(7)
+    X = pd.DataFrame(
+        {
+            "real": 1e9 + rng.standard_normal(n),
+            "known": rng.standard_normal(n),
+            "binary": rng.integers(0, 2, n),
+            "level": rng.choice(list("uvw"), n),
+            "count": rng.poisson(4.0, n),
+            "word_a": rng.poisson(2.0, n),
+            "word_b": rng.poisson(2.0, n),
+        }
+    )
+    X.loc[[1, 5], ["real", "known"]] = np.nan
+    return X, np.arange(n) % 3
+
+
+MIXED = {
+    "known": GaussianKnownVariance(variance=1.0),
+    "count": Poisson(),
+    "words": (Multinomial(), ["word_a", "word_b"]),
+}
+
+
+@pytest.mark.parametrize("rowwise", [False, True], ids=["at once", "row by row"])
+@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+def test_unlearning_every_row_leaves_what_was_believed_before_any(estimate: str, rowwise: bool):
+    X, y = mixed_table()
+    clf = BayesianNB(MIXED, estimate=estimate, class_prior=Dirichlet([1.0, 2.0, 5.0])).fit(X, y)
+    for rows in [[i] for i in default_rng(8).permutation(len(X))] if rowwise else [slice(None)]:
+        clf.forget(X.iloc[rows], y[rows])
+    assert_array_equal(clf.class_count_, np.zeros(3))
+    for name, s in clf.statistics_.features.items():
+        assert_array_equal(s.seen(), np.zeros_like(s.seen()), err_msg=name)
+        assert_same_belief(clf.posterior_.features[name], clf.posterior_.prior[name])
+    # At the rows themselves, 1e9 spreads from what is believed now, the joint has no digit for the class prior.
+    ask = X.assign(real=X["known"])
+    assert_allclose(clf.predict_proba(ask), np.tile([1 / 8, 2 / 8, 5 / 8], (len(X), 1)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [3.0, 3.0, 3.0, 1e8 + 0.1],
+        [1e12 + 0.5, 1e12 + 0.5, 1e12, 1e12 + 0.25],
+        [0.0, 0.0, 0.0, 1.1, 1e3],
+        [0.1, 0.1, 0.3, 0.7],
+        [0.0, 0.0, 1.3, 2.7],
+    ],
+    ids=str,
+)
+def test_rows_with_equal_values_can_be_unlearned_in_any_order(values: list[float]):
+    for order in itertools.permutations(range(len(values))):
+        clf = BayesianNB().fit(np.array(values)[:, None], np.zeros(len(values), int))
+        for i in order:
+            clf.forget([[values[i]]], [0])
+        s = clf.statistics_.features["x"]
+        assert (s.n[0, 0], s.mean[0, 0], s.scatter[0, 0]) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("family", [Categorical(), Bernoulli()], ids=lambda f: type(f).__name__)
+def test_one_row_is_left_when_a_million_billion_are_unlearned(family):
+    clf = BayesianNB(family).fit([[1], [1], [0]], [0, 0, 1], [1e15, 1.0, 1.0])
+    clf.forget([[1]], [0], [1e15])
+    assert_array_equal(clf.class_count_, [1.0, 1.0])
+    assert_allclose(clf.predict_proba([[1]]), [[2 / 3, 1 / 3]], rtol=1e-12)
+
+
+def test_what_is_learned_after_unlearning_everything_is_as_if_nothing_had_been():
+    X, y = mixed_table()
+    clf = BayesianNB(MIXED).fit(X, y).forget(X, y).partial_fit(X.iloc[::-1], y[::-1])
+    assert_allclose(clf.predict_proba(X), BayesianNB(MIXED).fit(X, y).predict_proba(X), rtol=1e-9)
+
+
+# --- Any numbers ---
+
+
+def hostile(limit: float) -> st.SearchStrategy[float]:
+    """0, NaN, numbers close to each other, and any between 1/limit and limit, to six binary digits."""
+    top = int(np.log2(limit))
+    tame = st.builds(lambda m, e: m * 2.0**e, st.integers(-64, 64), st.integers(-top, top - 6))
+    odd = [0.0, -0.0, np.nan, 1.0, np.nextafter(1.0, 2.0), 1e12, 1e12 + 0.001, limit, -limit, 1 / limit, -1 / limit]
+    return st.one_of(tame, st.sampled_from(odd))
+
+
+@st.composite
+def hostile_tables(draw: st.DrawFn, limit: float) -> tuple[np.ndarray, list[int], np.ndarray]:
+    """Rows to learn from, their classes, rows to predict."""
+    n, asked = draw(st.integers(1, 6)), draw(st.integers(1, 3))
+    rows = [draw(st.tuples(hostile(limit), hostile(limit))) for _ in range(n + asked)]
+    y = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    return np.array(rows[:n]), y, np.array(rows[n:])
+
+
+@settings(deadline=None, max_examples=300)
+@given(hostile_tables(1e150))
+@example((np.array([[0.0, 1e-150], [0.0, -1e-150]]), [0, 1], np.array([[1e150, 1e150]])))
+def test_the_predictive_of_any_numbers_is_a_distribution_over_classes(table):
+    X, y, ask = table
+    clf = BayesianNB().fit(X, y)
+    log_proba = clf.predict_log_proba(np.r_[X, ask])
+    assert not np.isnan(log_proba).any()
+    assert_allclose(np.exp(log_proba).sum(axis=1), 1.0, rtol=0, atol=1e-9)
+    assert np.isfinite(clf.log_evidence_.joint)
+
+
+@settings(deadline=None, max_examples=300)
+@given(hostile_tables(1e70))
+@example((np.array([[5.0, 0.0], [5.0, 0.0]]), [0, 1], np.array([[1e9, 0.0]])))
+def test_the_posterior_mean_of_any_numbers_is_a_distribution_over_classes(table):
+    X, y, ask = table
+    log_proba = BayesianNB(estimate="mean").fit(X, y).predict_log_proba(np.r_[X, ask])
+    assert not np.isnan(log_proba).any()
+    assert_allclose(np.exp(log_proba).sum(axis=1), 1.0, rtol=0, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=100)
+@given(hostile_tables(1e70))
+def test_maximum_likelihood_of_any_numbers_is_a_distribution_or_an_error_that_names_the_feature(table):
+    X, y, ask = table
+    try:
+        clf = BayesianNB(estimate="mle").fit(X, y)
+    except ImproperError as error:
+        assert str(error).startswith("feature 'x', class ")  # noqa: PT017 - both outcomes are right
+        return
+    log_proba = clf.predict_log_proba(np.r_[X, ask])
+    assert not np.isnan(log_proba).any()
+    assert_allclose(np.exp(log_proba).sum(axis=1), 1.0, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e155, 1e200, 1e300, 1.7e308])
+def test_a_row_beyond_all_scales_is_predicted_by_the_heavier_tail(size: float):
+    clf = BayesianNB(Gaussian(NormalGamma(0.0, 1.0, 1.0, 1.0))).fit(
+        [[0.0], [0.0], [0.0], [0.0], [8.0]], [0, 0, 0, 1, 1]
+    )
+    proba = clf.predict_proba([[size], [-size]])
+    assert_probabilities(proba)
+    assert_array_equal(proba.argmax(axis=1), [1, 1])

@@ -4,10 +4,13 @@ from .binning import Binned as Binned
 from .estimator import BayesianNB as BayesianNB
 from .families.bernoulli import Bernoulli as Bernoulli
 from .families.categorical import Categorical as Categorical
+from .families.from_pymc import FromPyMC as FromPyMC
 from .families.gaussian import Gaussian as Gaussian
 from .families.gaussian import GaussianKnownVariance as GaussianKnownVariance
+from .families.hierarchical import HierarchicalCategorical as HierarchicalCategorical
 from .families.multinomial import Multinomial as Multinomial
 from .families.poisson import Poisson as Poisson
+from .families.student import StudentT as StudentT
 from .model import Evidence as Evidence
 from .model import ImpossibleRowError as ImpossibleRowError
 from .model import NaiveBayes as NaiveBayes

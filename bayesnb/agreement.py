@@ -16,8 +16,9 @@ import pandas as pd
 from scipy import stats
 
 from bayesnb import draws
+from bayesnb.convergence import Convergence
 from bayesnb.model import Data, Parameters, Posterior, normalize
-from bayesnb.priors import Array, BoundaryError, ImproperError, Known
+from bayesnb.priors import Array, BoundaryError, ImproperError, Known, log
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,52 +31,6 @@ LEVEL = 1e-4
 
 class ConvergenceError(RuntimeError):
     """The chains did not converge, so they cannot judge anything."""
-
-
-@dataclass(frozen=True)
-class Convergence:
-    """What is known of the chains.
-
-    Parameters
-    ----------
-    r_hat : float
-        The largest over all parameters; 1 for chains that forgot where they started.
-    ess : float
-        The smallest effective number of draws, of bulk and tail.
-    divergences : int
-    worst : str
-        The variable with the largest ``r_hat``.
-    """
-
-    r_hat: float
-    ess: float
-    divergences: int
-    worst: str
-
-    @classmethod
-    def of(cls, tree: DataTree) -> Convergence:
-        """Diagnostics of a tree's posterior (Vehtari et al. 2021); independent draws pass them too."""
-        import arviz_stats
-
-        posterior = tree["posterior"].dataset
-        moving = posterior[[name for name, v in posterior.items() if float(v.std()) > 0]]
-        r_hat = {name: float(v.max()) for name, v in arviz_stats.rhat(moving).items()}
-        ess = [float(v.min()) for kind in ("bulk", "tail") for v in arviz_stats.ess(moving, method=kind).values()]
-        sample_stats = tree["sample_stats"].dataset if "sample_stats" in tree else {}
-        divergences = int(sample_stats["diverging"].sum()) if "diverging" in sample_stats else 0
-        worst = max(r_hat, key=r_hat.__getitem__)
-        return cls(r_hat[worst], min(ess), divergences, worst)
-
-    @property
-    def converged(self) -> bool:
-        """r_hat at most 1.01, at least 400 effective draws, no divergence."""
-        return self.r_hat <= 1.01 and self.ess >= 400 and self.divergences == 0
-
-    def __str__(self) -> str:
-        return (
-            f"largest r_hat {self.r_hat:.4f} ({self.worst}), fewest effective draws {self.ess:.0f}, "
-            f"{self.divergences} divergences"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +146,9 @@ def check(
     with np.errstate(invalid="ignore", divide="ignore"):
         table["z"] = (table["sampled"] - table["closed"]) / table["mcse"]
     # What does not move at all and is right has no error: a known class prior, a level of probability 1.
-    table.loc[(table["mcse"] == 0) & np.isclose(table["sampled"], table["closed"], rtol=1e-9), "z"] = 0.0
+    still = (table["mcse"] == 0) & np.isclose(table["sampled"], table["closed"], rtol=1e-9)
+    # And what is no number agrees with nothing.
+    table["z"] = table["z"].where(~still, 0.0).fillna(np.inf)
     sampled = np.concatenate([part[2] for part in rows]) if rows else np.zeros((0, len(posterior.labels)))
     plug_ins = _plug_ins(posterior, data, n_rows, sampled)
     return Agreement(table, plug_ins, skipped, convergence, sampler)
@@ -253,53 +210,71 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Factors and class predictives of some rows: records, quantities skipped, sampled class predictive."""
+    """Factors, joints and class predictives of some rows: records, quantities skipped, sampled class predictive."""
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
-    records, skipped = [], 0
-    # Each draw over its mean, summed over factors: how a draw moves log Ĵ_c.
+    shape = (n, len(labels))
+    records: list[tuple[Any, ...]] = []
+    # Each draw over its mean: their sum is how a draw moves log Ĵ_c, their product the joint itself.
     pi = np.exp(drawn.log_pi)
-    move = np.repeat((pi / pi.mean(axis=(0, 1)) - 1)[:, :, None, :], n, axis=2)
-    log_sampled = np.tile(np.log(pi.mean(axis=(0, 1))), (n, 1))
-    log_closed = np.log(np.tile(posterior.label.mean(), (n, 1)))
-    resolved = np.ones(log_closed.shape, bool)
+    relative = np.repeat(_over(pi, pi.mean(axis=(0, 1)))[:, :, None, :], n, axis=2)
+    move, joint = relative - 1, relative
+    log_sampled = np.tile(log(pi.mean(axis=(0, 1))), (n, 1))
+    resolved, powers = np.ones(shape, bool), np.zeros((2, *shape))
     for name, family in posterior.model.features.items():
         x, believed = data[name], posterior.features[name]
         closed = family.log_predictive(believed, x)
-        ratio = np.exp(family.log_likelihood(drawn.features[name], x) - closed)
+        # What the closed form calls impossible, the draws must call so too.
+        never = np.isneginf(closed)
+        scale = np.where(never, 0.0, closed)
+        ratio = np.exp(family.log_likelihood(drawn.features[name], x) - scale)
         mean, error = ratio.mean(axis=(0, 1)), _mcse(ratio)
-        fine = _resolved(family, believed, x, closed, ratio.shape[0] * ratio.shape[1])
+        moments = np.stack([family.log_moment(believed, x, t) - t * scale for t in (2.0, 3.0)])
+        fine = never | _resolved(moments, ratio.shape[0] * ratio.shape[1])
         for row, c in np.argwhere(fine):
             quantity = f"p({name} of row {cut.start + row} | {labels[c]}) / closed"
-            records.append(("factor", quantity, 1.0, mean[row, c], error[row, c]))
-        skipped += int((~fine).sum())
+            records.append(("factor", quantity, float(not never[row, c]), mean[row, c], error[row, c]))
         resolved &= fine
-        move += ratio / mean - 1
-        log_sampled += np.log(mean) + closed
-        log_closed += closed
-    closed, sampled = np.exp(normalize(log_closed)), np.exp(normalize(log_sampled))
+        powers += np.where(never, 0.0, moments)
+        relative = _over(ratio, mean)
+        move, joint = move + (relative - 1), joint * ratio
+        log_sampled += log(mean) + scale
+    joined = np.isfinite(log_sampled) & _resolved(powers, joint.shape[0] * joint.shape[1])
+    mean, error = joint.mean(axis=(0, 1)), _mcse(joint)
+    for row, c in np.argwhere(joined):
+        records.append(("joint", f"p({labels[c]}, row {cut.start + row}) / closed", 1.0, mean[row, c], error[row, c]))
+    # The answer users get, and not its factors put together once more.
+    closed = np.exp(normalize(posterior.log_predictive(data, n)))
+    sampled = np.exp(normalize(log_sampled))
     for c, label in enumerate(labels):
         weight = closed[:, [c]] * (np.arange(len(labels)) == c) - closed[:, [c]] * closed
         error = _mcse((move * weight).sum(-1))
         # A class matters for the error as far as it moves p(c).
         matters = np.abs(weight) > 1e-3 * closed[:, [c]]
-        fine = (resolved | ~matters).all(axis=-1)
-        skipped += int((~fine).sum())
-        for row in np.flatnonzero(fine):
+        for row in np.flatnonzero((resolved | ~matters).all(axis=-1)):
             quantity = f"p({label} | row {cut.start + row})"
             records.append(("class predictive", quantity, closed[row, c], sampled[row, c], error[row]))
-    return records, skipped, sampled
+    asked = n * len(labels) * (len(posterior.model.features) + 2)
+    return records, asked - len(records), sampled
 
 
-def _resolved(family: Any, believed: Any, x: Any, closed: Array, n_draws: int) -> Array:
-    """Where the average over draws is nearly normal: the skewness of p(x | θ) is small beside √draws."""
-    second, third = (family.log_moment(believed, x, t) - t * closed for t in (2.0, 3.0))
+def _over(x: Array, mean: Array) -> Array:
+    """x / mean, where 0 / 0 is 1: what is always 0 does not vary."""
+    return np.where(mean == 0, 1.0, x / np.where(mean == 0, 1.0, mean))
+
+
+def _resolved(log_moments: Array, n_draws: int) -> Array:
+    """Where an average over draws is nearly normal: the skewness of what is averaged is small beside √draws.
+
+    ``log_moments`` are the logarithms of E[r²] and E[r³] of a ratio r of mean 1.
+    """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        m2, m3 = np.exp(second), np.exp(third)
+        m2, m3 = np.exp(log_moments)
         variance = m2 - 1
         skewness = (m3 - 3 * m2 + 2) / variance**1.5
         small = np.abs(skewness) < 0.1 * np.sqrt(n_draws)
-    # A factor that does not vary, such as that of a missing value, is always resolved.
-    return np.isfinite(m3) & (small | (variance < 1e-12))
+    # A factor that does not vary, such as that of a missing value, is always resolved; and one whose moments are
+    # no numbers is not excused.
+    return np.isnan(m3) | (np.isfinite(m3) & (small | (variance < 1e-12)))
 
 
 def _chunks(posterior: Posterior, drawn: Parameters, n_rows: int) -> list[slice]:
@@ -317,13 +292,17 @@ def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> 
     answers: dict[str, Any] = {"sampled": sampled}
     for estimate in ("predictive", "mean", "map"):
         try:
-            answers[estimate] = np.exp(normalize(posterior.log_joint(data, n_rows, estimate)))
+            log_joint = posterior.log_joint(data, n_rows, estimate)
         except (BoundaryError, ImproperError):
-            answers[estimate] = np.full_like(sampled, np.nan)
+            log_joint = np.full(sampled.shape, -np.inf)
+        # A row that an estimate calls impossible has no probabilities by it.
+        possible = ~np.isneginf(log_joint).all(axis=1)
+        answers[estimate] = np.full(sampled.shape, np.nan)
+        answers[estimate][possible] = np.exp(normalize(log_joint[possible]))
     index = pd.MultiIndex.from_product([range(n_rows), list(posterior.labels)], names=["row", "class"])
     frame = pd.DataFrame({name: value.ravel() for name, value in answers.items()}, index=index)
     for estimate in ("mean", "map"):
         frame[f"{estimate} - sampled"] = frame[estimate] - frame["sampled"]
-        other = answers[estimate].argmax(axis=1) != sampled.argmax(axis=1) if n_rows else np.zeros(0, bool)
+        other = answers[estimate].argmax(axis=1) != sampled.argmax(axis=1)
         frame[f"{estimate} predicts another class"] = np.repeat(other, len(posterior.labels))
     return frame

@@ -103,6 +103,11 @@ def blocks(
     -----
     A categorical column with a single level has θ = 1: no variable, and no cell in a block.
     """
+    model.require_exact(
+        "the joint PyMC model, its draws as one tree, or a check against them",
+        "leave the feature out of it; sample_proba has draws of p(class | row), posterior_.draw those of the "
+        "parameters, and posterior_.features[...].convergence says how sampling went",
+    )
     grouped: dict[tuple[Any, ...], list[tuple[Any, int]]] = {}
     for name, family in model.features.items():
         s = statistics.features[name]

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from bayesnb import explain
+from bayesnb import explain, unlabelled
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, blocks
 from bayesnb.model import (
@@ -59,8 +60,15 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         What a level is that no fit has seen: integrated out, the one reserved cell, or an error.
     absent : {"error", "missing"}
         What a fitted column is that a table to predict does not have.
+    unlabelled : label, optional
+        What stands for "no label" in ``y``, beside missing values (None, NaN, pd.NA): -1, for scikit-learn's
+        semi-supervised convention. By default -1 is a class like any other.
+    unlabelled_weight : float
+        λ, what an unlabelled row counts beside a labelled one; 0 leaves unlabelled rows out.
+    em_starts : int
+        From how many starting points to fit rows without a label; the best is kept.
     random_state : int, Generator or None
-        Seed of ``sample`` and ``sample_proba``; predictions need none.
+        Seed of ``sample``, of ``sample_proba`` and of further starts; predictions need none.
 
     Attributes
     ----------
@@ -74,6 +82,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         All that was kept of the rows. Statistics add.
     posterior_ : Posterior
         What is believed after the data.
+    em_ : EM
+        How the last ``fit`` with unlabelled rows went; only then. Its rows are those without a label (and with a
+        weight), and ``statistics_`` are then the labelled rows' plus λ times the expected ones of these rows.
     n_features_in_ : int
     feature_names_in_ : array of str
 
@@ -102,6 +113,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         estimate: Estimate = "predictive",
         unseen: str = "missing",
         absent: str = "error",
+        unlabelled: Any = None,
+        unlabelled_weight: float = 1.0,
+        em_starts: int = 1,
         random_state: Any = None,
     ) -> None:
         self.features = features
@@ -109,6 +123,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         self.estimate = estimate
         self.unseen = unseen
         self.absent = absent
+        self.unlabelled = unlabelled
+        self.unlabelled_weight = unlabelled_weight
+        self.em_starts = em_starts
         self.random_state = random_state
 
     # Learning
@@ -121,14 +138,70 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         X : table (row, column)
             pandas, polars, pyarrow, dict of columns, array or scipy.sparse; missing values are welcome.
         y : array (row,)
-            Class labels.
+            Class labels. Rows without one (missing, or ``unlabelled``) are learned from by EM.
         sample_weight : array (row,), optional
             Frequency weights, not negative.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If EM did not converge.
+
+        Notes
+        -----
+        EM plugs in what ``estimate`` does: the posterior mode for "map", its mean for "mean" and "predictive",
+        maximum likelihood for "mle". A class that no row is labelled with exists if a prior names it, as
+        {class: prior} or {class: probability}.
         """
-        table, y, weight = _weighed(*self._rows(X, y, sample_weight))
+        table, y, weight, labelled = self._any_rows(X, y, sample_weight)
+        unlabelled.require_settings(self.unlabelled_weight, self.em_starts)
+        weight = np.where(labelled, weight, weight * self.unlabelled_weight)
+        if not weight.any():
+            raise ValueError(NO_LABEL)
+        labelled = labelled[weight > 0]
+        table, y, weight = _weighed(table, y, weight)
         schema = Schema.infer(table, self.features, self.unseen, weight)
+        if not labelled.all():
+            return self._fit_by_em(schema, table, y, weight, labelled)
         schema, statistics, classes = self._summary(schema, table, y, weight)
-        return self._believe(schema, statistics, classes)
+        self._believe(schema, statistics, classes)
+        for name in ("em_", "_expected"):
+            self.__dict__.pop(name, None)
+        return self
+
+    def _fit_by_em(self, schema: Schema, table: Table, y: Array, weight: Array, labelled: Array) -> Self:
+        """Learn from rows of which some have no label; their weights have λ in them."""
+        schema, data = schema.read(table, learn=True)
+        classes = self._named_classes(schema, np.unique(y[labelled]))
+        if not labelled.any() and len(classes) < 2:
+            raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
+        model = NaiveBayes(schema.families(), self._label_prior())
+        free = np.flatnonzero(~labelled)
+        em = unlabelled.em(
+            model.flat() if self.estimate == "mle" else model,
+            _labelled_statistics(model, data, y, weight, labelled, classes),
+            _part(data, free),
+            len(free),
+            row_weight=weight[free],
+            at="map" if self.estimate in ("map", "mle") else "mean",
+            starts=self.em_starts,
+            rng=self._generator(),
+        )
+        self._believe(schema, em.statistics, classes)
+        self.em_, self._expected = em, True
+        if not em.converged:
+            warnings.warn(f"{em}: its responsibilities may still change", ConvergenceWarning, stacklevel=3)
+        return self
+
+    def _named_classes(self, schema: Schema, found: Array) -> Array:
+        """The classes of labelled rows, and those that only a prior names."""
+        label = self._label_prior()
+        given = [label.p if isinstance(label, Known) else label.alpha, *(f.prior for f in schema.families().values())]
+        names = dict.fromkeys(name for prior in given if isinstance(prior, Mapping) for name in prior)
+        known = set(_labels(found))
+        extra = [name for name in names if name not in known]
+        one_type = len({type(name) for name in extra}) == 1
+        return _classes(found, np.array(extra, None if one_type else object)) if extra else found
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; new classes and new levels are welcome.
@@ -156,6 +229,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
             Where it can be seen that the rows were never learned; nothing is changed then.
         """
         check_is_fitted(self)
+        self._require_counted("forget is exact for rows that were counted")
         table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
         _, statistics, _ = self._summary(self.schema_, table, y, weight)
         return self._believe(self.schema_, self.statistics_.without(statistics), self.classes_)
@@ -166,7 +240,18 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         check_is_fitted(other)
         schema = self.schema_.merged(other.schema_)
         classes = _classes(self.classes_, other.classes_)
-        return self._believe(schema, self.statistics_ + other.statistics_, classes)
+        self._believe(schema, self.statistics_ + other.statistics_, classes)
+        if hasattr(other, "_expected"):
+            self._expected = True
+        return self
+
+    def _require_counted(self, what: str) -> None:
+        """Refuse what expected rows cannot answer."""
+        if hasattr(self, "_expected"):
+            raise ValueError(
+                f"{what}, and this model holds expected counts of unlabelled rows, which depend on all the others; "
+                "fit the labelled rows alone for it"
+            )
 
     def discount(self, factor: float) -> Self:
         """Weigh everything learned so far by a factor between 0 and 1, to forget slowly."""
@@ -176,30 +261,44 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         return self._believe(self.schema_, self.statistics_ * factor, self.classes_)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, known: bool = False) -> tuple[Table, Array, Array]:
-        """The table, labels and weights of rows that are or were learned."""
+        """The table, labels and weights of rows that are or were learned, all of them labelled."""
+        table, y, weight, labelled = self._any_rows(X, y, sample_weight, known)
+        if not labelled.any():
+            raise ValueError(NO_LABEL)
+        if not labelled.all():
+            raise ValueError(
+                f"y is missing in {int((~labelled).sum())} of {len(y)} rows, first in row "
+                f"{int(np.flatnonzero(~labelled)[0])}: only fit, and NUTS with the labels summed out, can use "
+                "unlabelled rows; drop those rows"
+            )
+        return table, y, weight
+
+    def _any_rows(self, X: Any, y: Any, sample_weight: Any, known: bool = False) -> tuple[Table, Array, Array, Array]:
+        """The table, labels and weights of rows, and which are labelled; the others' label is a filler."""
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
         table = self._table(X) if known else Table.of(X, min_rows=1)
+        if isinstance(y, list | tuple) and any(np.ndim(label) == 0 and pd.isna(label) for label in y):
+            # As an array of strings, a NaN would be a class called "nan".
+            y = np.array(y, object)
         y = column_or_1d(y, warn=True)
         if len(y) != table.n_rows:
             raise ValueError(f"X has {table.n_rows} rows and y has {len(y)}")
-        unlabelled = pd.isna(y)
-        if unlabelled.all():
-            raise ValueError("no row has a label: y is missing everywhere")
-        if unlabelled.any():
-            raise ValueError(
-                f"y is missing in {int(unlabelled.sum())} of {len(y)} rows, first in row "
-                f"{int(np.flatnonzero(unlabelled)[0])}: drop those rows"
-            )
-        if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
+        labelled = ~pd.isna(y)
+        if self.unlabelled is not None:
+            labelled[labelled] = [label != self.unlabelled for label in y[labelled].tolist()]
+        if not labelled.all():
+            y = _filled(y, labelled)
+        if labelled.any():
+            if y.dtype.kind == "f":
+                assert_all_finite(y, input_name="y")
+            check_classification_targets(y[labelled])
         weight = np.ones(len(y))
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
-        return table, y, weight
+        return table, y, weight, labelled
 
     def _table(self, X: Any) -> Table:
         """A table to read with the fitted schema; scikit-learn's own checks where it has no names."""
@@ -221,7 +320,10 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
             raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {self.estimate!r}")
         if self.absent not in ("error", "missing"):
             raise ValueError(f"Expected absent to be 'error' or 'missing'; got {self.absent!r}")
-        posterior = NaiveBayes(schema.families(), self._label_prior()).posterior(statistics)
+        model = NaiveBayes(schema.families(), self._label_prior())
+        if self.estimate in ("mle", "map"):
+            model.require_exact(f'estimate="{self.estimate}"', 'use "predictive" or "mean"')
+        posterior = model.posterior(statistics)
         plug_in = None if self.estimate == "predictive" else posterior.plug_in(self.estimate)
         if plug_in is None:
             posterior.require_proper()
@@ -336,6 +438,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
 
     def _left_out(self, X: Any, y: Any, sample_weight: Any, estimate: Estimate) -> tuple[Array, Array]:
         check_is_fitted(self)
+        self._require_counted("leave-one-out is exact for rows that were counted")
         table, y, weight = self._rows(X, y, sample_weight, known=True)
         _, data = self.schema_.read(table)
         codes = _codes(self.classes_, y)
@@ -386,7 +489,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X, y : table and labels, optional
-            The rows to observe with ``likelihood="rows"``; they must be those that were learned.
+            The rows to observe with ``likelihood="rows"``; they must be those that were learned. Where some have
+            no label, it is summed out, in a Potential ``unlabelled``. (Without them, the expected counts that EM
+            arrived at are observed as if they were counts.)
         likelihood : {"sufficient", "rows"}
             Observe what was learned as sufficient statistics, at a cost that does not grow with the rows, or
             row by row. Both have the same log density.
@@ -394,6 +499,10 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         from bayesnb import generative
 
         check_is_fitted(self)
+        if likelihood == "rows":
+            self._require_counted("likelihood='rows' observes the label of every row")
+        elif (summed_out := self._summed_out(X, y)) is not None:
+            return summed_out
         data = codes = None
         if X is not None:
             table, y, weight = self._rows(X, y, None, known=True)
@@ -404,6 +513,26 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
                     "likelihood='rows' observes exactly the learned rows, unweighted"
                 )
         return generative.build(self.posterior_, data, codes, likelihood, self._columns())
+
+    def _summed_out(self, X: Any, y: Any) -> pm.Model | None:
+        """The PyMC model of learned rows of which some have no label; ``None`` where all have one."""
+        if X is None or y is None:
+            return None
+        table, y, weight, labelled = self._any_rows(X, y, None, known=True)
+        if labelled.all():
+            return None
+        weight = np.where(labelled, weight, weight * self.unlabelled_weight)
+        if not np.isclose(weight.sum(), self.class_count_.sum()):
+            raise ValueError(
+                f"rows of weight {weight.sum():g} were given and rows of weight {self.class_count_.sum():g} were "
+                "learned: pass exactly the rows that were learned, with the unlabelled ones, and no sample weights"
+            )
+        data = self.schema_.read(table)[1]
+        counted = _labelled_statistics(self.posterior_.model, data, y, weight, labelled, self.classes_)
+        free = np.flatnonzero(~labelled)
+        return unlabelled.build(
+            self.posterior_, counted, _part(data, free), len(free), row_weight=weight[free], columns=self._columns()
+        )
 
     def sample_posterior(
         self,
@@ -427,7 +556,8 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         random_seed : int, optional
             ``random_state`` where not given.
         X, y : table and labels, optional
-            Rows for ``include``; they also join ``observed_data``, as class codes and encoded columns.
+            Rows for ``include``; they also join ``observed_data``, as class codes and encoded columns. For "nuts",
+            the learned rows, where some have no label: it is summed out.
         include : of "posterior_predictive", "prior_predictive", "log_likelihood"
             Replicates of those rows from every draw, and log p(x_i, y_i | θ) as ``joint`` for ``arviz.loo``.
         **arguments
@@ -456,9 +586,10 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         rng = np.random.default_rng(seed)
         groups = drawing.exact(self.posterior_, rng, (chains, draws), self._columns())
         if sampler == "nuts":
-            sampled = generative.sample(self.posterior_, draws, chains, seed, self._columns(), **arguments)
+            summed_out = self._summed_out(X, y)
+            sampled = generative.sample(self.posterior_, draws, chains, seed, self._columns(), summed_out, **arguments)
             groups["posterior"] = {name: sampled["posterior"][name].to_numpy() for name in groups["posterior"]}
-        if X is not None or include:
+        if include or (X is not None and not (sampler == "nuts" and summed_out is not None)):
             groups |= self._row_groups(groups, X, y, include, rng)
         tree = drawing.tree(groups, self.posterior_, self._columns())
         if sampler == "exact":
@@ -549,6 +680,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     def log_evidence_(self) -> Evidence:
         """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y)."""
         check_is_fitted(self)
+        self._require_counted("rows that were counted have a marginal likelihood")
         return self.posterior_.log_evidence()
 
     def _point(self) -> Parameters:
@@ -601,6 +733,10 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         return tags
 
 
+NO_LABEL = "no row has a label: y is missing everywhere"
+NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
+
+
 def _weighed(table: Table, y: Array, weight: Array) -> tuple[Table, Array, Array]:
     """The rows that weigh anything: the others must not even lend their levels and classes."""
     keep = weight > 0
@@ -630,6 +766,33 @@ def _codes(classes: Array, y: Array) -> Array:
         if label not in place:
             raise ValueError(f"class {label!r} was never learned; the classes are {list(place)}")
     return np.array([place[label] for label in labels], np.intp)
+
+
+def _filled(y: Array, labelled: Array) -> Array:
+    """Labels of which some are missing, in the type of those that are not; a filler stands for the missing."""
+    named = y[labelled]
+    if named.dtype.kind == "O" and pd.api.types.infer_dtype(named) in NUMBERS:
+        named = np.array(named.tolist())
+    if named.dtype.kind == "f" and np.isfinite(named).all() and (named == np.rint(named)).all():
+        # Only the missing ones made floats of them.
+        named = named.astype(np.int64)
+    filled = np.zeros(len(y), named.dtype)
+    filled[labelled] = named
+    return filled
+
+
+def _part(data: Data, rows: Array) -> Data:
+    """Some rows of encoded columns."""
+    return {name: x[rows] for name, x in data.items()}
+
+
+def _labelled_statistics(
+    model: NaiveBayes, data: Data, y: Array, weight: Array, labelled: Array, classes: Array
+) -> Statistics:
+    """What the labelled rows say, with all classes."""
+    rows = np.flatnonzero(labelled)
+    members = Labels(_codes(classes, y[rows]), weight[rows], len(classes))
+    return model.statistics(_part(data, rows), members, _labels(classes))
 
 
 def _cuts(n: int, size: int) -> list[slice]:

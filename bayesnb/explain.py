@@ -32,7 +32,7 @@ def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[
 
 
 def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
-    values = _readable(theta)
+    values = _readable(theta) if feature.family.exact or feature.levels is not None else dict(theta)
     if feature.family.reads == "bag":
         return pd.DataFrame(values["probability"], index=label, columns=list(feature.columns))
     parts = {}

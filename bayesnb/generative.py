@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from bayesnb import draws
 from bayesnb.draws import Block
@@ -157,10 +159,18 @@ def sample(
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         settings: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False, "cores": 1}
         settings |= {"random_seed": int(rng.integers(2**31)), **arguments}
-        if "step" not in settings and settings.get("nuts_sampler", "pymc") == "pymc":
-            settings["step"] = pm.NUTS(scaling=unconstrained_variance(model, posterior, rng), is_cov=True)
-        starts = draws.variables(posterior.draw(rng, (chains,)), draws.blocks(posterior.model, posterior.statistics))
-        settings.setdefault("initvals", [_inside({k: v[c] for k, v in starts.items()}, model) for c in range(chains)])
+        sampler = settings.setdefault("nuts_sampler", "nutpie" if find_spec("nutpie") else "pymc")
+        layout = draws.blocks(posterior.model, posterior.statistics)
+        drawn = draws.variables(posterior.draw(rng, (chains,)), layout)
+        starts = [_inside({name: value[c] for name, value in drawn.items()}, model) for c in range(chains)]
+        if sampler == "pymc":
+            settings.setdefault("initvals", starts)
+            if "step" not in settings:
+                settings["step"] = pm.NUTS(scaling=unconstrained_covariance(model, posterior, rng), is_cov=True)
+        elif sampler == "nutpie":
+            # It takes one start for all chains and no scales; its low-rank adaptation finds them.
+            settings.setdefault("initvals", starts[0])
+            settings.setdefault("nuts", {"adaptation": "low_rank"})
         return pm.sample(draws_per_chain, chains=chains, **settings)
 
 
@@ -176,15 +186,23 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
     }
 
 
-def unconstrained_variance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 500) -> Array:
-    """Posterior variances in the space in which NUTS moves, in the order of its variables."""
+def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
+    """Posterior covariance in the space in which NUTS moves, in the order of its variables.
+
+    Tables of probabilities need more than variances: their coordinates are centred logarithms, and one rare
+    level moves all of them together. Everything else is independent, and its covariance 0.
+    """
     drawn = draws.variables(posterior.draw(rng, (n,)), draws.blocks(posterior.model, posterior.statistics))
     parts = []
     for value in model.value_vars:
         variable = model.values_to_rvs[value]
-        x, transform = drawn[variable.name], model.rvs_to_transforms[variable]
-        parts.append(np.var(_unconstrained(x, transform), axis=0).ravel())
-    return np.maximum(np.concatenate(parts), 1e-300)
+        transform = model.rvs_to_transforms[variable]
+        x = _unconstrained(drawn[variable.name], transform)
+        if getattr(transform, "name", None) != "simplex":
+            parts.extend(x.reshape(n, -1).var(axis=0))
+            continue
+        parts.extend(np.cov(table, rowvar=False) for table in np.moveaxis(x.reshape(n, -1, x.shape[-1]), 1, 0))
+    return block_diag(*parts)
 
 
 def _unconstrained(x: Array, transform: Any) -> Array:

@@ -209,8 +209,17 @@ class NaiveBayes:
 
     def flat(self) -> NaiveBayes:
         """The same likelihood under flat priors, whose mode is maximum likelihood."""
+        self.require_exact("maximum likelihood", 'use estimate="predictive" or "mean"')
         label = self.label if isinstance(self.label, Known) else Dirichlet.flat()
         return NaiveBayes({name: family.flat() for name, family in self.features.items()}, label)
+
+    def require_exact(self, what: str, cure: str) -> None:
+        """Raise ``ValueError``, naming the first feature that is sampled, where ``what`` needs a closed form."""
+        for name, family in self.features.items():
+            if not family.exact:
+                raise ValueError(
+                    f"feature {name!r}: {type(family).__name__} is sampled and has no closed form for {what}; {cure}"
+                )
 
     def statistics(self, data: Data, members: Membership, labels: Sequence[Any]) -> Statistics:
         """Sufficient statistics of the rows.
@@ -318,6 +327,7 @@ class Posterior:
 
     def mode(self) -> Parameters:
         """The posterior mode of all parameters (jointly within a factor)."""
+        self.model.require_exact("the posterior mode", 'use estimate="predictive" or "mean"')
         return Parameters(self.model, log(self._label("mode")), self._each(lambda f, p: f.mode(p)))
 
     def _label(self, which: str) -> Array:
@@ -362,6 +372,7 @@ class Posterior:
         Exact: leaving a row out changes only the factors of its own class, and the class prior. A prior
         that was scaled to the data keeps that scale.
         """
+        self.model.require_exact("leave-one-out", "fit without the rows and predict them, as cross-validation does")
         if estimate == "predictive":
             total = self._log_predictive_features(data, len(labels))
             own = np.zeros(len(labels))
@@ -407,6 +418,7 @@ class Posterior:
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
+        self.model.require_exact("the evidence", "compare models on held-out rows")
         each = {}
         for name, family in self.model.features.items():
             with self._about(name):

@@ -135,6 +135,7 @@ class Prior(ABC):
     """
 
     _own_cell: ClassVar[str] = "class"
+    _class_axis: ClassVar[int] = 0
 
     @abstractmethod
     def proper(self) -> Array:
@@ -204,9 +205,15 @@ class Prior(ABC):
 
     def at(self, index: Any) -> Self:
         """The cells at a position along the class axis."""
-        return type(self)(
-            *(v[index] if isinstance(v := getattr(self, f.name), np.ndarray) else v for f in fields(self))
-        )
+        cell = (slice(None),) * self._class_axis + (index,)
+        return type(self)(*(_cells_at(getattr(self, f.name), cell) for f in fields(self)))
+
+
+def _cells_at(value: Any, cell: Any) -> Any:
+    """A field of a prior at some of its cells; what is not an array is the same for all of them."""
+    if isinstance(value, Mapping):
+        return {name: _cells_at(v, cell) for name, v in value.items()}
+    return value[cell] if isinstance(value, np.ndarray) and value.ndim else value
 
 
 type Per = Literal["level", "class", "feature"]

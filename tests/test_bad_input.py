@@ -164,8 +164,11 @@ def test_a_target_that_is_all_missing_is_refused(y):
     ],
     ids=["None", "NaN", "string", "Int64", "categorical", "polars"],
 )
-def test_a_partly_missing_target_is_refused_with_the_first_such_row_and_the_cure(y):
-    refused((X, y), ("y is missing in 1 of 4 rows", "row 2", "drop those rows"))
+def test_a_partly_missing_target_is_refused_where_only_labels_count_with_the_first_such_row_and_the_cure(y):
+    words = ("y is missing in 1 of 4 rows", "row 2", "drop those rows")
+    refused_by(BayesianNB(), "partial_fit", (X, y), words)
+    for verb in ("partial_fit", "forget", "loo"):
+        refused_by(BayesianNB().fit(X, Y), verb, (X, y), words)
 
 
 def test_a_target_of_the_wrong_length_is_refused_with_both_lengths():

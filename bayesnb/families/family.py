@@ -124,6 +124,9 @@ class Family[P: Prior, S: Statistic](ABC):
     conjugate: ClassVar[type[Prior]]
     """The class of its prior."""
 
+    exact: ClassVar[bool] = True
+    """Whether its posterior is a formula. Without one it is sampled, by ``update`` (see ``sampled``)."""
+
     reads: ClassVar[str] = "reals"
     """How a table's columns reach it: "reals", "counts", "binary", "levels" or "bag" (see ``schema``)."""
 
@@ -255,7 +258,8 @@ class Family[P: Prior, S: Statistic](ABC):
                 "an improper prior has no evidence; give a proper one to compare models",
                 first(~prior.proper()),
             )
-        return self.update(prior, s).log_normalizer() - prior.log_normalizer() + self.log_base(prior, s)
+        # The prior is asked first: where there is no formula, nothing need be sampled to say so.
+        return -prior.log_normalizer() + self.update(prior, s).log_normalizer() + self.log_base(prior, s)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,194 @@
+"""Any distribution that PyMC knows, with the priors a user gives its parameters, sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from bayesnb.families.categorical import Tally
+from bayesnb.families.family import Theta
+from bayesnb.families.membership import blocks
+from bayesnb.families.pointwise import Cells, Pointwise
+from bayesnb.families.sampled import CHUNK, Declared
+from bayesnb.priors import Array
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+
+@dataclass(frozen=True)
+class Told:
+    """A prior by its PyMC class and arguments; called with a name and a shape, it makes the variable."""
+
+    dist: Any
+    arguments: Mapping[str, Any]
+
+    def __call__(self, name: str, shape: tuple[int, ...]) -> Any:
+        try:
+            return self.dist(name, shape=shape, **self.arguments)
+        except TypeError as error:
+            raise ValueError(f"the prior {self!r} of {name!r} cannot be made: {error}") from error
+
+    def __repr__(self) -> str:
+        return f"{self.dist.__name__}({', '.join(f'{k}={v!r}' for k, v in self.arguments.items())})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Given(Declared):
+    """The priors of a distribution's parameters, independent over parameters, classes and columns.
+
+    Parameters
+    ----------
+    of : {parameter: Told, callable or number}
+    cells : array (class, column), optional
+        True for each cell, once the data are known.
+    """
+
+    of: Mapping[str, Any]
+    cells: Array | None = None
+
+    @classmethod
+    def read(cls, priors: Mapping[str, Any]) -> Given:
+        """From what a user writes."""
+        if not isinstance(priors, Mapping):
+            raise TypeError(f"Expected priors as {{parameter: (pm.HalfNormal, {{'sigma': 2}})}}; got {priors!r}")
+        of = {name: _told(name, value) for name, value in priors.items()}
+        if not any(callable(value) for value in of.values()):
+            raise ValueError(
+                f"Expected a prior for at least one parameter; got {dict(priors)!r}. A distribution without "
+                "anything to learn is the same for every class"
+            )
+        return cls(of)
+
+    def proper(self) -> Array:
+        return np.ones(np.shape(self.cells), bool)
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The parameters that are numbers."""
+        return {name: value for name, value in self.of.items() if not callable(value)}
+
+    @property
+    def learned(self) -> dict[str, Callable[..., Any]]:
+        """The parameters that have a prior."""
+        return {name: value for name, value in self.of.items() if callable(value)}
+
+
+def _told(name: str, value: Any) -> Any:
+    match value:
+        case bool():
+            pass
+        case int() | float() | np.number():
+            return value
+        case (dist, Mapping() as arguments) if callable(dist):
+            return Told(dist, dict(arguments))
+        case _ if callable(value):
+            return value
+    raise TypeError(
+        f"Expected the prior of {name!r} as (pm.HalfNormal, {{'sigma': 2}}), as a function of a name and shape= that "
+        f"makes the variable, or as a number to hold it at; got {value!r}"
+    )
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class FromPyMC(Pointwise[Given]):
+    """x | θ ~ any univariate PyMC distribution, each of its parameters with a prior.
+
+    Parameters
+    ----------
+    dist : PyMC distribution class
+        Such as ``pm.LogNormal``.
+    priors : {parameter: prior}
+        A prior is (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; or a function
+        called as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or a
+        number, at which the parameter is held. Every class and column has parameters of its own. No prior is
+        scaled to the data: give them in the units of the column.
+    reads : {"reals", "counts"}
+        What columns may hold.
+    **sampler
+        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
+
+    Notes
+    -----
+    Pickles and clones if the priors do, as tuples and numbers always do and lambdas never.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2, "beta": 1})}).prior
+    Given(of={'lam': Gamma(alpha=2, beta=1)}, cells=None)
+    """
+
+    dist: Any
+    reads: str
+
+    conjugate = Given
+
+    def __init__(
+        self, dist: Any, priors: Mapping[str, Any], reads: Literal["reals", "counts"] = "reals", **sampler: Any
+    ) -> None:
+        if not callable(getattr(dist, "dist", None)):
+            raise TypeError(f"Expected a PyMC distribution class, such as pm.LogNormal; got {dist!r}")
+        if reads not in ("reals", "counts"):
+            raise ValueError(f"Expected reads to be 'reals' or 'counts'; got {reads!r}")
+        self._tell(Given.read(priors), sampler, dist=dist, reads=reads)
+
+    def complete(self, prior: Given, s: Tally) -> Given:
+        return Given(prior.of, np.ones(s.counts.shape[:2], bool))
+
+    def pymc_model(self, prior: Given, s: Tally) -> pm.Model:
+        import pymc as pm
+
+        cells = Cells.of(s)
+        at = cells.code, cells.column
+        with pm.Model() as model:
+            theta = {name: make(name, shape=prior.cells.shape) for name, make in prior.learned.items()}
+            if len(cells.value):
+                given = self._given({name: value[at] for name, value in theta.items()})
+                pm.Potential("rows", (cells.weight * pm.logp(given, cells.value.astype(given.dtype))).sum())
+        return model
+
+    def _given(self, theta: Mapping[str, Any]) -> Any:
+        """The distribution of x, its parameters arrays or tensors."""
+        try:
+            return self.dist.dist(**theta, **self.prior.known)
+        except TypeError as error:
+            told = list(self.prior.of)
+            raise ValueError(f"{self.dist.__name__} does not take the parameters {told}: {error}") from error
+
+    def from_variables(self, drawn: Mapping[str, Array], prior: Given, s: Tally) -> Theta:
+        return {name: drawn[name] for name in prior.learned}
+
+    def cell_density(self) -> Callable[..., Array]:
+        import pymc as pm
+        import pytensor
+        from pytensor import tensor as pt
+
+        theta = {name: pt.dvector(name) for name in self.prior.learned}
+        given = self._given(theta)
+        value = pt.vector("value", dtype=given.dtype)
+        # Compiled once a call and used a few times: an interpreted graph is the quicker one.
+        compiled = pytensor.function([value, *theta.values()], pm.logp(given, value), mode="FAST_COMPILE")
+
+        def density(x: Array, *parameters: Array) -> Array:
+            missing = np.isnan(x)
+            x = np.where(missing, 1.0, x).astype(given.dtype)
+            views = np.broadcast_arrays(x, *(np.asarray(p, float) for p in parameters))
+            shape = views[0].shape
+            found = np.zeros(shape)
+            step = max(1, CHUNK // max(1, int(np.prod(shape[1:]))))
+            for cut in blocks(shape[0], step):
+                with np.errstate(all="ignore"):
+                    found[cut] = compiled(*(v[cut].ravel() for v in views)).reshape(found[cut].shape)
+            return found
+
+        return density
+
+    def sample(self, theta: Theta, rng: Generator, s: Tally) -> Array:
+        import pymc as pm
+
+        return pm.draw(self._given(theta), random_seed=int(rng.integers(2**31)), mode="FAST_COMPILE").astype(float)

@@ -1,0 +1,115 @@
+"""One of K levels, the smoothing learned: categorical features whose concentration the classes share, sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import logsumexp
+
+from bayesnb.families.categorical import Categorical, Coded, Tally
+from bayesnb.families.family import Theta
+from bayesnb.families.membership import Membership
+from bayesnb.families.sampled import Declared, Draws, Sampled
+from bayesnb.priors import Array, Dirichlet, spread
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LearnedConcentration(Declared):
+    """α ~ Gamma(shape, rate), the concentration of every level; one α a column, that all classes share.
+
+    Parameters
+    ----------
+    shape, rate : float or array (column,)
+        Positive. The prior mean of α is shape / rate; Dirichlet(1), Laplace's rule, is α = 1.
+    """
+
+    shape: float | Array = 1.0
+    rate: float | Array = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("shape", "rate"):
+            value = np.asarray(getattr(self, name), float)
+            if not (np.isfinite(value) & (value > 0)).all():
+                raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
+            object.__setattr__(self, name, value)
+
+    def over(self, n_classes: int, n_columns: int) -> LearnedConcentration:
+        """The prior at its full shape (class, column)."""
+        return LearnedConcentration(*(spread(v, (n_classes, n_columns)) for v in (self.shape, self.rate)))
+
+    def proper(self) -> Array:
+        return np.ones(np.shape(self.shape), bool)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class HierarchicalCategorical(Sampled[LearnedConcentration]):
+    """x | θ ~ Categorical(θ), θ | α ~ Dirichlet(α) for each class, α ~ Gamma(shape, rate) for all of them.
+
+    How much to smooth is learned from how much the classes differ (BDA3 5.3, with counts of K levels). Only α
+    is sampled with NUTS, θ integrated out (a Dirichlet-multinomial likelihood of the counts); θ given α and the
+    counts is then drawn exactly.
+
+    Parameters
+    ----------
+    shape, rate : float or array (column,)
+        Of the prior of α, the concentration of each level.
+    **sampler
+        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
+    """
+
+    conjugate = LearnedConcentration
+    reads = "levels"
+
+    def __init__(self, shape: Any = 1.0, rate: Any = 1.0, **sampler: Any) -> None:
+        self._tell(LearnedConcentration(shape, rate), sampler)
+
+    def statistic(self, x: Coded, members: Membership) -> Tally:
+        return Categorical().statistic(x, members)
+
+    def complete(self, prior: LearnedConcentration, s: Tally) -> LearnedConcentration:
+        return prior.over(*s.counts.shape[:2])
+
+    def pymc_model(self, prior: LearnedConcentration, s: Tally) -> pm.Model:
+        import pymc as pm
+        from pytensor import tensor as pt
+
+        with pm.Model() as model:
+            alpha = pm.Gamma("alpha", alpha=prior.shape[0], beta=prior.rate[0])
+            c, column, level = np.nonzero(s.counts > 0)
+            if len(c):
+                # A Dirichlet-multinomial for each class and column.
+                n, own, total = s.counts[c, column, level], alpha[column], alpha * _levels(s).sum(-1)
+                whole = pt.gammaln(total) - pt.gammaln(total + s.counts.sum(-1))
+                pm.Potential("rows", (pt.gammaln(own + n) - pt.gammaln(own)).sum() + whole.sum())
+        return model
+
+    def from_variables(self, drawn: Mapping[str, Array], prior: LearnedConcentration, s: Tally) -> Theta:
+        alpha = drawn["alpha"][:, None, :]
+        posterior = Dirichlet(alpha[..., None] * _levels(s) + s.counts)
+        log_theta = posterior.log_draw(np.random.default_rng(self.sampler.random_seed))
+        return {"log_theta": log_theta, "alpha": np.array(np.broadcast_to(alpha, log_theta.shape[:-1]))}
+
+    def density(self) -> Callable[[Theta, Coded], Array]:
+        return Categorical().log_likelihood
+
+    def mean(self, posterior: Draws) -> Theta:
+        log_theta = logsumexp(posterior.theta["log_theta"], axis=0) - np.log(len(posterior))
+        return {"log_theta": log_theta, "alpha": posterior.theta["alpha"].mean(0)}
+
+    def sample(self, theta: Theta, rng: Generator, s: Tally) -> Array:
+        return Categorical().sample(theta, rng, s)
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        return Categorical().linear(theta)
+
+
+def _levels(s: Tally) -> Array:
+    """1 for every level of a column and 0 for what fills the shorter columns up, (column, level)."""
+    return Dirichlet(1.0).over(s.levels, 1).alpha[0]

@@ -1,0 +1,89 @@
+"""Sampled features of numbers, each cell with a density of its own: start with :class:`Pointwise`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesnb.families.categorical import Tally, widest
+from bayesnb.families.family import Theta, over_columns
+from bayesnb.families.membership import Membership
+from bayesnb.families.sampled import Declared, Draws, Sampled
+from bayesnb.priors import Array
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Pointwise[P: Declared](Sampled[P]):
+    """A sampled family of numbers, each cell with a density of its own.
+
+    Nothing is sufficient but the rows. So its statistic is a tally whose levels are the values: it adds,
+    unlearns and discounts like any other, and the likelihood has one term for each value that was seen.
+    """
+
+    @abstractmethod
+    def cell_density(self) -> Callable[..., Array]:
+        """log p(v | θ), elementwise, as a function of v (NaN where missing) and of θ in the order of its names."""
+
+    def statistic(self, x: Array, members: Membership) -> Tally:
+        codes, levels = np.full(np.shape(x), -1, np.intp), []
+        for k, column in enumerate(np.asarray(x, float).T):
+            known = ~np.isnan(column)
+            values, codes[known, k] = np.unique(column[known], return_inverse=True)
+            levels.append(tuple(values.tolist()))
+        return Tally(members.table(codes, widest(tuple(levels))), tuple(levels))
+
+    def density(self) -> Callable[[Theta, Array], Array]:
+        cell = self.cell_density()
+        return lambda theta, x: over_columns(cell, x, *theta.values())
+
+    def mean(self, posterior: Draws) -> Theta:
+        return posterior.mean()
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The values of a tally, each with its class, column and weight, all (cell,).
+
+    In one order, however they came: rows learned in parts are sampled to the same draws.
+    """
+
+    value: Array
+    code: Array
+    column: Array
+    weight: Array
+
+    @classmethod
+    def of(cls, s: Tally) -> Cells:
+        code, column, level = np.nonzero(s.counts > 0)
+        names = np.full(s.counts.shape[1:], np.nan)
+        for k, values in enumerate(s.levels):
+            names[k, : len(values)] = values
+        order = np.lexsort((code, names[column, level], column))
+        code, column, level = code[order], column[order], level[order]
+        return cls(names[column, level], code, column, s.counts[code, column, level])
+
+    def variance(self, n_columns: int) -> Array:
+        """Of each whole column (divisor: the weight), (column,); NaN where nothing was seen."""
+
+        def totals(x: Array) -> Array:
+            return np.bincount(self.column, self.weight * x, minlength=n_columns)
+
+        n = totals(np.ones(len(self.value)))
+        weight = np.where(n > 0, n, np.nan)
+        mean = totals(self.value) / weight
+        return totals((self.value - mean[self.column]) ** 2) / weight
+
+    def quantiles(self, shares: Sequence[float], n_columns: int) -> Array:
+        """The values below which those shares of each column's weight lie, (share, column); NaN where unseen."""
+        found = np.full((len(shares), n_columns), np.nan)
+        for column in np.unique(self.column):
+            value, weight = self.value[self.column == column], self.weight[self.column == column]
+            below = np.cumsum(weight)
+            found[:, column] = value[np.searchsorted(below, np.multiply(shares, below[-1]))]
+        return found

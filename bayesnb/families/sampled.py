@@ -1,0 +1,265 @@
+"""Past the closed form: features whose posterior no formula gives, so that PyMC draws from it.
+
+Start with :class:`Sampled`, a family that fits the same contract as the conjugate ones and lives on the
+sampler's road only. Given the labels the posterior factorizes over features, so only these features need
+NUTS: ``update`` runs it on the model of one feature, and what is believed then are :class:`Draws`. Whatever
+is an average over the parameters is an average over the draws; whatever needs a formula says that there is none.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import logsumexp
+
+from bayesnb.convergence import Convergence
+from bayesnb.families.categorical import Tally
+from bayesnb.families.family import Family, Theta
+from bayesnb.families.membership import Column, Labels, blocks
+from bayesnb.priors import Array, Prior, Size
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+CHUNK = 2**20
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """How NUTS is run on a feature; the seed makes predictions the same every time.
+
+    Parameters
+    ----------
+    draws, tune, chains : int
+        Kept draws and tuning steps of each chain, and the number of chains.
+    random_seed : int
+    target_accept : float
+        Acceptance that the step size is tuned to; more is slower and diverges less.
+    """
+
+    draws: int = 1000
+    tune: int = 1000
+    chains: int = 4
+    random_seed: int = 0
+    target_accept: float = 0.9
+
+    def __post_init__(self) -> None:
+        for name in ("draws", "tune", "chains"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise ValueError(f"Expected {name} to be a positive whole number; got {value!r}")
+        if not 0 < self.target_accept < 1:
+            raise ValueError(f"Expected target_accept to lie between 0 and 1; got {self.target_accept!r}")
+
+    def run(self, model: pm.Model) -> tuple[dict[str, Array], Convergence]:
+        """Draws of the model's free variables, (draw, ...) with the chains one after the other."""
+        import pymc as pm
+
+        with model, warnings.catch_warnings():
+            # Convergence is looked at by its own report, which names what did not converge.
+            warnings.filterwarnings("ignore", category=UserWarning, module="pymc|arviz|pytensor")
+            warnings.filterwarnings("ignore", category=FutureWarning)
+            warnings.filterwarnings("ignore", category=DeprecationWarning)
+            try:
+                tree = pm.sample(
+                    self.draws,
+                    tune=self.tune,
+                    chains=self.chains,
+                    cores=1,
+                    nuts_sampler="pymc",
+                    target_accept=self.target_accept,
+                    random_seed=self.random_seed,
+                    progressbar=False,
+                    quiet=True,
+                    compute_convergence_checks=False,
+                )
+            except pm.exceptions.SamplingError as error:
+                raise ValueError(
+                    "NUTS cannot start: some value has probability 0 where the priors begin. Is it outside of what the "
+                    "distribution can give, or the prior far from the data?"
+                ) from error
+            held = tree["posterior"].dataset
+            drawn = {v.name: held[v.name].to_numpy() for v in model.free_RVs}
+            return {name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()}, Convergence.of(tree)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unsolved(Prior):
+    """What is believed of θ, before the data or after, where no formula says how."""
+
+    def mode(self) -> Never:
+        raise ValueError('sampled features have no closed form for a mode; use estimate="predictive" or "mean"')
+
+    def log_prob(self, *theta: Array) -> Never:
+        raise ValueError("sampled features have no closed form for the density of their parameters")
+
+    def log_jacobian(self, *theta: Array) -> Never:
+        raise ValueError("sampled features have no closed form for the density of their parameters")
+
+    def log_normalizer(self) -> Never:
+        raise ValueError("sampled features have no closed form for the evidence; compare models on held-out rows")
+
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Never:
+        raise ValueError("sampled features write their own PyMC model: see the family's pymc_model")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Declared(Unsolved):
+    """The prior of a sampled family: numbers that PyMC is told."""
+
+    def mean(self) -> Never:
+        raise ValueError("the priors of sampled features are known to PyMC only; draw from the family's pymc_model")
+
+    def variance(self) -> Never:
+        self.mean()
+
+    def draw(self, rng: Generator, size: Size = ()) -> Never:
+        self.mean()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Draws(Unsolved):
+    """A posterior as draws.
+
+    Parameters
+    ----------
+    theta : {name: array (draw, class, column[, level])}
+    convergence : Convergence
+        Of the chains that they came from.
+    """
+
+    theta: Mapping[str, Array]
+    convergence: Convergence
+
+    _class_axis: ClassVar[int] = 1
+
+    def __len__(self) -> int:
+        return len(next(iter(self.theta.values())))
+
+    def proper(self) -> Array:
+        return np.ones(next(iter(self.theta.values())).shape[1:3], bool)
+
+    def mean(self) -> dict[str, Array]:
+        return {name: value.mean(0) for name, value in self.theta.items()}
+
+    def variance(self) -> dict[str, Array]:
+        return {name: value.var(0) for name, value in self.theta.items()}
+
+    def draw(self, rng: Generator, size: Size = ()) -> dict[str, Array]:
+        picked = rng.integers(len(self), size=size)
+        return {name: value[picked] for name, value in self.theta.items()}
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Sampled[P: Declared](Family[P, Tally]):
+    """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
+
+    Columns must be independent given the class, a priori and so a posteriori: then the predictive is a
+    product over columns of averages over draws, which is steadier than the average of the product.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    """
+
+    sampler: Sampler
+
+    exact = False
+
+    def _tell(self, prior: P, sampler: Mapping[str, Any], **fields: Any) -> None:
+        """Fill the fields: the arguments of these families are not their fields."""
+        for name, value in {"prior": prior, "sampler": Sampler(**sampler), **fields}.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    @abstractmethod
+    def pymc_model(self, prior: P, s: Tally) -> pm.Model:
+        """The model of this one feature given the labels, its data observed; the prior at its full shape."""
+
+    @abstractmethod
+    def from_variables(self, drawn: Mapping[str, Array], prior: P, s: Tally) -> Theta:
+        """θ as (draw, class, column[, level]) from draws of the model's free variables, (draw, ...)."""
+
+    @abstractmethod
+    def density(self) -> Callable[[Theta, Column], Array]:
+        """``log_likelihood`` as a function, all that must be compiled compiled."""
+
+    def update(self, prior: P, s: Tally) -> Draws:
+        """Bayes' rule by NUTS.
+
+        Warns
+        -----
+        UserWarning
+            If the chains did not converge, with r_hat, effective draws and divergences.
+        """
+        drawn, convergence = self.sampler.run(self.pymc_model(prior, s))
+        if not convergence.converged:
+            warnings.warn(
+                f"{type(self).__name__} was sampled and did not converge: {convergence}. Draw or tune more (it takes "
+                "draws=, tune= and target_accept=), or give it firmer priors",
+                UserWarning,
+                stacklevel=2,
+            )
+        return Draws(self.from_variables(drawn, prior, s), convergence)
+
+    def log_likelihood(self, theta: Theta, x: Column) -> Array:
+        return self.density()(theta, x)
+
+    def draw(self, posterior: Draws, rng: Generator, size: Size = ()) -> Theta:
+        return posterior.draw(rng, size)
+
+    def log_predictive(self, posterior: Draws, x: Column) -> Array:
+        return self.log_moment(posterior, x, 1.0)
+
+    def log_moment(self, posterior: Draws, x: Column, t: float | Array) -> Array:
+        n_classes, n_columns = posterior.proper().shape
+        t, density = np.broadcast_to(np.asarray(t, float), (len(x), n_classes)), self.density()
+        total = np.zeros(t.shape)
+        for column in range(n_columns):
+            theta = {name: value[:, :, [column]] for name, value in posterior.theta.items()}
+            cells = x.columns([column]) if hasattr(x, "columns") else x[:, [column]]
+            for cut in blocks(len(x), max(1, CHUNK // (len(posterior) * n_classes))):
+                # The joint is what is averaged over draws, never the normalized probability.
+                total[cut] += logsumexp(t[cut] * density(theta, cells[cut]), axis=0) - np.log(len(posterior))
+        return total
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        return dict(variables)
+
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        return dict(theta)
+
+    # What needs a formula.
+
+    def _refuse(self, what: str, cure: str) -> Never:
+        raise ValueError(f"{type(self).__name__} is sampled and has no closed form for {what}; {cure}")
+
+    def flat(self) -> Self:
+        self._refuse("maximum likelihood", 'use estimate="predictive" or "mean"')
+
+    def mode(self, posterior: Draws) -> Theta:
+        self._refuse("the posterior mode", 'use estimate="predictive" or "mean"')
+
+    def log_base(self, prior: P, s: Tally) -> Array:
+        self._refuse("the evidence", "compare models on held-out rows")
+
+    def log_left_out(self, posterior: Draws, x: Column, labels: Labels) -> Array:
+        self._refuse("leave-one-out", "fit without the rows and predict them, as cross-validation does")
+
+    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
+        self._refuse("a block of the joint model", "see pymc_model for its own")
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: Tally) -> Any:
+        self._refuse("a block of the joint model", "see pymc_model for its own")
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
+        self._refuse("a block of the joint model", "see pymc_model for its own")
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
+        self._refuse("a block of the joint model", "see pymc_model for its own")

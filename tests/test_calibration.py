@@ -1,0 +1,45 @@
+"""Simulation-based calibration and Geweke's joint test, in small; ``benchmarks/sbc.py`` is the full one."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayesnb.families.gaussian import Gaussian
+from bayesnb.priors import NormalGamma
+from benchmarks import sbc
+
+
+def test_true_parameters_rank_uniformly_among_exact_draws():
+    p = sbc.uniformity(sbc.ranks("exact", simulations=300, seed=1))
+    assert len(p) >= 24
+    assert p.min() > 1e-4
+
+
+def test_a_wrong_update_is_seen_by_the_ranks(monkeypatch):
+    right = Gaussian.update
+
+    def half_a_row_too_much(self, prior, s):
+        believed = right(self, prior, s)
+        return NormalGamma(believed.m, believed.kappa, believed.a + s.n / 2, believed.b)
+
+    monkeypatch.setattr(Gaussian, "update", half_a_row_too_much)
+    p = sbc.uniformity(sbc.ranks("exact", simulations=300, seed=1))
+    assert p[[name for name in p.index if name.startswith("tau")]].min() < 1e-4
+
+
+def test_sampling_and_fitting_are_two_halves_of_one_joint_distribution():
+    z = sbc.geweke(steps=2000, seed=2)
+    assert len(z) >= 24
+    assert z.abs().max() < stats.norm.isf(1e-4 / len(z))
+
+
+@pytest.mark.nuts
+def test_true_parameters_rank_uniformly_among_nuts_draws():
+    ranks = sbc.ranks("nuts", simulations=10, seed=3)
+    # Few simulations: all parameters together, by the mean rank of each simulation's parameters.
+    centred = (ranks.to_numpy() + 0.5) / 100 - 0.5
+    z = centred.mean() / np.sqrt(1 / 12 / centred.size)
+    assert centred.shape == (10, 24)
+    assert abs(z) < 4
+    spread = (centred**2).mean() / (1 / 12)
+    assert 0.6 < spread < 1.4

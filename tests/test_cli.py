@@ -1,0 +1,133 @@
+"""The command line does what the README says it does; what it refuses is in ``test_bad_input.py``."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesnb import BayesianNB, agreement, cli, datasets
+from bayesnb.convergence import Convergence
+
+FINE = Convergence(1.001, 2000.0, 0, "pi")
+
+
+def run(capsys, *arguments):
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(list(arguments))
+    printed = capsys.readouterr()
+    return ended.value.code, printed.out, printed.err
+
+
+def agreement_of(z):
+    table = pd.DataFrame({
+        "kind": "mean", "quantity": "mean pi[no]", "closed": 0.4, "sampled": 0.4, "mcse": 0.01, "z": [0.5, z],
+    })  # fmt: skip
+    plug_ins = pd.DataFrame({"sampled": [0.7, 0.3]})
+    return agreement.Agreement(table, plug_ins, 0, FINE, "nuts")
+
+
+def test_play_tennis_is_compared_as_in_the_textbook(capsys):
+    code, out, _ = run(capsys, "compare", "play-tennis")
+    lines = {line.split("│")[1].strip(): line for line in out.splitlines() if line.startswith("│")}
+    assert code == 0
+    assert "0.795" in [line for line in out.splitlines() if line.startswith("│ mle")][-1]
+    assert "0.735" in lines["predictive"]
+    assert "0.735" in lines["mean"]
+    assert "exact leave-one-out" in out
+
+
+@pytest.mark.parametrize("name", datasets.names())
+def test_every_embedded_table_is_compared(capsys, name):
+    code, out, _ = run(capsys, "compare", name, "--format", "json", "--draws", "50")
+    said = json.loads(out)
+    assert code == 0
+    assert said["data"] == name
+    assert [row["estimate"] for row in said["scores"]] == ["mle", "map", "mean", "predictive"]
+    for row in said["rows"]:
+        assert sum(row["estimates"]["predictive"].values()) == pytest.approx(1)
+
+
+def test_folds_and_leave_one_out_score_alike_what_they_share(capsys):
+    _, by_folds, _ = run(capsys, "compare", "heights", "--cv", "5", "--format", "csv")
+    _, by_one, _ = run(capsys, "compare", "heights", "--format", "csv")
+    folds, one = (list(csv.DictReader(io.StringIO(text))) for text in (by_folds, by_one))
+    assert [row["estimate"] for row in folds] == [row["estimate"] for row in one]
+    for a, b in zip(folds, one, strict=True):
+        assert float(a["log_loss"]) == pytest.approx(float(b["log_loss"]), rel=0.25)
+
+
+def test_the_answer_for_a_row_is_that_of_the_estimator(capsys, tmp_path):
+    X, y = datasets.penguins()
+    path = tmp_path / "penguins.csv"
+    X.assign(species=y).to_csv(path, index=False)
+    row = "island=Dream,bill_length_mm=50,flipper_length_mm="
+    _, out, _ = run(capsys, "compare", str(path), "--target", "species", "--row", row, "--format", "json")
+    said = json.loads(out)["rows"][0]["estimates"]["predictive"]
+    asked = X.iloc[[0]].assign(island="Dream", bill_length_mm=50.0)
+    asked[[c for c in X.columns if c not in ("island", "bill_length_mm")]] = None
+    clf = BayesianNB().fit(X, y)
+    expected = dict(zip(clf.classes_, clf.predict_proba(asked)[0], strict=True))
+    assert said == pytest.approx(expected)
+
+
+def test_parquet_and_csv_say_the_same(capsys, tmp_path):
+    X, y = datasets.heights()
+    X.assign(sex=y).to_csv(tmp_path / "t.csv", index=False)
+    X.assign(sex=y).to_parquet(tmp_path / "t.parquet", index=False)
+    one, two = (
+        run(capsys, "compare", str(tmp_path / f), "--target", "sex", "--format", "csv")[1]
+        for f in ("t.csv", "t.parquet")
+    )
+    assert one == two
+    assert len(one.splitlines()) == 5
+
+
+def test_an_interval_holds_more_when_it_is_asked_to(capsys):
+    widths = []
+    for prob in ("0.5", "0.95"):
+        _, out, _ = run(capsys, "compare", "play-tennis", "--prob", prob, "--format", "json")
+        interval = json.loads(out)["rows"][0]["interval"]["no"]
+        assert interval["lower"] < interval["median"] < interval["upper"]
+        widths.append(interval["upper"] - interval["lower"])
+    assert widths[0] < widths[1]
+
+
+def test_roads_that_disagree_end_with_5(capsys, monkeypatch):
+    monkeypatch.setattr(BayesianNB, "verify", lambda *_, **__: agreement_of(20.0))
+    code, out, _ = run(capsys, "compare", "play-tennis", "--nuts")
+    assert code == 5
+    assert "DISAGREE" in out
+
+
+def test_roads_that_agree_end_with_0_and_add_a_column(capsys, monkeypatch):
+    monkeypatch.setattr(BayesianNB, "verify", lambda *_, **__: agreement_of(1.0))
+    code, out, err = run(capsys, "compare", "play-tennis", "--nuts")
+    assert code == 0
+    assert "sampled (NUTS)" in out
+    assert "0.700" in out
+    assert "sampling with NUTS" in err
+
+
+def test_chains_that_did_not_converge_end_with_4(capsys, monkeypatch):
+    def stuck(*_, **__):
+        raise agreement.ConvergenceError("the chains did not converge (largest r_hat 1.5)")
+
+    monkeypatch.setattr(BayesianNB, "verify", stuck)
+    code, out, _ = run(capsys, "compare", "play-tennis", "--nuts", "--format", "json")
+    assert code == 4
+    assert "did not converge" in json.loads(out)["nuts"]["verdict"]
+
+
+@pytest.mark.nuts
+def test_nuts_is_really_run(capsys):
+    code, out, _ = run(capsys, "compare", "play-tennis", "--nuts", "--format", "json")
+    said = json.loads(out)
+    sampled = said["rows"][0]["estimates"]["sampled (NUTS)"]["no"]
+    assert code == 0
+    assert said["nuts"]["agrees"] is True
+    assert sampled == pytest.approx(0.7353, abs=0.02)
+    assert np.isfinite(said["nuts"]["seconds_nuts"])

@@ -1,0 +1,604 @@
+"""The model written out in PyMC is the model of the closed form: the same density, the same mode, the same names.
+
+The families and their random columns are those of the law tests, so that a new family is held to this page too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from pymc.model.transform.conditioning import remove_value_transforms
+from pytensor import tensor as pt
+from test_laws import CLASSES, DENSE, FAMILIES, Table
+
+from bayesnb import BayesianNB, draws, generative
+from bayesnb.families.bernoulli import Bernoulli
+from bayesnb.families.categorical import Categorical, Coded
+from bayesnb.families.family import Family
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.membership import Labels
+from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.poisson import Poisson
+from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
+from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Known, Normal, NormalGamma
+
+SKEWED = Dirichlet({"ant": 1.5, "bee": 4.0, "cow": 2.5})
+"""An asymmetric prior of the classes, in whichever order they are named."""
+
+
+class Written:
+    """A model of some features, its rows, and its density as PyMC has it."""
+
+    def __init__(
+        self,
+        features: Mapping[str, Family],
+        data: Data,
+        labels: Labels,
+        class_prior: Dirichlet | Known = SKEWED,
+    ) -> None:
+        model = NaiveBayes(features, class_prior)
+        self.data, self.labels = data, labels
+        self.posterior = model.posterior(model.statistics(data, labels, CLASSES))
+        self.layout = draws.blocks(model, self.posterior.statistics)
+
+    @classmethod
+    def of(cls, names: Iterable[str], n: int = 25, missing: float = 0.2, **arguments: Any) -> Written:
+        tables = {name: Table.of(name, 3, np.ones(n), missing) for name in names}
+        labels = Labels.of(default_rng(3).integers(len(CLASSES), size=n), len(CLASSES))
+        return cls({k: t.family for k, t in tables.items()}, {k: t.x for k, t in tables.items()}, labels, **arguments)
+
+    def build(self, likelihood: str) -> pm.Model:
+        rows = (self.data, self.labels.codes) if likelihood == "rows" else (None, None)
+        return generative.build(self.posterior, *rows, likelihood)
+
+    def points(self, n: int = 4, of: Posterior | None = None) -> list[Parameters]:
+        """Random points, of the prior where none is given: the density is the same wherever it is asked."""
+        drawn = (of or self.posterior.before()).draw(default_rng(8), (n,))
+        return [drawn.at(i) for i in range(n)]
+
+    def density(self, likelihood: str, points: list[Parameters]) -> np.ndarray:
+        """The log density of the model in PyMC, without the Jacobian of its transforms."""
+        model = remove_value_transforms(self.build(likelihood))
+        logp = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
+        variables = [draws.variables(point, self.layout) for point in points]
+        return np.array([logp({v.name: point[v.name] for v in model.value_vars}) for point in variables])
+
+    def own(self, points: list[Parameters]) -> np.ndarray:
+        """Our own log prior plus log likelihood."""
+        rows = np.arange(len(self.labels)), self.labels.codes
+        found = []
+        for theta in points:
+            log_prior = np.sum(self.posterior.label_prior.log_prob(np.exp(theta.log_pi)))
+            variables = {
+                name: family.variables(theta.features[name]) for name, family in self.posterior.model.features.items()
+            }
+            for name, prior in self.posterior.prior.items():
+                log_prior += prior.log_prob(*variables[name].values()).sum()
+            log_likelihood = theta.log_joint(self.data, len(self.labels))[rows]
+            found.append(log_prior + (self.labels.weight * log_likelihood).sum())
+        return np.array(found)
+
+
+# The density
+
+
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_model_in_pymc_has_our_own_density(name, likelihood):
+    written = Written.of([name])
+    points = written.points() + written.points(of=written.posterior)
+    own = written.own(points)
+    assert np.isfinite(own).all()
+    assert np.ptp(own) > 1
+    assert_allclose(written.density(likelihood, points), own, rtol=1e-9)
+
+
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+def test_all_families_together_have_our_own_density(likelihood):
+    # Features of one kind share a variable here, though each has its own prior, columns and holes.
+    written = Written.of(FAMILIES)
+    points = written.points()
+    assert_allclose(written.density(likelihood, points), written.own(points), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_statistics_and_rows_differ_by_a_constant(name):
+    # The constant is 0: the base measure is kept with the statistics.
+    written = Written.of([name], class_prior=Dirichlet())
+    points = written.points(6)
+    difference = written.density("rows", points) - written.density("sufficient", points)
+    assert_allclose(difference, difference[0], atol=1e-6)
+    assert_allclose(difference, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_weighted_rows_have_the_weighted_density(name):
+    table = Table.of(name, 4, default_rng(5).choice([0.5, 1.0, 3.0], 25), 0.2)
+    written = Written({"f": table.family}, {"f": table.x}, table.labels)
+    points = written.points()
+    assert_allclose(written.density("sufficient", points), written.own(points), rtol=1e-9)
+
+
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+@pytest.mark.parametrize("name", DENSE)
+def test_a_column_without_a_value_and_a_class_without_a_row_have_their_prior(name, likelihood):
+    table = Table.of(name, 6, np.ones(12), 1.0)
+    labels = Labels.of([0, 1] * 6, len(CLASSES))
+    written = Written({"f": table.family}, {"f": table.x}, labels)
+    points = written.points(2)
+    assert_allclose(written.density(likelihood, points), written.own(points), rtol=1e-9)
+
+
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+@pytest.mark.parametrize("prior", [Known(), Known("uniform"), Known({"bee": 0.5, "ant": 0.2, "cow": 0.3})])
+def test_known_class_probabilities_are_no_variable_and_count_all_the_same(prior, likelihood):
+    written = Written.of(["bernoulli", "gaussian"], class_prior=prior)
+    model = written.build(likelihood)
+    assert "pi" not in {variable.name for variable in model.free_RVs}
+    assert_allclose(model["pi"].eval(), written.posterior.label.p)
+    points = written.points()
+    assert_allclose(written.density(likelihood, points), written.own(points), rtol=1e-9)
+
+
+def test_one_prior_a_class_is_one_prior_a_class():
+    priors = {"ant": Gamma(9.0, 1.0), "bee": Gamma(1.0, 9.0), "cow": Gamma(3.0, 3.0)}
+    table = Table.of("poisson", 2, np.ones(9), 0.0)
+    written = Written({"f": Poisson(priors)}, {"f": table.x}, table.labels)
+    swapped = Written(
+        {"f": Poisson(priors | {"ant": priors["bee"], "bee": priors["ant"]})}, {"f": table.x}, table.labels
+    )
+    points = written.points()
+    assert_allclose(written.density("sufficient", points), written.own(points), rtol=1e-9)
+    assert np.abs(swapped.density("sufficient", points) - written.density("sufficient", points)).max() > 1
+
+
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+def test_columns_of_one_level_have_no_variable_and_change_nothing(likelihood):
+    rng = default_rng(2)
+    labels = Labels.of(rng.integers(3, size=20), 3)
+    codes = np.column_stack([np.zeros(20, int), rng.integers(3, size=20), np.zeros(20, int), rng.integers(2, size=20)])
+    levels = (("always",), ("a", "b", "c"), ("too",), ("x", "y"))
+    whole = Written({"f": Categorical()}, {"f": Coded(codes, levels)}, labels)
+    part = Written({"f": Categorical()}, {"f": Coded(codes[:, [1, 3]], (levels[1], levels[3]))}, labels)
+    names = {"pi", "theta_categorical_3", "theta_categorical_2"}
+    assert {variable.name for variable in whole.build(likelihood).free_RVs} == names
+    points = whole.points()
+    values = whole.density(likelihood, points)
+    assert_allclose(values, whole.own(points), rtol=1e-9)
+    parts = [
+        Parameters(part.posterior.model, p.log_pi, {"f": {"log_theta": p.features["f"]["log_theta"][:, [1, 3]]}})
+        for p in points
+    ]
+    assert_allclose(part.density(likelihood, parts), values, rtol=1e-9)
+
+
+def test_a_model_of_nothing_but_columns_of_one_level_is_its_class_prior():
+    labels = Labels.of([0, 1, 2, 1], 3)
+    written = Written({"f": Categorical()}, {"f": Coded(np.zeros((4, 2), int), (("a",), ("b",)))}, labels)
+    points = written.points()
+    assert [variable.name for variable in written.build("sufficient").free_RVs] == ["pi"]
+    assert_allclose(written.density("sufficient", points), written.own(points), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_log_likelihood_in_pymc_is_ours_row_by_row(name):
+    written = Written.of([name])
+    family, x = written.posterior.model.features[name], written.data[name]
+    theta = written.points(1)[0].features[name]
+    tensors = {key: pt.as_tensor_variable(value) for key, value in family.variables(theta).items()}
+    found = family.pymc_log_likelihood(tensors, x).eval(mode="FAST_COMPILE")
+    assert_allclose(found, family.log_likelihood(theta, x), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_theta_and_its_variables_say_the_same(name):
+    written = Written.of([name])
+    family, x = written.posterior.model.features[name], written.data[name]
+    theta = written.points(1)[0].features[name]
+    back = family.theta(family.variables(theta))
+    assert set(back) == set(theta)
+    assert_allclose(family.log_likelihood(back, x), family.log_likelihood(theta, x), rtol=1e-9, atol=1e-12)
+
+
+# What the sampler is handed
+
+
+def test_the_scales_handed_to_nuts_are_those_of_the_space_in_which_it_moves():
+    written = Written.of(DENSE)
+    model = written.build("sufficient")
+    drawn = draws.variables(written.posterior.draw(default_rng(1), (3,)), written.layout)
+    for value in model.value_vars:
+        variable = model.values_to_rvs[value]
+        x, transform = drawn[variable.name], model.rvs_to_transforms[variable]
+        if transform is not None:
+            x = np.stack([transform.forward(one, *variable.owner.inputs).eval(mode="FAST_COMPILE") for one in x])
+        assert_allclose(generative._unconstrained(drawn[variable.name], transform), x, rtol=1e-9, atol=1e-12)
+    covariance = generative.unconstrained_covariance(model, written.posterior, default_rng(1))
+    size = sum(np.size(start) for start in model.initial_point().values())
+    assert covariance.shape == (size, size)
+    assert (np.linalg.eigvalsh(covariance) > 0).all()
+
+
+def test_chains_start_inside():
+    # Concentrations so small that most draws are 0 or 1 as floats.
+    X = pd.DataFrame({"yes": [0.0, 0.0, 0.0, 0.0], "level": ["a", "a", "b", "a"]})
+    features = {"yes": Bernoulli(Beta(1e-3, 1e-3)), "level": Categorical(Dirichlet(1e-3))}
+    clf = BayesianNB(features, class_prior=Dirichlet(1e-3)).fit(X, ["u", "u", "u", "v"])
+    model = clf.to_pymc()
+    drawn = draws.variables(
+        clf.posterior_.draw(default_rng(0), (20,)), draws.blocks(clf.posterior_.model, clf.statistics_)
+    )
+    for c in range(20):
+        start = generative._inside({name: value[c] for name, value in drawn.items()}, model)
+        assert set(start) == {variable.name for variable in model.free_RVs}
+        for value in start.values():
+            assert ((value > 0) & (value < 1)).all()
+        for name in ("pi", "theta_categorical_2"):
+            assert_allclose(start[name].sum(-1), 1.0, atol=1e-9)
+
+
+# The mode
+
+
+@pytest.mark.nuts
+@pytest.mark.parametrize("name", [*FAMILIES, "all of them"])
+def test_the_maximum_that_pymc_finds_is_the_mode_of_the_closed_form(name):
+    # Enough rows for every mode to lie inside; its density is that of the constrained variables, without Jacobian.
+    names = DENSE if name == "all of them" else [name]
+    written = Written.of(names, n=150)
+    model = written.build("sufficient")
+    mode = draws.variables(written.posterior.mode(), written.layout)
+    start = draws.variables(written.posterior.before().mean(), written.layout)
+    logging.getLogger("pymc").setLevel(logging.ERROR)
+    found = pm.find_MAP(
+        model=model,
+        initvals={name: start[name] for name in mode},
+        jitter=False,
+        progressbar=False,
+        return_inferencedata=True,
+        compile_kwargs={"mode": "FAST_COMPILE"},
+        options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-10},
+    )["posterior"]
+    assert set(mode) == set(found.data_vars)
+    for variable, value in mode.items():
+        assert np.abs(np.asarray(start[variable]) - value).max() > 1e-3  # it had a way to go
+        assert_allclose(found[variable].to_numpy()[0, 0], value, rtol=1e-4, atol=1e-5, err_msg=variable)
+
+
+def test_the_mode_of_the_precision_is_not_that_of_the_variance():
+    """Where the density is that of τ, its gradient vanishes at the mode of (μ, τ), and not at the mean."""
+    written = Written.of(["gaussian"])
+    model = remove_value_transforms(written.build("sufficient"))
+    gradient = model.compile_dlogp(jacobian=False, mode="FAST_COMPILE")
+    order = [value.name for value in model.value_vars]
+    # The simplex is not free to move; the rest is.
+    free = np.concatenate([np.full(np.size(model.initial_point()[name]), name != "pi") for name in order])
+
+    def slope(theta: Parameters) -> np.ndarray:
+        variables = draws.variables(theta, written.layout)
+        scale = np.concatenate([np.abs(variables[name]).ravel() for name in order])
+        return (gradient({name: variables[name] for name in order}) * scale)[free]
+
+    assert_allclose(slope(written.posterior.mode()), 0.0, atol=1e-6)
+    assert np.abs(slope(written.posterior.mean())).max() > 0.1
+
+
+# Names and coordinates
+
+AWKWARD = (
+    "label", "pi", "mu", "tau", "class_label", "theta_categorical_3", "a/b", "draw", "chain", "y", "x_y", "rows",
+    "level", "name", "path", "width", "class", "posterior", "class_counts", "categorical_3_feature", "", "é ∕ ü", "a'b",
+)  # fmt: skip
+
+
+def awkward(n: int = 24) -> tuple[BayesianNB, pd.DataFrame, list[str]]:
+    """A table whose columns, levels and labels are called after what the model uses itself."""
+    rng = default_rng(9)
+    makers = [
+        lambda: rng.choice(["pi", "draw", "a/b"], n),
+        lambda: rng.normal(size=n),
+        lambda: rng.random(n) < 0.5,
+        lambda: rng.choice(["chain", "/"], n),
+    ]
+    X = pd.DataFrame({name: makers[i % 4]() for i, name in enumerate(AWKWARD)})
+    y = rng.choice(["class_label", "pi", "a/b"], n).tolist()
+    return BayesianNB().fit(X, y), X, y
+
+
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+def test_no_name_of_a_feature_collides_with_the_models_own(likelihood):
+    clf, X, y = awkward()
+    model = clf.to_pymc(X, y, likelihood)
+    assert {v.name for v in model.free_RVs} == {
+        "pi", "theta_categorical_3", "theta_categorical_2", "theta_bernoulli", "mu_gaussian", "tau_gaussian"
+    }  # fmt: skip
+    coordinates = [name for key, names in model.coords.items() if key.endswith("_feature") for name in names]
+    assert sorted(coordinates) == sorted(AWKWARD)
+    if likelihood == "rows":
+        assert len({v.name for v in model.observed_RVs}) == len(AWKWARD) + 1
+        assert not any("/" in v.name for v in model.observed_RVs)
+
+
+def test_awkward_names_survive_a_file(tmp_path):
+    import xarray
+
+    clf, X, y = awkward()
+    tree = clf.sample_posterior(5, 2, random_seed=1, X=X, y=y, include=["log_likelihood", "posterior_predictive"])
+    path = tmp_path / "draws.nc"
+    tree.to_netcdf(path, engine="h5netcdf")
+    with xarray.open_datatree(path, engine="h5netcdf") as back:
+        assert set(back.children) == set(tree.children)
+        for group in tree.children:
+            assert back[group].dataset.identical(tree[group].dataset)
+        names = [str(n) for dim in back["posterior"].coords for n in back["posterior"][dim].to_numpy()]
+        assert set(AWKWARD) <= set(names)
+        data, n = clf._encoded(X)
+        read, drawn = (draws.parameters(t, clf.posterior_).log_joint(data, n) for t in (back, tree))
+        assert_allclose(read, drawn)
+
+
+def test_labels_that_print_alike_have_coordinates_of_their_own():
+    model = NaiveBayes({"x": Gaussian()})
+    posterior = model.posterior(model.statistics({"x": np.arange(4.0)[:, None]}, Labels.of([0, 1, 0, 1]), (1, "1")))
+    assert generative.build(posterior).coords["class_label"] == ("1", "1 (2)")
+    groups = draws.exact(posterior, default_rng(0), (1, 2))
+    assert list(draws.tree(groups, posterior)["posterior"]["class_label"].to_numpy()) == ["1", "1 (2)"]
+
+
+def test_columns_of_a_known_variance_each_keep_it_in_company():
+    """Features of one kind stand in one variable; the variances that columns were given go with them."""
+    rng = default_rng(0)
+    data = {name: rng.normal(size=(8, 2)) for name in ("left", "right")}
+    features = {name: GaussianKnownVariance(variance=[1.0, 9.0]) for name in data}
+    written = Written(features, data, Labels.of([0, 1, 2, 0, 1, 2, 0, 1], 3))
+    points = written.points()
+    for likelihood in ("rows", "sufficient"):
+        assert_allclose(written.density(likelihood, points), written.own(points), rtol=1e-9)
+
+
+def test_coordinates_are_those_of_classes_columns_and_levels():
+    X = pd.DataFrame(
+        {
+            "outlook": ["sunny", "rain", "overcast", "rain"],
+            "sky": ["sunny", "rain", "overcast", "overcast"],
+            "wind": ["weak", "strong", "weak", None],
+            "height": [1.0, 2.0, np.nan, 4.0],
+            "weight": [1.0, 2.0, 3.0, 9.0],
+            "cat": [1, 0, 2, 3],
+            "dog": [0, 5, 1, 1],
+        }
+    )
+    clf = BayesianNB({"words": (Multinomial(), ["cat", "dog"])}).fit(X, ["no", "yes", "no", "yes"])
+    model = clf.to_pymc()
+    assert {key: tuple(map(str, names)) for key, names in model.coords.items()} == {
+        "class_label": ("no", "yes"),
+        "categorical_3_feature": ("outlook", "sky"),
+        "categorical_3_category": ("overcast", "rain", "sunny"),
+        "categorical_2_feature": ("wind",),
+        "categorical_2_category": ("strong", "weak"),
+        "gaussian_feature": ("height", "weight"),
+        "multinomial_category": ("cat", "dog"),
+    }
+    assert model.named_vars_to_dims == {
+        "pi": ("class_label",),
+        "theta_categorical_3": ("class_label", "categorical_3_feature", "categorical_3_category"),
+        "theta_categorical_2": ("class_label", "categorical_2_feature", "categorical_2_category"),
+        "theta_multinomial": ("class_label", "multinomial_category"),
+        "mu_gaussian": ("class_label", "gaussian_feature"),
+        "tau_gaussian": ("class_label", "gaussian_feature"),
+    }
+
+
+def test_columns_of_one_feature_are_coordinates_each():
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 5.0], "c": [0.0, 1.0, 1.5]})
+    clf = BayesianNB({"both": (Gaussian(NormalGamma(0.0, 1.0, 2.0, 2.0)), ["a", "b"])}).fit(X, [0, 1, 1])
+    assert clf.to_pymc().coords["gaussian_feature"] == ("a", "b", "c")
+
+
+def test_two_bags_and_two_known_variances_have_variables_of_their_own():
+    rng = default_rng(0)
+    X = pd.DataFrame(rng.poisson(2.0, (9, 4)).astype(float), columns=list("abcd"))
+    X[["u", "v", "w"]] = rng.normal(size=(9, 3))
+    features = {
+        "left": (Multinomial(), ["a", "b"]),
+        "right": (Multinomial(Dirichlet(3.0)), ["c", "d"]),
+        "u": GaussianKnownVariance(variance=1.0),
+        "v": GaussianKnownVariance(variance=4.0),
+        "w": GaussianKnownVariance(Normal(5.0, 2.0), variance=1.0),
+    }
+    clf = BayesianNB(features).fit(X, [0, 1, 2] * 3)
+    model = clf.to_pymc()
+    assert {v.name: v.eval(mode="FAST_COMPILE").shape for v in model.free_RVs} == {
+        "pi": (3,),
+        "theta_multinomial": (3, 2),
+        "theta_multinomial_2": (3, 2),
+        "mu_gaussian_known_variance": (3, 2),
+        "mu_gaussian_known_variance_2": (3, 1),
+    }
+
+
+def test_two_hundred_categorical_columns_are_a_handful_of_variables():
+    rng = default_rng(4)
+    levels = np.array(list("abcde"))
+    X = pd.DataFrame({f"x{k}": rng.permutation(np.resize(levels[: 2 + k % 4], 40)) for k in range(200)})
+    y = rng.choice(["u", "v"], 40)
+    clf = BayesianNB().fit(X, y)
+    model = clf.to_pymc()
+    sizes = {f"theta_categorical_{k}": (2, 50, k) for k in (2, 3, 4, 5)}
+    tree = clf.sample_posterior(3, 2)
+    assert {v.name for v in model.free_RVs} == {"pi", *sizes} == set(tree["posterior"].data_vars)
+    for name, shape in sizes.items():
+        assert tree["posterior"][name].shape == (2, 3, *shape)
+    # Every row of a table of probabilities is the one of its own column.
+    column = tree["posterior"]["theta_categorical_4"].sel(categorical_4_feature="x198")
+    data, n = clf._encoded(X)
+    theta = draws.parameters(tree, clf.posterior_).features["x198"]["log_theta"]
+    assert_allclose(np.exp(theta[..., 0, :]), column)
+    assert len(data) == 200
+    assert n == 40
+
+
+# What has no sampled road
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        Gaussian(NormalGamma.flat()),
+        Gaussian(NormalGamma.reference()),
+        GaussianKnownVariance(Normal.flat()),
+        Poisson(Gamma.flat()),
+        Poisson(Gamma.jeffreys()),
+        Bernoulli(Beta(0.0, 0.0)),
+        Categorical(Dirichlet(0.0)),
+    ],
+    ids=lambda family: f"{type(family).__name__} {family.prior!r}",
+)
+def test_an_improper_prior_says_that_it_has_no_sampled_road(family):
+    X = pd.DataFrame({"fine": [0.5, 1.5, 2.5, 9.0], "odd": [1.0, 0.0, 1.0, 0.0]})
+    if isinstance(family, Categorical):
+        X["odd"] = ["a", "b", "a", "b"]
+    clf = BayesianNB({"odd": family}).fit(X, ["u", "u", "v", "v"])
+    for ask in (clf.to_pymc, lambda: clf.sample_posterior(sampler="nuts")):
+        with pytest.raises(ImproperError, match=r"feature 'odd', class 'u'.*no sampled road"):
+            ask()
+    # The other road is open: the posterior is proper.
+    assert np.isfinite(clf.sample_posterior(5, 2)["posterior"]["pi"]).all()
+
+
+def test_an_improper_prior_of_one_class_names_that_class():
+    X = pd.DataFrame({"odd": [1.0, 0.0, 1.0, 0.0]})
+    clf = BayesianNB({"odd": Poisson({"u": Gamma(1.0, 1.0), "v": Gamma.flat()})}).fit(X, ["u", "u", "v", "v"])
+    with pytest.raises(ImproperError, match=r"feature 'odd', class 'v'.*no sampled road"):
+        clf.to_pymc()
+
+
+@pytest.mark.parametrize("prior", [Dirichlet(0.0), Dirichlet({"u": 1.0, "v": 0.0})])
+def test_a_class_prior_with_a_zero_says_that_it_has_no_sampled_road(prior):
+    X = pd.DataFrame({"x": [1.0, 0.0, 1.0, 0.0]})
+    clf = BayesianNB(class_prior=prior).fit(X, ["u", "u", "v", "v"])
+    with pytest.raises(ImproperError, match=r"class prior.*no sampled road"):
+        clf.to_pymc()
+    tree = clf.sample_posterior(5, 2)
+    assert np.isfinite(tree["posterior"]["pi"]).all()
+
+
+def test_a_structural_zero_says_that_it_has_no_sampled_road_and_where():
+    X = pd.DataFrame({"c": ["a", "b", "a", "a"]})
+    prior = {"u": Dirichlet(1.0), "v": Dirichlet({"a": 1.0, "b": 0.0})}
+    clf = BayesianNB({"c": Categorical(prior)}).fit(X, ["u", "u", "v", "v"])
+    with pytest.raises(ImproperError, match=r"feature 'c'.*no sampled road"):
+        clf.to_pymc()
+
+
+# What is refused
+
+
+def small() -> tuple[BayesianNB, pd.DataFrame, list[str]]:
+    X, y = pd.DataFrame({"x": [1.0, 2.0, 4.0, 3.0]}), ["u", "u", "v", "v"]
+    return BayesianNB().fit(X, y), X, y
+
+
+def test_an_unknown_likelihood_is_refused():
+    clf, X, y = small()
+    with pytest.raises(ValueError, match="Expected likelihood to be 'sufficient' or 'rows'; got 'row'"):
+        clf.to_pymc(X, y, "row")
+
+
+def test_rows_cannot_be_observed_without_rows():
+    clf, X, _ = small()
+    with pytest.raises(ValueError, match="pass the rows"):
+        clf.to_pymc(likelihood="rows")
+    with pytest.raises(ValueError, match="y is None"):
+        clf.to_pymc(X, likelihood="rows")
+
+
+def test_other_rows_than_those_learned_are_refused():
+    clf, X, y = small()
+    with pytest.raises(ValueError, match="3 rows were given and rows of weight 4 were learned"):
+        clf.to_pymc(X.iloc[:3], y[:3], "rows")
+
+
+def test_a_label_that_was_never_learned_is_refused():
+    clf, X, _ = small()
+    with pytest.raises(ValueError, match="class 'w' was never learned"):
+        clf.to_pymc(X, ["u", "u", "v", "w"], "rows")
+
+
+def test_the_rows_observed_are_the_rows_given():
+    clf, X, y = small()
+    model = clf.to_pymc(X, y, "rows")
+    observed = {v.name: model.rvs_to_values[v].data for v in model.observed_RVs}
+    assert set(observed) == {"y", "x_x"}
+    assert_allclose(observed["y"], [0, 0, 1, 1])
+    assert_allclose(observed["x_x"], X["x"])
+
+
+def test_a_missing_cell_is_not_observed():
+    X = pd.DataFrame({"x": [1.0, np.nan, 4.0], "c": ["a", "b", None], "b": [True, None, False]})
+    y = ["u", "v", "u"]
+    clf = BayesianNB({"b": Bernoulli()}).fit(X, y)
+    model = clf.to_pymc(X, y, "rows")
+    assert {v.name: len(model.rvs_to_values[v].data) for v in model.observed_RVs} == {
+        "y": 3, "x_x": 2, "x_c": 2, "x_b": 2
+    }  # fmt: skip
+
+
+def test_building_changes_nothing():
+    clf, X, y = small()
+    before = clf.predict_proba(X)
+    names = set(vars(clf))
+    clf.to_pymc()
+    clf.to_pymc(X, y, "rows")
+    assert set(vars(clf)) == names
+    assert_allclose(clf.predict_proba(X), before, rtol=0)
+
+
+# Pictures
+
+
+def test_the_model_can_be_drawn():
+    pytest.importorskip("graphviz")
+    clf, X, y = small()
+    source = pm.model_to_graphviz(clf.to_pymc(X, y, "rows")).source
+    for word in ("pi", "mu_gaussian", "tau_gaussian", "class_label", "x_x"):
+        assert word in source
+
+
+@pytest.mark.skipif(not hasattr(pm, "model_to_mermaid"), reason="this PyMC draws no mermaids")
+def test_the_model_can_be_written_as_a_diagram():
+    clf, X, y = small()
+    text = pm.model_to_mermaid(clf.to_pymc(X, y, "rows"))
+    for word in ("pi", "mu_gaussian", "tau_gaussian", "class_label", "x_x"):
+        assert word in text
+
+
+# Sampling, where the exact road is closed or the model is unusual
+
+
+@pytest.mark.nuts
+def test_nuts_samples_a_model_whose_class_probabilities_are_known():
+    X = pd.DataFrame({"x": [1.0, 2.0, 4.0, 3.0, 2.5, 3.5]})
+    clf = BayesianNB(Gaussian(NormalGamma(2.0, 1.0, 2.0, 2.0)), class_prior={"u": 0.25, "v": 0.75})
+    clf.fit(X, ["u", "u", "v", "v", "u", "v"])
+    tree = clf.sample_posterior(500, 4, "nuts", random_seed=0)
+    assert_allclose(tree["posterior"]["pi"], np.broadcast_to([0.25, 0.75], (4, 500, 2)))
+    error = tree["posterior"]["mu_gaussian"].mean(("chain", "draw")).to_numpy() - clf.posterior_.features["x"].m
+    assert (np.abs(error) < 0.1).all()
+
+
+@pytest.mark.nuts
+def test_arguments_of_the_sampler_reach_it():
+    clf, _, _ = small()
+    with pytest.warns(UserWarning, match="did not converge"):
+        tree = clf.sample_posterior(30, 2, "nuts", random_seed=3, tune=20)
+    assert tree["posterior"]["pi"].shape == (2, 30, 2)
+    assert tree["sample_stats"].attrs["tuning_steps"] == 20

@@ -1,0 +1,519 @@
+"""Past the closed form: sampled families against quadrature, against conjugate pairs, and in what they refuse."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from scipy.special import gammaln, logsumexp
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+
+from bayesnb import (
+    BayesianNB,
+    Categorical,
+    Dirichlet,
+    FromPyMC,
+    Gamma,
+    Gaussian,
+    HierarchicalCategorical,
+    Poisson,
+    StudentT,
+)
+from bayesnb.convergence import Convergence
+from bayesnb.families.categorical import Coded, Tally
+from bayesnb.families.membership import Labels, Responsibilities
+from bayesnb.families.pointwise import Cells
+from bayesnb.families.sampled import Draws, Sampler
+from bayesnb.priors import Beta
+
+EXPONENTIAL = FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2.0, "beta": 1.5})})
+FAMILIES = {
+    "student": StudentT(),
+    "hierarchical": HierarchicalCategorical(),
+    "from pymc": FromPyMC(pm.Normal, {"mu": (pm.Normal, {"sigma": 5.0}), "sigma": (pm.HalfNormal, {"sigma": 5.0})}),
+}
+CURES = {
+    "sample_posterior": "leave the feature out",
+    "to_pymc": "leave the feature out",
+    "verify": "leave the feature out",
+    "log_evidence_": "held-out rows",
+    "loo": "cross-validation",
+}
+
+
+def table(family, n=40, seed=0):
+    rng = default_rng(seed)
+    y = np.where(rng.random(n) < 0.5, "a", "b")
+    x = rng.normal(np.where(y == "a", 0.0, 2.0), 1.0)
+    column = x if family.reads != "levels" else np.where(x > 1, "high", "low").astype(object)
+    return pd.DataFrame({"x": column, "z": rng.normal(size=n)}), y
+
+
+def made_up(sampler, model):
+    """Draws from no posterior at all, for what does not depend on them."""
+    n, rng = 400, default_rng(sampler.random_seed)
+    shapes = {v.name: model.eval_rv_shapes()[v.name] for v in model.free_RVs}
+    return {name: np.exp(rng.normal(size=(n, *shape))) for name, shape in shapes.items()}, Convergence(1, 400, 0, "x")
+
+
+@pytest.fixture
+def unsampled(monkeypatch):
+    monkeypatch.setattr(Sampler, "run", made_up)
+
+
+@pytest.fixture
+def never_sampled(monkeypatch):
+    def run(sampler, model):
+        raise AssertionError("nothing should have been sampled")
+
+    monkeypatch.setattr(Sampler, "run", run)
+
+
+def close(sampled, exact, convergence, spread):
+    """Within five Monte Carlo errors, for averages over draws of the given standard deviation."""
+    assert_array_equal(np.abs(sampled - exact) < 5 * spread / np.sqrt(convergence.ess), True)
+
+
+def predicted(family, believed, x, exact):
+    """The predictive of one class is within five Monte Carlo errors of the exact log density."""
+    found = np.exp(family.log_predictive(believed, x)[:, 0] - exact)
+    draws = np.exp(family.log_likelihood(believed.theta, x)[:, :, 0] - exact)
+    close(found, 1.0, believed.convergence, draws.std(0))
+
+
+def believed_of(family, x, n_classes=1):
+    s = family.statistic(x, Labels.of(np.zeros(len(x), int), n_classes))
+    return family.update(family.priors(s, tuple(range(n_classes))), s)
+
+
+# What is added up
+
+
+def test_values_are_a_tally_so_that_rows_add_and_are_unlearned():
+    family, x = StudentT(), np.array([[1.5, np.nan], [2.5, 0.0], [1.5, 4.0]])
+    whole = family.statistic(x, Labels.of([0, 1, 0]))
+    parts = family.statistic(x[:1], Labels.of([0], 2)) + family.statistic(x[1:], Labels.of([1, 0]))
+    a, b = Cells.of(whole), Cells.of(parts)
+    for name in ("value", "code", "column", "weight"):
+        assert_array_equal(getattr(a, name), getattr(b, name))
+    assert_array_equal(a.value, [1.5, 2.5, 0.0, 4.0])
+    assert_array_equal(a.weight, [2.0, 1.0, 1.0, 1.0])
+    rest = (parts - family.statistic(x[:1], Labels.of([0], 2))).settled(parts)
+    assert_array_equal(Cells.of(rest).weight, [1.0, 1.0, 1.0, 1.0])
+    with pytest.raises(ValueError, match="unlearned"):
+        (whole - family.statistic(np.array([[9.0, 9.0]]), Labels.of([0], 2))).settled(whole)
+
+
+def test_half_a_row_twice_is_a_row():
+    family, x = StudentT(), np.array([[1.0], [2.0]])
+    hard = family.statistic(x, Labels.of([0, 1]))
+    soft = family.statistic(np.tile(x, (2, 1)), Responsibilities(np.tile(np.eye(2) / 2, (2, 1))))
+    assert_array_equal(hard.counts, soft.counts)
+
+
+def test_quantiles_count_weights_as_rows():
+    rng = default_rng(3)
+    x, weight = rng.normal(size=(30, 2)), rng.integers(1, 4, 30)
+    weighed = Cells.of(StudentT().statistic(x, Labels.of(np.zeros(30, int), weight=weight)))
+    rows = np.repeat(x, weight, axis=0)
+    assert_array_equal(weighed.quantiles((0.25, 0.5), 2), np.quantile(rows, (0.25, 0.5), axis=0, method="inverted_cdf"))
+    assert_allclose(weighed.variance(2), rows.var(axis=0))
+
+
+def test_no_outlier_moves_the_scale_of_the_prior():
+    x = np.append(np.linspace(-1, 1, 99), 1e9)[:, None]
+    s = StudentT().statistic(x, Labels.of(np.zeros(100, int)))
+    prior = StudentT().priors(s, ("a",))
+    assert_allclose([prior.m[0, 0], prior.s[0, 0]], [0.0, 1 / 1.349], atol=0.05)
+    assert prior.reach[0, 0] > 1e8
+    given = StudentT(m=1.0, s=2.0, reach=3.0).priors(s, ("a",))
+    assert [float(v[0, 0]) for v in (given.m, given.s, given.reach)] == [1.0, 2.0, 3.0]
+
+
+# Densities
+
+
+def test_the_student_density_is_that_of_scipy():
+    rng = default_rng(0)
+    theta = {"mu": rng.normal(size=(5, 2, 1)), "sigma": rng.uniform(0.1, 3, (5, 2, 1)), "nu": np.full((5, 2, 1), 3.0)}
+    x = np.array([[0.3], [np.nan], [1e8]])
+    found = StudentT().log_likelihood(theta, x)
+    right = stats.t.logpdf(x[None, :, :], 3.0, *(theta[k][:, None, :, 0] for k in ("mu", "sigma")))
+    assert_allclose(found[:, [0, 2]], right[:, [0, 2]], rtol=1e-12)
+    assert_array_equal(found[:, 1], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("dist", "theta", "reads", "right"),
+    [
+        (pm.Gamma, {"alpha": 2.0, "beta": 3.0}, "reals", lambda x: stats.gamma.logpdf(x, 2.0, scale=1 / 3)),
+        (pm.Poisson, {"mu": 2.0}, "counts", lambda x: stats.poisson.logpmf(x, 2.0)),
+    ],
+    ids=["gamma", "poisson"],
+)
+def test_a_density_from_pymc_is_that_of_scipy(dist, theta, reads, right):
+    family = FromPyMC(dist, {name: (pm.HalfNormal, {}) for name in theta}, reads=reads)
+    x = np.array([[1.0], [4.0], [np.nan], [-1.0]])
+    found = family.log_likelihood({name: np.full((3, 2, 1), value) for name, value in theta.items()}, x)
+    assert found.shape == (3, 4, 2)
+    assert_allclose(found[1, :2, 1], right(x[:2, 0]))
+    assert_array_equal(found[:, 2], 0.0)
+    assert_array_equal(found[:, 3], -np.inf)
+
+
+def test_parameters_held_at_a_number_are_not_learned():
+    family = FromPyMC(pm.Binomial, {"n": 5, "p": (pm.Beta, {"alpha": 1, "beta": 1})}, reads="counts")
+    found = family.log_likelihood({"p": np.full((1, 1), 0.3)}, np.array([[2.0]]))
+    assert_allclose(found, [[stats.binom.logpmf(2, 5, 0.3)]])
+
+
+def test_the_predictive_averages_the_joint_over_draws(unsampled):
+    family = FAMILIES["from pymc"]
+    X, y = table(family)
+    clf = BayesianNB({"x": family, "z": Gaussian()}).fit(X, y)
+    believed, x = clf.posterior_.features["x"], X[["x"]].to_numpy()
+    averaged = logsumexp(family.log_likelihood(believed.theta, x), axis=0) - np.log(len(believed))
+    alone = BayesianNB({"z": Gaussian()}).fit(X[["z"]], y)
+    assert_allclose(
+        clf.predict_joint_log_proba(X), alone.predict_joint_log_proba(X[["z"]]) + averaged, rtol=1e-9, atol=1e-9
+    )
+
+
+def test_moments_of_several_columns_multiply(unsampled):
+    family, x = StudentT(), default_rng(1).normal(size=(200, 2))
+    both = believed_of(family, x, 2)
+    one = [Draws({k: v[:, :, [j]] for k, v in both.theta.items()}, both.convergence) for j in (0, 1)]
+    t = np.linspace(0.5, 1.5, 400).reshape(200, 2)
+    parts = [family.log_moment(part, x[:, [j]], t) for j, part in enumerate(one)]
+    assert_allclose(family.log_moment(both, x, t), parts[0] + parts[1])
+
+
+def test_cells_of_draws_are_classes():
+    theta = {"mu": np.arange(12.0).reshape(2, 3, 2)}
+    assert_array_equal(Draws(theta, Convergence(1, 1, 0, "mu")).at(slice(1, 2)).theta["mu"], theta["mu"][:, 1:2])
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("estimate", ["mle", "map"])
+def test_plug_ins_without_a_formula_are_refused_before_anything_is_sampled(name, estimate, never_sampled):
+    family = FAMILIES[name]
+    with pytest.raises(ValueError, match=f'feature \'x\': {type(family).__name__} is sampled.*"predictive" or "mean"'):
+        BayesianNB({"x": family}, estimate=estimate).fit(*table(family))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("what", CURES)
+def test_what_needs_a_closed_form_names_the_feature_and_the_cure(name, what, unsampled, monkeypatch):
+    family = FAMILIES[name]
+    X, y = table(family)
+    clf = BayesianNB({"x": family}).fit(X, y)
+    with pytest.raises(ValueError, match=f"feature 'x': {type(family).__name__} is sampled.*{CURES[what]}"):
+        asked = getattr(clf, what)
+        asked(X, y) if what == "loo" else asked()
+
+
+def test_em_is_refused(never_sampled):
+    X, y = table(FAMILIES["student"])
+    y = y.astype(object)
+    y[:5] = None
+    with pytest.raises(ValueError, match="feature 'x': StudentT is sampled.*EM"):
+        BayesianNB({"x": StudentT()}).fit(X, y)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_by_itself_refuses_too(name, never_sampled):
+    family = FAMILIES[name]
+    believed = Draws({"mu": np.zeros((3, 1, 1))}, Convergence(1, 1, 0, "mu"))
+    x = Coded(np.zeros((2, 1), int), (("a", "b"),)) if family.reads == "levels" else np.zeros((2, 1))
+    s = family.statistic(x, Labels.of([0, 0]))
+    prior = family.priors(s, ("a",))
+    assert prior.proper().all()
+    assert prior.at(slice(0, 1)).proper().shape == (1, 1)
+    for ask in (
+        family.flat,
+        lambda: family.mode(believed),
+        lambda: family.log_evidence(prior, s),
+        lambda: family.log_left_out(believed, x, Labels.of([0, 0])),
+        lambda: family.pymc_statistic({}, s),
+        lambda: family.pymc_prior(prior, str, ()),
+        believed.mode,
+        believed.log_normalizer,
+        lambda: believed.log_prob(0.0),
+        prior.mean,
+    ):
+        with pytest.raises(ValueError, match="sampled"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: StudentT(nu=-1), "nu to be positive"),
+        (lambda: StudentT(s=[1.0, 0.0]), "s to be positive"),
+        (lambda: StudentT(m=np.nan), "m to be finite"),
+        (lambda: StudentT(draws=0), "draws to be a positive whole number"),
+        (lambda: StudentT(target_accept=1.0), "target_accept to lie between 0 and 1"),
+        (lambda: StudentT(burn=3), "burn"),
+        (lambda: HierarchicalCategorical(0), "shape to be positive"),
+        (lambda: FromPyMC("Normal", {}), "Expected a PyMC distribution class"),
+        (lambda: FromPyMC(pm.Normal, {"mu": 0.0, "sigma": 1.0}), "a prior for at least one parameter"),
+        (lambda: FromPyMC(pm.Normal, {"mu": "HalfNormal"}), "Expected the prior of 'mu'"),
+        (lambda: FromPyMC(pm.Normal, [1]), "Expected priors as"),
+        (lambda: FromPyMC(pm.Normal, {"mu": (pm.Normal, {})}, reads="levels"), "reads to be 'reals' or 'counts'"),
+    ],
+)
+def test_what_cannot_be_specified_is_refused_at_once(make, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("family", "said"),
+    [
+        (FromPyMC(pm.Normal, {"mean": (pm.Normal, {})}), "feature 'x': Normal does not take the parameters"),
+        (FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"a": 1})}), "feature 'x': the prior Gamma.a=1. of 'lam'"),
+        (EXPONENTIAL, "feature 'x': NUTS cannot start"),
+    ],
+    ids=["parameter", "argument", "value"],
+)
+def test_what_pymc_does_not_understand_names_the_feature(family, said):
+    with pytest.raises(ValueError, match=said):
+        BayesianNB({"x": family}).fit({"x": [1.0, -2.0, 0.5]}, [0, 0, 1])
+
+
+# The estimator
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_estimator_clones_pickles_samples_and_describes(name, unsampled):
+    family = FAMILIES[name]
+    X, y = table(family)
+    clf = clone(BayesianNB({"x": family, "z": Gaussian()}, random_state=0)).fit(X, y)
+    again = pickle.loads(pickle.dumps(clf))
+    assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+    assert clf.describe().loc["x", "family"] == type(family).__name__
+    assert list(clf.sample(7).columns) == ["y", "x", "z"]
+    assert clf.sample(3, label="a")["x"].notna().all()
+    assert clf.sample_proba(X[:5], draws=30).shape == (30, 5, 2)
+    assert_allclose(clf.sample_proba(X[:5], draws=30).sum(-1), 1.0)
+    mean = BayesianNB({"x": family, "z": Gaussian()}, estimate="mean").fit(X, y)
+    assert_allclose(mean.predict_proba(X).sum(1), 1.0)
+    shown = clf.tables()["x"]
+    assert list(shown.index) == ["a", "b"]
+    assert list(shown.columns) == {"student": ["mu", "sigma", "nu"], "hierarchical": ["high", "low"]}.get(
+        name, ["mu", "sigma"]
+    )
+
+
+def test_exact_factors_stay_exact(unsampled):
+    X, y = table(StudentT())
+    mixed, alone = BayesianNB({"x": StudentT()}).fit(X, y), BayesianNB().fit(X[["z"]], y)
+    for name in ("m", "kappa", "a", "b"):
+        assert_array_equal(getattr(mixed.posterior_.features["z"], name), getattr(alone.posterior_.features["z"], name))
+    assert_array_equal(mixed.posterior_.label.alpha, alone.posterior_.label.alpha)
+
+
+def test_a_smoothing_that_is_learned_is_linear_as_any_other(unsampled):
+    X, y = table(FAMILIES["hierarchical"])
+    clf = BayesianNB({"x": HierarchicalCategorical()}).fit(X[["x"]], y)
+    weights, intercept = clf.linear_form()
+    scores = weights.loc[[("x", level) for level in X["x"]]].to_numpy() + intercept.to_numpy()
+    assert_allclose(scores, clf.predict_joint_log_proba(X[["x"]]))
+
+
+def test_bayesnb_is_imported_without_pymc():
+    code = (
+        "import sys, bayesnb as nb; nb.StudentT(); nb.HierarchicalCategorical(2, 1); nb.FromPyMC; "
+        "print('pymc' in sys.modules or 'pytensor' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+# NUTS
+
+
+@pytest.mark.nuts
+def test_student_agrees_with_quadrature():
+    rng = default_rng(4)
+    family, x = StudentT(nu=3.0, m=0.0, s=1.0, reach=10.0), np.append(rng.standard_t(3, 24) + 1.0, 30.0)[:, None]
+    believed = believed_of(family, x)
+    mu, log_sigma = np.linspace(-3, 5, 401)[:, None, None], np.linspace(-3, 3, 301)[:, None]
+    sigma = np.exp(log_sigma)
+
+    def density(v):
+        return stats.t.logpdf(v, 3.0, mu, sigma)
+
+    # 1/σ is half normal; the Jacobian of 1/σ on the scale of ln σ is 1/σ.
+    log_posterior = (
+        density(x[:, 0]).sum(-1, keepdims=True)
+        + stats.norm.logpdf(mu, 0, 10)
+        + stats.halfnorm.logpdf(1 / sigma, scale=10)
+        - log_sigma
+    )
+    weight = np.exp(log_posterior - logsumexp(log_posterior))
+    asked = np.array([-4.0, 0.0, 1.0, 3.0, 12.0])
+    predicted(family, believed, asked[:, None], logsumexp(density(asked), b=weight, axis=(0, 1)))
+    for name, value in (("mu", mu), ("sigma", sigma)):
+        drawn = believed.theta[name][:, 0, 0]
+        close(drawn.mean(), (weight * value).sum(), believed.convergence, drawn.std())
+        # A standard deviation is told to 1/√(2 draws) of itself, or to twice that where tails are long.
+        exact = np.sqrt((weight * value**2).sum() - (weight * value).sum() ** 2)
+        assert_allclose(drawn.std(), exact, rtol=5 * np.sqrt(2 / believed.convergence.ess))
+
+
+@pytest.mark.nuts
+def test_student_beats_gaussian_where_there_are_gross_outliers():
+    rng = default_rng(0)
+    y = rng.integers(0, 2, 500)
+    x = rng.normal(3.0 * y, 1.0)
+    x[::15] += rng.choice([-60.0, 80.0], len(x[::15]))
+    train, rest = slice(0, 150), slice(150, None)
+    X = pd.DataFrame({"x": x})
+    losses = {
+        name: log_loss(y[rest], BayesianNB(family).fit(X[train], y[train]).predict_proba(X[rest]))
+        for name, family in (("student", StudentT()), ("gaussian", Gaussian()))
+    }
+    assert losses["student"] < 0.5 * losses["gaussian"]
+    assert losses["student"] < 0.35
+
+
+@pytest.mark.nuts
+def test_student_with_many_degrees_of_freedom_is_gaussian():
+    rng = default_rng(1)
+    y = rng.integers(0, 3, 600)
+    X = rng.normal(y[:, None] * [1.0, 0.5], [1.0, 2.0], (600, 2))
+    student, gaussian = BayesianNB(StudentT(nu=1e6)).fit(X, y), BayesianNB(Gaussian()).fit(X, y)
+    # Both priors are worth about a row of 200.
+    assert_allclose(student.predict_proba(X), gaussian.predict_proba(X), atol=0.02)
+
+
+def categorical_quadrature(counts, shape, rate):
+    """Grid of ln α and its posterior, by brute force; counts (class, level)."""
+    alpha = np.exp(np.linspace(-8, 6, 4001))[:, None, None]
+    k = counts.shape[1]
+    log_likelihood = (gammaln(alpha + counts) - gammaln(alpha)).sum(-1) + (
+        gammaln(k * alpha) - gammaln(k * alpha + counts.sum(1, keepdims=True))
+    )[..., 0].sum(-1, keepdims=True)[:, :1] * 0
+    log_likelihood = log_likelihood.sum(-1)
+    totals = counts.sum(1)
+    log_likelihood += (gammaln(k * alpha[:, 0]) - gammaln(k * alpha[:, 0] + totals)).sum(-1)
+    a = alpha[:, 0, 0]
+    log_posterior = log_likelihood + stats.gamma.logpdf(a, shape, scale=1 / rate) + np.log(a)
+    return a, np.exp(log_posterior - logsumexp(log_posterior))
+
+
+@pytest.mark.nuts
+def test_a_learned_concentration_agrees_with_quadrature():
+    counts = np.array([[30.0, 2.0, 0.0, 1.0], [3.0, 20.0, 1.0, 0.0], [5.0, 4.0, 0.0, 0.0]])
+    short = np.array([[5.0, 1.0, 0.0, 0.0], [2.0, 9.0, 0.0, 0.0], [0.0, 3.0, 0.0, 0.0]])
+    s = Tally(np.stack([counts, short], axis=1), (("p", "q", "r", "s"), ("t", "u")))
+    family = HierarchicalCategorical(2.0, 1.5)
+    believed = family.update(family.priors(s, ("a", "b", "c")), s)
+    for column, n in enumerate((counts, short[:, :2])):
+        alpha, weight = categorical_quadrature(n, 2.0, 1.5)
+        drawn = believed.theta["alpha"][:, 0, column]
+        close(drawn.mean(), (weight * alpha).sum(), believed.convergence, drawn.std())
+        below = np.searchsorted(np.cumsum(weight), [0.1, 0.5, 0.9])
+        shares = (drawn < alpha[below][:, None]).mean(1)
+        close(shares, [0.1, 0.5, 0.9], believed.convergence, 0.5)
+        a, k = alpha[:, None, None], n.shape[1]
+        exact = (weight[:, None, None] * (n + a) / (n.sum(1, keepdims=True) + k * a)).sum(0)
+        theta = np.exp(believed.theta["log_theta"][:, :, column, :k])
+        close(theta.mean(0), exact, believed.convergence, theta.std(0))
+        codes = np.full((k, 2), -1)
+        codes[:, column] = np.arange(k)
+        assert_allclose(family.log_predictive(believed, Coded(codes, s.levels)).T, np.log(theta.mean(0)), rtol=1e-9)
+    assert_array_equal(believed.theta["log_theta"][:, :, 1, 2:], -np.inf)
+
+
+@pytest.mark.nuts
+def test_a_concentration_that_is_known_is_the_conjugate_pair():
+    X, y = table(FAMILIES["hierarchical"], n=60)
+    known = BayesianNB({"x": Categorical(Dirichlet(1.5))}).fit(X[["x"]], y)
+    learned = BayesianNB({"x": HierarchicalCategorical(1.5e4, 1e4)}).fit(X[["x"]], y)
+    assert_allclose(learned.predict_proba(X[["x"]]), known.predict_proba(X[["x"]]), atol=0.01)
+
+
+@pytest.mark.nuts
+def test_a_conjugate_pair_from_pymc_agrees_with_its_closed_form():
+    x = default_rng(2).exponential(0.5, (25, 1))
+    believed = believed_of(EXPONENTIAL, x)
+    a, b = 2.0 + len(x), 1.5 + x.sum()
+    drawn = believed.theta["lam"][:, 0, 0]
+    close(drawn.mean(), a / b, believed.convergence, drawn.std())
+    asked = np.array([0.01, 0.5, 2.0, 4.0])
+    predicted(EXPONENTIAL, believed, asked[:, None], stats.lomax.logpdf(asked, a, scale=b))
+
+
+@pytest.mark.nuts
+def test_counts_from_pymc_agree_with_poisson():
+    rng = default_rng(5)
+    y = rng.integers(0, 2, 80)
+    X = pd.DataFrame({"k": rng.poisson(2.0 + 3 * y).astype(float)})
+    X.loc[3, "k"] = np.nan
+    sampled = FromPyMC(pm.Poisson, {"mu": (pm.Gamma, {"alpha": 2.0, "beta": 0.5})}, reads="counts")
+    a, b = (BayesianNB({"k": family}).fit(X, y) for family in (sampled, Poisson(Gamma(2.0, 0.5))))
+    assert_allclose(a.predict_joint_log_proba(X), b.predict_joint_log_proba(X), atol=0.02)
+    with pytest.raises(ValueError, match="needs a count"):
+        a.predict(pd.DataFrame({"k": [0.5]}))
+
+
+@pytest.mark.nuts
+def test_predictions_are_the_same_however_the_rows_came():
+    rng = default_rng(6)
+    y = rng.integers(0, 2, 60)
+    X = pd.DataFrame({"x": rng.standard_t(3, 60).round(1) + y, "z": rng.normal(size=60)})
+    X.loc[10:14, "x"] = np.nan
+
+    def fitted():
+        return BayesianNB({"x": StudentT(draws=500, tune=500, chains=2)})
+
+    whole = fitted().fit(X, y).predict_proba(X)
+    assert_array_equal(
+        fitted().partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:]).predict_proba(X)[:, :0], whole[:, :0]
+    )
+    parts = fitted().partial_fit(X[30:], y[30:]).partial_fit(X[:30], y[:30])
+    assert_allclose(parts.predict_proba(X), whole, rtol=1e-10)
+    weight = rng.integers(1, 3, 60)
+    twice = np.repeat(np.arange(60), weight)
+    weighed = fitted().fit(X, y, sample_weight=weight)
+    assert_allclose(weighed.predict_proba(X), fitted().fit(X.iloc[twice], y[twice]).predict_proba(X), rtol=1e-10)
+    rest = weighed.forget(X, y, sample_weight=weight - 1.0)
+    assert_allclose(rest.predict_proba(X), whole, rtol=1e-10)
+    # A missing value says nothing, in fitting and in predicting.
+    seen = X["x"].notna()
+    alone = fitted().fit(X.loc[seen, ["x"]], y[seen]).posterior_.features["x"]
+    for name, value in alone.theta.items():
+        assert_array_equal(value, fitted().fit(X[["x"]], y).posterior_.features["x"].theta[name])
+    without = BayesianNB().fit(X[["z"]], y).predict_proba(X[["z"]])
+    assert_allclose(whole[~seen], without[~seen], rtol=1e-12)
+
+
+@pytest.mark.nuts
+def test_classes_without_a_row_have_the_prior():
+    clf = BayesianNB(EXPONENTIAL).partial_fit(np.array([[1.0], [2.0]]), [0, 0], classes=[0, 1])
+    drawn = clf.posterior_.features["x"].theta["lam"][:, 1, 0]
+    close(drawn.mean(), 2.0 / 1.5, clf.posterior_.features["x"].convergence, drawn.std())
+
+
+@pytest.mark.nuts
+def test_a_class_of_equal_values_is_no_trouble():
+    clf = BayesianNB(StudentT()).fit(np.array([[0.0]] * 20 + [[1.0], [2.0], [4.0]]), [0] * 20 + [1] * 3)
+    assert_array_equal(clf.predict([[0.0], [2.0]]), [0, 1])
+
+
+@pytest.mark.nuts
+def test_chains_that_did_not_converge_warn():
+    X, y = table(StudentT())
+    with pytest.warns(UserWarning, match=r"StudentT was sampled and did not converge: largest r_hat.*tune="):
+        BayesianNB({"x": StudentT(draws=20, tune=2, chains=2)}).fit(X[["x"]], y)

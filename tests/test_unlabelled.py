@@ -1,0 +1,649 @@
+"""Rows without a label: EM climbs, agrees with exact enumeration where that can be done, and so does the sampler."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import Generator, default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
+
+from bayesnb import (
+    BayesianNB,
+    Bernoulli,
+    Beta,
+    BoundaryError,
+    Categorical,
+    Dirichlet,
+    Gamma,
+    Gaussian,
+    GaussianKnownVariance,
+    ImproperError,
+    Multinomial,
+    NaiveBayes,
+    Normal,
+    NormalGamma,
+    Parameters,
+    Poisson,
+    Posterior,
+    Statistics,
+    draws,
+    normalize,
+    unlabelled,
+)
+from bayesnb.families.categorical import Coded
+from bayesnb.families.membership import Labels, Responsibilities
+from bayesnb.families.multinomial import Bag
+from bayesnb.families.poisson import Exposed
+from bayesnb.priors import Known
+from bayesnb.unlabelled import EM, em
+
+CLASSES = ("ant", "bee")
+
+# The defaults have a posterior mean for any table; these have a mode for any table.
+DEFAULTS = {
+    "wings": Bernoulli(),
+    "hue": Categorical(),
+    "words": Multinomial(),
+    "size": Gaussian(),
+    "heat": GaussianKnownVariance(variance=2.0),
+    "visits": Poisson(exposure="hours"),
+}
+INFORMED = {
+    "wings": Bernoulli(Beta(1.5, 2.0)),
+    "hue": Categorical(Dirichlet({"red": 1.5, "green": 1.0, "blue": 2.0})),
+    "words": Multinomial(Dirichlet(1.2)),
+    "size": Gaussian(NormalGamma(1.0, 0.5, 1.5, 2.0)),
+    "heat": GaussianKnownVariance(Normal(1.0, 3.0), variance=2.0),
+    "visits": Poisson({"ant": Gamma(2.0, 1.0), "bee": Gamma(3.0, 1.0)}, exposure="hours"),
+}
+LABEL = {"learned": Dirichlet(1.5), "known": Known({"ant": 0.3, "bee": 0.7}), "frequencies": Known(None)}
+
+
+def table(rng: Generator, codes: np.ndarray, missing: float = 0.0) -> dict[str, Any]:
+    """Encoded rows of those classes, some cells missing."""
+    n = len(codes)
+
+    def hollow(x: np.ndarray) -> np.ndarray:
+        return np.where(rng.random(n)[:, None] < missing, np.nan, x)
+
+    hours = rng.uniform(0.5, 2.0, n)
+    hue = np.where(rng.random((n, 1)) < missing, -1, (codes[:, None] + (rng.random((n, 1)) < 0.4)) % 3)
+    return {
+        "wings": hollow((rng.random((n, 2)) < np.array([[0.2, 0.6], [0.7, 0.4]])[codes]).astype(float)),
+        "hue": Coded(hue, (("red", "green", "blue"),)),
+        "words": Bag(hollow(rng.poisson(np.array([[2, 1, 0.3], [0.5, 1, 2]])[codes])), ("cat", "dog", "emu")),
+        "size": hollow(rng.normal(2.0 * codes[:, None] + [0.0, 50.0], 1.0)),
+        "heat": hollow(rng.normal(1.5 * codes[:, None], np.sqrt(2.0))),
+        "visits": Exposed(hollow(rng.poisson(hours * (1.0 + 2.0 * codes))[:, None]), hours),
+    }
+
+
+def part(data: dict[str, Any], rows: Any) -> dict[str, Any]:
+    return {name: x[rows] for name, x in data.items()}
+
+
+class Case:
+    """A table of which the first rows are labelled."""
+
+    def __init__(self, seed: int, n: int, known: int, features: Any, label: Any, missing: float = 0.2) -> None:
+        rng = default_rng(seed)
+        self.codes = np.append([0, 1], rng.integers(0, 2, n - 2)) if n > 1 else np.zeros(n, int)
+        self.model = NaiveBayes(features, label)
+        data = table(rng, self.codes, missing)
+        self.seen, self.free = part(data, slice(0, known)), part(data, slice(known, n))
+        self.y, self.n_free = self.codes[:known], n - known
+        self.labelled = self.statistics(self.seen, Labels.of(self.y, 2))
+
+    def statistics(self, data: dict[str, Any], members: Any) -> Statistics:
+        return self.model.statistics(data, members, CLASSES)
+
+    def em(self, **options: Any) -> EM:
+        return em(self.model, self.labelled, self.free, self.n_free, **options)
+
+    def log_joint(self, priors: Posterior, theta: Parameters, weight: Any = 1.0) -> float:
+        """log p(θ) + log p(labelled rows | θ) + λ Σ log Σ_c p(x, c | θ), factor by factor."""
+        total = float(np.sum(priors.label_prior.log_prob(np.exp(theta.log_pi))))
+        for name, family in self.model.features.items():
+            total += float(priors.prior[name].log_prob(*family.variables(theta.features[name]).values()).sum())
+        joint = theta.log_joint(self.seen, len(self.y))
+        total += float(joint[np.arange(len(self.y)), self.y].sum())
+        return total + float((weight * logsumexp(theta.log_joint(self.free, self.n_free), axis=1)).sum())
+
+
+def assert_climbs(found: EM) -> None:
+    assert np.isfinite(found.objective).all()
+    slack = 1e-11 * (1 + np.abs(found.objective).max())
+    assert (np.diff(found.objective) >= -slack).all(), np.diff(found.objective).min()
+    assert_allclose(found.responsibilities.sum(axis=1), 1.0)
+
+
+def assert_same(a: Statistics, b: Statistics, rtol: float = 1e-12) -> None:
+    assert a.labels == b.labels
+    assert_allclose(a.rows, b.rows, rtol=rtol)
+    for name, s in a.features.items():
+        other = b.features[name].arrays()
+        for field, value in s.arrays().items():
+            if field != "low":
+                assert_allclose(value, other[field], rtol=rtol, atol=1e-9, err_msg=f"{name}.{field}")
+
+
+# --- The fast road ---
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    known=st.integers(2, 8),
+    free=st.integers(0, 15),
+    missing=st.sampled_from([0.0, 0.3, 0.9]),
+    weight=st.sampled_from([0.0, 1e-3, 0.5, 1.0, 7.5]),
+    at=st.sampled_from(["map", "mean"]),
+    label=st.sampled_from(sorted(LABEL)),
+    subset=st.sets(st.sampled_from(sorted(DEFAULTS)), min_size=1),
+    starts=st.sampled_from([1, 3]),
+)
+def test_the_objective_never_falls(seed, known, free, missing, weight, at, label, subset, starts):
+    features = {name: (INFORMED if at == "map" else DEFAULTS)[name] for name in sorted(subset)}
+    case = Case(seed, known + free, known, features, LABEL[label], missing)
+    rows = default_rng(seed).choice([0.5, 1.0, 3.0], free)
+    found = case.em(weight=weight, row_weight=rows, at=at, starts=starts, rng=seed, max_iterations=40)
+    assert_climbs(found)
+    assert found.objective[-1] == found.reached.max()
+    assert_allclose(found.statistics.rows.sum(), known + weight * rows.sum())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_objective_is_the_log_posterior_and_em_ends_on_its_top(seed):
+    case = Case(seed, 40, 6, INFORMED, LABEL["learned"])
+    rows = default_rng(seed).choice([0.5, 1.0, 3.0], case.n_free)
+    found = case.em(weight=0.7, row_weight=rows, tolerance=1e-14, max_iterations=5000)
+    assert found.converged
+    top = found.posterior.mode()
+    assert_allclose(found.objective[-1], case.log_joint(found.posterior, top, 0.7 * rows), rtol=1e-10)
+    # Nearby points: the modes of posteriors that saw the same rows with slightly other weights.
+    rng = default_rng(seed)
+    for _ in range(20):
+        moved = found.responsibilities * rng.uniform(0.9, 1.1, found.responsibilities.shape)
+        other = case.statistics(case.free, Responsibilities(moved * 0.7 * rows[:, None]))
+        near = found.posterior.given(case.labelled * rng.uniform(0.9, 1.1) + other).mode()
+        assert case.log_joint(found.posterior, near, 0.7 * rows) < found.objective[-1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_mean_is_the_top_of_the_density_on_its_own_scale(seed):
+    # log θ, log(1-θ) for probabilities, log λ for rates, ½ log τ for precisions: the Jacobians.
+    case = Case(seed, 40, 6, INFORMED, LABEL["learned"])
+    found = case.em(at="mean", tolerance=1e-14, max_iterations=5000)
+
+    def objective(theta: Parameters) -> float:
+        points = theta.features
+        jacobian = theta.log_pi.sum() + sum(points[n]["log_theta"].sum() for n in ("wings", "hue", "words"))
+        jacobian += points["visits"]["log_rate"].sum() + 0.5 * np.log(points["size"]["tau"]).sum()
+        return case.log_joint(found.posterior, theta) + float(jacobian)
+
+    assert_allclose(found.objective[-1], objective(found.posterior.mean()), rtol=1e-10)
+    rng = default_rng(seed)
+    for _ in range(20):
+        moved = found.responsibilities * rng.uniform(0.9, 1.1, found.responsibilities.shape)
+        other = case.statistics(case.free, Responsibilities(moved))
+        near = found.posterior.given(case.labelled * rng.uniform(0.9, 1.1) + other).mean()
+        assert objective(near) < found.objective[-1]
+
+
+@pytest.mark.parametrize("at", ["map", "mean"])
+def test_em_ends_where_the_responsibilities_are_those_of_its_own_parameters(at):
+    case = Case(3, 60, 6, INFORMED, LABEL["learned"])
+    found = case.em(at=at, tolerance=1e-15, max_iterations=5000)
+    theta = found.posterior.mode() if at == "map" else found.posterior.mean()
+    again = np.exp(normalize(theta.log_joint(case.free, case.n_free)))
+    assert_allclose(again, found.responsibilities, atol=1e-6)
+
+
+@pytest.mark.parametrize("features", [DEFAULTS, INFORMED], ids=["defaults", "informed"])
+def test_unlabelled_rows_of_no_weight_leave_the_labelled_posterior(features):
+    case = Case(1, 30, 8, features, LABEL["learned"])
+    found = case.em(weight=0.0, at="mean")
+    assert found.converged
+    assert_same(found.statistics, case.labelled)
+    theta, alone = found.posterior.mean(), found.posterior.given(case.labelled).mean()
+    assert_allclose(theta.log_joint(case.free, case.n_free), alone.log_joint(case.free, case.n_free), rtol=1e-12)
+
+
+def test_a_row_of_no_weight_may_be_impossible():
+    model = NaiveBayes({"hue": Categorical()})
+    rows = Coded(np.array([[0], [1]]), (("red", "green", "blue"),))
+    labelled = model.statistics({"hue": rows}, Labels.of([0, 1]), CLASSES)
+    found = em(model, labelled, {"hue": Coded(np.array([[2]]), rows.levels)}, 1, weight=0.0, at="map")
+    assert_allclose(found.responsibilities, [[0.5, 0.5]])
+
+
+def test_one_hot_responsibilities_are_hard_labels():
+    case = Case(2, 30, 30, DEFAULTS, LABEL["learned"])
+    soft = case.statistics(case.seen, Responsibilities(np.eye(2)[case.y]))
+    assert_same(soft, case.labelled)
+
+
+def test_classes_far_apart_are_labelled_as_if_by_hand():
+    rng = default_rng(0)
+    codes = np.append([0, 1, 0, 1], rng.integers(0, 2, 100))
+    data = {"size": rng.normal(100.0 * codes[:, None], 1.0)}
+    model = NaiveBayes({"size": Gaussian()})
+    labelled = model.statistics(part(data, slice(0, 4)), Labels.of(codes[:4]), CLASSES)
+    found = em(model, labelled, part(data, slice(4, None)), 100)
+    assert_same(found.statistics, model.statistics(data, Labels.of(codes), CLASSES), rtol=1e-9)
+
+
+def test_a_prior_scaled_to_the_data_is_scaled_to_all_rows():
+    case = Case(4, 30, 6, DEFAULTS, LABEL["learned"])
+    found = case.em(weight=0.5, at="mean")
+    size = np.concatenate([case.seen["size"], case.free["size"]])
+    weight = np.repeat([1.0, 0.5], [6, 24])[:, None] * ~np.isnan(size)
+    assert_allclose(found.posterior.prior["size"].m[0], np.nansum(weight * size, axis=0) / weight.sum(axis=0))
+    again = case.model.posterior(found.statistics)
+    assert_allclose(again.prior["size"].b, found.posterior.prior["size"].b, rtol=1e-9)
+
+
+def test_more_starts_never_end_lower_and_the_first_is_the_same():
+    case = Case(5, 60, 2, DEFAULTS, LABEL["learned"])
+    one, many = case.em(at="mean"), case.em(at="mean", starts=8, rng=1)
+    assert many.reached[0] == one.objective[-1]
+    assert many.objective[-1] >= one.objective[-1]
+    assert len(np.unique(many.reached)) > 1
+    assert_array_equal(case.em(at="mean", starts=8, rng=1).responsibilities, many.responsibilities)
+
+
+def test_it_says_when_it_did_not_converge():
+    found = Case(6, 60, 4, DEFAULTS, LABEL["learned"]).em(at="mean", max_iterations=3)
+    assert not found.converged
+    assert found.iterations == 3
+    assert "DID NOT CONVERGE after 3" in repr(found)
+
+
+def test_two_flipped_coins_by_hand():
+    # One labelled row each, x = 0 and x = 1; one unlabelled row x = 1; uniform classes, Beta(1, 1), posterior means:
+    # p0 = (1 + r)/(3 + r), p1 = 2/3 ... the fixed point of r = p0/(p0 + p1) with soft counts.
+    model = NaiveBayes({"wings": Bernoulli()}, Known("uniform"))
+    labelled = model.statistics({"wings": np.array([[0.0], [1.0]])}, Labels.of([0, 1]), CLASSES)
+    found = em(model, labelled, {"wings": np.array([[1.0]])}, 1, at="mean", tolerance=1e-16)
+    r = found.responsibilities[0, 0]
+    p0, p1 = (1 + r) / (3 + r), (2 + (1 - r)) / (3 + (1 - r))
+    assert_allclose(r, p0 / (p0 + p1), rtol=1e-6)
+
+
+# --- Exact enumeration ---
+
+
+@cache
+def small(n_free: int = 5) -> Case:
+    return Case(11, 6 + n_free, 6, INFORMED, LABEL["learned"], missing=0.1)
+
+
+def enumerated(case: Case) -> tuple[np.ndarray, float]:
+    """Exact label probabilities (row, class) and log marginal: the evidence of every labelling, summed."""
+    priors = case.model.posterior(case.labelled)
+    labellings = np.array(list(product(range(2), repeat=case.n_free)))
+    evidence = np.array(
+        [
+            priors.given(case.labelled + case.statistics(case.free, Labels.of(codes, 2))).log_evidence().joint
+            for codes in labellings
+        ]
+    )
+    share = np.exp(evidence - logsumexp(evidence))
+    return np.stack([(share[:, None] * (labellings == c)).sum(axis=0) for c in range(2)], axis=1), logsumexp(evidence)
+
+
+def test_draws_weighed_by_the_summed_out_likelihood_agree_with_enumeration():
+    case = small()
+    proba, log_marginal = enumerated(case)
+    alone = case.model.posterior(case.labelled)
+    theta = alone.draw(default_rng(0), (40_000,))
+    joint = theta.log_joint(case.free, case.n_free)
+    log_weight = logsumexp(joint, axis=-1).sum(axis=-1)
+    weight = np.exp(log_weight - log_weight.max())
+    error = weight.std() / weight.mean() / np.sqrt(len(weight))
+    estimate = alone.log_evidence().joint + np.log(weight.mean()) + log_weight.max()
+    assert abs(estimate - log_marginal) < 5 * error
+    r = np.exp(normalize(joint))
+    mean = (weight[:, None, None] * r).sum(axis=0) / weight.sum()
+    error = np.sqrt((weight[:, None, None] ** 2 * (r - mean) ** 2).sum(axis=0)) / weight.sum()
+    assert_allclose(mean, proba, atol=5 * error.max())
+
+
+def test_a_single_unlabelled_row_has_the_closed_predictive():
+    case = small(1)
+    proba, log_marginal = enumerated(case)
+    alone = case.model.posterior(case.labelled)
+    predictive = alone.log_predictive(case.free, 1)
+    assert_allclose(np.exp(normalize(predictive)), proba, rtol=1e-10)
+    assert_allclose(alone.log_evidence().joint + logsumexp(predictive), log_marginal, rtol=1e-12)
+
+
+def test_em_is_close_to_enumeration_where_the_labelled_rows_are_many():
+    case = Case(12, 204, 200, INFORMED, LABEL["learned"])
+    assert_allclose(case.em(at="mean").responsibilities, enumerated(case)[0], atol=0.02)
+
+
+# --- The sampler's road ---
+
+
+def values_of(model: Any, theta: Parameters, posterior: Posterior) -> dict[str, np.ndarray]:
+    found = draws.variables(theta, draws.blocks(posterior.model, posterior.statistics))
+    return {variable.name: found[variable.name] for variable in model.free_RVs}
+
+
+@pytest.mark.parametrize("label", ["learned", "known"])
+@pytest.mark.parametrize("features", [DEFAULTS, INFORMED], ids=["defaults", "informed"])
+def test_the_summed_out_model_in_pymc_is_the_same_density(features, label):
+    from pymc.model.transform.conditioning import remove_value_transforms
+
+    case = Case(13, 16, 6, features, LABEL[label])
+    rows = default_rng(0).choice([0.5, 1.0, 3.0], case.n_free)
+    posterior = case.em(weight=0.7, row_weight=rows, at="mean").posterior
+    model = unlabelled.build(posterior, case.labelled, case.free, case.n_free, weight=0.7, row_weight=rows)
+    assert "unlabelled" in model.named_vars
+    plain = remove_value_transforms(model)
+    density = plain.compile_logp(jacobian=False, mode="FAST_COMPILE")
+    for seed in range(5):
+        theta = posterior.draw(default_rng(seed))
+        at = float(density(values_of(plain, theta, posterior)))
+        assert_allclose(at, case.log_joint(posterior, theta, 0.7 * rows), rtol=1e-9)
+
+
+@pytest.mark.nuts
+def test_nuts_with_the_label_summed_out_agrees_with_enumeration():
+    from arviz_stats.base import array_stats
+
+    features = {name: INFORMED[name] for name in ("hue", "size")}
+    case = Case(11, 10, 5, features, LABEL["learned"], missing=0.1)
+    proba, _ = enumerated(case)
+    posterior = case.em().posterior
+    tree = unlabelled.sample(
+        posterior, case.labelled, case.free, case.n_free, 1000, 2, random_seed=3, nuts_sampler="pymc", tune=500
+    )
+    theta = draws.parameters(tree, posterior)
+    r = np.exp(normalize(theta.log_joint(case.free, case.n_free)))[..., 0]
+    for row in range(case.n_free):
+        error = float(array_stats.mcse(r[..., row], chain_axis=0, draw_axis=1, method="mean"))
+        assert abs(r[..., row].mean() - proba[row, 0]) < 4.5 * error, row
+
+
+@pytest.mark.nuts
+def test_the_estimator_samples_with_the_labels_summed_out():
+    X, y, target = simulated(60)
+    clf = BayesianNB(random_state=0).fit(X, target)
+    tree = clf.sample_posterior(500, 2, sampler="nuts", X=X, y=target, nuts_sampler="pymc", tune=500)
+    proba = np.exp(normalize(draws.parameters(tree, clf.posterior_).log_joint(*clf._encoded(X)))).mean(axis=(0, 1))
+    assert log_loss(y, proba) < log_loss(y, BayesianNB().fit(X[:4], y[:4]).predict_proba(X))
+
+
+# --- The estimator ---
+
+
+def simulated(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Rows, their labels, and the labels with all but the first four missing."""
+    rng = default_rng(seed)
+    codes = np.append([0, 1, 0, 1], rng.integers(0, 2, n - 4))
+    frame = pd.DataFrame(
+        {f"x{k}": rng.normal(codes * 1.2, 1.0) for k in range(4)}
+        | {"hue": np.where(rng.random(n) < 0.2 + 0.6 * codes, "red", "blue")}
+    )
+    y = np.array(["no", "yes"], object)[codes]
+    target = y.copy()
+    target[4:] = None
+    return frame, y, target
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean", "map"])
+def test_unlabelled_rows_help_where_the_model_is_right(estimate):
+    X, y, target = simulated()
+    new, truth, _ = simulated(2000, seed=1)
+    few = BayesianNB(estimate=estimate).fit(X[:4], y[:4])
+    helped = BayesianNB(estimate=estimate).fit(X, target)
+    whole = BayesianNB(estimate=estimate).fit(X, y)
+    losses = [log_loss(truth, clf.predict_proba(new)) for clf in (few, helped, whole)]
+    assert losses[1] < 0.7 * losses[0]
+    assert losses[1] < 1.1 * losses[2]
+    assert helped.em_.converged
+    assert_climbs(helped.em_)
+
+
+def test_what_is_kept_is_labelled_plus_weighted_expected_rows():
+    X, _, target = simulated(60)
+    clf = BayesianNB(unlabelled_weight=0.25).fit(X, target)
+    assert_allclose(clf.class_count_.sum(), 4 + 0.25 * 56)
+    expected = np.array([2.0, 2.0]) + 0.25 * clf.em_.responsibilities.sum(axis=0)
+    assert_allclose(clf.class_count_, expected)
+    assert clf.statistics_ is clf.em_.statistics
+    assert len(clf.em_.responsibilities) == 56
+    assert set(clf.sample(5)["y"]) <= {"no", "yes"}
+
+
+@pytest.mark.parametrize("estimate", ["mean", "map", "mle"])
+def test_em_plugs_in_what_the_estimator_plugs_in(estimate):
+    X, _, target = simulated(200)
+    clf = BayesianNB(estimate=estimate).fit(X, target)
+    assert_allclose(clf.predict_proba(X)[4:], clf.em_.responsibilities, atol=1e-4)
+
+
+def test_a_prior_without_a_mode_has_a_mean():
+    X, _, target = simulated(30)
+    features = {"hue": Categorical(Dirichlet.jeffreys())}
+    assert BayesianNB(features).fit(X, target).em_.converged
+    few = X.assign(hue="red")
+    few.loc[0, "hue"] = "blue"
+    with pytest.raises(BoundaryError, match=r"feature 'hue', class 'yes', level 'blue'.*estimate=\"mean\""):
+        BayesianNB(features, estimate="map").fit(few, target)
+
+
+def test_rows_of_no_weight_are_as_if_not_there():
+    X, y, target = simulated(30)
+    alone = BayesianNB().fit(X[:4], y[:4])
+    for clf in (
+        BayesianNB(unlabelled_weight=0).fit(X, target),
+        BayesianNB().fit(X, target, np.repeat([1.0, 0.0], [4, 26])),
+    ):
+        assert_array_equal(clf.predict_proba(X), alone.predict_proba(X))
+        assert not hasattr(clf, "em_")
+
+
+def test_a_weight_of_two_is_the_row_twice():
+    X, _, target = simulated(30)
+    weight = default_rng(0).integers(0, 3, 30)
+    weight[:4] = 1
+    weighed = BayesianNB().fit(X, target, weight)
+    rows = np.repeat(np.arange(30), weight)
+    twice = BayesianNB().fit(X.iloc[rows], target[rows])
+    assert_allclose(weighed.predict_proba(X), twice.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "classes"),
+    [
+        (["a", "b", None, "b"], {}, ["a", "b"]),
+        (["a", "b", np.nan, "b"], {}, ["a", "b"]),
+        ([0, 1, None, 1], {}, [0, 1]),
+        (np.array([0.0, 1.0, np.nan, 1.0]), {}, [0, 1]),
+        (pd.Series([0, 1, pd.NA, 1], dtype="Int64"), {}, [0, 1]),
+        (pd.Series(["a", "b", pd.NA, "b"], dtype="string"), {}, ["a", "b"]),
+        (pd.Series(pd.Categorical(["a", "b", None, "b"])), {}, ["a", "b"]),
+        (pl.Series(["a", "b", None, "b"]), {}, ["a", "b"]),
+        ([0, 1, -1, 1], {"unlabelled": -1}, [0, 1]),
+        (["a", "b", "?", None], {"unlabelled": "?"}, ["a", "b"]),
+    ],
+)
+def test_a_label_may_be_missing_in_many_ways(y, options, classes):
+    clf = BayesianNB(**options).fit(X4, y)
+    assert clf.classes_.tolist() == classes
+    assert len(clf.em_.responsibilities) == 4 - sum(label in classes for label in list(y) if not pd.isna(label))
+    assert set(clf.predict(X4)) <= set(classes)
+
+
+def test_minus_one_is_a_class_unless_told():
+    clf = BayesianNB().fit(X4, [0, 1, -1, 1])
+    assert clf.classes_.tolist() == [-1, 0, 1]
+    assert not hasattr(clf, "em_")
+
+
+def test_a_fit_on_labelled_rows_forgets_em():
+    X, y, target = simulated(30)
+    clf = BayesianNB().fit(X, target)
+    clf.fit(X, y)
+    assert not hasattr(clf, "em_")
+    assert np.isfinite(clf.log_evidence_.joint)
+    assert_array_equal(clf.predict_proba(X), clone(clf).fit(X, y).predict_proba(X))
+
+
+def test_more_labelled_rows_can_be_added_to_expected_ones():
+    X, y, target = simulated(30)
+    clf = BayesianNB().fit(X, target)
+    before = clf.class_count_.sum()
+    clf.partial_fit(X, y)
+    assert_allclose(clf.class_count_.sum(), before + 30)
+    with pytest.raises(ValueError, match="marginal likelihood"):
+        _ = clf.log_evidence_
+
+
+def test_a_class_without_a_row_exists_if_a_prior_names_it():
+    X, _, target = simulated(200)
+    X.loc[100:, ["x0", "x1", "x2", "x3"]] += 40.0
+    clf = BayesianNB(class_prior={"no": 0.25, "yes": 0.25, "new": 0.5}).fit(X, target)
+    assert clf.classes_.tolist() == ["new", "no", "yes"]
+    assert set(clf.predict(X[100:])) == {"new"}
+    assert "new" not in set(clf.predict(X[:100]))
+    prior = {"no": NormalGamma(), "yes": NormalGamma(), "new": NormalGamma(40.0)}
+    priors = {f"x{k}": Gaussian(prior) for k in range(4)}
+    assert_array_equal(BayesianNB(priors).fit(X, target).predict(X), clf.predict(X))
+
+
+def test_no_row_needs_a_label_if_priors_tell_the_classes_apart():
+    X, y, _ = simulated(300)
+    priors = {"x0": Gaussian({"no": NormalGamma(0.0, 5.0, 5.0, 5.0), "yes": NormalGamma(1.2, 5.0, 5.0, 5.0)})}
+    clf = BayesianNB(priors).fit(X, [None] * 300)
+    assert clf.classes_.tolist() == ["no", "yes"]
+    assert (clf.predict(X) == y).mean() > 0.85
+
+
+# --- What it refuses ---
+
+X4 = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0], "hue": list("uvuv")})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "no row has a label: y is missing everywhere.*{class: prior}"),
+        ({"class_prior": {"a": 0.3, "b": 0.7}}, "'a' and 'b' have no labelled row and the same prior.*label a row"),
+        (
+            {"features": {"size": Gaussian({"a": NormalGamma(1.0), "b": NormalGamma(1.0)})}},
+            "'a' and 'b' have no labelled row and the same prior",
+        ),
+        ({"features": {"size": Gaussian({"a": NormalGamma(1.0)})}}, "no row has a label"),
+        ({"unlabelled_weight": 0}, "no row has a label"),
+    ],
+)
+def test_no_label_at_all_is_refused_unless_priors_tell_the_classes_apart(options, words):
+    clf = BayesianNB(**options)
+    with pytest.raises(ValueError, match=words):
+        clf.fit(X4, [None] * 4)
+    assert not hasattr(clf, "classes_")
+
+
+def test_two_classes_that_only_the_class_prior_names_are_refused():
+    with pytest.raises(ValueError, match="'b' and 'c' have no labelled row"):
+        BayesianNB(class_prior={"a": 0.2, "b": 0.3, "c": 0.5}).fit(X4, ["a", "a", None, None])
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, "half", None])
+def test_a_weight_that_is_none_is_refused(weight):
+    with pytest.raises(ValueError, match="weight of unlabelled rows"):
+        BayesianNB(unlabelled_weight=weight).fit(X4, list("abab"))
+
+
+@pytest.mark.parametrize("starts", [0, -1, 1.5, True, "many"])
+def test_a_number_of_starts_that_is_none_is_refused(starts):
+    with pytest.raises(ValueError, match="EM starts"):
+        BayesianNB(em_starts=starts).fit(X4, list("abab"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"at": "mode"}, "'map' or 'mean'"),
+        ({"max_iterations": 0}, "at least one iteration"),
+        ({"row_weight": np.ones(3)}, "2 row weights"),
+        ({"row_weight": np.array([1.0, -1.0])}, "2 row weights"),
+    ],
+)
+def test_em_refuses_what_it_cannot_do(options, words):
+    with pytest.raises(ValueError, match=words):
+        Case(0, 6, 4, DEFAULTS, LABEL["learned"]).em(**options)
+
+
+def test_a_family_without_a_formula_is_refused_with_the_cure():
+    class Wild(Gaussian):
+        exact = False
+
+    with pytest.raises(ValueError, match=r"feature 'size': Wild is sampled .* for EM.* rows without a label out"):
+        BayesianNB({"size": Wild()}).fit(X4, ["a", "b", "a", None])
+
+
+def test_labelled_rows_that_make_no_proper_posterior_are_named():
+    X = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0]})
+    with pytest.raises(ImproperError, match="feature 'size', class 'a'"):
+        BayesianNB(Gaussian(NormalGamma.reference())).fit(X, ["a", "b", "b", None])
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda clf, X, y: clf.log_evidence_, "marginal likelihood"),
+        (lambda clf, X, y: clf.loo(X, y), "leave-one-out is exact"),
+        (lambda clf, X, y: clf.forget(X[:2], y[:2]), "forget is exact"),
+        (lambda clf, X, y: clf.to_pymc(X, y, likelihood="rows"), "likelihood='rows'"),
+        (lambda clf, X, y: BayesianNB().fit(X[:4], y[:4]).merge(clf).log_evidence_, "marginal likelihood"),
+    ],
+)
+def test_what_only_counted_rows_can_answer_is_refused_with_the_cure(ask, words):
+    X, _, target = simulated(20)
+    clf = BayesianNB().fit(X, target)
+    with pytest.raises(
+        ValueError, match=f"{re.escape(words)}.*expected counts of unlabelled rows.*labelled rows alone"
+    ):
+        ask(clf, X, target)
+
+
+@pytest.mark.parametrize("verb", ["partial_fit", "loo", "forget"])
+def test_verbs_that_need_labels_say_which_row_has_none(verb):
+    X, y, target = simulated(20)
+    clf = BayesianNB().fit(X, y)
+    with pytest.raises(ValueError, match=r"y is missing in 16 of 20 rows, first in row 4: only fit.*drop those rows"):
+        getattr(clf, verb)(X, target)
+
+
+def test_other_rows_than_those_learned_are_refused_by_the_sampler():
+    X, _, target = simulated(20)
+    clf = BayesianNB().fit(X, target)
+    with pytest.raises(ValueError, match="rows of weight 19 were given and rows of weight 20 were learned"):
+        clf.to_pymc(X[:-1], target[:-1])
+
+
+def test_em_that_did_not_converge_is_said(monkeypatch):
+    X, _, target = simulated(60)
+    climb = unlabelled.em
+    monkeypatch.setattr(unlabelled, "em", lambda *a, **k: climb(*a, **k, max_iterations=2))
+    with pytest.warns(ConvergenceWarning, match="DID NOT CONVERGE after 2"):
+        clf = BayesianNB().fit(X, target)
+    assert not clf.em_.converged

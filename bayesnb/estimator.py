@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, assert_all_finite, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import Tags, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from bayesnb import explain, unlabelled
@@ -29,11 +28,11 @@ from bayesnb.model import (
     Parameters,
     Statistics,
     normalize,
-    united_labels,
 )
 from bayesnb.priors import Array, Dirichlet, ImproperError, Known
 from bayesnb.schema import Schema
 from bayesnb.tables import Table
+from bayesnb.targets import NO_LABEL, classes_of, codes_of, labels_of, read_target
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -198,10 +197,10 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         label = self._label_prior()
         given = [label.p if isinstance(label, Known) else label.alpha, *(f.prior for f in schema.families().values())]
         names = dict.fromkeys(name for prior in given if isinstance(prior, Mapping) for name in prior)
-        known = set(_labels(found))
+        known = set(labels_of(found))
         extra = [name for name in names if name not in known]
         one_type = len({type(name) for name in extra}) == 1
-        return _classes(found, np.array(extra, None if one_type else object)) if extra else found
+        return classes_of(found, np.array(extra, None if one_type else object)) if extra else found
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; new classes and new levels are welcome.
@@ -216,8 +215,8 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
             table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
             schema, before, known = self.schema_, self.statistics_, self.classes_
         schema, statistics, found = self._summary(schema, table, y, weight)
-        names = _classes(known, found, known[:0] if classes is None else column_or_1d(classes))
-        statistics = statistics.over(_labels(names))
+        names = classes_of(known, found, known[:0] if classes is None else column_or_1d(classes))
+        statistics = statistics.over(labels_of(names))
         return self._believe(schema, statistics if before is None else before + statistics, names)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -239,7 +238,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_is_fitted(other)
         schema = self.schema_.merged(other.schema_)
-        classes = _classes(self.classes_, other.classes_)
+        classes = classes_of(self.classes_, other.classes_)
         self._believe(schema, self.statistics_ + other.statistics_, classes)
         if hasattr(other, "_expected"):
             self._expected = True
@@ -278,21 +277,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
         table = self._table(X) if known else Table.of(X, min_rows=1)
-        if isinstance(y, list | tuple) and any(np.ndim(label) == 0 and pd.isna(label) for label in y):
-            # As an array of strings, a NaN would be a class called "nan".
-            y = np.array(y, object)
-        y = column_or_1d(y, warn=True)
+        y, labelled = read_target(y, self.unlabelled)
         if len(y) != table.n_rows:
             raise ValueError(f"X has {table.n_rows} rows and y has {len(y)}")
-        labelled = ~pd.isna(y)
-        if self.unlabelled is not None:
-            labelled[labelled] = [label != self.unlabelled for label in y[labelled].tolist()]
-        if not labelled.all():
-            y = _filled(y, labelled)
-        if labelled.any():
-            if y.dtype.kind == "f":
-                assert_all_finite(y, input_name="y")
-            check_classification_targets(y[labelled])
         weight = np.ones(len(y))
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
@@ -312,7 +299,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         schema, data = schema.read(table, learn=True)
         classes, codes = np.unique(y, return_inverse=True)
         labels = Labels(codes.astype(np.intp), weight, len(classes))
-        return schema, NaiveBayes(schema.families()).statistics(data, labels, _labels(classes)), classes
+        return schema, NaiveBayes(schema.families()).statistics(data, labels, labels_of(classes)), classes
 
     def _believe(self, schema: Schema, statistics: Statistics, classes: Array) -> Self:
         """Work out all that follows from the statistics, and only then change anything."""
@@ -441,7 +428,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         self._require_counted("leave-one-out is exact for rows that were counted")
         table, y, weight = self._rows(X, y, sample_weight, known=True)
         _, data = self.schema_.read(table)
-        codes = _codes(self.classes_, y)
+        codes = codes_of(self.classes_, y)
         labels = Labels(codes, weight, len(self.classes_))
         return self.posterior_.log_left_out(data, labels, estimate), codes
 
@@ -461,7 +448,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
             ``estimate="predictive"`` each row has its own draw of the parameters.
         """
         check_is_fitted(self)
-        chosen = None if label is None else int(_codes(self.classes_, np.asarray([label]))[0])
+        chosen = None if label is None else int(codes_of(self.classes_, np.asarray([label]))[0])
         return self._sample_rows(n, chosen, self._generator())
 
     def _sample_rows(self, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:
@@ -506,7 +493,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         data = codes = None
         if X is not None:
             table, y, weight = self._rows(X, y, None, known=True)
-            data, codes = self.schema_.read(table)[1], _codes(self.classes_, y)
+            data, codes = self.schema_.read(table)[1], codes_of(self.classes_, y)
             if not np.isclose(weight.sum(), self.class_count_.sum()):
                 raise ValueError(
                     f"{len(y)} rows were given and rows of weight {self.class_count_.sum():g} were learned: "
@@ -612,7 +599,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         if X is None or y is None:
             raise ValueError("include speaks of rows: pass them as X and y")
         table, y, _ = self._rows(X, y, None, known=True)
-        data, codes = self.schema_.read(table)[1], _codes(self.classes_, y)
+        data, codes = self.schema_.read(table)[1], codes_of(self.classes_, y)
         layout = drawing.blocks(self.posterior_.model, self.statistics_, self._columns())
         found = {"observed_data": {"y": codes, **drawing.observed(data, layout)}}
         for group in set(include) - {"log_likelihood"}:
@@ -733,52 +720,10 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         return tags
 
 
-NO_LABEL = "no row has a label: y is missing everywhere"
-NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
-
-
 def _weighed(table: Table, y: Array, weight: Array) -> tuple[Table, Array, Array]:
     """The rows that weigh anything: the others must not even lend their levels and classes."""
     keep = weight > 0
     return table.rows(keep), y[keep], weight[keep]
-
-
-def _labels(classes: Array) -> tuple[Any, ...]:
-    return tuple(classes.tolist())
-
-
-def _classes(*groups: Array) -> Array:
-    """All classes of several arrays, sorted, in a type that holds them."""
-    groups = [group for group in groups if len(group)]
-    labels = united_labels(*(_labels(group) for group in groups))
-    found = np.empty(
-        len(labels), np.result_type(*groups) if all(g.dtype.kind == groups[0].dtype.kind for g in groups) else object
-    )
-    found[:] = labels
-    return found
-
-
-def _codes(classes: Array, y: Array) -> Array:
-    """Positions of labels among the classes."""
-    place = {label: c for c, label in enumerate(_labels(classes))}
-    labels = _labels(y)
-    for label in dict.fromkeys(labels):
-        if label not in place:
-            raise ValueError(f"class {label!r} was never learned; the classes are {list(place)}")
-    return np.array([place[label] for label in labels], np.intp)
-
-
-def _filled(y: Array, labelled: Array) -> Array:
-    """Labels of which some are missing, in the type of those that are not; a filler stands for the missing."""
-    named = y[labelled]
-    if named.dtype.kind == "O" and pd.api.types.infer_dtype(named) in NUMBERS:
-        named = np.array(named.tolist())
-    if named.dtype.kind == "f" and np.isfinite(named).all() and (named == np.rint(named)).all():
-        # Only the missing ones made floats of them.
-        named = named.astype(np.int64)
-    filled = np.zeros(len(y), named.dtype)
-    filled[labelled] = named
-    return filled
 
 
 def _part(data: Data, rows: Array) -> Data:
@@ -791,8 +736,8 @@ def _labelled_statistics(
 ) -> Statistics:
     """What the labelled rows say, with all classes."""
     rows = np.flatnonzero(labelled)
-    members = Labels(_codes(classes, y[rows]), weight[rows], len(classes))
-    return model.statistics(_part(data, rows), members, _labels(classes))
+    members = Labels(codes_of(classes, y[rows]), weight[rows], len(classes))
+    return model.statistics(_part(data, rows), members, labels_of(classes))
 
 
 def _cuts(n: int, size: int) -> list[slice]:

@@ -31,7 +31,6 @@ from bayesnb.families.categorical import Coded, Tally
 from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.pointwise import Cells
 from bayesnb.families.sampled import Draws, Sampler
-from bayesnb.priors import Beta
 
 EXPONENTIAL = FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2.0, "beta": 1.5})})
 FAMILIES = {
@@ -211,22 +210,26 @@ def test_plug_ins_without_a_formula_are_refused_before_anything_is_sampled(name,
         BayesianNB({"x": family}, estimate=estimate).fit(*table(family))
 
 
+def ask(clf, what, X, y):
+    asked = getattr(clf, what)
+    return asked(X, y) if what == "loo" else asked()
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("what", CURES)
-def test_what_needs_a_closed_form_names_the_feature_and_the_cure(name, what, unsampled, monkeypatch):
+def test_what_needs_a_closed_form_names_the_feature_and_the_cure(name, what, unsampled):
     family = FAMILIES[name]
     X, y = table(family)
     clf = BayesianNB({"x": family}).fit(X, y)
     with pytest.raises(ValueError, match=f"feature 'x': {type(family).__name__} is sampled.*{CURES[what]}"):
-        asked = getattr(clf, what)
-        asked(X, y) if what == "loo" else asked()
+        ask(clf, what, X, y)
 
 
 def test_em_is_refused(never_sampled):
     X, y = table(FAMILIES["student"])
     y = y.astype(object)
     y[:5] = None
-    with pytest.raises(ValueError, match="feature 'x': StudentT is sampled.*EM"):
+    with pytest.raises(ValueError, match=r"feature 'x': StudentT is sampled.*EM"):
         BayesianNB({"x": StudentT()}).fit(X, y)
 
 
@@ -269,6 +272,8 @@ def test_a_family_by_itself_refuses_too(name, never_sampled):
         (lambda: FromPyMC(pm.Normal, {"mu": 0.0, "sigma": 1.0}), "a prior for at least one parameter"),
         (lambda: FromPyMC(pm.Normal, {"mu": "HalfNormal"}), "Expected the prior of 'mu'"),
         (lambda: FromPyMC(pm.Normal, [1]), "Expected priors as"),
+        (lambda: FromPyMC(pm.Normal, {"mean": (pm.Normal, {})}), "Normal has no parameter 'mean'; it has .'mu', "),
+        (lambda: FromPyMC(pm.Normal, {"mu": (pm.Gamma, {"a": 1})}), "Gamma has no parameter 'a'"),
         (lambda: FromPyMC(pm.Normal, {"mu": (pm.Normal, {})}, reads="levels"), "reads to be 'reals' or 'counts'"),
     ],
 )
@@ -280,13 +285,12 @@ def test_what_cannot_be_specified_is_refused_at_once(make, said):
 @pytest.mark.parametrize(
     ("family", "said"),
     [
-        (FromPyMC(pm.Normal, {"mean": (pm.Normal, {})}), "feature 'x': Normal does not take the parameters"),
-        (FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"a": 1})}), "feature 'x': the prior Gamma.a=1. of 'lam'"),
+        (FromPyMC(pm.MvNormal, {"mu": (pm.Normal, {}), "tau": 1.0}), "feature 'x': .*"),
         (EXPONENTIAL, "feature 'x': NUTS cannot start"),
     ],
-    ids=["parameter", "argument", "value"],
+    ids=["not univariate", "impossible value"],
 )
-def test_what_pymc_does_not_understand_names_the_feature(family, said):
+def test_what_pymc_cannot_do_names_the_feature(family, said):
     with pytest.raises(ValueError, match=said):
         BayesianNB({"x": family}).fit({"x": [1.0, -2.0, 0.5]}, [0, 0, 1])
 
@@ -398,18 +402,12 @@ def test_student_with_many_degrees_of_freedom_is_gaussian():
 
 
 def categorical_quadrature(counts, shape, rate):
-    """Grid of ln α and its posterior, by brute force; counts (class, level)."""
-    alpha = np.exp(np.linspace(-8, 6, 4001))[:, None, None]
-    k = counts.shape[1]
-    log_likelihood = (gammaln(alpha + counts) - gammaln(alpha)).sum(-1) + (
-        gammaln(k * alpha) - gammaln(k * alpha + counts.sum(1, keepdims=True))
-    )[..., 0].sum(-1, keepdims=True)[:, :1] * 0
-    log_likelihood = log_likelihood.sum(-1)
-    totals = counts.sum(1)
-    log_likelihood += (gammaln(k * alpha[:, 0]) - gammaln(k * alpha[:, 0] + totals)).sum(-1)
-    a = alpha[:, 0, 0]
-    log_posterior = log_likelihood + stats.gamma.logpdf(a, shape, scale=1 / rate) + np.log(a)
-    return a, np.exp(log_posterior - logsumexp(log_posterior))
+    """α on a grid of equal steps of ln α, and its posterior there; counts (class, level)."""
+    alpha, k, n = np.exp(np.linspace(-8, 6, 4001)), counts.shape[1], counts.sum(1)
+    a = alpha[:, None, None]
+    log_posterior = (gammaln(a + counts) - gammaln(a)).sum((1, 2)) + stats.gamma.logpdf(alpha, shape, scale=1 / rate)
+    log_posterior += (gammaln(k * a[:, 0]) - gammaln(k * a[:, 0] + n)).sum(1) + np.log(alpha)
+    return alpha, np.exp(log_posterior - logsumexp(log_posterior))
 
 
 @pytest.mark.nuts
@@ -479,9 +477,6 @@ def test_predictions_are_the_same_however_the_rows_came():
         return BayesianNB({"x": StudentT(draws=500, tune=500, chains=2)})
 
     whole = fitted().fit(X, y).predict_proba(X)
-    assert_array_equal(
-        fitted().partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:]).predict_proba(X)[:, :0], whole[:, :0]
-    )
     parts = fitted().partial_fit(X[30:], y[30:]).partial_fit(X[:30], y[:30])
     assert_allclose(parts.predict_proba(X), whole, rtol=1e-10)
     weight = rng.integers(1, 3, 60)

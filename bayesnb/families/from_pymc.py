@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -28,10 +29,7 @@ class Told:
     arguments: Mapping[str, Any]
 
     def __call__(self, name: str, shape: tuple[int, ...]) -> Any:
-        try:
-            return self.dist(name, shape=shape, **self.arguments)
-        except TypeError as error:
-            raise ValueError(f"the prior {self!r} of {name!r} cannot be made: {error}") from error
+        return self.dist(name, shape=shape, **self.arguments)
 
     def __repr__(self) -> str:
         return f"{self.dist.__name__}({', '.join(f'{k}={v!r}' for k, v in self.arguments.items())})"
@@ -85,6 +83,7 @@ def _told(name: str, value: Any) -> Any:
         case int() | float() | np.number():
             return value
         case (dist, Mapping() as arguments) if callable(dist):
+            _require_known(dist, [key for key in arguments if key not in ("initval", "transform", "default_transform")])
             return Told(dist, dict(arguments))
         case _ if callable(value):
             return value
@@ -92,6 +91,17 @@ def _told(name: str, value: Any) -> Any:
         f"Expected the prior of {name!r} as (pm.HalfNormal, {{'sigma': 2}}), as a function of a name and shape= that "
         f"makes the variable, or as a number to hold it at; got {value!r}"
     )
+
+
+def _require_known(dist: Any, names: Iterable[str]) -> None:
+    """Refuse names that are no parameters of a distribution: PyMC lets some of them pass without a word."""
+    made = getattr(dist, "dist", None)
+    if not callable(made):
+        return
+    known = [p.name for p in signature(made).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{dist.__name__} has no parameter {name!r}; it has {known}")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -135,7 +145,9 @@ class FromPyMC(Pointwise[Given]):
             raise TypeError(f"Expected a PyMC distribution class, such as pm.LogNormal; got {dist!r}")
         if reads not in ("reals", "counts"):
             raise ValueError(f"Expected reads to be 'reals' or 'counts'; got {reads!r}")
-        self._tell(Given.read(priors), sampler, dist=dist, reads=reads)
+        prior = Given.read(priors)
+        _require_known(dist, prior.of)
+        self._tell(prior, sampler, dist=dist, reads=reads)
 
     def complete(self, prior: Given, s: Tally) -> Given:
         return Given(prior.of, np.ones(s.counts.shape[:2], bool))
@@ -149,22 +161,28 @@ class FromPyMC(Pointwise[Given]):
             theta = {name: make(name, shape=prior.cells.shape) for name, make in prior.learned.items()}
             if len(cells.value):
                 given = self._given({name: value[at] for name, value in theta.items()})
-                pm.Potential("rows", (cells.weight * pm.logp(given, cells.value.astype(given.dtype))).sum())
+                pm.Potential("rows", (cells.weight * self._log_density(given, cells.value.astype(given.dtype))).sum())
         return model
 
     def _given(self, theta: Mapping[str, Any]) -> Any:
         """The distribution of x, its parameters arrays or tensors."""
-        try:
-            return self.dist.dist(**theta, **self.prior.known)
-        except TypeError as error:
-            told = list(self.prior.of)
-            raise ValueError(f"{self.dist.__name__} does not take the parameters {told}: {error}") from error
+        return self.dist.dist(**theta, **self.prior.known)
+
+    def _log_density(self, given: Any, value: Any) -> Any:
+        """log p of each of a vector of values."""
+        import pymc as pm
+
+        density = pm.logp(given, value)
+        if density.ndim != 1:
+            raise ValueError(
+                f"Expected a univariate distribution, with a density of each cell; got {self.dist.__name__}"
+            )
+        return density
 
     def from_variables(self, drawn: Mapping[str, Array], prior: Given, s: Tally) -> Theta:
         return {name: drawn[name] for name in prior.learned}
 
     def cell_density(self) -> Callable[..., Array]:
-        import pymc as pm
         import pytensor
         from pytensor import tensor as pt
 
@@ -172,7 +190,7 @@ class FromPyMC(Pointwise[Given]):
         given = self._given(theta)
         value = pt.vector("value", dtype=given.dtype)
         # Compiled once a call and used a few times: an interpreted graph is the quicker one.
-        compiled = pytensor.function([value, *theta.values()], pm.logp(given, value), mode="FAST_COMPILE")
+        compiled = pytensor.function([value, *theta.values()], self._log_density(given, value), mode="FAST_COMPILE")
 
         def density(x: Array, *parameters: Array) -> Array:
             missing = np.isnan(x)

@@ -1,0 +1,84 @@
+"""Class labels: a target as an array, its classes in order, and labels as codes.
+
+``y`` may be any sequence scikit-learn takes; a missing label is None, NaN or pd.NA, or whatever the user says
+stands for one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from bayesnb.model import united_labels
+from bayesnb.priors import Array
+
+NO_LABEL = "no row has a label: y is missing everywhere"
+NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
+
+
+def read_target(y: Any, unlabelled: Any = None) -> tuple[Array, Array]:
+    """Labels (row,) in the type of those that are not missing, and which rows are labelled, as booleans.
+
+    Parameters
+    ----------
+    y : array (row,)
+    unlabelled : label, optional
+        What stands for "no label", beside missing values.
+    """
+    if isinstance(y, list | tuple) and any(np.ndim(label) == 0 and pd.isna(label) for label in y):
+        # As an array of strings, a NaN would be a class called "nan".
+        y = np.array(y, object)
+    y = column_or_1d(y, warn=True)
+    labelled = ~pd.isna(y)
+    if unlabelled is not None:
+        labelled[labelled] = [label != unlabelled for label in y[labelled].tolist()]
+    if not labelled.all():
+        y = _filled(y, labelled)
+    if labelled.any():
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        check_classification_targets(y[labelled])
+    return y, labelled
+
+
+def labels_of(classes: Array) -> tuple[Any, ...]:
+    """The classes as plain values."""
+    return tuple(classes.tolist())
+
+
+def classes_of(*groups: Array) -> Array:
+    """All classes of several arrays, sorted, in a type that holds them."""
+    groups = [group for group in groups if len(group)]
+    labels = united_labels(*(labels_of(group) for group in groups))
+    found = np.empty(
+        len(labels), np.result_type(*groups) if all(g.dtype.kind == groups[0].dtype.kind for g in groups) else object
+    )
+    found[:] = labels
+    return found
+
+
+def codes_of(classes: Array, y: Array) -> Array:
+    """Positions of labels among the classes."""
+    place = {label: c for c, label in enumerate(labels_of(classes))}
+    labels = labels_of(y)
+    for label in dict.fromkeys(labels):
+        if label not in place:
+            raise ValueError(f"class {label!r} was never learned; the classes are {list(place)}")
+    return np.array([place[label] for label in labels], np.intp)
+
+
+def _filled(y: Array, labelled: Array) -> Array:
+    """Labels of which some are missing, in the type of those that are not; a filler stands for the missing."""
+    named = y[labelled]
+    if named.dtype.kind == "O" and pd.api.types.infer_dtype(named) in NUMBERS:
+        named = np.array(named.tolist())
+    if named.dtype.kind == "f" and np.isfinite(named).all() and (named == np.rint(named)).all():
+        # Only the missing ones made floats of them.
+        named = named.astype(np.int64)
+    filled = np.zeros(len(y), named.dtype)
+    filled[labelled] = named
+    return filled

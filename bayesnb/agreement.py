@@ -7,7 +7,6 @@ Carlo standard error. What is averaged over draws is always the joint, never the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +116,6 @@ def check(
     data: Data,
     n_rows: int,
     sampler: str = "",
-    columns: Mapping[Any, Sequence[Any]] | None = None,
 ) -> Agreement:
     """Hold the closed form against the draws of a tree, on the asked rows.
 
@@ -137,7 +135,7 @@ def check(
     if not convergence.converged:
         raise ConvergenceError(f"the chains did not converge ({convergence}): draw or tune more")
     drawn = draws.parameters(tree, posterior)
-    records = _moments(posterior, drawn, columns)
+    records = _moments(posterior, drawn)
     rows = [_rows(posterior, drawn, _cut(data, cut), cut) for cut in _chunks(posterior, drawn, n_rows)]
     skipped = sum(part[1] for part in rows)
     for part, _, _ in rows:
@@ -167,11 +165,9 @@ def _mcse(x: Array) -> Array:
     return error.reshape(x.shape[2:])
 
 
-def _moments(
-    posterior: Posterior, drawn: Parameters, columns: Mapping[Any, Sequence[Any]] | None
-) -> list[tuple[Any, ...]]:
+def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
     """Mean and variance of every parameter, where they exist with an error of their own."""
-    layout = draws.blocks(posterior.model, posterior.statistics, columns)
+    layout = draws.blocks(posterior.model, posterior.statistics)
     values = draws.variables(drawn, layout)
     labels = draws.coords(posterior.labels, layout)["class_label"]
     records = []

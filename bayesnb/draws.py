@@ -30,7 +30,7 @@ class Block:
     name : str
         What its variables are called after.
     family : Family
-        One of the features' families; they differ in their priors only.
+        Likelihood of all its positions.
     cells : tuple of (feature, column)
         Which column of which feature stands at each position.
     columns : tuple of str
@@ -63,6 +63,13 @@ class Block:
         columns = {} if self.whole else {f"{self.name}_feature": list(self.columns)}
         return columns | ({f"{self.name}_category": list(self.categories)} if self.categories else {})
 
+    def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+        """Feature, and index within it, of an index (class, position, ...) of the block."""
+        if self.whole or len(where) < 2:
+            return self.cells[0][0], where
+        feature, column = self.cells[where[1]]
+        return feature, (where[0], column, *where[2:])
+
     def gather(self, parts: Mapping[Any, Any]) -> Any:
         """The block's own prior, posterior or statistic, from those of the features.
 
@@ -86,9 +93,7 @@ class Block:
         return type(example)(**picked)
 
 
-def blocks(
-    model: NaiveBayes, statistics: Statistics, columns: Mapping[Any, Sequence[Any]] | None = None
-) -> list[Block]:
+def blocks(model: NaiveBayes, statistics: Statistics) -> list[Block]:
     """The layout of a model's variables.
 
     Parameters
@@ -96,8 +101,6 @@ def blocks(
     model : NaiveBayes
     statistics : Statistics
         Whose levels and words name the categories.
-    columns : {feature: column names}, optional
-        Coordinate names; the features' own names where not given.
 
     Notes
     -----
@@ -110,19 +113,19 @@ def blocks(
     )
     grouped: dict[tuple[Any, ...], list[tuple[Any, int]]] = {}
     for name, family in model.features.items():
-        s = statistics.features[name]
+        s, kind = statistics.features[name], type(family).__name__
         if family.reads == "bag":
-            grouped[(*family.kin(), name)] = [(name, 0)]
+            grouped[kind, name] = [(name, 0)]
             continue
         for k in range(s.seen().shape[1]):
             levels = getattr(s, "levels", None)
             if levels is None:
-                grouped.setdefault(family.kin(), []).append((name, k))
+                grouped.setdefault((kind,), []).append((name, k))
             elif len(levels[k]) > 1:
-                grouped.setdefault((*family.kin(), len(levels[k])), []).append((name, k))
+                grouped.setdefault((kind, len(levels[k])), []).append((name, k))
     made: list[Block] = []
     for key, cells in grouped.items():
-        made.append(_block(key, cells, model, statistics, columns or {}, {block.name for block in made}))
+        made.append(_block(key, cells, model, statistics, {block.name for block in made}))
     return made
 
 
@@ -131,7 +134,6 @@ def _block(
     cells: list[tuple[Any, int]],
     model: NaiveBayes,
     statistics: Statistics,
-    columns: Mapping[Any, Sequence[Any]],
     taken: set[str],
 ) -> Block:
     first = cells[0][0]
@@ -145,11 +147,14 @@ def _block(
     elif family.reads == "bag":
         categories = _unique([str(word) for word in s.words])
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
-    labels = _unique([str(columns.get(feature, _numbered(model, statistics, feature))[k]) for feature, k in cells])
+    labels = _unique([str(_columns(model, statistics, feature)[k]) for feature, k in cells])
+    family = family.gathered([(model.features[feature], k) for feature, k in cells])
     return Block(name, family, tuple(cells), labels, _unique(categories) if categories else None, family.reads == "bag")
 
 
-def _numbered(model: NaiveBayes, statistics: Statistics, feature: Any) -> list[str]:
+def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequence[Any]:
+    if feature in model.columns:
+        return model.columns[feature]
     n = statistics.features[feature].seen().shape[1]
     return [str(feature)] if n == 1 else [f"{feature}[{k}]" for k in range(n)]
 
@@ -255,14 +260,26 @@ def parameters(tree: DataTree, posterior: Posterior, group: str = "posterior") -
     posterior : Posterior
         The fitted model, ``clf.posterior_``.
     group : {"posterior", "prior"}
+
+    Raises
+    ------
+    ValueError
+        If the tree was drawn from a model of other classes, columns or levels. Their order does not matter.
     """
     layout = blocks(posterior.model, posterior.statistics)
     held = tree[group].dataset
-    wanted = ["pi", *(block.variable(key) for block in layout for key in _keys(block, posterior))]
+    wanted = dims(layout, lambda block: _keys(block, posterior))
     missing = [name for name in wanted if name not in held]
     if missing:
-        raise ValueError(f"group {group!r} has no variable {missing[0]!r}: it was drawn from another model")
-    values = {name: held[name].transpose("chain", "draw", ...).to_numpy() for name in wanted}
+        raise ValueError(f"group {group!r} was drawn from another model: it has no variable {missing[0]!r}")
+    for name, expected in coords(posterior.labels, layout).items():
+        found = [str(value) for value in held[name].to_numpy()]
+        if sorted(found) != sorted(expected):
+            raise ValueError(
+                f"group {group!r} was drawn from another model: Expected {name} to be {list(expected)}; got {found}"
+            )
+        held = held.isel({name: [found.index(value) for value in expected]})
+    values = {name: held[name].transpose("chain", "draw", *axes).to_numpy() for name, axes in wanted.items()}
     return from_variables(values, layout, posterior)
 
 
@@ -275,16 +292,15 @@ def exact(
     posterior: Posterior,
     rng: np.random.Generator,
     shape: tuple[int, int],
-    columns: Mapping[Any, Sequence[Any]] | None = None,
 ) -> dict[str, dict[str, Array]]:
     """Independent draws of prior and posterior, (chain, draw) in front, by group and variable.
 
     The prior group is left out where a prior is improper.
     """
-    layout = blocks(posterior.model, posterior.statistics, columns)
+    layout = blocks(posterior.model, posterior.statistics)
     groups = {"posterior": variables(posterior.draw(rng, shape), layout)}
     before = posterior.before()
-    if all(np.all(prior.proper()) for prior in before.features.values()):
+    if all(np.all(prior.proper()) for prior in [before.label, *before.features.values()]):
         groups["prior"] = variables(before.draw(rng, shape), layout)
     return groups
 
@@ -346,9 +362,7 @@ def row_dims(layout: Sequence[Block]) -> dict[str, list[str]]:
     return {"y": ["row"], "joint": ["row"]} | {b.variable("x"): ["row", *b.dims[1:2]] for b in layout}
 
 
-def tree(
-    groups: Mapping[str, Mapping[str, Array]], posterior: Posterior, columns: Mapping[Any, Any] | None = None
-) -> DataTree:
+def tree(groups: Mapping[str, Mapping[str, Array]], posterior: Posterior) -> DataTree:
     """Groups of variables as a ``DataTree`` with named coordinates.
 
     ``observed_data`` holds the weight of the rows of each class, ``constant_data`` the weight of the values
@@ -356,7 +370,7 @@ def tree(
     """
     from arviz_base import from_dict
 
-    layout = blocks(posterior.model, posterior.statistics, columns)
+    layout = blocks(posterior.model, posterior.statistics)
     names = coords(posterior.labels, layout)
     rows = posterior.statistics.rows
     seen = {f"seen_{b.name}": _seen(b, posterior.statistics) for b in layout}

@@ -174,7 +174,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         classes = self._named_classes(schema, np.unique(y[labelled]))
         if not labelled.any() and len(classes) < 2:
             raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
-        model = NaiveBayes(schema.families(), self._label_prior())
+        model = schema.model(self._label_prior())
         free = np.flatnonzero(~labelled)
         em = unlabelled.em(
             model.flat() if self.estimate == "mle" else model,
@@ -194,8 +194,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
 
     def _named_classes(self, schema: Schema, found: Array) -> Array:
         """The classes of labelled rows, and those that only a prior names."""
-        label = self._label_prior()
-        given = [label.p if isinstance(label, Known) else label.alpha, *(f.prior for f in schema.families().values())]
+        model = schema.model(self._label_prior())
+        label = model.label.p if isinstance(model.label, Known) else model.label.alpha
+        given = [label, *(family.prior for family in model.features.values())]
         names = dict.fromkeys(name for prior in given if isinstance(prior, Mapping) for name in prior)
         known = set(labels_of(found))
         extra = [name for name in names if name not in known]
@@ -299,7 +300,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         schema, data = schema.read(table, learn=True)
         classes, codes = np.unique(y, return_inverse=True)
         labels = Labels(codes.astype(np.intp), weight, len(classes))
-        return schema, NaiveBayes(schema.families()).statistics(data, labels, labels_of(classes)), classes
+        return schema, schema.model(self._label_prior()).statistics(data, labels, labels_of(classes)), classes
 
     def _believe(self, schema: Schema, statistics: Statistics, classes: Array) -> Self:
         """Work out all that follows from the statistics, and only then change anything."""
@@ -307,7 +308,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
             raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {self.estimate!r}")
         if self.absent not in ("error", "missing"):
             raise ValueError(f"Expected absent to be 'error' or 'missing'; got {self.absent!r}")
-        model = NaiveBayes(schema.families(), self._label_prior())
+        model = schema.model(self._label_prior())
         if self.estimate in ("mle", "map"):
             model.require_exact(f'estimate="{self.estimate}"', 'use "predictive" or "mean"')
         posterior = model.posterior(statistics)
@@ -462,7 +463,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         own = theta.at((np.arange(n), codes))
         encoded = {
             name: family.sample(own.features[name], rng, self.statistics_.features[name])
-            for name, family in self.schema_.families().items()
+            for name, family in self.posterior_.model.features.items()
         }
         frame = self.schema_.decode(encoded)
         frame.insert(0, "y" if "y" not in frame else "y_", self.classes_[codes])
@@ -499,7 +500,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
                     f"{len(y)} rows were given and rows of weight {self.class_count_.sum():g} were learned: "
                     "likelihood='rows' observes exactly the learned rows, unweighted"
                 )
-        return generative.build(self.posterior_, data, codes, likelihood, self._columns())
+        return generative.build(self.posterior_, data, codes, likelihood)
 
     def _summed_out(self, X: Any, y: Any) -> pm.Model | None:
         """The PyMC model of learned rows of which some have no label; ``None`` where all have one."""
@@ -517,9 +518,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         data = self.schema_.read(table)[1]
         counted = _labelled_statistics(self.posterior_.model, data, y, weight, labelled, self.classes_)
         free = np.flatnonzero(~labelled)
-        return unlabelled.build(
-            self.posterior_, counted, _part(data, free), len(free), row_weight=weight[free], columns=self._columns()
-        )
+        return unlabelled.build(self.posterior_, counted, _part(data, free), len(free), row_weight=weight[free])
 
     def sample_posterior(
         self,
@@ -571,14 +570,14 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
             raise TypeError(f"exact draws take no arguments of pymc.sample; got {sorted(arguments)}")
         seed = self.random_state if random_seed is None else random_seed
         rng = np.random.default_rng(seed)
-        groups = drawing.exact(self.posterior_, rng, (chains, draws), self._columns())
+        groups = drawing.exact(self.posterior_, rng, (chains, draws))
         if sampler == "nuts":
             summed_out = self._summed_out(X, y)
-            sampled = generative.sample(self.posterior_, draws, chains, seed, self._columns(), summed_out, **arguments)
+            sampled = generative.sample(self.posterior_, draws, chains, seed, summed_out, **arguments)
             groups["posterior"] = {name: sampled["posterior"][name].to_numpy() for name in groups["posterior"]}
         if include or (X is not None and not (sampler == "nuts" and summed_out is not None)):
             groups |= self._row_groups(groups, X, y, include, rng)
-        tree = drawing.tree(groups, self.posterior_, self._columns())
+        tree = drawing.tree(groups, self.posterior_)
         if sampler == "exact":
             return tree
         tree["sample_stats"] = sampled["sample_stats"]
@@ -600,7 +599,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
             raise ValueError("include speaks of rows: pass them as X and y")
         table, y, _ = self._rows(X, y, None, known=True)
         data, codes = self.schema_.read(table)[1], codes_of(self.classes_, y)
-        layout = drawing.blocks(self.posterior_.model, self.statistics_, self._columns())
+        layout = drawing.blocks(self.posterior_.model, self.statistics_)
         found = {"observed_data": {"y": codes, **drawing.observed(data, layout)}}
         for group in set(include) - {"log_likelihood"}:
             source = group.removesuffix("_predictive")
@@ -653,10 +652,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="NUTS did not converge")
             tree = self.sample_posterior(draws, chains, sampler, seed, **arguments)
-        return agreement.check(self.posterior_, tree, data, n, sampler, self._columns())
-
-    def _columns(self) -> dict[Any, tuple[Any, ...]]:
-        return {name: feature.columns for name, feature in self.schema_.features.items()}
+        return agreement.check(self.posterior_, tree, data, n, sampler)
 
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(self.random_state)

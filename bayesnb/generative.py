@@ -7,7 +7,7 @@ by the conjugate posterior. That changes the sampler's path and not its target.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +18,7 @@ from bayesnb import draws
 from bayesnb.draws import Block
 from bayesnb.families.family import Family
 from bayesnb.model import Data, Posterior, about
-from bayesnb.priors import Array, Known
+from bayesnb.priors import Array, ImproperError, Known
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -32,7 +32,6 @@ def build(
     data: Data | None = None,
     y: Array | None = None,
     likelihood: Likelihood = "sufficient",
-    columns: Mapping[Any, Sequence[Any]] | None = None,
 ) -> pm.Model:
     """The generative model in PyMC, its data observed.
 
@@ -45,8 +44,6 @@ def build(
     likelihood : {"sufficient", "rows"}
         Observe the sufficient statistics, at a cost that does not depend on the number of rows; or every row,
         for teaching and posterior predictive checks. Both have the same log density.
-    columns : {feature: column names}, optional
-        For the coordinates.
 
     Returns
     -------
@@ -66,7 +63,7 @@ def build(
     if likelihood == "rows" and (data is None or y is None):
         raise ValueError("likelihood='rows' observes every row: pass the rows, or use likelihood='sufficient'")
     statistics = posterior.statistics
-    layout = draws.blocks(posterior.model, statistics, columns)
+    layout = draws.blocks(posterior.model, statistics)
     with pm.Model(coords=draws.coords(posterior.labels, layout)) as model:
         pi = label_variable(posterior)
         thetas = [block_variables(block, posterior) for block in layout]
@@ -94,10 +91,12 @@ def label_variable(posterior: Posterior) -> Any:
 
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
     """The variables of a block in the open model."""
-    for feature, _ in block.cells:
+    try:
+        return block.family.pymc_prior(block.gather(posterior.prior), block.variable, block.dims)
+    except ImproperError as error:
+        feature, where = block.place(error.where)
         with about(f"feature {feature!r}", posterior.labels, posterior.statistics.features[feature]):
-            posterior.prior[feature].require_sampled()
-    return block.family.pymc_prior(block.gather(posterior.prior), block.variable, block.dims)
+            raise ImproperError(str(error), where) from None
 
 
 def cells_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[str, Family, dict[str, Any], Any]]:
@@ -112,7 +111,8 @@ def cells_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[s
         x = data[feature]
         picked = x.columns(columns) if hasattr(x, "columns") else x[:, columns]
         part = {key: value[:, here] for key, value in theta.items()}
-        parts.append((", ".join(block.columns[i] for i in here), block.family, part, picked))
+        family = block.family.gathered([(block.family, i) for i in here])
+        parts.append((", ".join(block.columns[i] for i in here), family, part, picked))
     return parts
 
 
@@ -134,7 +134,6 @@ def sample(
     draws_per_chain: int,
     chains: int,
     random_seed: Any = None,
-    columns: Mapping[Any, Sequence[Any]] | None = None,
     model: pm.Model | None = None,
     **arguments: Any,
 ) -> DataTree:
@@ -150,7 +149,7 @@ def sample(
     """
     import pymc as pm
 
-    model = build(posterior, columns=columns) if model is None else model
+    model = build(posterior) if model is None else model
     rng = np.random.default_rng(random_seed)
     with model, warnings.catch_warnings():
         # Convergence is looked at by its own report, which names what did not converge.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -202,16 +202,19 @@ class NaiveBayes:
     features : {name: Family}
     label : Dirichlet or Known
         Prior of the class probabilities.
+    columns : {name: column names}, optional
+        What the columns of a feature are called, where there are several: coordinates of draws.
     """
 
     features: Mapping[str, Family]
     label: Dirichlet | Known = field(default_factory=Dirichlet)
+    columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def flat(self) -> NaiveBayes:
         """The same likelihood under flat priors, whose mode is maximum likelihood."""
         self.require_exact("maximum likelihood", 'use estimate="predictive" or "mean"')
         label = self.label if isinstance(self.label, Known) else Dirichlet.flat()
-        return NaiveBayes({name: family.flat() for name, family in self.features.items()}, label)
+        return replace(self, features={name: family.flat() for name, family in self.features.items()}, label=label)
 
     def require_exact(self, what: str, cure: str) -> None:
         """Raise ``ValueError``, naming the first feature that is sampled, where ``what`` needs a closed form."""

@@ -180,8 +180,15 @@ class Prior(ABC):
         """
 
     def require_sampled(self) -> None:
-        """Raise :class:`ImproperError` unless the prior is proper, as a sampler needs it to be."""
+        """Raise :class:`ImproperError` unless the prior is proper and none of its cells a structural zero."""
         self.require_proper("An improper prior has no sampled road: PyMC")
+        zero = self.zeros()
+        if zero.any():
+            raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
+
+    def zeros(self) -> Array:
+        """Which cells are structural zeros. (A hook.)"""
+        return np.zeros(1, bool)
 
     def require_proper(self, what: str) -> None:
         """Raise :class:`ImproperError`, naming the first improper cell, unless all are proper."""
@@ -357,6 +364,9 @@ class Dirichlet(Prior):
     def proper(self) -> Array:
         return self.total > 0
 
+    def zeros(self) -> Array:
+        return np.asarray(self.alpha == 0)
+
     def mean(self) -> Array:
         self.require_proper("A mean")
         return self.alpha / self.total[..., None]
@@ -415,8 +425,6 @@ class Dirichlet(Prior):
         import pymc as pm
 
         self.require_sampled()
-        if (self.alpha == 0).any():
-            raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones")
         return pm.Dirichlet(name("theta"), a=self.alpha, dims=dims)
 
 
@@ -488,6 +496,9 @@ class Beta(Prior):
     def proper(self) -> Array:
         return self.alpha + self.beta > 0
 
+    def zeros(self) -> Array:
+        return np.asarray((self.alpha == 0) | (self.beta == 0))
+
     def mean(self) -> Array:
         return self.pair().mean()[..., 1]
 
@@ -515,8 +526,6 @@ class Beta(Prior):
         import pymc as pm
 
         self.require_sampled()
-        if ((self.alpha == 0) | (self.beta == 0)).any():
-            raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones")
         return pm.Beta(name("theta"), alpha=self.alpha, beta=self.beta, dims=dims)
 
 

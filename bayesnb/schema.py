@@ -23,8 +23,8 @@ from bayesnb.families.categorical import Categorical, united
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
-from bayesnb.model import Data, Statistics, about, in_order
-from bayesnb.priors import UNSEEN, Array, Dirichlet
+from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
+from bayesnb.priors import UNSEEN, Array, Dirichlet, Known
 from bayesnb.tables import Names, Table
 
 
@@ -81,9 +81,10 @@ class Schema:
         chosen = dict(sorted(chosen.items(), key=lambda item: order[item[1].columns[0]]))
         return cls(table.names, table.named, chosen, unseen)
 
-    def families(self) -> dict[Any, Family]:
-        """The family of each feature."""
-        return {name: feature.family for name, feature in self.features.items()}
+    def model(self, label: Dirichlet | Known) -> NaiveBayes:
+        """The generative model of these features, under a prior of the class probabilities."""
+        families = {name: feature.family for name, feature in self.features.items()}
+        return NaiveBayes(families, label, {name: feature.columns for name, feature in self.features.items()})
 
     def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
         """Encode a table.

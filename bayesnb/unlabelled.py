@@ -6,7 +6,7 @@ and reports the objective it climbed. :func:`build` and :func:`sample` are the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -261,7 +261,6 @@ def build(
     *,
     weight: float = 1.0,
     row_weight: Array | None = None,
-    columns: Mapping[Any, Sequence[Any]] | None = None,
 ) -> pm.Model:
     """The generative model in PyMC, with the label of each unlabelled row summed out.
 
@@ -273,8 +272,6 @@ def build(
         Of the labelled rows; they are observed as sufficient statistics.
     data, n_rows, weight, row_weight
         The unlabelled rows, as in :func:`em`. A weight other than 1 takes a power of their likelihood.
-    columns : {feature: column names}, optional
-        For the coordinates.
 
     Returns
     -------
@@ -286,11 +283,11 @@ def build(
 
     share = _shares(weight, row_weight, n_rows)
     seen = posterior.given(labelled)
-    model = generative.build(seen, columns=columns)
+    model = generative.build(seen)
     somewhere = posterior.before().draw(np.random.default_rng(0))
     with model:
         joint = pt.log(model["pi"])[None, :] + np.zeros((n_rows, 1))
-        for block in draws.blocks(posterior.model, labelled, columns):
+        for block in draws.blocks(posterior.model, labelled):
             names = block.family.variables(somewhere.features[block.cells[0][0]])
             theta = {name: model[block.variable(name)] for name in names}
             for _, family, part, x in generative.cells_of(block, theta, data):
@@ -310,7 +307,6 @@ def sample(
     weight: float = 1.0,
     row_weight: Array | None = None,
     random_seed: Any = None,
-    columns: Mapping[Any, Sequence[Any]] | None = None,
     **arguments: Any,
 ) -> DataTree:
     """NUTS on the model of :func:`build`, started and scaled by the posterior that EM found.
@@ -318,5 +314,5 @@ def sample(
     A class without labelled rows may change places with another, and then the chains do not converge: no
     sampler can tell apart what neither data nor priors do.
     """
-    model = build(posterior, labelled, data, n_rows, weight=weight, row_weight=row_weight, columns=columns)
-    return generative.sample(posterior, draws_per_chain, chains, random_seed, columns, model, **arguments)
+    model = build(posterior, labelled, data, n_rows, weight=weight, row_weight=row_weight)
+    return generative.sample(posterior, draws_per_chain, chains, random_seed, model, **arguments)

@@ -403,7 +403,7 @@ def test_columns_of_one_feature_are_coordinates_each():
     assert clf.to_pymc().coords["gaussian_feature"] == ("a", "b", "c")
 
 
-def test_two_bags_and_two_known_variances_have_variables_of_their_own():
+def test_two_bags_have_variables_of_their_own_and_known_variances_share_one():
     rng = default_rng(0)
     X = pd.DataFrame(rng.poisson(2.0, (9, 4)).astype(float), columns=list("abcd"))
     X[["u", "v", "w"]] = rng.normal(size=(9, 3))
@@ -420,8 +420,7 @@ def test_two_bags_and_two_known_variances_have_variables_of_their_own():
         "pi": (3,),
         "theta_multinomial": (3, 2),
         "theta_multinomial_2": (3, 2),
-        "mu_gaussian_known_variance": (3, 2),
-        "mu_gaussian_known_variance_2": (3, 1),
+        "mu_gaussian_known_variance": (3, 3),
     }
 
 

@@ -230,9 +230,9 @@ class Family[P: Prior, S: Statistic](ABC):
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
         """log p(x | θ) as a (row, class) tensor."""
 
-    def kin(self) -> tuple[Any, ...]:
-        """Features whose kin is equal share one vector variable in PyMC."""
-        return (type(self).__name__,)
+    def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
+        """The likelihood of these columns (family, column) of features of this kind. (A hook, where columns differ.)"""
+        return self
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:
         """The prior of every cell: what was given, at its full shape."""

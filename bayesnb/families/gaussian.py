@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -325,8 +325,11 @@ class GaussianKnownVariance(Family[Normal, Moments]):
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
         return _pymc_log_normal(theta["mu"], 1 / self._row_variance(x.shape[1]), x)
 
-    def kin(self) -> tuple[Any, ...]:
-        return (type(self).__name__, *np.ravel(self.variance).tolist())
+    def gathered(self, cells: Sequence[tuple[GaussianKnownVariance, int]]) -> GaussianKnownVariance:
+        of_each = [np.ravel(family.variance) for family, _ in cells]
+        return replace(
+            self, variance=np.array([v[k if len(v) > 1 else 0] for v, (_, k) in zip(of_each, cells, strict=True)])
+        )
 
     def _row_variance(self, n_columns: int) -> Array:
         variance = np.asarray(self.variance, float)

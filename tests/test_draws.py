@@ -1,0 +1,589 @@
+"""Draws as an ArviZ tree: the same names whoever drew them, and the same predictions when they come back."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import arviz as az
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+import xarray
+from matplotlib import pyplot as plt
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from xarray import DataTree
+
+from bayesnb import BayesianNB, datasets, draws
+from bayesnb.families.bernoulli import Bernoulli
+from bayesnb.families.categorical import Categorical
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.poisson import Poisson
+from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
+
+mpl.use("Agg")
+
+EXACT_OR_NUTS = ["exact", pytest.param("nuts", marks=pytest.mark.nuts)]
+GROUPS = ("posterior_predictive", "prior_predictive", "log_likelihood")
+
+
+def tennis() -> tuple[BayesianNB, pd.DataFrame, pd.Series]:
+    X, y = datasets.play_tennis()
+    return BayesianNB().fit(X, y), X, y
+
+
+@pytest.fixture(scope="module", params=EXACT_OR_NUTS)
+def tree(request) -> DataTree:
+    clf, X, y = tennis()
+    return clf.sample_posterior(500, 4, request.param, random_seed=6, X=X, y=y, include=GROUPS)
+
+
+def mixed(n: int = 20) -> tuple[BayesianNB, pd.DataFrame, np.ndarray]:
+    """Every family; columns of one feature with different numbers of levels; one with a single level; holes."""
+    rng = default_rng(1)
+    X = pd.DataFrame(
+        {
+            "yes": rng.random(n) < 0.4,
+            "no": (rng.random(n) < 0.7).astype(float),
+            "two": np.resize(["p", "q"], n),
+            "three": np.resize(["p", "q", "r"], n),
+            "one": ["always"] * n,
+            "colour": np.resize(["red", "green", "blue"], n),
+            "x": rng.normal(5.0, 2.0, n),
+            "z": rng.normal(1.0, 1.0, n),
+            "known": rng.normal(-3.0, 1.0, n),
+            "calls": rng.poisson(3.0, n).astype(float),
+            "cat": rng.poisson(1.0, n),
+            "dog": rng.poisson(2.0, n),
+            "emu": rng.poisson(0.5, n),
+        }
+    )
+    X["hours"] = rng.uniform(1.0, 3.0, n)
+    for name in ("no", "three", "colour", "x", "known", "calls"):
+        X[name] = X[name].mask(rng.random(n) < 0.2)
+    features = {
+        "bits": (Bernoulli(Beta(2.0, 1.0)), ["yes", "no"]),
+        "levels": (Categorical(Dirichlet(0.5)), ["two", "three", "one"]),
+        "colour": Categorical(Dirichlet({"red": 1.0, "green": 2.0, "blue": 3.0})),
+        "both": (Gaussian(), ["x", "z"]),
+        "known": GaussianKnownVariance(variance=1.5),
+        "calls": Poisson(Gamma(2.0), exposure="hours"),
+        "words": (Multinomial(), ["cat", "dog", "emu"]),
+    }
+    y = np.resize(["a", "b", "c", "a"], n)
+    return BayesianNB(features).fit(X, y), X, y
+
+
+VARIABLES = {
+    "pi": ("class_label",),
+    "theta_bernoulli": ("class_label", "bernoulli_feature"),
+    "theta_categorical_2": ("class_label", "categorical_2_feature", "categorical_2_category"),
+    "theta_categorical_3": ("class_label", "categorical_3_feature", "categorical_3_category"),
+    "mu_gaussian": ("class_label", "gaussian_feature"),
+    "tau_gaussian": ("class_label", "gaussian_feature"),
+    "mu_gaussian_known_variance": ("class_label", "gaussian_known_variance_feature"),
+    "rate_poisson": ("class_label", "poisson_feature"),
+    "theta_multinomial": ("class_label", "multinomial_category"),
+}
+
+
+# The layout
+
+
+def test_variables_are_named_after_kinds_and_columns_are_coordinates():
+    clf, *_ = mixed()
+    posterior = clf.sample_posterior(7, 3)["posterior"].dataset
+    assert {name: v.dims for name, v in posterior.data_vars.items()} == {
+        name: ("chain", "draw", *dims) for name, dims in VARIABLES.items()
+    }
+    assert {name: list(map(str, c.to_numpy())) for name, c in posterior.coords.items() if name != "draw"} == {
+        "chain": ["0", "1", "2"],
+        "class_label": ["a", "b", "c"],
+        "bernoulli_feature": ["yes", "no"],
+        "categorical_2_feature": ["two"],
+        "categorical_2_category": ["p", "q"],
+        "categorical_3_feature": ["colour", "three"] if "colour" in order(clf)[:1] else ["three", "colour"],
+        "categorical_3_category": categories(clf),
+        "gaussian_feature": ["x", "z"],
+        "gaussian_known_variance_feature": ["known"],
+        "poisson_feature": ["calls"],
+        "multinomial_category": ["cat", "dog", "emu"],
+    }
+
+
+def order(clf: BayesianNB) -> list[str]:
+    return [name for name in clf.posterior_.model.features if name in ("levels", "colour")]
+
+
+def categories(clf: BayesianNB) -> list[str]:
+    """The same level of several columns is called by what they call it, one after the other."""
+    levels = {"levels": ("p", "q", "r"), "colour": ("blue", "green", "red")}
+    return ["|".join(pair) for pair in zip(*(levels[name] for name in order(clf)), strict=True)]
+
+
+@pytest.mark.nuts
+def test_draws_of_every_family_have_the_same_layout_whichever_sampler():
+    clf, X, _ = mixed()
+    exact = clf.sample_posterior(20, 2, random_seed=0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="NUTS did not converge")
+        nuts = clf.sample_posterior(20, 2, "nuts", random_seed=0, tune=30)
+    same_layout(exact, nuts)
+    data, n = clf._encoded(X)
+    assert np.isfinite(draws.parameters(nuts, clf.posterior_).log_joint(data, n)).all()
+
+
+def same_layout(one: DataTree, other: DataTree) -> None:
+    for group in set(one.children) | (set(other.children) - {"sample_stats"}):
+        a, b = one[group].dataset, other[group].dataset
+        assert {name: (v.dims, v.dtype) for name, v in a.data_vars.items()} == {
+            name: (v.dims, v.dtype) for name, v in b.data_vars.items()
+        }
+        assert set(a.coords) == set(b.coords)
+        for name in a.coords:
+            assert_array_equal(a[name], b[name])
+
+
+def test_the_layout_is_the_same_whichever_sampler(tree):
+    clf, X, y = tennis()
+    exact = clf.sample_posterior(500, 4, random_seed=1, X=X, y=y, include=GROUPS)
+    same_layout(exact, tree)
+    assert set(tree.children) - set(exact.children) <= {"sample_stats"}
+    if "sample_stats" in tree.children:
+        assert tree["sample_stats"]["diverging"].dims == ("chain", "draw")
+
+
+def test_the_layout_is_that_of_the_pymc_model():
+    clf, *_ = mixed()
+    model, posterior = clf.to_pymc(), clf.sample_posterior(2, 1)["posterior"].dataset
+    assert dict(model.named_vars_to_dims) == {name: v.dims[2:] for name, v in posterior.data_vars.items()}
+    for name, values in model.coords.items():
+        assert [str(v) for v in values] == [str(v) for v in posterior[name].to_numpy()]
+
+
+def test_groups_tell_prior_posterior_and_what_was_learned_from():
+    clf, X, y = mixed()
+    tree = clf.sample_posterior(5, 2)
+    assert set(tree.children) == {"posterior", "prior", "observed_data", "constant_data"}
+    assert set(tree["prior"].data_vars) == set(tree["posterior"].data_vars)
+    rows = tree["observed_data"]["rows"] if "rows" in tree["observed_data"] else tree["constant_data"]["rows"]
+    assert_array_equal(rows, pd.Series(y).value_counts().sort_index())
+    seen = tree["constant_data"]["seen_gaussian"].sel(class_label="a")
+    assert_array_equal(seen, X.loc[y == "a", ["x", "z"]].notna().sum())
+    assert_array_equal(tree["constant_data"]["seen_poisson"][:, 0], X["calls"].notna().groupby(y).sum())
+
+
+# There and back
+
+
+def same_parameters(one: Any, other: Any, clf: BayesianNB, X: pd.DataFrame) -> None:
+    data, n = clf._encoded(X)
+    assert_allclose(one.log_pi, other.log_pi, atol=1e-12)
+    assert_allclose(one.log_joint(data, n), other.log_joint(data, n), rtol=1e-9, atol=1e-9)
+
+
+def test_parameters_come_back_from_a_tree_and_predict_the_same():
+    clf, X, _ = mixed()
+    drawn = clf.posterior_.draw(default_rng(3), (3, 11))
+    layout = draws.blocks(clf.posterior_.model, clf.statistics_)
+    tree = draws.tree({"posterior": draws.variables(drawn, layout)}, clf.posterior_)
+    back = draws.parameters(tree, clf.posterior_)
+    assert back.log_pi.shape == (3, 11, 3)
+    same_parameters(back, drawn, clf, X)
+    for name, theta in drawn.features.items():
+        assert {k: v.shape for k, v in back.features[name].items()} == {k: v.shape for k, v in theta.items()}
+
+
+@pytest.mark.parametrize("group", ["posterior", "prior"])
+def test_what_the_estimator_draws_comes_back_from_either_group(group):
+    clf, X, _ = mixed()
+    rng = default_rng(12)
+    tree = clf.sample_posterior(9, 2, random_seed=12)
+    drawn = {"posterior": clf.posterior_.draw(rng, (2, 9)), "prior": clf.posterior_.before().draw(rng, (2, 9))}
+    same_parameters(draws.parameters(tree, clf.posterior_, group), drawn[group], clf, X)
+
+
+def test_the_order_of_dimensions_does_not_matter():
+    clf, X, _ = mixed()
+    tree = clf.sample_posterior(9, 2, random_seed=12)
+    turned = DataTree.from_dict({"posterior": tree["posterior"].dataset.map(lambda v: v.transpose(*v.dims[::-1]))})
+    assert turned["posterior"]["mu_gaussian"].dims == ("gaussian_feature", "class_label", "draw", "chain")
+    same_parameters(draws.parameters(turned, clf.posterior_), draws.parameters(tree, clf.posterior_), clf, X)
+
+
+def test_prediction_cannot_tell_who_drew(tree):
+    clf, X, _ = tennis()
+    data, n = clf._encoded(X)
+    joint = np.exp(draws.parameters(tree, clf.posterior_).log_joint(data, n)).mean(axis=(0, 1))
+    assert_allclose(joint / joint.sum(-1, keepdims=True), clf.predict_proba(X), atol=0.03)
+
+
+@pytest.mark.nuts
+def test_a_tree_of_pymc_itself_is_read_too():
+    import pymc as pm
+
+    clf, X, _ = tennis()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sampled = pm.sample(
+            200, tune=500, chains=2, cores=1, model=clf.to_pymc(), progressbar=False, random_seed=0,
+            compute_convergence_checks=False,
+        )  # fmt: skip
+    data, n = clf._encoded(X)
+    joint = np.exp(draws.parameters(sampled, clf.posterior_).log_joint(data, n)).mean(axis=(0, 1))
+    assert_allclose(joint / joint.sum(-1, keepdims=True), clf.predict_proba(X), atol=0.06)
+
+
+def test_a_draw_closer_to_0_than_a_float_can_be_comes_back_as_0():
+    X = pd.DataFrame({"c": ["a", "b", "a", "a"]})
+    clf = BayesianNB(Categorical(Dirichlet(1e-4))).fit(X, ["u", "u", "v", "v"])
+    tree = clf.sample_posterior(200, 2, random_seed=0)
+    theta = tree["posterior"]["theta_categorical_2"].sel(class_label="v", categorical_2_feature="c")
+    assert (theta == 0).any()
+    assert_allclose(theta.sum("categorical_2_category"), 1.0)
+    log_theta = draws.parameters(tree, clf.posterior_).features["c"]["log_theta"]
+    assert_array_equal(np.isneginf(log_theta[:, :, 1, 0]), theta.to_numpy() == 0)
+
+
+# What exact draws are
+
+
+def test_exact_draws_are_independent():
+    clf, *_ = mixed()
+    posterior = clf.sample_posterior(1000, 4, random_seed=3)["posterior"].dataset
+    for name in posterior.data_vars:
+        assert abs(float(az.rhat(posterior)[name].max()) - 1) < 0.01
+        assert float(az.ess(posterior)[name].min()) > 0.75 * 4000
+        assert float(az.ess(posterior)[name].max()) < 1.35 * 4000
+
+
+def test_exact_draws_have_the_moments_of_prior_and_posterior():
+    clf, *_ = mixed()
+    tree = clf.sample_posterior(4000, 2, random_seed=3)
+    layout = draws.blocks(clf.posterior_.model, clf.statistics_)
+    for group, belief in {"posterior": clf.posterior_, "prior": clf.posterior_.before()}.items():
+        held = tree[group].dataset
+        expected = {"pi": (belief.label.mean(), belief.label.variance())}
+        for block in layout:
+            mean, variance = (f() for f in (block.gather(belief.features).mean, block.gather(belief.features).variance))
+            for key, m, v in zip(draws._keys(block, belief), *map(tupled, (mean, variance)), strict=True):
+                expected[block.variable(key)] = m, v
+        assert set(expected) == set(held.data_vars)
+        for name, (mean, variance) in expected.items():
+            moves = np.isfinite(variance)
+            error = np.sqrt(np.where(moves, variance, 1.0) / 8000)
+            off = (held[name].mean(("chain", "draw")).to_numpy() - mean) / error
+            assert (np.abs(off[moves]) < 5).all(), (group, name)
+
+
+def tupled(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def test_a_seed_fixes_the_draws():
+    clf, *_ = mixed()
+    one, same, other = (clf.sample_posterior(4, 2, random_seed=seed)["posterior"].dataset for seed in (5, 5, 6))
+    assert one.equals(same)
+    assert not any(one[name].equals(other[name]) for name in one.data_vars)
+    chains = one["mu_gaussian"].to_numpy()
+    assert not np.isclose(chains[0], chains[1]).any()
+
+
+def test_the_estimators_own_seed_is_used_where_none_is_given():
+    clf, *_ = mixed()
+    clf.set_params(random_state=8)
+    assert clf.sample_posterior(4, 2)["posterior"].dataset.equals(
+        clf.sample_posterior(4, 2, random_seed=8)["posterior"].dataset
+    )
+
+
+@pytest.mark.nuts
+def test_a_seed_fixes_the_draws_of_nuts():
+    clf, *_ = tennis()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="NUTS did not converge")
+        one, same = (clf.sample_posterior(30, 2, "nuts", random_seed=4, tune=50)["posterior"].dataset for _ in "ab")
+    assert one.equals(same)
+
+
+# The prior group, and improper priors
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("x", Gaussian(NormalGamma.reference())),
+        ("x", GaussianKnownVariance(Normal.flat())),
+        ("calls", Poisson(Gamma.flat())),
+        ("yes", Bernoulli(Beta(0.0, 0.0))),
+        ("colour", Categorical(Dirichlet(0.0))),
+    ],
+)
+def test_where_a_prior_is_improper_there_is_no_prior_group(name, family):
+    _, X, y = mixed()
+    table = X[["z", name]]
+    clf = BayesianNB({name: family}).fit(table, y)
+    tree = clf.sample_posterior(5, 2, random_seed=0)
+    assert "prior" not in tree.children
+    assert all(np.isfinite(v).all() for v in tree["posterior"].data_vars.values())
+    with pytest.raises((KeyError, ValueError), match="prior"):
+        draws.parameters(tree, clf.posterior_, "prior")
+    with pytest.raises(ImproperError, match="prior_predictive needs a proper prior"):
+        clf.sample_posterior(5, 2, X=table, y=y, include=["prior_predictive"])
+
+
+@pytest.mark.filterwarnings("ignore:columns that were not fitted")
+def test_where_the_class_prior_is_improper_there_is_no_prior_group():
+    _, X, y = mixed()
+    clf = BayesianNB(class_prior=Dirichlet(0.0)).fit(X[["z"]], y)
+    tree = clf.sample_posterior(5, 2, random_seed=0)
+    assert "prior" not in tree.children
+    assert np.isfinite(tree["posterior"]["pi"]).all()
+
+
+def test_known_class_probabilities_stand_still():
+    _, X, y = mixed()
+    clf = BayesianNB(class_prior={"a": 0.5, "b": 0.2, "c": 0.3}).fit(X[["z"]], y)
+    tree = clf.sample_posterior(5, 2, random_seed=0)
+    for group in ("posterior", "prior"):
+        assert_allclose(tree[group]["pi"], np.broadcast_to([0.5, 0.2, 0.3], (2, 5, 3)))
+
+
+# Rows
+
+
+def test_the_log_likelihood_is_that_of_each_row_and_its_label(tree):
+    clf, X, y = tennis()
+    data, n = clf._encoded(X)
+    joint = draws.parameters(tree, clf.posterior_).log_joint(data, n)
+    own = joint[..., np.arange(n), (y == "yes").astype(int)]
+    assert_allclose(tree["log_likelihood"]["joint"], own, rtol=1e-9)
+    assert tree["log_likelihood"]["joint"].dims == ("chain", "draw", "row")
+
+
+def test_replicated_rows_are_distributed_as_the_model_says(tree):
+    clf, X, _ = tennis()
+    pi = {"posterior": clf.posterior_.label.mean(), "prior": clf.posterior_.label_prior.mean()}
+    for group, expected in pi.items():
+        y = tree[f"{group}_predictive"]["y"].to_numpy()
+        assert set(np.unique(y)) == {0, 1}
+        # Rows of one draw share its π, so that the draws, and not the rows, are independent.
+        assert_allclose(y.mean(), expected[1], atol=0.05)
+        levels = tree[f"{group}_predictive"]["x_categorical_3"]
+        assert levels.dims == ("chain", "draw", "row", "categorical_3_feature")
+        assert set(np.unique(levels)) == {0, 1, 2}
+    observed = tree["observed_data"]["x_categorical_3"].sel(categorical_3_feature="outlook").to_numpy()
+    names = np.array(sorted(X["outlook"].unique()))
+    assert_array_equal(names[observed.astype(int)], X["outlook"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"include": ["posterior"]}, r"Expected include to be of .*; got \['posterior'\]"),
+        ({"include": ["log_likelihood"], "X": None, "y": None}, "pass them as X and y"),
+        ({"include": ["log_likelihood"], "y": None}, "y"),
+    ],
+)
+def test_groups_that_cannot_be_made_are_refused(arguments, message):
+    clf, X, y = tennis()
+    with pytest.raises(ValueError, match=message):
+        clf.sample_posterior(5, 2, **{"X": X, "y": y, **arguments})
+
+
+# Wrong trees
+
+
+def fitted_to(columns: dict[str, list[str]], y: list[str]) -> BayesianNB:
+    return BayesianNB().fit(pd.DataFrame(columns), y)
+
+
+LEFT = {"sky": ["blue", "grey", "blue", "grey"], "wind": ["weak", "strong", "weak", "weak"]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "y"),
+    [
+        ({"sky": [0.5, 1.5, 2.5, 3.5]}, ["no", "yes", "no", "yes"]),
+        ({**LEFT, "more": [0.5, 1.5, 2.5, 3.5]}, ["no", "yes", "no", "yes"]),
+        ({"sky": LEFT["sky"]}, ["no", "yes", "no", "yes"]),
+        ({**LEFT, "more": LEFT["sky"]}, ["no", "yes", "no", "yes"]),
+        ({"sun": LEFT["sky"], "rain": LEFT["wind"]}, ["no", "yes", "no", "yes"]),
+        (LEFT, ["no", "yes", "maybe", "yes"]),
+        (LEFT, ["ja", "nein", "ja", "nein"]),
+    ],
+    ids=[
+        "another family", "one more family", "one column less", "one column more",
+        "other columns", "one more class", "other classes",
+    ],
+)  # fmt: skip
+def test_draws_of_another_model_are_refused(columns, y):
+    clf = fitted_to(LEFT, ["no", "yes", "no", "yes"])
+    tree = clf.sample_posterior(5, 2, random_seed=0)
+    other = fitted_to(columns, y)
+    with pytest.raises(ValueError, match="another model"):
+        draws.parameters(tree, other.posterior_)
+
+
+def test_columns_in_another_order_are_read_by_name_or_refused():
+    clf = fitted_to(LEFT, ["no", "yes", "no", "yes"])
+    other = fitted_to({"wind": LEFT["wind"], "sky": LEFT["sky"]}, ["no", "yes", "no", "yes"])
+    tree = clf.sample_posterior(5, 2, random_seed=0)
+    sky = draws.parameters(tree, clf.posterior_).features["sky"]["log_theta"]
+    try:
+        found = draws.parameters(tree, other.posterior_).features["sky"]["log_theta"]
+    except ValueError as error:
+        assert "another model" in str(error)  # noqa: PT017
+    else:
+        assert_allclose(found, sky)
+
+
+def test_a_tree_without_the_group_is_refused():
+    clf, *_ = tennis()
+    with pytest.raises((KeyError, ValueError), match="posterior"):
+        draws.parameters(DataTree(), clf.posterior_)
+
+
+def test_exact_draws_take_no_arguments_of_a_sampler():
+    clf, *_ = tennis()
+    with pytest.raises(TypeError, match=r"exact draws take no arguments of pymc.sample; got \['tune'\]"):
+        clf.sample_posterior(5, 2, tune=3)
+    with pytest.raises(ValueError, match="Expected sampler to be 'exact' or 'nuts'; got 'hmc'"):
+        clf.sample_posterior(5, 2, "hmc")
+
+
+# ArviZ
+
+
+NUMBERS: dict[str, Callable[[DataTree], Any]] = {
+    "summary": lambda t: az.summary(t)[["mean", "sd"]],
+    "rhat": lambda t: az.rhat(t),
+    "ess": lambda t: az.ess(t),
+    "ess, tail": lambda t: az.ess(t, method="tail"),
+    "mcse": lambda t: az.mcse(t),
+    "hdi": lambda t: az.hdi(t),
+    "eti": lambda t: az.eti(t),
+    "mean": lambda t: az.mean(t),
+    "mode": lambda t: az.mode(t),
+    "extract": lambda t: az.extract(t),
+    "loo": lambda t: xarray.Dataset({"elpd": az.loo(t).elpd}),
+    "thin": lambda t: az.thin(t, factor=5),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_arviz_computes_from_draws(name, tree):
+    found = NUMBERS[name](tree)
+    if isinstance(found, pd.DataFrame):
+        values = found.astype(float)
+        assert len(values) == 2 + 2 * 2 * 3 + 2 * 2 * 2
+        assert np.isfinite(values).all().all()
+        return
+    if isinstance(found, DataTree):
+        found = found["posterior"].dataset if "posterior" in found.children else found.dataset
+    assert len(found.data_vars) > 0
+    assert all(np.isfinite(v).all() for v in found.data_vars.values())
+
+
+def test_a_summary_calls_everything_by_its_name(tree):
+    table = az.summary(tree)
+    assert "pi[no]" in table.index
+    assert "theta_categorical_2[yes, wind, normal|weak]" in table.index
+    mean = pd.to_numeric(table["mean"])
+    assert_allclose(mean["pi[no]"], 6 / 16, atol=0.02)
+    # Wind was weak on 6 of the 9 days with play: (6 + 1) / (9 + 2).
+    assert_allclose(mean["theta_categorical_2[yes, wind, normal|weak]"], 7 / 11, atol=0.02)
+
+
+def test_chains_mix(tree):
+    posterior = tree["posterior"].dataset
+    assert max(float(v.max()) for v in az.rhat(posterior).data_vars.values()) < 1.02
+    assert min(float(v.min()) for v in az.ess(posterior).data_vars.values()) > 400
+
+
+PI = {"var_names": ["pi"]}
+Y = {"var_names": ["y"]}
+PLOTS: dict[str, dict[str, Any]] = {
+    "plot_autocorr": PI,
+    "plot_bf": {**PI, "ref_val": 0.4},
+    "plot_convergence_dist": {},
+    "plot_dgof": PI,
+    "plot_dgof_dist": PI,
+    "plot_dist": PI,
+    "plot_ess": PI,
+    "plot_ess_evolution": PI,
+    "plot_forest": {},
+    "plot_mcse": PI,
+    "plot_pair": {"var_names": ["pi", "theta_categorical_2"], "coords": {"categorical_2_feature": ["wind"]}},
+    "plot_parallel": PI,
+    "plot_ppc_dist": {"var_names": ["x_categorical_3"]},
+    "plot_ppc_interval": Y,
+    "plot_ppc_pava": Y,
+    "plot_ppc_tstat": {"var_names": ["x_categorical_3"]},
+    "plot_prior_posterior": PI,
+    "plot_rank": PI,
+    "plot_rank_dist": PI,
+    "plot_ridge": {},
+    "plot_trace": {},
+    "plot_trace_dist": PI,
+}
+
+
+@pytest.mark.parametrize("name", [name for name in PLOTS if name in dir(az)])
+def test_arviz_plots_draws(name, tree):
+    plt.close("all")
+    getattr(az, name)(tree, backend="matplotlib", **PLOTS[name])
+    (number,) = plt.get_fignums()
+    figure = plt.figure(number)
+    figure.canvas.draw()
+    pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3]
+    plt.close("all")
+    assert pixels.std() > 5
+
+
+def test_most_of_the_plots_named_here_exist_in_arviz():
+    assert len([name for name in PLOTS if name in dir(az)]) >= 18
+
+
+@pytest.mark.nuts
+def test_arviz_plots_the_energy_of_nuts():
+    clf, *_ = tennis()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="NUTS did not converge")
+        tree = clf.sample_posterior(100, 2, "nuts", random_seed=4, tune=200)
+    plt.close("all")
+    az.plot_energy(tree, backend="matplotlib")
+    assert len(plt.get_fignums()) == 1
+    plt.close("all")
+
+
+# Files
+
+
+def test_a_file_keeps_values_and_coordinates(tree, tmp_path):
+    path = tmp_path / "tree.nc"
+    tree.to_netcdf(path, engine="h5netcdf")
+    with xarray.open_datatree(path, engine="h5netcdf") as back:
+        assert set(back.children) == set(tree.children)
+        for group in set(tree.children) - {"sample_stats"}:
+            assert back[group].dataset.identical(tree[group].dataset)
+        clf, X, _ = tennis()
+        data, n = clf._encoded(X)
+        read, drawn = (draws.parameters(t, clf.posterior_).log_joint(data, n) for t in (back, tree))
+        assert_array_equal(read, drawn)
+
+
+def test_a_file_of_every_family_keeps_values_and_coordinates(tmp_path):
+    clf, X, y = mixed()
+    tree = clf.sample_posterior(6, 2, random_seed=0, X=X, y=y, include=GROUPS)
+    path = tmp_path / "tree.nc"
+    tree.to_netcdf(path, engine="h5netcdf")
+    back = az.from_netcdf(path)
+    for group in tree.children:
+        assert back[group].dataset.equals(tree[group].dataset)
+    same_parameters(draws.parameters(back, clf.posterior_), draws.parameters(tree, clf.posterior_), clf, X)
+    back.close()

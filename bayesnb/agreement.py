@@ -64,7 +64,7 @@ class Agreement:
     @property
     def agrees(self) -> bool:
         """The verdict, at level 1e-4."""
-        return self.p_value >= LEVEL
+        return bool(self.p_value >= LEVEL)
 
     def to_frame(self) -> pd.DataFrame:
         """All quantities, the largest |z| first."""

@@ -105,7 +105,7 @@ def compare(
         if roads is not None:
             click.echo(
                 f"\n{roads['verdict']}\n"
-                f"closed form {roads['seconds_closed']:.2f} s; NUTS {roads['seconds_nuts']:.1f} s, compiling included"
+                f"closed form {1000 * roads['seconds_closed']:.0f} ms; NUTS {roads['seconds_nuts']:.0f} s, compiling included"
             )
     return 0 if roads is None else roads["exit"]
 

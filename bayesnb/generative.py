@@ -18,7 +18,7 @@ from bayesnb import draws
 from bayesnb.draws import Block
 from bayesnb.families.family import Family
 from bayesnb.model import Data, Posterior, about
-from bayesnb.priors import Array, ImproperError, Known
+from bayesnb.priors import Array, ImproperError, Known, shared
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -68,10 +68,11 @@ def build(
         pi = label_variable(posterior)
         thetas = [block_variables(block, posterior) for block in layout]
         if likelihood == "sufficient":
-            pm.Potential("class_counts", (statistics.rows * pm.math.log(pi)).sum())
+            pm.Potential("class_counts", (shared(statistics.rows) * pm.math.log(pi)).sum())
             for block, theta in zip(layout, thetas, strict=True):
                 pm.Potential(
-                    f"counts_{block.name}", block.family.pymc_statistic(theta, block.gather(statistics.features))
+                    f"counts_{block.name}",
+                    block.family.pymc_statistic(theta, block.gather(statistics.features).shared()),
                 )
         else:
             observed = pm.Categorical("y", p=pi, observed=np.asarray(y))
@@ -156,7 +157,12 @@ def sample(
         warnings.filterwarnings("ignore", category=UserWarning, module="pymc|arviz|pytensor|nutpie")
         warnings.filterwarnings("ignore", category=FutureWarning)
         warnings.filterwarnings("ignore", category=DeprecationWarning)
-        settings: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False, "cores": 1}
+        settings: dict[str, Any] = {
+            "progressbar": False,
+            "compute_convergence_checks": False,
+            "cores": 1,
+            "quiet": True,
+        }
         settings |= {"random_seed": int(rng.integers(2**31)), **arguments}
         sampler = settings.setdefault("nuts_sampler", "nutpie" if find_spec("nutpie") else "pymc")
         layout = draws.blocks(posterior.model, posterior.statistics)

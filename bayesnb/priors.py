@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import gammaln, xlogy
+from scipy.special import digamma, gammaln, xlogy, zeta
 
 type Array = np.ndarray
 
@@ -106,6 +106,18 @@ def _stirling(z: Array) -> Array:
     """ln Γ(z) - [(z - 1/2) ln z - z + ln(2π)/2], to 1e-16 for z >= 16."""
     w = 1.0 / (z * z)
     return (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w / 1188)))) / z
+
+
+def log_gamma_slopes(z: Array) -> tuple[Array, Array]:
+    """First and second derivative of ln Γ, digamma and trigamma."""
+    return digamma(z), zeta(2.0, z)
+
+
+def shared(value: Array) -> Any:
+    """What PyMC is told as a variable and not as a constant, so that code once compiled serves other data too."""
+    import pytensor
+
+    return pytensor.shared(np.asarray(value, float), shape=np.shape(value))
 
 
 def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
@@ -425,7 +437,7 @@ class Dirichlet(Prior):
         import pymc as pm
 
         self.require_sampled()
-        return pm.Dirichlet(name("theta"), a=self.alpha, dims=dims)
+        return pm.Dirichlet(name("theta"), a=shared(self.alpha), dims=dims)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -526,7 +538,7 @@ class Beta(Prior):
         import pymc as pm
 
         self.require_sampled()
-        return pm.Beta(name("theta"), alpha=self.alpha, beta=self.beta, dims=dims)
+        return pm.Beta(name("theta"), alpha=shared(self.alpha), beta=shared(self.beta), dims=dims)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -623,7 +635,7 @@ class Gamma(Prior):
         import pymc as pm
 
         self.require_sampled()
-        return pm.Gamma(name("rate"), alpha=self.alpha, beta=self.beta, dims=dims)
+        return pm.Gamma(name("rate"), alpha=shared(self.alpha), beta=shared(self.beta), dims=dims)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -732,8 +744,8 @@ class NormalGamma(Prior):
         import pymc as pm
 
         self.require_sampled()
-        tau = pm.Gamma(name("tau"), alpha=self.a, beta=self.b, dims=dims)
-        return pm.Normal(name("mu"), mu=self.m, tau=self.kappa * tau, dims=dims), tau
+        tau = pm.Gamma(name("tau"), alpha=shared(self.a), beta=shared(self.b), dims=dims)
+        return pm.Normal(name("mu"), mu=shared(self.m), tau=shared(self.kappa) * tau, dims=dims), tau
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -812,7 +824,7 @@ class Normal(Prior):
         import pymc as pm
 
         self.require_sampled()
-        return pm.Normal(name("mu"), mu=self.m, sigma=np.sqrt(self.v), dims=dims)
+        return pm.Normal(name("mu"), mu=shared(self.m), sigma=shared(np.sqrt(self.v)), dims=dims)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

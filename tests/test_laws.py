@@ -337,6 +337,34 @@ def test_the_slope_of_the_log_moment_at_zero_is_the_mean_log_likelihood(crowd: T
     assert_average(f.log_likelihood(theta, few), (up - down) / (2 * step))
 
 
+# If this fails, and the moment is right, look at `moment_floor`.
+@law()
+def test_the_log_moment_exists_just_above_its_floor_and_not_below(t: Table):
+    floor = t.family.moment_floor(t.posterior, t.x)
+    assert (floor < 0).all()
+    known = np.isfinite(floor)
+    above = t.family.log_moment(t.posterior, t.x, np.where(known, floor * (1 - 1e-9), -1.0))
+    below = t.family.log_moment(t.posterior, t.x, np.where(known, floor * (1 + 1e-9), -1e6))
+    assert np.isfinite(above).all()
+    assert_same([below], [np.where(known, np.inf, 0.0)])
+
+
+# If this fails, and the moment is right, look at `log_moment_slopes`.
+@pytest.mark.parametrize("share", [-0.6, -0.1, 0.0, 0.3, 2.0])
+def test_the_slopes_are_the_derivatives_of_the_log_moment(crowd: Table, share: float):
+    f, few = crowd.family, crowd.x[:6]
+    # In units of the distance to the floor, where the curve bends.
+    unit = -f.moment_floor(crowd.posterior, few)
+    unit = np.where(np.isfinite(unit), unit, 1.0)
+    t, step = share * unit, 1e-4 * unit
+    up, here, down = (f.log_moment(crowd.posterior, few, t + k * step) for k in (1, 0, -1))
+    first, second = f.log_moment_slopes(crowd.posterior, few, t)
+    assert_allclose(first * unit, (up - down) / 2e-4, rtol=1e-5, atol=1e-4)
+    above, below = (f.log_moment_slopes(crowd.posterior, few, t + k * step)[0] for k in (1, -1))
+    assert_allclose(second * unit**2, (above - below) * unit / 2e-4, rtol=1e-5, atol=1e-4)
+    assert (second >= 0).all()
+
+
 # If this fails, look at where the method that fails treats NaN (or -1).
 @law(DENSE)
 def test_a_missing_value_says_nothing(t: Table):
@@ -344,7 +372,8 @@ def test_a_missing_value_says_nothing(t: Table):
 
     def answers(x: Column) -> list[Array]:
         moment = f.log_moment(t.posterior, x, 0.7)
-        return [f.log_likelihood(theta, x), f.log_predictive(t.posterior, x), moment]
+        slopes = f.log_moment_slopes(t.posterior, x, 0.7)
+        return [f.log_likelihood(theta, x), f.log_predictive(t.posterior, x), moment, *slopes]
 
     blank = without(t.x, np.full((len(t), 1), True))
     assert_same(t.says(f.statistic(blank, t.labels)), t.says(t.s * 0.0))

@@ -22,7 +22,7 @@ from bayesnb.families.family import (
     scaled,
 )
 from bayesnb.families.membership import Column, Labels, Membership
-from bayesnb.priors import Array, Beta, Dirichlet, log, log1p, log_rising
+from bayesnb.priors import Array, Beta, Dirichlet, log, log1p, log_gamma_slopes, log_rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +98,21 @@ class Bernoulli(Discrete[Beta, Successes]):
 
     def log_moment(self, posterior: Beta, x: Column, t: float | Array) -> Array:
         t = np.asarray(t, float)[..., None]
-        a, b = posterior.alpha, posterior.beta
-        seen, ones = _seen(x), _ones(x)
-        ones = ones.toarray() if sparse.issparse(ones) else ones
-        own = np.where(ones[:, None] > 0, log_rising(a, t), log_rising(b, t))
-        up = rising_ratio(own, log_rising(a + b, t))
+        seen = _seen(x)
+        up = rising_ratio(log_rising(_outcome(posterior, x), t), log_rising(posterior.alpha + posterior.beta, t))
         return (up if seen is None else np.where(seen[:, None] > 0, up, 0.0)).sum(-1)
+
+    def log_moment_slopes(self, posterior: Beta, x: Column, t: float | Array) -> tuple[Array, Array]:
+        t, seen = np.asarray(t, float)[..., None], _seen(x)
+        own = log_gamma_slopes(_outcome(posterior, x) + t)
+        whole = log_gamma_slopes(posterior.alpha + posterior.beta + t)
+        slopes = (up - down for up, down in zip(own, whole, strict=True))
+        first, second = ((v if seen is None else np.where(seen[:, None] > 0, v, 0.0)).sum(-1) for v in slopes)
+        return first, second
+
+    def moment_floor(self, posterior: Beta, x: Column) -> Array:
+        own, seen = _outcome(posterior, x), _seen(x)
+        return -(own if seen is None else np.where(seen[:, None] > 0, own, np.inf)).min(-1, initial=np.inf)
 
     def log_left_out(self, posterior: Beta, x: Column, labels: Labels) -> Array:
         if sparse.issparse(x):
@@ -170,6 +179,11 @@ class Bernoulli(Discrete[Beta, Successes]):
 def dense_cells(x: Column) -> Array:
     """The cells as a dense float array, for PyMC."""
     return np.asarray(x.toarray() if sparse.issparse(x) else x, float)
+
+
+def _outcome(posterior: Beta, x: Column) -> Array:
+    """α where a cell is 1 and β where it is 0, (row, class, column)."""
+    return np.where(dense_cells(x)[:, None] == 1, posterior.alpha, posterior.beta)
 
 
 def _seen(x: Column) -> Array | None:

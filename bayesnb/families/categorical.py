@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from bayesnb.families.family import Discrete, Statistic, Theta, impossible, require_left, rising_ratio
 from bayesnb.families.membership import Labels, Membership
-from bayesnb.priors import Array, Dirichlet, log, log_rising
+from bayesnb.priors import Array, Dirichlet, log, log_gamma_slopes, log_rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +127,23 @@ class Categorical(Discrete[Dirichlet, Tally]):
             value = rising_ratio(log_rising(own, t), log_rising(posterior.total[:, column], t))
             total += np.where(code[:, None] < 0, 0.0, value)
         return total
+
+    def log_moment_slopes(self, posterior: Dirichlet, x: Coded, t: float | Array) -> tuple[Array, Array]:
+        first, second = np.zeros((2, len(x), len(posterior.alpha)))
+        for column, code in enumerate(x.codes.T):
+            own = log_gamma_slopes(posterior.alpha[:, column, :][:, code].T + t)
+            whole = log_gamma_slopes(posterior.total[:, column] + t)
+            known = code[:, None] >= 0
+            first += np.where(known, own[0] - whole[0], 0.0)
+            second += np.where(known, own[1] - whole[1], 0.0)
+        return first, second
+
+    def moment_floor(self, posterior: Dirichlet, x: Coded) -> Array:
+        lowest = np.full((len(x), len(posterior.alpha)), np.inf)
+        for column, code in enumerate(x.codes.T):
+            own = posterior.alpha[:, column, :][:, code].T
+            lowest = np.where(code[:, None] < 0, lowest, np.minimum(lowest, own))
+        return -lowest
 
     def log_left_out(self, posterior: Dirichlet, x: Coded, labels: Labels) -> Array:
         c, column, known = labels.codes[:, None], np.arange(x.codes.shape[1]), x.codes >= 0

@@ -23,7 +23,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families.membership import Column, Labels, Membership
-from bayesnb.priors import Array, Dirichlet, ImproperError, Prior, Size, UnlearnedError, first, log
+from bayesnb.priors import Array, Dirichlet, ImproperError, Prior, Size, UnlearnedError, first, log, shared
 
 type Theta = Mapping[str, Array]
 
@@ -56,6 +56,10 @@ class Statistic(ABC):
     def names(self) -> dict[str, Any]:
         """The fields that are names."""
         return {f.name: v for f in fields(self) if not isinstance(v := getattr(self, f.name), np.ndarray)}
+
+    def shared(self) -> Self:
+        """The same with PyTensor variables for arrays (see :func:`bayesnb.priors.shared`)."""
+        return type(self)(**{name: shared(value) for name, value in self.arrays().items()}, **self.names())
 
     def take(self, classes: Sequence[int] | Array) -> Self:
         """The classes at these positions, in this order; -1 is a class that has seen nothing."""
@@ -185,6 +189,17 @@ class Family[P: Prior, S: Statistic](ABC):
         At t = 1 it is ``log_predictive``; its derivatives at 0 are the mean and the variance of
         log p(x | θ). Infinite where the moment does not exist.
         """
+
+    @abstractmethod
+    def log_moment_slopes(self, posterior: P, x: Column, t: float | Array) -> tuple[Array, Array]:
+        """First and second derivative of ``log_moment`` in t, (row, class) each, where it exists.
+
+        At t = 0 they are the mean and the variance of log p(x | θ) under the posterior.
+        """
+
+    @abstractmethod
+    def moment_floor(self, posterior: P, x: Column) -> Array:
+        """The t < 0 above which ``log_moment`` exists, (row, class)."""
 
     @abstractmethod
     def log_left_out(self, posterior: P, x: Column, labels: Labels) -> Array:

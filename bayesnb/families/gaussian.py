@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import digamma, zeta
 
 from bayesnb.families.family import Family, Statistic, Theta, over_columns, require_left
 from bayesnb.families.membership import Labels, Membership, blocks
-from bayesnb.priors import Array, Normal, NormalGamma, Size, log_rising
+from bayesnb.priors import Array, Normal, NormalGamma, Size, log_rising, shared
 
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -167,6 +168,37 @@ class Gaussian(Family[NormalGamma, Moments]):
 
         return over_columns(density, x, posterior.m, posterior.kappa, posterior.a, posterior.b)
 
+    def log_moment_slopes(self, posterior: NormalGamma, x: Array, t: float | Array) -> tuple[Array, Array]:
+        t = np.asarray(t, float)[..., None]
+
+        def parts(x: Array, m: Array, kappa: Array, b: Array) -> tuple[Array, Array, Array]:
+            # 1 + z is the scatter over b; its slopes over itself.
+            squared, wide = ((x - m) * kappa) ** 2 / (2 * b), kappa + t
+            z = t * squared / (kappa * wide)
+            first = squared / wide**2 / (1 + z)
+            return np.log1p(z), first, -2 * squared / wide**3 / (1 + z) - first**2
+
+        def mean(x: Array, m: Array, kappa: Array, a: Array, b: Array) -> Array:
+            log_z, first, _ = parts(x, m, kappa, b)
+            level = 0.5 * (digamma(a + t / 2) - LOG_2PI - np.log(b) - 1 / (kappa + t))
+            return level - 0.5 * log_z - (a + t / 2) * first
+
+        def variance(x: Array, m: Array, kappa: Array, a: Array, b: Array) -> Array:
+            _, first, second = parts(x, m, kappa, b)
+            return 0.5 / (kappa + t) ** 2 + 0.25 * zeta(2.0, a + t / 2) - first - (a + t / 2) * second
+
+        cells = posterior.m, posterior.kappa, posterior.a, posterior.b
+        with np.errstate(all="ignore"):
+            return over_columns(mean, x, *cells), over_columns(variance, x, *cells)
+
+    def moment_floor(self, posterior: NormalGamma, x: Array) -> Array:
+        lowest = np.full((len(x), len(posterior.m)), np.inf)
+        for column, values in enumerate(x.T):
+            m, kappa, a, b = (v[:, column] for v in (posterior.m, posterior.kappa, posterior.a, posterior.b))
+            own = np.minimum(2 * a, kappa / (1 + kappa * (values[:, None] - m) ** 2 / (2 * b)))
+            lowest = np.fmin(lowest, own)
+        return -lowest
+
     def log_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array:
         c, w = labels.codes, labels.weight[:, None]
         m, kappa, a, b = (v[c] for v in (posterior.m, posterior.kappa, posterior.a, posterior.b))
@@ -286,6 +318,27 @@ class GaussianKnownVariance(Family[Normal, Moments]):
         one = np.broadcast_to(self._row_variance(x.shape[1]), posterior.m.shape)
         return over_columns(density, x, posterior.m, posterior.v, one)
 
+    def log_moment_slopes(self, posterior: Normal, x: Array, t: float | Array) -> tuple[Array, Array]:
+        t = np.asarray(t, float)[..., None]
+
+        def mean(x: Array, m: Array, v: Array, one: Array) -> Array:
+            wide = one + t * v
+            return -0.5 * (LOG_2PI + np.log(one) + v / wide + one * ((x - m) / wide) ** 2)
+
+        def variance(x: Array, m: Array, v: Array, one: Array) -> Array:
+            share = v / (one + t * v)
+            return share * (0.5 * share + one * ((x - m) / (one + t * v)) ** 2)
+
+        one = np.broadcast_to(self._row_variance(x.shape[1]), posterior.m.shape)
+        with np.errstate(all="ignore"):
+            cells = posterior.m, posterior.v, one
+            return over_columns(mean, x, *cells), over_columns(variance, x, *cells)
+
+    def moment_floor(self, posterior: Normal, x: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            own = self._row_variance(x.shape[1]) / posterior.v
+        return -np.where(np.isnan(x)[:, None], np.inf, own).min(-1, initial=np.inf)
+
     def log_left_out(self, posterior: Normal, x: Array, labels: Labels) -> Array:
         c, one = labels.codes, self._row_variance(x.shape[1])
         missing = np.isnan(x)
@@ -313,7 +366,7 @@ class GaussianKnownVariance(Family[Normal, Moments]):
         return {"mu": prior.pymc(name, dims)}
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: Moments) -> Any:
-        return _pymc_moments(theta["mu"], 1 / self._row_variance(s.n.shape[1]), s)
+        return _pymc_moments(theta["mu"], shared(1 / np.asarray(self.variance, float)), s)
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
         import pymc as pm

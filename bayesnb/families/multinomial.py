@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from bayesnb.families.categorical import united
 from bayesnb.families.family import Discrete, Statistic, Theta, impossible, products, require_left, rising_ratio
 from bayesnb.families.membership import Column, Labels, Membership
-from bayesnb.priors import Array, Dirichlet, log, log_rising
+from bayesnb.priors import Array, Dirichlet, log, log_gamma_slopes, log_rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +117,27 @@ class Multinomial(Discrete[Dirichlet, Totals]):
         whole = log_rising(posterior.total, t * _lengths(counts)[:, None])
         return rising_ratio(np.stack(words, axis=1), whole) + t * _log_coefficient(counts)[:, None]
 
+    def log_moment_slopes(self, posterior: Dirichlet, x: Bag, t: float | Array) -> tuple[Array, Array]:
+        counts = _counts(x)
+        lengths, base = _lengths(counts), _log_coefficient(counts)
+        t = np.broadcast_to(np.asarray(t, float), (len(x), len(posterior.alpha)))
+        whole = log_gamma_slopes(posterior.total + t * lengths[:, None])
+        first, second = base[:, None] - lengths[:, None] * whole[0], -(lengths[:, None] ** 2) * whole[1]
+        row, word, n = _stored(counts)
+        for c, alpha in enumerate(posterior.alpha):
+            own = log_gamma_slopes(alpha[word] + t[row, c] * n)
+            first[:, c] += np.bincount(row, n * own[0], minlength=len(x))
+            second[:, c] += np.bincount(row, n**2 * own[1], minlength=len(x))
+        return first, second
+
+    def moment_floor(self, posterior: Dirichlet, x: Bag) -> Array:
+        row, word, n = _stored(_counts(x))
+        lowest = np.full((len(x), len(posterior.alpha)), np.inf)
+        for c, alpha in enumerate(posterior.alpha):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                np.fmin.at(lowest[:, c], row, alpha[word] / n)
+        return -lowest
+
     def log_left_out(self, posterior: Dirichlet, x: Bag, labels: Labels) -> Array:
         counts = _counts(x)
         lengths, own = _lengths(counts), np.zeros(len(x))
@@ -201,6 +222,11 @@ def _rising(alpha: Array, counts: Column, t: Array, left_out: Array | None = Non
 
 def _row_sums(counts: Column, term: Callable[[Array, Array, Array], Array]) -> Array:
     """Sum over each row's stored counts of term(row, word, count)."""
+    row, word, n = _stored(counts)
+    return np.bincount(row, term(row, word, n), minlength=counts.shape[0])
+
+
+def _stored(counts: Column) -> tuple[Array, Array, Array]:
+    """Row, word and count of the counts that are stored."""
     stored = sparse.csr_array(counts)
-    row = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
-    return np.bincount(row, term(row, stored.indices, stored.data), minlength=stored.shape[0])
+    return np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr)), stored.indices, stored.data

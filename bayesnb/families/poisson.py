@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import gammaln, xlogy
+from scipy.special import digamma, gammaln, xlogy, zeta
 
 from bayesnb.families.family import Family, Statistic, Theta, added, over_columns, require_left, scaled
 from bayesnb.families.membership import Labels, Membership
@@ -131,6 +131,28 @@ class Poisson(Family[Gamma, Events]):
             return np.where((rest > 0) & (alpha + t * k > 0) | np.isnan(k), value, np.inf)
 
         return _over_exposed(density, x, posterior.alpha, posterior.beta)
+
+    def log_moment_slopes(self, posterior: Gamma, x: Array | Exposed, t: float | Array) -> tuple[Array, Array]:
+        t = np.asarray(t, float)[..., None]
+
+        def mean(k: Array, alpha: Array, beta: Array, e: Array) -> Array:
+            rest = beta + t * e
+            log_rate = np.where(k == 0, 0.0, k * (digamma(alpha + t * k) - np.log(rest / e)))
+            return log_rate - gammaln(k + 1) - (alpha + t * k) * e / rest
+
+        def variance(k: Array, alpha: Array, beta: Array, e: Array) -> Array:
+            share = e / (beta + t * e)
+            return k * (k * zeta(2.0, alpha + t * k) - 2 * share) + (alpha + t * k) * share**2
+
+        with np.errstate(all="ignore"):
+            cells = posterior.alpha, posterior.beta
+            return _over_exposed(mean, x, *cells), _over_exposed(variance, x, *cells)
+
+    def moment_floor(self, posterior: Gamma, x: Array | Exposed) -> Array:
+        counts, exposure = (v[:, None] for v in _cells(x))
+        with np.errstate(divide="ignore"):
+            lowest = np.minimum(posterior.beta / exposure, posterior.alpha / counts)
+        return -np.where(np.isnan(counts), np.inf, lowest).min(-1, initial=np.inf)
 
     def log_left_out(self, posterior: Gamma, x: Array | Exposed, labels: Labels) -> Array:
         counts, exposure = _cells(x)

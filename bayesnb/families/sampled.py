@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from bayesnb.convergence import Convergence
 from bayesnb.families.categorical import Tally
@@ -218,16 +218,34 @@ class Sampled[P: Declared](Family[P, Tally]):
         return self.log_moment(posterior, x, 1.0)
 
     def log_moment(self, posterior: Draws, x: Column, t: float | Array) -> Array:
-        n_classes, n_columns = posterior.proper().shape
-        t, density = np.broadcast_to(np.asarray(t, float), (len(x), n_classes)), self.density()
+        t = np.broadcast_to(np.asarray(t, float), (len(x), posterior.proper().shape[0]))
         total = np.zeros(t.shape)
+        for cut, value in self._densities(posterior, x):
+            # The joint is what is averaged over draws, never the normalized probability.
+            total[cut] += logsumexp(t[cut] * value, axis=0) - np.log(len(posterior))
+        return total
+
+    def log_moment_slopes(self, posterior: Draws, x: Column, t: float | Array) -> tuple[Array, Array]:
+        t = np.broadcast_to(np.asarray(t, float), (len(x), posterior.proper().shape[0]))
+        first, second = np.zeros((2, *t.shape))
+        for cut, value in self._densities(posterior, x):
+            weight = softmax(t[cut] * value, axis=0)
+            mean = (weight * value).sum(0)
+            first[cut] += mean
+            second[cut] += (weight * (value - mean) ** 2).sum(0)
+        return first, second
+
+    def moment_floor(self, posterior: Draws, x: Column) -> Array:
+        return np.full((len(x), posterior.proper().shape[0]), -np.inf)
+
+    def _densities(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
+        """log p(x_j | θ) of each column at every draw, (draw, row, class), a few rows at a time."""
+        (n_classes, n_columns), density = posterior.proper().shape, self.density()
         for column in range(n_columns):
             theta = {name: value[:, :, [column]] for name, value in posterior.theta.items()}
             cells = x.columns([column]) if hasattr(x, "columns") else x[:, [column]]
             for cut in blocks(len(x), max(1, CHUNK // (len(posterior) * n_classes))):
-                # The joint is what is averaged over draws, never the normalized probability.
-                total[cut] += logsumexp(t[cut] * density(theta, cells[cut]), axis=0) - np.log(len(posterior))
-        return total
+                yield cut, density(theta, cells[cut])
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         return dict(variables)

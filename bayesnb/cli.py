@@ -103,10 +103,8 @@ def compare(
     else:
         _print_tables(how, described, table, asked, answers, prob, draws)
         if roads is not None:
-            click.echo(
-                f"\n{roads['verdict']}\n"
-                f"closed form {1000 * roads['seconds_closed']:.0f} ms; NUTS {roads['seconds_nuts']:.0f} s, compiling included"
-            )
+            closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]
+            click.echo(f"\n{roads['verdict']}\nclosed form {closed:.0f} ms; NUTS {sampled:.0f} s, compiling included")
     return 0 if roads is None else roads["exit"]
 
 

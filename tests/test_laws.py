@@ -357,7 +357,7 @@ def test_the_slopes_are_the_derivatives_of_the_log_moment(crowd: Table, share: f
     unit = -f.moment_floor(crowd.posterior, few)
     unit = np.where(np.isfinite(unit), unit, 1.0)
     t, step = share * unit, 1e-4 * unit
-    up, here, down = (f.log_moment(crowd.posterior, few, t + k * step) for k in (1, 0, -1))
+    up, down = (f.log_moment(crowd.posterior, few, t + k * step) for k in (1, -1))
     first, second = f.log_moment_slopes(crowd.posterior, few, t)
     assert_allclose(first * unit, (up - down) / 2e-4, rtol=1e-5, atol=1e-4)
     above, below = (f.log_moment_slopes(crowd.posterior, few, t + k * step)[0] for k in (1, -1))

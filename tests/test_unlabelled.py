@@ -384,7 +384,7 @@ def test_nuts_with_the_label_summed_out_agrees_with_enumeration():
 def test_the_estimator_samples_with_the_labels_summed_out():
     X, y, target = simulated(60)
     clf = BayesianNB(random_state=0).fit(X, target)
-    tree = clf.sample_posterior(500, 2, sampler="nuts", X=X, y=target, nuts_sampler="pymc", tune=500)
+    tree = clf.sample_posterior(1000, 4, sampler="nuts", X=X, y=target, nuts_sampler="pymc")
     proba = np.exp(normalize(draws.parameters(tree, clf.posterior_).log_joint(*clf._encoded(X)))).mean(axis=(0, 1))
     assert log_loss(y, proba) < log_loss(y, BayesianNB().fit(X[:4], y[:4]).predict_proba(X))
 

@@ -7,32 +7,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, column_or_1d
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import explain, unlabelled
-from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, blocks
+from bayesnb.learner import Learner, labelled_statistics, part_of
 from bayesnb.model import (
-    ESTIMATES,
     Data,
     Estimate,
     Evidence,
-    NaiveBayes,
     Parameters,
-    Statistics,
     normalize,
 )
-from bayesnb.priors import Array, Dirichlet, ImproperError, Known
-from bayesnb.schema import Schema
-from bayesnb.tables import Table
-from bayesnb.targets import NO_LABEL, classes_of, codes_of, labels_of, read_target
+from bayesnb.priors import Array, ImproperError
+from bayesnb.targets import codes_of
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -41,7 +35,7 @@ if TYPE_CHECKING:
     from bayesnb.agreement import Agreement
 
 
-class BayesianNB(ClassifierMixin, BaseEstimator):
+class BayesianNB(ClassifierMixin, Learner):
     """Naive Bayes classifier with conjugate priors, for any mixture of column types.
 
     Parameters
@@ -103,255 +97,6 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     >>> clf.predict_proba(today).round(3)
     array([[0.735, 0.265]])
     """
-
-    def __init__(
-        self,
-        features: Family | Mapping[Any, Any] | None = None,
-        *,
-        class_prior: Dirichlet | Mapping[Any, float] | str | None = None,
-        estimate: Estimate = "predictive",
-        unseen: str = "missing",
-        absent: str = "error",
-        unlabelled: Any = None,
-        unlabelled_weight: float = 1.0,
-        em_starts: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.features = features
-        self.class_prior = class_prior
-        self.estimate = estimate
-        self.unseen = unseen
-        self.absent = absent
-        self.unlabelled = unlabelled
-        self.unlabelled_weight = unlabelled_weight
-        self.em_starts = em_starts
-        self.random_state = random_state
-
-    # Learning
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a table, forgetting what was learned before.
-
-        Parameters
-        ----------
-        X : table (row, column)
-            pandas, polars, pyarrow, dict of columns, array or scipy.sparse; missing values are welcome.
-        y : array (row,)
-            Class labels. Rows without one (missing, or ``unlabelled``) are learned from by EM.
-        sample_weight : array (row,), optional
-            Frequency weights, not negative.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If EM did not converge.
-
-        Notes
-        -----
-        EM plugs in what ``estimate`` does: the posterior mode for "map", its mean for "mean" and "predictive",
-        maximum likelihood for "mle". A class that no row is labelled with exists if a prior names it, as
-        {class: prior} or {class: probability}.
-        """
-        table, y, weight, labelled = self._any_rows(X, y, sample_weight)
-        unlabelled.require_settings(self.unlabelled_weight, self.em_starts)
-        weight = np.where(labelled, weight, weight * self.unlabelled_weight)
-        if not weight.any():
-            raise ValueError(NO_LABEL)
-        labelled = labelled[weight > 0]
-        table, y, weight = _weighed(table, y, weight)
-        schema = Schema.infer(table, self.features, self.unseen, weight)
-        if not labelled.all():
-            return self._fit_by_em(schema, table, y, weight, labelled)
-        schema, statistics, classes = self._summary(schema, table, y, weight)
-        self._believe(schema, statistics, classes)
-        for name in ("em_", "_expected"):
-            self.__dict__.pop(name, None)
-        return self
-
-    def _fit_by_em(self, schema: Schema, table: Table, y: Array, weight: Array, labelled: Array) -> Self:
-        """Learn from rows of which some have no label; their weights have λ in them."""
-        schema, data = schema.read(table, learn=True)
-        classes = self._named_classes(schema, np.unique(y[labelled]))
-        if not labelled.any() and len(classes) < 2:
-            raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
-        model = schema.model(self._label_prior())
-        free = np.flatnonzero(~labelled)
-        em = unlabelled.em(
-            model.flat() if self.estimate == "mle" else model,
-            _labelled_statistics(model, data, y, weight, labelled, classes),
-            _part(data, free),
-            len(free),
-            row_weight=weight[free],
-            at="map" if self.estimate in ("map", "mle") else "mean",
-            starts=self.em_starts,
-            rng=self._generator(),
-        )
-        self._believe(schema, em.statistics, classes)
-        self.em_, self._expected = em, True
-        if not em.converged:
-            warnings.warn(f"{em}: its responsibilities may still change", ConvergenceWarning, stacklevel=3)
-        return self
-
-    def _named_classes(self, schema: Schema, found: Array) -> Array:
-        """The classes of labelled rows, and those that only a prior names."""
-        model = schema.model(self._label_prior())
-        label = model.label.p if isinstance(model.label, Known) else model.label.alpha
-        given = [label, *(family.prior for family in model.features.values())]
-        names = dict.fromkeys(name for prior in given if isinstance(prior, Mapping) for name in prior)
-        known = set(labels_of(found))
-        extra = [name for name in names if name not in known]
-        one_type = len({type(name) for name in extra}) == 1
-        return classes_of(found, np.array(extra, None if one_type else object)) if extra else found
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows; new classes and new levels are welcome.
-
-        ``classes`` may name classes that have no row yet; it is never needed.
-        """
-        if not hasattr(self, "statistics_"):
-            table, y, weight = _weighed(*self._rows(X, y, sample_weight))
-            schema = Schema.infer(table, self.features, self.unseen, weight)
-            before, known = None, np.asarray([], y.dtype)
-        else:
-            table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
-            schema, before, known = self.schema_, self.statistics_, self.classes_
-        schema, statistics, found = self._summary(schema, table, y, weight)
-        names = classes_of(known, found, known[:0] if classes is None else column_or_1d(classes))
-        statistics = statistics.over(labels_of(names))
-        return self._believe(schema, statistics if before is None else before + statistics, names)
-
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Unlearn rows that were learned, exactly: as if they had never been seen.
-
-        Raises
-        ------
-        ValueError
-            Where it can be seen that the rows were never learned; nothing is changed then.
-        """
-        check_is_fitted(self)
-        self._require_counted("forget is exact for rows that were counted")
-        table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
-        _, statistics, _ = self._summary(self.schema_, table, y, weight)
-        return self._believe(self.schema_, self.statistics_.without(statistics), self.classes_)
-
-    def merge(self, other: BayesianNB) -> Self:
-        """Add what another estimator has learned from other rows, as if this one had seen them too."""
-        check_is_fitted(self)
-        check_is_fitted(other)
-        schema = self.schema_.merged(other.schema_)
-        classes = classes_of(self.classes_, other.classes_)
-        self._believe(schema, self.statistics_ + other.statistics_, classes)
-        if hasattr(other, "_expected"):
-            self._expected = True
-        return self
-
-    def _require_counted(self, what: str) -> None:
-        """Refuse what expected rows cannot answer."""
-        if hasattr(self, "_expected"):
-            raise ValueError(
-                f"{what}, and this model holds expected counts of unlabelled rows, which depend on all the others; "
-                "fit the labelled rows alone for it"
-            )
-
-    def discount(self, factor: float) -> Self:
-        """Weigh everything learned so far by a factor between 0 and 1, to forget slowly."""
-        check_is_fitted(self)
-        if not 0 <= factor <= 1:
-            raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
-        return self._believe(self.schema_, self.statistics_ * factor, self.classes_)
-
-    def _rows(self, X: Any, y: Any, sample_weight: Any, known: bool = False) -> tuple[Table, Array, Array]:
-        """The table, labels and weights of rows that are or were learned, all of them labelled."""
-        table, y, weight, labelled = self._any_rows(X, y, sample_weight, known)
-        if not labelled.any():
-            raise ValueError(NO_LABEL)
-        if not labelled.all():
-            raise ValueError(
-                f"y is missing in {int((~labelled).sum())} of {len(y)} rows, first in row "
-                f"{int(np.flatnonzero(~labelled)[0])}: only fit, and NUTS with the labels summed out, can use "
-                "unlabelled rows; drop those rows"
-            )
-        return table, y, weight
-
-    def _any_rows(self, X: Any, y: Any, sample_weight: Any, known: bool = False) -> tuple[Table, Array, Array, Array]:
-        """The table, labels and weights of rows, and which are labelled; the others' label is a filler."""
-        if y is None:
-            raise ValueError("BayesianNB requires y to be passed, but the target y is None")
-        table = self._table(X) if known else Table.of(X, min_rows=1)
-        y, labelled = read_target(y, self.unlabelled)
-        if len(y) != table.n_rows:
-            raise ValueError(f"X has {table.n_rows} rows and y has {len(y)}")
-        weight = np.ones(len(y))
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
-            if not weight.any():
-                raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
-        return table, y, weight, labelled
-
-    def _table(self, X: Any) -> Table:
-        """A table to read with the fitted schema; scikit-learn's own checks where it has no names."""
-        table = Table.of(X)
-        if not (self.schema_.named and table.named):
-            validate_data(self, X if table.named else table.source, reset=False, skip_check_array=True)
-        return table
-
-    def _summary(self, schema: Schema, table: Table, y: Array, weight: Array) -> tuple[Schema, Statistics, Array]:
-        """What these rows say: the schema with their levels, their statistics, their classes."""
-        schema, data = schema.read(table, learn=True)
-        classes, codes = np.unique(y, return_inverse=True)
-        labels = Labels(codes.astype(np.intp), weight, len(classes))
-        return schema, schema.model(self._label_prior()).statistics(data, labels, labels_of(classes)), classes
-
-    def _believe(self, schema: Schema, statistics: Statistics, classes: Array) -> Self:
-        """Work out all that follows from the statistics, and only then change anything."""
-        if self.estimate not in ESTIMATES:
-            raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {self.estimate!r}")
-        if self.absent not in ("error", "missing"):
-            raise ValueError(f"Expected absent to be 'error' or 'missing'; got {self.absent!r}")
-        model = schema.model(self._label_prior())
-        if self.estimate in ("mle", "map"):
-            model.require_exact(f'estimate="{self.estimate}"', 'use "predictive" or "mean"')
-        posterior = model.posterior(statistics)
-        plug_in = None if self.estimate == "predictive" else posterior.plug_in(self.estimate)
-        if plug_in is None:
-            posterior.require_proper()
-        fitted = {
-            "schema_": schema,
-            "statistics_": statistics,
-            "posterior_": posterior,
-            "classes_": classes,
-            "class_count_": statistics.rows,
-            "_plug_in": plug_in,
-        }
-        fitted["n_features_in_"] = len(schema.names)
-        self.__dict__.pop("feature_names_in_", None)
-        if schema.named and all(isinstance(name, str) for name in schema.names):
-            fitted["feature_names_in_"] = np.array(schema.names, object)
-        self.__dict__.update(fitted)
-        return self
-
-    def _label_prior(self) -> Dirichlet | Known:
-        prior = self.class_prior
-        if prior is None:
-            return Dirichlet()
-        if isinstance(prior, Dirichlet | Known):
-            return prior
-        if isinstance(prior, str):
-            if prior not in ("frequencies", "uniform"):
-                raise ValueError(
-                    "Expected class_prior to be a Dirichlet, {label: probability}, 'frequencies' or 'uniform'; "
-                    f"got {prior!r}"
-                )
-            return Known(None if prior == "frequencies" else "uniform")
-        try:
-            values = list(prior.values()) if isinstance(prior, Mapping) else prior
-            np.asarray(values, float)
-            return Known(dict(prior) if isinstance(prior, Mapping) else prior)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                "Expected class_prior to be a Dirichlet, {label: probability}, 'frequencies' or 'uniform'; "
-                f"got {prior!r} ({error})"
-            ) from error
 
     # Predicting
 
@@ -516,9 +261,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
                 "learned: pass exactly the rows that were learned, with the unlabelled ones, and no sample weights"
             )
         data = self.schema_.read(table)[1]
-        counted = _labelled_statistics(self.posterior_.model, data, y, weight, labelled, self.classes_)
+        counted = labelled_statistics(self.posterior_.model, data, y, weight, labelled, self.classes_)
         free = np.flatnonzero(~labelled)
-        return unlabelled.build(self.posterior_, counted, _part(data, free), len(free), row_weight=weight[free])
+        return unlabelled.build(self.posterior_, counted, part_of(data, free), len(free), row_weight=weight[free])
 
     def sample_posterior(
         self,
@@ -714,26 +459,6 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
         return tags
-
-
-def _weighed(table: Table, y: Array, weight: Array) -> tuple[Table, Array, Array]:
-    """The rows that weigh anything: the others must not even lend their levels and classes."""
-    keep = weight > 0
-    return table.rows(keep), y[keep], weight[keep]
-
-
-def _part(data: Data, rows: Array) -> Data:
-    """Some rows of encoded columns."""
-    return {name: x[rows] for name, x in data.items()}
-
-
-def _labelled_statistics(
-    model: NaiveBayes, data: Data, y: Array, weight: Array, labelled: Array, classes: Array
-) -> Statistics:
-    """What the labelled rows say, with all classes."""
-    rows = np.flatnonzero(labelled)
-    members = Labels(codes_of(classes, y[rows]), weight[rows], len(classes))
-    return model.statistics(_part(data, rows), members, labels_of(classes))
 
 
 def _cuts(n: int, size: int) -> list[slice]:

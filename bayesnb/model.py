@@ -301,6 +301,24 @@ class Posterior:
         empty = self.statistics * 0.0
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
+    def classes(self, index: Sequence[int]) -> Posterior:
+        """The classes at these positions, as if there were no others; their probabilities keep their ratios."""
+
+        def picked(label: Dirichlet | Known) -> Dirichlet | Known:
+            if isinstance(label, Known):
+                return Known(label.p[index] / label.p[index].sum())
+            return Dirichlet(label.alpha[index])
+
+        index = list(index)
+        return Posterior(
+            self.model,
+            self.statistics.over([self.labels[c] for c in index]),
+            picked(self.label_prior),
+            {name: prior.at(index) for name, prior in self.prior.items()},
+            picked(self.label),
+            {name: believed.at(index) for name, believed in self.features.items()},
+        )
+
     def given(self, statistics: Statistics) -> Posterior:
         """What is believed after other data of the same features and classes, the priors held as they are.
 

@@ -5,17 +5,21 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import explain, unlabelled
+from bayesnb import decisions, explain, uncertainty, unlabelled
 from bayesnb.families.membership import Labels, blocks
 from bayesnb.learner import Learner, labelled_statistics, part_of
 from bayesnb.model import (
@@ -25,8 +29,8 @@ from bayesnb.model import (
     Parameters,
     normalize,
 )
-from bayesnb.priors import Array, ImproperError
-from bayesnb.targets import codes_of
+from bayesnb.priors import Array, ImproperError, Known, log
+from bayesnb.targets import codes_of, labels_of
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -106,10 +110,61 @@ class BayesianNB(ClassifierMixin, Learner):
         return self.schema_.read(table, absent=self.absent)[1], table.n_rows
 
     def _log_joint(self, X: Any) -> Array:
+        return self._log_joint_of(*self._encoded(X))
+
+    def _log_joint_of(self, data: Data, n: int) -> Array:
+        if self._plug_in is not None:
+            return self._plug_in.log_joint(data, n) + self._offset(n)
+        return self.posterior_.log_predictive(data, n) + self._offset(n)
+
+    def _offset(self, n: int) -> Array | float:
+        """What a class prior of each row adds to its log joint."""
+        if self._row_prior is None:
+            return 0.0
+        if len(self._row_prior) != n:
+            raise ValueError(f"this view has a class prior for each of {len(self._row_prior)} rows; got {n} rows")
+        return self._row_prior
+
+    def with_class_prior(self, class_prior: Any) -> Self:
+        """The same fitted model under other class probabilities, taken as known.
+
+        Parameters
+        ----------
+        class_prior : {label: probability}, Series, array (class,), or DataFrame or array (row, class)
+            For all rows, or one for each row that will be asked. Arrays are in the order of ``classes_``.
+
+        Returns
+        -------
+        BayesianNB
+            A view for predicting: it shares everything else, and this estimator stays as it is.
+        """
+        check_is_fitted(self)
+        p = decisions.class_prior_of(class_prior, self.classes_)
+        each = p.ndim == 2
+        known = Known(np.full(len(self.classes_), 1 / len(self.classes_)) if each else p)
+        view = copy.copy(self)
+        view.posterior_ = replace(self.posterior_, label=known, label_prior=known)
+        view._plug_in = None if self._plug_in is None else replace(self._plug_in, log_pi=log(known.p))
+        view._row_prior = log(p) - log(known.p) if each else None
+        return view
+
+    def estimate_class_prior(self, X: Any) -> pd.Series:
+        """Class probabilities of new rows without labels, p(x | class) held as learned: label shift.
+
+        By EM (Saerens, Latinne and Decaestecker 2002); ``clf.with_class_prior(clf.estimate_class_prior(X))``
+        predicts with them. The class prior that was learned does not matter.
+
+        Returns
+        -------
+        Series (class,)
+        """
         data, n = self._encoded(X)
         if self._plug_in is not None:
-            return self._plug_in.log_joint(data, n)
-        return self.posterior_.log_predictive(data, n)
+            log_likelihood = self._plug_in.log_joint_features(data, n)
+        else:
+            log_likelihood = self.posterior_.log_predictive_features(data, n)
+        p, _ = decisions.estimate_class_prior(log_likelihood)
+        return pd.Series(p, index=pd.Index(self.classes_, name="class"), name="probability")
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row, (row,)."""
@@ -144,9 +199,217 @@ class BayesianNB(ClassifierMixin, Learner):
         data, n = self._encoded(X)
         if draws < 1:
             raise ValueError(f"Expected at least one draw; got {draws!r}")
-        rng = self._generator()
+        rng, offset = self._generator(), self._offset(n)
         parts = [self.posterior_.draw(rng, (cut.stop - cut.start,)) for cut in _cuts(draws, 512)]
-        return np.concatenate([np.exp(normalize(part.log_joint(data, n))) for part in parts])
+        return np.concatenate([np.exp(normalize(part.log_joint(data, n) + offset)) for part in parts])
+
+    # Uncertainty
+
+    def predict_interval(
+        self, X: Any, prob: float | None = None, method: str = "auto", draws: int = 4000
+    ) -> pd.DataFrame:
+        """Median and equal-tailed interval of p(c | x, θ), whose θ has the posterior given the data.
+
+        It says how well the class probability is known, and narrows as rows are learned; ``predict_proba`` is
+        neither its median nor its mean.
+
+        Parameters
+        ----------
+        X : table
+        prob : float, optional
+            Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        method : {"auto", "saddlepoint", "draws"}
+            With two classes, by the saddlepoint approximation of the distribution of the log-odds, without a draw
+            ("auto"); with more, by exact draws with the estimator's seed (0 if it has none), which are the same for
+            every row and every call.
+        draws : int
+
+        Returns
+        -------
+        DataFrame (row, (class, "lower" | "median" | "upper"))
+        """
+        data, n = self._encoded(X)
+        tail = (1 - uncertainty.probability_of_interval(prob)) / 2
+        ensemble = self._ensemble(method, draws)
+        found = uncertainty.intervals(self.posterior_, data, n, [tail, 0.5, 1 - tail], ensemble, self._offset(n))
+        columns = pd.MultiIndex.from_product([self.classes_, ["lower", "median", "upper"]], names=["class", None])
+        return pd.DataFrame(np.moveaxis(found, 0, 2).reshape(n, len(columns)), index=_index(X), columns=columns)
+
+    def prob_top(self, X: Any, method: str = "auto", draws: int = 4000) -> Array:
+        """The posterior probability that the predicted class is the most probable one under p(c | x, θ), (row,).
+
+        ``method`` and ``draws`` as in :meth:`predict_interval`.
+        """
+        data, n = self._encoded(X)
+        codes = self._log_joint_of(data, n).argmax(axis=1)
+        return uncertainty.prob_top(self.posterior_, data, codes, self._ensemble(method, draws), self._offset(n))
+
+    def log_odds(self, X: Any) -> pd.DataFrame:
+        """Posterior mean and variance of the log-odds ln p(a | x, θ) - ln p(b | x, θ) of each pair: exact, no draws.
+
+        Returns
+        -------
+        DataFrame (row, (class, against, "mean" | "variance"))
+            In nats, one pair for every two classes.
+        """
+        data, n = self._encoded(X)
+        moments = uncertainty.log_odds_moments(self.posterior_, data, n, self._offset(n))
+        pairs = list(combinations(range(len(self.classes_)), 2))
+        columns = {
+            (self.classes_[a], self.classes_[b], what): moment[:, a, b]
+            for a, b in pairs
+            for what, moment in zip(("mean", "variance"), moments, strict=True)
+        }
+        frame = pd.DataFrame(columns, index=_index(X) if _index(X) is not None else range(n))
+        frame.columns = pd.MultiIndex.from_tuples(list(columns), names=["class", "against", None])
+        return frame
+
+    def uncertainty(
+        self, X: Any, learned: tuple[Any, Any] | None = None, prob: float | None = None, draws: int = 4000
+    ) -> pd.DataFrame:
+        """What is uncertain about each row, and why.
+
+        Parameters
+        ----------
+        X : table
+        learned : (X, y), optional
+            The rows that were learned, for ``novelty_rank``; the estimator keeps none.
+        prob : float, optional
+            Of the interval.
+        draws : int
+
+        Returns
+        -------
+        DataFrame (row, ...)
+            ``prediction``; ``probability``, its probability by the chosen estimate; ``lower`` and ``upper``, the
+            interval of its p(c | x, θ); ``top``, the probability that it is the most probable class under θ;
+            ``total``, the entropy of the mean of p(c | x, θ) over draws, in nats; ``aleatoric``, the mean entropy,
+            which no more rows can remove; ``epistemic``, their difference, the mutual information of class and
+            parameters; ``novelty``, -ln p(x | D), high for rows like none that was learned; ``novelty_rank``,
+            the share of the learned rows that were less novel when each was left out.
+
+        Notes
+        -----
+        The entropies split the mean over draws, an average of ratios, which is not the predictive probability.
+        Novelties of rows with different missing values are densities of different things.
+        """
+        data, n = self._encoded(X)
+        log_joint, offset = self._log_joint_of(data, n), self._offset(n)
+        codes, row = log_joint.argmax(axis=1), np.arange(n)
+        interval = self.predict_interval(X, prob, draws=draws).to_numpy().reshape(n, len(self.classes_), 3)
+        total, aleatoric = uncertainty.entropies(self._ensemble("draws", draws), data, n, offset)
+        novelty = -logsumexp(self.posterior_.log_predictive(data, n) + offset, axis=1)
+        columns = {
+            "prediction": self.classes_[codes],
+            "probability": np.exp(normalize(log_joint))[row, codes],
+            "lower": interval[row, codes, 0],
+            "upper": interval[row, codes, 2],
+            "top": self.prob_top(X, draws=draws),
+            "total": total,
+            "aleatoric": aleatoric,
+            "epistemic": total - aleatoric,
+            "novelty": novelty,
+        }
+        if learned is not None:
+            left_out = np.sort(-logsumexp(self._left_out(*learned, None, "predictive")[0], axis=1))
+            columns["novelty_rank"] = np.searchsorted(left_out, novelty) / len(left_out)
+        return pd.DataFrame(columns, index=_index(X))
+
+    def _ensemble(self, method: str, draws: int) -> uncertainty.Ensemble | None:
+        """The draws that answer, or ``None`` where the saddlepoint formula does."""
+        if method not in ("auto", "saddlepoint", "draws"):
+            raise ValueError(f"Expected method to be 'auto', 'saddlepoint' or 'draws'; got {method!r}")
+        two = len(self.classes_) == 2
+        if method == "saddlepoint" and not two:
+            raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes_)}")
+        if two and method != "draws":
+            return None
+        if draws < 2:
+            raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")
+        return uncertainty.Ensemble(self.posterior_, draws, 0 if self.random_state is None else self.random_state)
+
+    # Deciding and explaining
+
+    def decide(self, X: Any, costs: pd.DataFrame, reject_cost: float | None = None) -> pd.DataFrame:
+        """The decision of least expected cost for each row.
+
+        Parameters
+        ----------
+        X : table
+        costs : DataFrame (class, decision)
+            What each decision costs where each class is true. Decisions may be classes, or anything else.
+        reject_cost : float, optional
+            Cost of not deciding; rows whose every decision is expected to cost more are left undecided.
+
+        Returns
+        -------
+        DataFrame (row, ...)
+            ``decision`` (None where undecided), ``expected_cost``, ``abstained``.
+        """
+        return decisions.decide(self.predict_proba(X), self.classes_, costs, reject_cost, _index(X))
+
+    def predict_set(self, X: Any, mass: float = 0.9) -> pd.DataFrame:
+        """The smallest set of classes that has this probability by the chosen estimate, (row, class) of bool."""
+        return decisions.smallest_set(self.predict_proba(X), self.classes_, mass, _index(X))
+
+    def explain(
+        self, X: Any, label: Any = None, against: Any = None, unit: str = "nats", prob: float | None = None
+    ) -> pd.DataFrame:
+        """The ledger of each row: what each of its values adds to the log-odds of two classes.
+
+        Parameters
+        ----------
+        X : table
+        label, against : optional
+            The two classes: by default the most probable one and the next; given one, the most probable other.
+        unit : {"nats", "bits", "decibans"}
+            A deciban is a tenth of a factor of ten.
+        prob : float, optional
+            Of the intervals.
+
+        Returns
+        -------
+        DataFrame ((row, entry), ...)
+            ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. First the entry
+            "(prior)", then one a column (a word, of bags of words), then "(total)", which the others sum to: the
+            log-odds of the chosen estimate. The interval is that of the entry under the posterior of the
+            parameters, equal-tailed, by the saddlepoint approximation.
+        """
+        if unit not in explain.UNITS:
+            raise ValueError(f"Expected unit to be one of {list(explain.UNITS)}; got {unit!r}")
+        data, n = self._encoded(X)
+        if not n:
+            raise ValueError("there are no rows to explain")
+        tail = (1 - uncertainty.probability_of_interval(prob)) / 2
+        pairs = self._contrast(self._log_joint_of(data, n), label, against)
+        found = explain.ledger(
+            self.schema_, self.posterior_, self._plug_in, data, pairs, (tail, 1 - tail), self._offset(n)
+        )
+        found[["log_odds", "lower", "upper"]] *= explain.UNITS[unit]
+        found.attrs["unit"] = unit
+        if (index := _index(X)) is not None:
+            found.index = found.index.set_levels(index[found.index.levels[0]], level=0, verify_integrity=False)
+        return found
+
+    def _contrast(self, log_joint: Array, label: Any, against: Any) -> Array:
+        """The two classes of each row's ledger, as codes (row, 2)."""
+        if len(self.classes_) < 2:
+            raise ValueError(f"there are no odds with one class, {labels_of(self.classes_)[0]!r}")
+        normalize(log_joint)
+        given = [None if c is None else int(codes_of(self.classes_, np.asarray([c]))[0]) for c in (label, against)]
+        if None not in given and given[0] == given[1]:
+            raise ValueError(f"Expected two different classes; got {label!r} twice")
+        pairs, rest, row = np.empty((len(log_joint), 2), np.intp), log_joint.copy(), np.arange(len(log_joint))
+        for place, code in enumerate(given):
+            if code is not None:
+                pairs[:, place], rest[:, code] = code, np.nan
+        for place, code in enumerate(given):
+            if code is None:
+                pairs[:, place] = np.nanargmax(rest, axis=1)
+                rest[row, pairs[:, place]] = np.nan
+        return pairs
+
+    # Rows of the model
 
     def loo(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
         """Exact leave-one-out predictive of rows that were learned.
@@ -167,7 +430,7 @@ class BayesianNB(ClassifierMixin, Learner):
         proba = np.exp(normalize(log_joint))
         columns = {("log_density", ""): log_joint[np.arange(len(codes)), codes]}
         columns |= {("probability", label): proba[:, c] for c, label in enumerate(self.classes_)}
-        return pd.DataFrame(columns, index=X.index if isinstance(X, pd.DataFrame) else None)
+        return pd.DataFrame(columns, index=_index(X))
 
     def _left_out(self, X: Any, y: Any, sample_weight: Any, estimate: Estimate) -> tuple[Array, Array]:
         check_is_fitted(self)
@@ -176,7 +439,7 @@ class BayesianNB(ClassifierMixin, Learner):
         _, data = self.schema_.read(table)
         codes = codes_of(self.classes_, y)
         labels = Labels(codes, weight, len(self.classes_))
-        return self.posterior_.log_left_out(data, labels, estimate), codes
+        return self.posterior_.log_left_out(data, labels, estimate) + self._offset(len(codes)), codes
 
     def sample(self, n: int = 1, label: Any = None) -> pd.DataFrame:
         """New rows from the model, with a column for the class.
@@ -459,6 +722,11 @@ class BayesianNB(ClassifierMixin, Learner):
         tags.input_tags.allow_nan = True
         # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
         return tags
+
+
+def _index(X: Any) -> pd.Index | None:
+    """The index of a pandas table."""
+    return X.index if isinstance(X, pd.DataFrame) else None
 
 
 def _cuts(n: int, size: int) -> list[slice]:

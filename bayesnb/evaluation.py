@@ -1,20 +1,28 @@
-"""How good the probabilities are: scores of predictions for rows that were not learned."""
+"""How good the probabilities are: scores of predictions for rows that were not learned.
+
+Start with :func:`evaluate`, for one classifier, and :func:`compare`, for several. :func:`compare_estimates` sets
+the four estimates of one naive Bayes model side by side.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.special import logsumexp
 from sklearn.base import clone
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayesnb.estimator import BayesianNB
-from bayesnb.model import ESTIMATES, Estimate
+from bayesnb.model import ESTIMATES, Estimate, about, normalize
 from bayesnb.priors import Array, BoundaryError, ImproperError
 from bayesnb.tables import Table
+from bayesnb.targets import codes_of, read_target
 
 
 def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
@@ -37,28 +45,342 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
         expected calibration error of the most probable class over bins of equal width (Guo et al. 2017);
         ``impossible``, the number of impossible rows.
     """
-    whole = logsumexp(log_joint, axis=1, keepdims=True)
-    possible = ~np.isneginf(whole[:, 0])
-    with np.errstate(invalid="ignore"):
-        log_proba = np.where(possible[:, None], log_joint - whole, -np.inf)
-    proba, row = np.exp(log_proba), np.arange(len(codes))
-    truth = np.zeros_like(proba)
-    truth[row, codes] = 1.0
-    top, right = proba.max(axis=1), (proba.argmax(axis=1) == codes) & possible
+    log_proba = _log_proba(log_joint)
+    proba = np.exp(log_proba)
+    possible = proba.any(axis=1)
+    guess = np.where(possible, proba.argmax(axis=1), -1)
     return {
-        "accuracy": float(right.mean()),
-        "log_loss": float(-log_proba[row, codes].mean()),
-        "brier": float(((proba - truth) ** 2).sum(axis=1).mean()),
-        "ece": calibration_error(top, right, bins),
+        "accuracy": float(accuracy_score(codes, guess)),
+        # scikit-learn's log_loss clips probabilities; its brier_score_loss refuses impossible rows and a single class.
+        "log_loss": float(-_own(log_proba, codes).mean()),
+        "brier": float(((proba - _one_hot(codes, proba.shape[1])) ** 2).sum(axis=1).mean()),
+        "ece": calibration_error(proba.max(axis=1), guess == codes, bins),
         "impossible": int((~possible).sum()),
     }
 
 
+def _log_proba(log_joint: Array) -> Array:
+    """log p(c | x) of (row, class); -inf for every class where a row is impossible."""
+    possible = ~np.isneginf(log_joint).all(axis=1)
+    found = np.full(log_joint.shape, -np.inf)
+    found[possible] = normalize(log_joint[possible])
+    return found
+
+
+def _own(values: Array, codes: Array) -> Array:
+    return values[np.arange(len(codes)), codes]
+
+
+def _one_hot(codes: Array, n_classes: int) -> Array:
+    return np.eye(n_classes)[codes]
+
+
 def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
     """Σ_bins share × |mean confidence - share right|, over bins of equal width (Guo et al. 2017, eq. 3)."""
-    which = np.minimum((confidence * bins).astype(int), bins - 1)
-    gap = np.bincount(which, confidence - right, minlength=bins)
+    gap = np.bincount(_binned(confidence, bins), confidence - right, minlength=bins)
     return float(np.abs(gap).sum() / len(confidence))
+
+
+def _binned(p: Array, bins: int) -> Array:
+    """In which of ``bins`` intervals of equal width, closed on the left, a probability lies; 1 is in the last."""
+    return np.minimum((p * bins).astype(int), bins - 1)
+
+
+def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str, float]:
+    """The Brier score as reliability - resolution + uncertainty.
+
+    Parameters
+    ----------
+    proba : array (row, class)
+    codes : int array (row,)
+        The true classes.
+    bins : int
+        Intervals of equal width in which forecasts are pooled.
+
+    Returns
+    -------
+    dict
+        ``reliability``, how far forecasts are from the frequencies that follow them (0 is calibrated);
+        ``resolution``, how far those frequencies differ from the base rate (more is better; what varies within a
+        bin is part of it, so it can be a little below 0); ``uncertainty``, Σ_c f_c (1 - f_c) of the base rates f.
+        Each is a sum over classes, one against the rest.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, or not one code a row; if ``bins`` is not a positive integer, a probability is
+        outside [0, 1] or a code is not that of a class.
+
+    Notes
+    -----
+    With bins, Murphy's three terms do not add up to the score of the forecasts themselves. The variance of the
+    forecasts within a bin and their covariance with the truth make up the rest; with them in the resolution, the
+    sum is exact up to rounding.
+
+    References
+    ----------
+    Murphy (1973), A new vector partition of the probability score; Stephenson, Coelho and Jolliffe (2008), Two
+    extra components in the Brier score decomposition.
+    """
+    proba, codes = np.asarray(proba, float), np.asarray(codes)
+    _require_forecasts(proba, codes, bins)
+    found = dict.fromkeys(("reliability", "resolution", "uncertainty"), 0.0)
+    for p, true in zip(proba.T, _one_hot(codes, proba.shape[1]).T, strict=True):
+        _, which, n = np.unique(_binned(p, bins), return_inverse=True, return_counts=True)
+        forecast, observed = np.bincount(which, p) / n, np.bincount(which, true) / n
+        share, base = n / n.sum(), true.mean()
+        p_off, true_off = p - forecast[which], true - observed[which]
+        found["reliability"] += float(share @ (forecast - observed) ** 2)
+        found["resolution"] += float(share @ (observed - base) ** 2 + (2 * true_off * p_off - p_off**2).mean())
+        found["uncertainty"] += float(base * (1 - base))
+    return found
+
+
+def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:
+    if proba.ndim != 2 or codes.shape != proba.shape[:1] or len(codes) == 0:
+        raise ValueError(
+            "Expected probabilities (row, class) and one code a row, at least one row; "
+            f"got shapes {proba.shape} and {codes.shape}"
+        )
+    if not isinstance(bins, Integral) or isinstance(bins, bool) or bins < 1:
+        raise ValueError(f"Expected bins to be an integer of 1 or more; got {bins!r}")
+    if (odd := ~((proba >= 0) & (proba <= 1 + 1e-9))).any():
+        row, c = _first(odd)
+        raise ValueError(f"Expected probabilities between 0 and 1; got {proba[row, c]} in row {row}, class {c}")
+    if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= proba.shape[1]:
+        raise ValueError(f"Expected codes from 0 to {proba.shape[1] - 1}; got {np.unique(codes).tolist()}")
+
+
+def coverage(lower: Array, upper: Array, truth: Array) -> float:
+    """The share of intervals that hold the truth, ends included.
+
+    Parameters
+    ----------
+    lower, upper, truth : arrays of one shape
+        In one unit.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, nothing is given, a number is NaN, or an interval ends before it begins.
+    """
+    lower, upper, truth = (np.asarray(x, float) for x in (lower, upper, truth))
+    if not lower.shape == upper.shape == truth.shape or truth.size == 0:
+        raise ValueError(
+            "Expected lower, upper and truth of one shape, at least one of each; "
+            f"got shapes {lower.shape}, {upper.shape} and {truth.shape}"
+        )
+    for name, x in {"lower": lower, "upper": upper, "truth": truth}.items():
+        if np.isnan(x).any():
+            raise ValueError(f"Expected numbers; got NaN in {name}, at {_first(np.isnan(x))}")
+    if (lower > upper).any():
+        raise ValueError(f"Expected lower of at most upper; got the opposite at {_first(lower > upper)}")
+    return float(((lower <= truth) & (truth <= upper)).mean())
+
+
+def _first(mask: Array) -> tuple[int, ...]:
+    return tuple(np.argwhere(mask)[0].tolist())
+
+
+type Folds = Literal["loo"] | int | None
+
+
+def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
+    """Scores of a classifier on rows that it has not learned.
+
+    Parameters
+    ----------
+    clf : BayesianNB, or any scikit-learn classifier with ``predict_proba``
+    X : table (row, column)
+        Any that the classifier takes; missing values are its affair.
+    y : array (row,)
+        True classes.
+    cv : "loo", int or None
+        Exact leave-one-out, of BayesianNB only; the number of stratified folds, shuffled and always the same; or
+        None, where ``clf`` is fitted and ``X`` and ``y`` are rows held out from it. Unless None, a clone is fitted.
+
+    Returns
+    -------
+    Series
+        ``accuracy``, ``log_loss``, ``brier`` and ``ece`` as in :func:`scores`, ``reliability``, ``resolution`` and
+        ``uncertainty`` as in :func:`brier_decomposition`, and ``rows``, their number.
+
+    Raises
+    ------
+    TypeError
+        If the classifier has no ``predict_proba``.
+    ValueError
+        If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
+        fewer rows than there are folds, or "loo" is asked of another classifier.
+    NotFittedError
+        If ``cv`` is None and ``clf`` is not fitted.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb.evaluation import evaluate
+    >>> evaluate(BayesianNB(), *datasets.penguins(), cv="loo").round(3)
+    accuracy         0.983
+    log_loss         0.062
+    brier            0.036
+    reliability      0.010
+    resolution       0.610
+    uncertainty      0.636
+    ece              0.015
+    rows           344.000
+    dtype: float64
+    """
+    log_joint, codes = _held(clf, X, y, cv)
+    found = scores(log_joint, codes)
+    parts = brier_decomposition(np.exp(_log_proba(log_joint)), codes)
+    first = {name: found[name] for name in ("accuracy", "log_loss", "brier")}
+    return pd.Series(first | parts | {"ece": found["ece"], "rows": len(codes)}, dtype=float)
+
+
+def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") -> pd.DataFrame:
+    """Several classifiers on the same held-out rows, the best first, as ``arviz.compare`` has it.
+
+    Parameters
+    ----------
+    estimators : {name: classifier}
+    X, y, cv
+        As in :func:`evaluate`; the folds are the same for all.
+
+    Returns
+    -------
+    DataFrame (estimator, ...)
+        ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error
+        ``se``; ``difference``, by how much the best has more, and ``se_difference``, the standard error of the paired
+        differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. A classifier that gives a
+        true class probability 0 has a log score of -inf, and no finite error; of equal log scores the smaller Brier
+        score comes first.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`evaluate`, naming the estimator; where there are none.
+
+    References
+    ----------
+    Vehtari, Gelman and Gabry (2017), Practical Bayesian model evaluation, section 5.
+    """
+    if not isinstance(estimators, Mapping) or not estimators:
+        raise TypeError(f"Expected estimators as {{name: classifier}}, at least one; got {estimators!r}")
+    rows, pointwise = {}, {}
+    for name, clf in estimators.items():
+        with about(f"estimator {name!r}"):
+            log_joint, codes = _held(clf, X, y, cv)
+        pointwise[name] = _own(_log_proba(log_joint), codes)
+        found = scores(log_joint, codes)
+        rows[name] = {key: found[key] for key in ("accuracy", "brier", "ece")}
+    total = {name: float(log_p.sum()) for name, log_p in pointwise.items()}
+    order = sorted(rows, key=lambda name: (-total[name], rows[name]["brier"]))
+    best = order[0]
+    for rank, name in enumerate(order):
+        gap = _minus(pointwise[best], pointwise[name])
+        rows[name] = {
+            "rank": rank,
+            "log_score": total[name],
+            "se": _standard_error(pointwise[name]),
+            "difference": float(_minus(total[best], total[name])),
+            "se_difference": _standard_error(gap),
+        } | rows[name]
+    return pd.DataFrame([rows[name] for name in order], index=pd.Index(order, name="estimator"))
+
+
+def _minus(a: Any, b: Any) -> Array:
+    """a - b, and 0 where both are the same infinity."""
+    return np.subtract(a, b, out=np.zeros(np.shape(a)), where=np.not_equal(a, b))
+
+
+def _standard_error(terms: Array) -> float:
+    """Of a sum of terms over rows, √(n var); infinite where a term is."""
+    return float(np.sqrt(len(terms) * np.var(terms))) if np.isfinite(terms).all() else np.inf
+
+
+def _held(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[Array, Array]:
+    """log p(c, x), up to a constant a row, by a model that has not learned the row (row, class); the codes of y."""
+    if not hasattr(clf, "predict_proba"):
+        raise TypeError(
+            f"Expected a classifier with predict_proba; got {clf!r}, which has none: scikit-learn's "
+            "CalibratedClassifierCV gives it one"
+        )
+    exact = isinstance(clf, BayesianNB)
+    if isinstance(X, Mapping) and not exact:
+        X = pd.DataFrame(X)
+    y = _true_classes(clf, y, Table.of(X).n_rows if exact else _num_samples(X))
+    if cv is None:
+        check_is_fitted(clf)
+        return _log_joint(clf, X), codes_of(clf.classes_, y)
+    classes = np.unique(y)
+    codes = codes_of(classes, y)
+    if isinstance(cv, str) and cv == "loo":
+        if exact:
+            return clone(clf).fit(X, y)._left_out(X, y, None, clf.estimate)
+        folds = max(2, min(5, np.bincount(codes).min()))
+        raise ValueError(
+            f'Expected a number of folds for {type(clf).__name__}, such as cv={folds}; got cv="loo", which is exact, '
+            "and cheap, for BayesianNB alone"
+        )
+    if exact:
+        X = Table.of(X)
+    log_joint = np.full((len(codes), len(classes)), np.nan)
+    # cross_val_predict would call the classes 0, 1, ..., and so break a classifier that is told of them by name.
+    for train, test in _folds(codes, cv):
+        part = clone(clf).fit(_taken(X, train), y[train])
+        log_joint[test] = _log_joint(part, _taken(X, test))
+    return log_joint, codes
+
+
+def _true_classes(clf: Any, y: Any, n: int) -> Array:
+    """The labels of ``n`` rows, all of them there."""
+    if y is None:
+        raise ValueError("Expected y, the true class of each row; got None")
+    if _num_samples(y) != n:
+        raise ValueError(f"X has {n} rows and y has {_num_samples(y)}")
+    if n == 0:
+        raise ValueError("Expected at least one row to score; got a table of none")
+    y, labelled = read_target(y, getattr(clf, "unlabelled", None))
+    if not labelled.all():
+        raise ValueError(
+            f"y is missing in {int((~labelled).sum())} of {n} rows, first in row "
+            f"{int(np.flatnonzero(~labelled)[0])}: a score needs the true class; drop those rows"
+        )
+    return y
+
+
+def _taken(X: Any, rows: Array) -> Any:
+    """The rows at these positions, in their order."""
+    return X.rows(np.isin(np.arange(X.n_rows), rows)) if isinstance(X, Table) else _safe_indexing(X, rows)
+
+
+def _log_joint(clf: Any, X: Any) -> Array:
+    """log p(c, x), up to a constant a row, by a fitted classifier: by the method that rounds least."""
+    with np.errstate(divide="ignore"):
+        if hasattr(clf, "predict_joint_log_proba"):
+            found = clf.predict_joint_log_proba(X)
+        elif hasattr(clf, "predict_log_proba"):
+            found = clf.predict_log_proba(X)
+        else:
+            found = np.log(clf.predict_proba(X))
+    found = np.asarray(found, float)
+    if np.isnan(found).any():
+        row = _first(np.isnan(found))[0]
+        raise ValueError(f"Expected probabilities from {type(clf).__name__}; got NaN in row {row} of those held out")
+    return found
+
+
+def _folds(codes: Array, cv: Any) -> Iterator[tuple[Array, Array]]:
+    """Positions of the rows to learn from and of those to score, sorted, fold by fold."""
+    if not isinstance(cv, Integral) or isinstance(cv, bool):
+        raise ValueError(f'Expected cv to be "loo", a number of folds, or None for a held-out table; got {cv!r}')
+    smallest = int(np.bincount(codes).min())
+    if not 2 <= cv <= smallest:
+        raise ValueError(
+            f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {cv}. "
+            "Leave-one-out has no such limit"
+        )
+    return StratifiedKFold(int(cv), shuffle=True, random_state=0).split(codes, codes)
 
 
 type Held = dict[Estimate, Array | str]
@@ -93,18 +415,11 @@ def held_out(clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] = "loo") 
             except (BoundaryError, ImproperError) as error:
                 answers[estimate] = str(error)
         return answers, codes, whole.classes_
-    smallest = int(whole.class_count_.min())
-    if not 2 <= cv <= smallest:
-        raise ValueError(
-            f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {cv}. "
-            "Leave-one-out has no such limit"
-        )
     codes = np.searchsorted(whole.classes_, y)
     answers = {estimate: np.full((len(codes), len(whole.classes_)), np.nan) for estimate in ESTIMATES}
-    for _, test in StratifiedKFold(cv, shuffle=True, random_state=0).split(codes, codes):
-        held = np.isin(np.arange(len(codes)), test)
-        part = clone(whole).fit(X.rows(~held), y[~held])
-        data, n = part._encoded(X.rows(held))
+    for train, test in _folds(codes, cv):
+        part = clone(whole).fit(_taken(X, train), y[train])
+        data, n = part._encoded(_taken(X, test))
         for estimate, answer in answers.items():
             if isinstance(answer, str):
                 continue
@@ -134,10 +449,6 @@ def _one(name: Estimate, answers: Mapping[Estimate, Array | str], codes: Array) 
         return {"note": answer}
     found: dict[str, Any] = dict(scores(answer, codes))
     if not isinstance(predictive, str):
-        found["from_predictive"] = float(np.abs(_proba(answer) - _proba(predictive)).max())
+        gap = np.exp(_log_proba(answer)) - np.exp(_log_proba(predictive))
+        found["from_predictive"] = float(np.abs(gap).max())
     return found | {"note": ""}
-
-
-def _proba(log_joint: Array) -> Array:
-    whole = logsumexp(log_joint, axis=1, keepdims=True)
-    return np.exp(log_joint - np.where(np.isneginf(whole), 0.0, whole))

@@ -245,6 +245,7 @@ class Learner(BaseEstimator):
             "classes_": classes,
             "class_count_": statistics.rows,
             "_plug_in": plug_in,
+            "_row_prior": None,
         }
         fitted["n_features_in_"] = len(schema.names)
         self.__dict__.pop("feature_names_in_", None)

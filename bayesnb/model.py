@@ -301,24 +301,6 @@ class Posterior:
         empty = self.statistics * 0.0
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
-    def classes(self, index: Sequence[int]) -> Posterior:
-        """The classes at these positions, as if there were no others; their probabilities keep their ratios."""
-
-        def picked(label: Dirichlet | Known) -> Dirichlet | Known:
-            if isinstance(label, Known):
-                return Known(label.p[index] / label.p[index].sum())
-            return Dirichlet(label.alpha[index])
-
-        index = list(index)
-        return Posterior(
-            self.model,
-            self.statistics.over([self.labels[c] for c in index]),
-            picked(self.label_prior),
-            {name: prior.at(index) for name, prior in self.prior.items()},
-            picked(self.label),
-            {name: believed.at(index) for name, believed in self.features.items()},
-        )
-
     def given(self, statistics: Statistics) -> Posterior:
         """What is believed after other data of the same features and classes, the priors held as they are.
 
@@ -374,9 +356,10 @@ class Posterior:
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
         """log p(c, x | D) of each row by itself as (row, class), all parameters integrated out."""
-        return log(self._label("mean")) + self._log_predictive_features(data, n_rows)
+        return log(self._label("mean")) + self.log_predictive_features(data, n_rows)
 
-    def _log_predictive_features(self, data: Data, n_rows: int) -> Array:
+    def log_predictive_features(self, data: Data, n_rows: int) -> Array:
+        """log p(x | c, D) of each row as (row, class): the predictive without its class probability."""
         total = np.zeros((n_rows, len(self.labels)))
         for name, family in self.model.features.items():
             with self._about(name):
@@ -395,7 +378,7 @@ class Posterior:
         """
         self.model.require_exact("leave-one-out", "fit without the rows and predict them, as cross-validation does")
         if estimate == "predictive":
-            total = self._log_predictive_features(data, len(labels))
+            total = self.log_predictive_features(data, len(labels))
             own = np.zeros(len(labels))
             for name, family in self.model.features.items():
                 with self._about(name):

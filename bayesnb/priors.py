@@ -224,7 +224,13 @@ class Prior(ABC):
 
     def at(self, index: Any) -> Self:
         """The cells at a position along the class axis."""
-        cell = (slice(None),) * self._class_axis + (index,)
+        return self._cells((slice(None),) * self._class_axis + (index,))
+
+    def columns(self, index: Any) -> Self:
+        """The cells at positions along the column axis."""
+        return self._cells((slice(None),) * (self._class_axis + 1) + (index,))
+
+    def _cells(self, cell: Any) -> Self:
         return type(self)(*(_cells_at(getattr(self, f.name), cell) for f in fields(self)))
 
 

@@ -9,23 +9,29 @@ cumulant generating function of the log-odds, without a draw (:class:`LogOdds`);
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 from scipy.stats import entropy
 
+from bayesnb.families.family import Family
 from bayesnb.families.membership import blocks
 from bayesnb.model import Data, Parameters, Posterior, normalize
-from bayesnb.priors import Array, Known, log, log_gamma_slopes, log_rising
+from bayesnb.priors import Array, Known, Prior, log, log_gamma_slopes, log_rising
 
 NEAR = 0.05
 """Standard deviations around the mean within which the two terms of the saddlepoint formula cancel."""
 
 CHUNK = 2**21
 """Numbers of a temporary array, about 16 MiB."""
+
+PART = 2**24
+"""Numbers of the parameters that are drawn at once, about 128 MiB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,54 +44,61 @@ class LogOdds:
 
     Parameters
     ----------
-    pair : Posterior
-        Of two classes, a and b.
-    data : {name: encoded column}
-    n_rows : int
+    factors : sequence of (Family, Prior, encoded column)
+        What is believed of θ_a and θ_b, and the rows.
+    alpha : array (2,) or None
+        Dirichlet concentrations of the two classes; None where no class probability takes part, or it is known.
     offset : array (row,)
         Added to the log-odds.
     """
 
-    pair: Posterior
-    data: Data
-    n_rows: int
+    factors: Sequence[tuple[Family, Prior, Any]]
+    alpha: Array | None
     offset: Array
 
     @classmethod
     def of(cls, posterior: Posterior, data: Data, n_rows: int, a: int = 0, b: int = 1, offset: Array = 0.0) -> LogOdds:
         """The log-odds of the classes at two positions; ``offset`` spreads to (row, class)."""
+        features = posterior.model.features.items()
+        factors = [(family, posterior.features[name].at([a, b]), data[name]) for name, family in features]
         offset = np.broadcast_to(offset, (n_rows, len(posterior.labels)))
-        return cls(posterior.classes([a, b]), data, n_rows, offset[:, a] - offset[:, b])
+        offset = offset[:, a] - offset[:, b]
+        if isinstance(posterior.label, Known):
+            return cls(factors, None, offset + log(posterior.label.p[a]) - log(posterior.label.p[b]))
+        return cls(factors, posterior.label.alpha[[a, b]], offset)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.offset)
 
     def __getitem__(self, rows: Array) -> LogOdds:
-        return LogOdds(self.pair, {name: x[rows] for name, x in self.data.items()}, len(rows), self.offset[rows])
+        return LogOdds(
+            [(family, believed, x[rows]) for family, believed, x in self.factors], self.alpha, self.offset[rows]
+        )
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
         """The open interval of t on which K exists, two arrays (row,)."""
         floor = np.full((self.n_rows, 2), -np.inf)
-        for name, family in self.pair.model.features.items():
-            floor = np.maximum(floor, family.moment_floor(self.pair.features[name], self.data[name]))
-        if not isinstance(self.pair.label, Known):
-            floor = np.maximum(floor, -self.pair.label.alpha)
+        for family, believed, x in self.factors:
+            floor = np.maximum(floor, family.moment_floor(believed, x))
+        if self.alpha is not None:
+            floor = np.maximum(floor, -self.alpha)
         return floor[:, 0], -floor[:, 1]
 
     def cumulants(self, t: Array) -> tuple[Array, Array, Array]:
         """K(t), K'(t) and K''(t), (row,) each."""
         both = np.stack([t, -t], axis=1)
         level, first, second = (np.zeros((self.n_rows, 2)) for _ in range(3))
-        for name, family in self.pair.model.features.items():
-            believed, x = self.pair.features[name], self.data[name]
-            level += family.log_moment(believed, x, both)
+        for family, believed, x in self.factors:
             slopes = family.log_moment_slopes(believed, x, both)
+            level += family.log_moment(believed, x, both)
             first += slopes[0]
             second += slopes[1]
-        if isinstance(self.pair.label, Known):
-            level += both * log(self.pair.label.p)
-            first += log(self.pair.label.p)
-        else:
-            slopes = log_gamma_slopes(self.pair.label.alpha + both)
-            level += log_rising(self.pair.label.alpha, both)
+        if self.alpha is not None:
+            slopes = log_gamma_slopes(self.alpha + both)
+            level += log_rising(self.alpha, both)
             first += slopes[0]
             second += slopes[1]
         return level.sum(1) + t * self.offset, first[:, 0] - first[:, 1] + self.offset, second.sum(1)
@@ -113,28 +126,32 @@ class LogOdds:
             return z, bend, w, 1 / w - 1 / (t * np.sqrt(bend))
 
     @cached_property
-    def _near_mean(self) -> tuple[Array, Array, Array]:
-        """A step h in t, and the correction at -h and h: between them it is a straight line."""
-        with np.errstate(divide="ignore"):
-            h = np.where(self.variance > 0, NEAR / np.sqrt(self.variance), 1.0)
-        return h, self._terms(-h)[3], self._terms(h)[3]
+    def _near_mean(self) -> tuple[Array, ...]:
+        """A step h in t, then w and the correction at -h and at h: between them both are straight lines."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            h = NEAR / np.sqrt(self.variance)
+        return h, *self._terms(-h)[2:], *self._terms(h)[2:]
 
-    def _below(self, t: Array, near: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        """K'(t), K''(t) and P(log-odds < K'(t))."""
-        h, left, right = near
+    @cached_property
+    def _moving(self) -> tuple[Array, LogOdds]:
+        """The rows that have a distribution, and not one certain value."""
+        rows = np.flatnonzero((self.variance > 0) & np.isfinite(self.variance))
+        return rows, self if len(rows) == self.n_rows else self[rows]
+
+    def _below(self, t: Array, near: tuple[Array, ...]) -> tuple[Array, ...]:
+        """K'(t), P(log-odds < K'(t)), K''(t), and how fast the log-odds grow with Φ⁻¹ of that probability."""
+        h, _, left, _, right = near
         z, bend, w, correction = self._terms(t)
         line = ((h - t) * left + (h + t) * right) / (2 * h)
-        correction = np.where(np.abs(t) < h, line, correction)
-        below = ndtr(w) + np.exp(-0.5 * w**2) / np.sqrt(2 * np.pi) * correction
-        return z, bend, np.clip(below, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
+        below = _lugannani_rice(w, np.where(np.abs(t) < h, line, correction))
+        return z, below, bend, np.sqrt(bend) * np.exp(0.5 * (w**2 - ndtri(below) ** 2))
 
     def cdf(self, z: float | Array) -> Array:
         """P(log-odds < z | D), (row,)."""
         z = np.broadcast_to(np.asarray(z, float), (self.n_rows,))
-        fixed = self.variance == 0
-        t = self._saddlepoints(np.where(fixed, self.mean, z))
-        below = self._below(t, self._near_mean)[2]
-        return np.where(fixed, (self.mean < z).astype(float), below)
+        found, (moving, part) = (self.mean < z).astype(float), self._moving
+        found[moving] = part._below(part._saddlepoints(z[moving]), part._near_mean)[1]
+        return found
 
     def _saddlepoints(self, z: Array) -> Array:
         """t with K'(t) = z, by Newton's steps that never leave the bracket."""
@@ -161,27 +178,85 @@ class LogOdds:
 
     def quantile(self, q: float) -> Array:
         """z with P(log-odds < z | D) = q, (row,); ``q`` strictly between 0 and 1."""
-        h, *_ = near = self._near_mean
-        aim, (low, high) = ndtri(q), self.bounds
-        # Φ⁻¹ of the distribution function is nearly a straight line in t, of slope √K''.
-        ends = [ndtri(self._below(s, near)[2]) for s in (-h, h)]
-        slope = (ends[1] - ends[0]) / (2 * h)
-        t = np.clip((aim - (ends[0] + ends[1]) / 2) / slope, 0.7 * low, 0.7 * high)
-        found, rest = self.mean.copy(), np.flatnonzero(self.variance > 0)
+        found, (moving, part), aim = self.mean.copy(), self._moving, ndtri(q)
+        h, *ends = near = part._near_mean
+        low, high = part.bounds
+        # Φ⁻¹ of the distribution function is nearly a straight line in t.
+        left, right = (ndtri(_lugannani_rice(*end)) for end in (ends[:2], ends[2:]))
+        t = np.clip(h * (2 * aim - left - right) / (right - left), 0.7 * low, 0.7 * high)
+        rest = np.arange(len(moving))
         for _ in range(60):
             if not len(rest):
                 break
-            z, bend, below = self[rest]._below(t[rest], tuple(v[rest] for v in near))
-            miss, root = aim - ndtri(below), np.sqrt(bend)
-            found[rest] = z + miss * root
-            # Never more than half of the way to where K ends.
-            t[rest] = np.clip(t[rest] + miss / root, (t[rest] + low[rest]) / 2, (t[rest] + high[rest]) / 2)
-            rest = rest[np.abs(miss) > 1e-4]
+            z, below, bend, slope = part[rest]._below(t[rest], tuple(v[rest] for v in near))
+            miss = aim - ndtri(below)
+            found[moving[rest]] = z + miss * slope
+            # Never more than half of the way to where K ends; a step this small is followed to second order.
+            t[rest] = np.clip(t[rest] + miss * slope / bend, (t[rest] + low[rest]) / 2, (t[rest] + high[rest]) / 2)
+            rest = rest[np.abs(miss) > 0.01]
         return found
 
 
+def _lugannani_rice(w: Array, correction: Array) -> Array:
+    """Φ(w) + φ(w) (1/w - 1/u), kept inside (0, 1)."""
+    below = ndtr(w) + np.exp(-0.5 * w**2) / np.sqrt(2 * np.pi) * correction
+    return np.clip(below, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Exact posterior draws that are the same every time they are asked for.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    draws : int
+    seed : Any
+        As ``numpy.random.default_rng`` takes it; a Generator is copied, and stays where it is.
+    """
+
+    posterior: Posterior
+    draws: int
+    seed: Any
+
+    def __iter__(self) -> Iterator[Parameters]:
+        """The draws, some at a time."""
+        rng = np.random.default_rng(copy.deepcopy(self.seed))
+        one = self.posterior.draw(np.random.default_rng(0))
+        size = one.log_pi.size + sum(v.size for theta in one.features.values() for v in theta.values())
+        for cut in blocks(self.draws, max(1, PART // size)):
+            yield self.posterior.draw(rng, (min(cut.stop, self.draws) - cut.start,))
+
+    @cached_property
+    def _few(self) -> list[Parameters]:
+        """All draws, where they fit into one part; else nothing, and they are drawn again when asked for."""
+        parts = iter(self)
+        first = next(parts)
+        return [first] if len(first.log_pi) == self.draws else []
+
+    def probabilities(self, data: Data, n_rows: int, offset: Array = 0.0) -> Iterator[tuple[slice, Array]]:
+        """p(class | row, θ) at every draw, (draw, row, class), a few rows at a time."""
+        n_classes = len(self.posterior.labels)
+        offset = np.broadcast_to(offset, (n_rows, n_classes))
+        for cut in blocks(n_rows, max(1, CHUNK // (self.draws * n_classes))):
+            part, add = {name: x[cut] for name, x in data.items()}, offset[cut]
+            joint = [drawn.log_joint(part, len(add)) + add for drawn in self._few or self]
+            yield cut, np.exp(normalize(np.concatenate(joint)))
+
+
+def probability_of_interval(prob: float | None) -> float:
+    """The probability of an interval: what was asked for, or ArviZ's default."""
+    if prob is None:
+        from arviz_base import rcParams
+
+        return rcParams["stats.ci_prob"]
+    if not 0 < prob < 1:
+        raise ValueError(f"Expected prob to lie between 0 and 1; got {prob!r}")
+    return prob
+
+
 def intervals(
-    posterior: Posterior, data: Data, n_rows: int, shares: Array, drawn: Parameters | None = None, offset: Array = 0.0
+    posterior: Posterior, data: Data, n_rows: int, shares: Sequence[float], drawn: Ensemble | None, offset: Array = 0.0
 ) -> Array:
     """Quantiles of p(class | row, θ) under the posterior of θ, (quantile, row, class).
 
@@ -191,31 +266,34 @@ def intervals(
     data, n_rows
     shares : sequence of float
         Which quantiles.
-    drawn : Parameters, optional
-        Posterior draws to take them from. Without, the saddlepoint formula, for two classes.
+    drawn : Ensemble or None
+        Draws to take them from; ``None`` is the saddlepoint formula, for two classes.
     offset : array that spreads to (row, class)
     """
+    found = np.empty((len(shares), n_rows, len(posterior.labels)))
     if drawn is not None:
-        parts = [np.quantile(p, shares, axis=0) for _, p in probabilities(drawn, data, n_rows, offset)]
-        return np.concatenate(parts, axis=1)
-    found = np.empty((len(shares), n_rows, 2))
+        for rows, p in drawn.probabilities(data, n_rows, offset):
+            found[:, rows] = np.quantile(p, shares, axis=0)
+        return found
     for rows, certain, log_odds in _two_classes(posterior, data, n_rows, offset):
-        z = np.array([certain if log_odds is None else log_odds.quantile(q) for q in shares])
-        found[:, rows, 0] = expit(z)
         # The lower end of one class is the upper end of the other.
-        mirrored = np.array([certain if log_odds is None else log_odds.quantile(1 - q) for q in shares])
-        found[:, rows, 1] = expit(-mirrored)
+        for q in {round(share, 12) for low in shares for share in (low, 1 - low)}:
+            z = certain if log_odds is None else log_odds.quantile(q)
+            for k, share in enumerate(shares):
+                if round(share, 12) == q:
+                    found[k, rows, 0] = expit(z)
+                if round(1 - share, 12) == q:
+                    found[k, rows, 1] = expit(-z)
     return found
 
 
-def prob_top(
-    posterior: Posterior, data: Data, codes: Array, drawn: Parameters | None = None, offset: Array = 0.0
-) -> Array:
-    """P(class ``codes[i]`` of row i is the most probable one under θ | D), (row,)."""
-    if drawn is not None:
-        parts = [(p.argmax(-1) == codes[rows]).mean(0) for rows, p in probabilities(drawn, data, len(codes), offset)]
-        return np.concatenate(parts)
+def prob_top(posterior: Posterior, data: Data, codes: Array, drawn: Ensemble | None, offset: Array = 0.0) -> Array:
+    """P(class ``codes[i]`` is the most probable one of row i | D), under p(class | row, θ), (row,)."""
     found = np.empty(len(codes))
+    if drawn is not None:
+        for rows, p in drawn.probabilities(data, len(codes), offset):
+            found[rows] = (p.argmax(-1) == codes[rows]).mean(0)
+        return found
     for rows, certain, log_odds in _two_classes(posterior, data, len(codes), offset):
         below = (certain < 0).astype(float) if log_odds is None else log_odds.cdf(0.0)
         found[rows] = np.where(codes[rows] == 0, 1 - below, below)
@@ -226,7 +304,6 @@ def _two_classes(
     posterior: Posterior, data: Data, n_rows: int, offset: Array
 ) -> Iterator[tuple[Array, Array, LogOdds | None]]:
     """The log-odds of rows, a few at a time; of rows that one class cannot have produced, the infinite ones."""
-    offset = np.broadcast_to(offset, (n_rows, 2))
     whole = LogOdds.of(posterior, data, n_rows, offset=offset)
     log_joint = posterior.log_predictive(data, n_rows) + offset
     normalize(log_joint)
@@ -239,22 +316,14 @@ def _two_classes(
             yield rows, np.empty(0), whole[rows]
 
 
-def probabilities(drawn: Parameters, data: Data, n_rows: int, offset: Array = 0.0) -> Iterator[tuple[slice, Array]]:
-    """p(class | row, θ) at every draw, (draw, row, class), a few rows at a time."""
-    offset = np.broadcast_to(offset, (n_rows, drawn.log_pi.shape[-1]))
-    for cut in blocks(n_rows, max(1, CHUNK // drawn.log_pi.size)):
-        part = {name: x[cut] for name, x in data.items()}
-        yield cut, np.exp(normalize(drawn.log_joint(part, len(offset[cut])) + offset[cut]))
-
-
-def entropies(drawn: Parameters, data: Data, n_rows: int, offset: Array = 0.0) -> tuple[Array, Array]:
+def entropies(drawn: Ensemble, data: Data, n_rows: int, offset: Array = 0.0) -> tuple[Array, Array]:
     """Entropy of the mean of p(class | row, θ) over draws, and mean of its entropy, in nats, (row,) each.
 
     Their difference is the mutual information of class and parameters (Houlsby et al. 2011; Depeweg et al. 2018),
     never negative. The mean over draws is an average of ratios, and not the predictive.
     """
     total, within = np.empty((2, n_rows))
-    for rows, p in probabilities(drawn, data, n_rows, offset):
+    for rows, p in drawn.probabilities(data, n_rows, offset):
         total[rows] = entropy(p.mean(0), axis=-1)
         within[rows] = entropy(p, axis=-1).mean(0)
     return total, np.minimum(within, total)

@@ -44,16 +44,18 @@ MODEL = NaiveBayes(
 )
 
 
-def believed(model: NaiveBayes, data: Data, y: Array) -> Posterior:
+def believed(model: NaiveBayes, data: Data, y: Array, labels: tuple[str, ...] = LABELS) -> Posterior:
     """The posterior of rows, or with none of them the prior."""
-    return model.posterior(model.statistics(data, Labels.of(y, len(LABELS)), LABELS))
+    return model.posterior(model.statistics(data, Labels.of(y, len(labels)), labels))
 
 
-def rows(model: NaiveBayes, theta: Parameters, n: int, rng: np.random.Generator) -> tuple[Data, Array]:
+def rows(
+    model: NaiveBayes, theta: Parameters, n: int, rng: np.random.Generator, labels: tuple[str, ...] = LABELS
+) -> tuple[Data, Array]:
     """New rows from one point of the parameters, encoded."""
-    y = rng.choice(len(LABELS), size=n, p=np.exp(theta.log_pi))
+    y = rng.choice(len(labels), size=n, p=np.exp(theta.log_pi))
     own = {name: {key: value[y] for key, value in one.items()} for name, one in theta.features.items()}
-    some = nothing(model).statistics.features
+    some = nothing(model, labels).statistics.features
     # A bag of words has length 1 where nothing was seen: here each row gets ten words.
     length = {"words": some["words"] + _length(some["words"])}
     x = {name: family.sample(own[name], rng, length.get(name, some[name])) for name, family in model.features.items()}
@@ -69,11 +71,11 @@ def encoded(x: dict[str, Array]) -> Data:
     return {**x, "level": Coded(x["level"], LEVELS), "words": Bag(x["words"], WORDS)}
 
 
-def nothing(model: NaiveBayes) -> Posterior:
+def nothing(model: NaiveBayes, labels: tuple[str, ...] = LABELS) -> Posterior:
     """What is believed before any row."""
     empty = {name: np.zeros((0, 1)) for name in model.features}
     empty |= {"level": np.zeros((0, 1), int), "words": np.zeros((0, len(WORDS)))}
-    return believed(model, encoded(empty), np.zeros(0, int))
+    return believed(model, encoded(empty), np.zeros(0, int), labels)
 
 
 def ranks(sampler: str, simulations: int, n_rows: int = 12, size: int = 99, seed: int = 0) -> pd.DataFrame:

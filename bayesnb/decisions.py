@@ -1,0 +1,352 @@
+"""What to do with class probabilities: decide by costs or abstain, name several classes, change the class prior.
+
+Start with :func:`decide`. Everything here is a pure function of arrays, the classes in the order of ``classes``;
+nothing is learned, except the class prior of new rows (:func:`estimate_class_prior`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+
+from bayesnb.model import normalize
+from bayesnb.priors import Array
+
+ROUNDING = 1e-12
+"""How far below the asked mass a set may be: 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
+
+SUM = 1e-9
+"""How far from 1 given class probabilities may sum."""
+
+
+def decide(
+    proba: Array, classes: Array, costs: pd.DataFrame, reject_cost: float | None = None, index: Any = None
+) -> pd.DataFrame:
+    """The decision of least expected cost for each row, or none where every decision would cost too much.
+
+    Parameters
+    ----------
+    proba : array (row, class)
+        p(c | x), the classes in the order of ``classes``.
+    classes : array (class,)
+    costs : DataFrame (class, decision)
+        What each decision (column) costs where a class (row label) is the true one, in any unit; a gain is a
+        negative cost. A decision may be a class or anything else ("treat"). Rows stand in any order.
+    reject_cost : float, optional
+        What it costs not to decide. By default a decision is always taken.
+    index : optional
+        Of the result.
+
+    Returns
+    -------
+    DataFrame (row, ...)
+        ``decision``, a column of ``costs``, the first of several that cost the same, or None; ``expected_cost``, of
+        the decision or of not deciding; ``abstained``, whether every expected cost exceeds ``reject_cost``.
+
+    Raises
+    ------
+    TypeError
+        If ``costs`` is not a DataFrame, or a cost or ``reject_cost`` is not a number.
+    ValueError
+        If ``costs`` misses a class, has an unknown or repeated one, or a cost that is not finite; if
+        ``reject_cost`` is so high that it could never be used.
+
+    References
+    ----------
+    Berger (1985), Statistical Decision Theory and Bayesian Analysis, 4.4; Gelman et al., BDA3, chapter 9; Chow
+    (1970), On optimum recognition error and reject tradeoff, for rejection.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesnb.decisions import decide
+    >>> costs = pd.DataFrame({"treat": [0, 1], "wait": [9, 0]}, index=["ill", "well"])
+    >>> decide([[0.3, 0.7], [0.1, 0.9], [0.02, 0.98]], ["ill", "well"], costs, reject_cost=0.8)
+      decision  expected_cost  abstained
+    0    treat           0.70      False
+    1     None           0.80       True
+    2     wait           0.18      False
+    """
+    proba = _of_classes(proba, classes)
+    table = _cost_table(costs, classes)
+    expected = proba @ table
+    choice = expected.argmin(axis=1)
+    cost = expected[np.arange(len(choice)), choice]
+    decision = np.fromiter(costs.columns.tolist(), object, costs.shape[1])[choice]
+    abstained = np.zeros(len(choice), bool)
+    if reject_cost is not None:
+        abstained = cost > _usable(reject_cost, table)
+        cost = np.where(abstained, reject_cost, cost)
+        decision[abstained] = None
+    found = {"decision": pd.Series(decision, dtype=object), "expected_cost": cost, "abstained": abstained}
+    frame = pd.DataFrame(found)
+    return frame if index is None else frame.set_axis(index)
+
+
+def _of_classes(proba: Any, classes: Array) -> Array:
+    proba = np.asarray(proba, float)
+    if proba.ndim != 2 or proba.shape[1] != len(classes):
+        raise ValueError(f"Expected probabilities (row, {len(classes)}), one a class; got shape {proba.shape}")
+    if (odd := ~(proba >= 0).all(axis=1)).any():
+        row = int(odd.argmax())
+        raise ValueError(f"Expected probabilities of 0 or more; got {proba[row].tolist()} in row {row}")
+    return proba
+
+
+def _cost_table(costs: Any, classes: Array) -> Array:
+    """The costs as (class, decision), the classes in order."""
+    if not isinstance(costs, pd.DataFrame):
+        raise TypeError(
+            "Expected costs as a DataFrame, its index the true classes and its columns the decisions; "
+            f"got {type(costs).__name__}: write pd.DataFrame(costs, index=[classes], columns=[decisions])"
+        )
+    _require_each(costs.index.tolist(), classes, "costs, index", "one row of costs for each class")
+    if twice := _repeated(costs.columns.tolist()):
+        raise ValueError(f"costs: Expected each decision in one column; got {twice[0]!r} more than once")
+    if costs.shape[1] == 0:
+        raise ValueError("costs: Expected at least one column, a decision; got none")
+    if odd := [name for name, column in costs.items() if not _numbers(column)]:
+        raise TypeError(f"costs, decision {odd[0]!r}: Expected numbers; got {costs[odd[0]].tolist()!r}")
+    place = {label: row for row, label in enumerate(costs.index.tolist())}
+    table = costs.to_numpy(float, na_value=np.nan)[[place[label] for label in _plain(classes)]]
+    if not np.isfinite(table).all():
+        c, d = np.argwhere(~np.isfinite(table))[0]
+        raise ValueError(
+            f"costs: Expected finite numbers; got {table[c, d]} for the decision {costs.columns[d]!r} where "
+            f"{_plain(classes)[c]!r} is true"
+        )
+    return table
+
+
+def _numbers(column: pd.Series) -> bool:
+    return all(isinstance(cost, Real) or pd.isna(cost) for cost in column.tolist())
+
+
+def _usable(reject_cost: Any, table: Array) -> float:
+    """A cost of not deciding that some row could prefer to every decision."""
+    if not isinstance(reject_cost, Real) or isinstance(reject_cost, bool):
+        raise TypeError(f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}")
+    if not np.isfinite(reject_cost):
+        raise ValueError(f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}")
+    if reject_cost >= table.max():
+        raise ValueError(
+            f"Expected reject_cost below the largest cost, {table.max():g}; got {reject_cost:g}, at which every "
+            "decision is at least as good as none, so that it would never be used: lower it or leave it out"
+        )
+    return float(reject_cost)
+
+
+def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = None) -> pd.DataFrame:
+    """The fewest classes that hold the asked predictive mass, for each row.
+
+    Parameters
+    ----------
+    proba : array (row, class)
+    classes : array (class,)
+    mass : float
+        Above 0 and at most 1; 1 asks for every class that is possible.
+    index : optional
+        Of the result.
+
+    Returns
+    -------
+    DataFrame of bool (row, class)
+        Whether a class is in the set: the most probable ones, the earlier class before a later one that is as
+        probable. Never empty.
+
+    Raises
+    ------
+    ValueError
+        If ``mass`` is not above 0 and at most 1.
+
+    Notes
+    -----
+    A mass that falls short by 1e-12 counts as reached, since probabilities are rounded. The set is a credible set
+    of the model (Berger 1985, 4.3.2): it covers the true class as often as it says if the model is right.
+    """
+    proba = _of_classes(proba, classes)
+    if not isinstance(mass, Real) or isinstance(mass, bool) or not 0 < mass <= 1:
+        raise ValueError(f"Expected mass above 0 and at most 1, such as 0.9; got {mass!r}")
+    if mass == 1:
+        inside = proba > 0
+    else:
+        order = np.argsort(-proba, axis=1, kind="stable")
+        ranked = np.take_along_axis(proba, order, axis=1)
+        needed = np.ones(proba.shape, bool)
+        needed[:, 1:] = ranked.cumsum(axis=1)[:, :-1] < mass - ROUNDING
+        inside = np.zeros(proba.shape, bool)
+        np.put_along_axis(inside, order, needed, axis=1)
+    return pd.DataFrame(inside, index=index, columns=pd.Index(classes))
+
+
+def class_prior_of(given: Any, classes: Array, n_rows: int | None = None) -> Array:
+    """Class probabilities as a user writes them, as an array in the order of ``classes``.
+
+    Parameters
+    ----------
+    given : {label: probability}, Series, DataFrame or array
+        A mapping or a Series by label; a DataFrame with a column for each class and a row for each row; an
+        array (class,) or (row, class) in the order of ``classes``.
+    classes : array (class,)
+    n_rows : int, optional
+        How many rows there must be, if there is a row each.
+
+    Returns
+    -------
+    array (class,) or (row, class)
+
+    Raises
+    ------
+    ValueError
+        For a class that is missing, unknown or repeated, a probability that is negative or not a number, a sum
+        further than 1e-9 from 1, or another number of rows.
+    """
+    labelled = isinstance(given, pd.DataFrame | pd.Series | Mapping)
+    if labelled:
+        _require_each(list(given.keys()), classes, "class prior", "one probability for each class")
+    try:
+        if labelled:
+            by_label = dict(given.items())
+            prior = np.array([by_label[label] for label in _plain(classes)], float).T
+        else:
+            prior = np.array(given, float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "class prior: Expected {label: probability}, a Series, a DataFrame with one column a class, or an array "
+            f"in the order of {_plain(classes)}; got {given!r}"
+        ) from error
+    n = len(prior) if n_rows is None and prior.ndim == 2 else n_rows
+    if prior.shape not in ((len(classes),), (n, len(classes))):
+        raise ValueError(
+            f"class prior: Expected {len(classes)} probabilities, in the order of {_plain(classes)}, or an array "
+            f"({'row' if n_rows is None else n_rows}, {len(classes)}) of them; got shape {prior.shape}"
+        )
+    _require_probabilities(prior, "class prior", classes)
+    return prior
+
+
+def estimate_class_prior(
+    log_likelihood: Array, start: Array | None = None, max_iter: int = 1000, tol: float = 1e-10
+) -> tuple[Array, int]:
+    """The class probabilities of new, unlabelled rows, the distribution within each class held as it was learned.
+
+    Parameters
+    ----------
+    log_likelihood : array (row, class)
+        log p(x | c, D). What is added to a whole row makes no difference.
+    start : array (class,), optional
+        Where EM starts; uniform by default. The objective is concave, so it matters only to the number of steps.
+    max_iter : int
+    tol : float
+        EM ends when no probability moves by more.
+
+    Returns
+    -------
+    prior : array (class,)
+        The π that maximizes Σ_i log Σ_c π_c p(x_i | c, D).
+    n_iter : int
+        Steps taken; the objective never falls in one.
+
+    Raises
+    ------
+    ImpossibleRowError
+        If a row is impossible under every class.
+    ValueError
+        If there are no rows, or one has a NaN; if a class starts at 0, where EM would leave it.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If probabilities still moved by more than ``tol`` in the last step.
+
+    Notes
+    -----
+    Right where only the class frequencies have changed (label shift), not what the classes look like. There is no
+    prior over π here: a class that no row needs goes to 0.
+
+    References
+    ----------
+    Saerens, Latinne and Decaestecker (2002), Adjusting the outputs of a classifier to new a priori probabilities.
+    """
+    log_likelihood = np.asarray(log_likelihood, float)
+    if log_likelihood.ndim != 2 or 0 in log_likelihood.shape:
+        raise ValueError(
+            "Expected log p(x | c) as (row, class), at least one row to estimate the class prior from; "
+            f"got shape {log_likelihood.shape}"
+        )
+    if (odd := np.isnan(log_likelihood) | np.isposinf(log_likelihood)).any():
+        row, c = np.argwhere(odd)[0]
+        raise ValueError(f"Expected log p(x | c) below infinity; got {log_likelihood[row, c]} in row {row}, class {c}")
+    if max_iter < 1:
+        raise ValueError(f"Expected max_iter of at least 1; got {max_iter!r}")
+    share = np.exp(normalize(log_likelihood))
+    prior = _start(start, log_likelihood.shape[1])
+    for n_iter in range(1, max_iter + 1):
+        joint = share * prior
+        before, prior = prior, (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+        moved = np.abs(prior - before).max()
+        if moved <= tol:
+            return prior, n_iter
+    warnings.warn(
+        f"EM for the class prior did not converge in {max_iter} steps: the last one moved a probability by "
+        f"{moved:.1e}, more than tol={tol:g}; raise max_iter",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return prior, max_iter
+
+
+def _start(start: Array | None, n_classes: int) -> Array:
+    if start is None:
+        return np.full(n_classes, 1 / n_classes)
+    start = np.asarray(start, float)
+    if start.shape != (n_classes,):
+        raise ValueError(f"start: Expected one probability for each of {n_classes} classes; got shape {start.shape}")
+    _require_probabilities(start, "start", np.arange(n_classes))
+    if (start == 0).any():
+        raise ValueError(f"start: Expected probabilities above 0, since EM never leaves 0; got {start.tolist()}")
+    return start
+
+
+def _require_probabilities(p: Array, what: str, classes: Array) -> None:
+    """Refuse what are not probabilities of the classes, on the last axis."""
+    if (odd := ~(p >= 0)).any():
+        *row, c = np.argwhere(odd)[0]
+        label = _plain(classes)[c]
+        raise ValueError(f"{what}: Expected probabilities of 0 or more; got {p[*row, c]} for class {label!r}{_in(row)}")
+    if (odd := ~(np.abs(p.sum(axis=-1) - 1) <= SUM)).any():
+        row = list(np.argwhere(odd)[0])
+        raise ValueError(f"{what}: Expected probabilities that sum to 1; got a sum of {p[tuple(row)].sum()}{_in(row)}")
+
+
+def _in(row: Sequence[int]) -> str:
+    return f" in row {row[0]}" if len(row) else ""
+
+
+def _require_each(labels: Sequence[Any], classes: Array, what: str, expected: str) -> None:
+    """Refuse labels that are not the classes, each once, in any order."""
+    known = _plain(classes)
+    faults = {
+        "is not a class": [label for label in labels if label not in known],
+        "is missing": [label for label in known if label not in labels],
+        "is there more than once": _repeated(labels),
+    }
+    for fault, found in faults.items():
+        if found:
+            raise ValueError(
+                f"{what}: Expected {expected}, {known}; got {list(labels)}, where {', '.join(map(repr, found))} {fault}"
+            )
+
+
+def _repeated(labels: Sequence[Any]) -> list[Any]:
+    return list(dict.fromkeys(label for label in labels if labels.count(label) > 1))
+
+
+def _plain(classes: Array) -> list[Any]:
+    return np.asarray(classes).tolist()

@@ -1,0 +1,478 @@
+"""Deciding by costs, sets of classes, class priors that are given and class priors that are estimated."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from bayesnb import BayesianNB, ImpossibleRowError, datasets
+from bayesnb.decisions import class_prior_of, decide, estimate_class_prior, smallest_set
+
+ILL = ["ill", "well"]
+# Treating the well costs 1, missing the ill costs 9: treat where p(ill) > 1 / (1 + 9).
+COSTS = pd.DataFrame({"treat": [0.0, 1.0], "wait": [9.0, 0.0]}, index=ILL)
+
+
+def two(p: float) -> list[list[float]]:
+    return [[p, 1 - p]]
+
+
+@st.composite
+def tables_of_probabilities(draw) -> np.ndarray:
+    """Random probabilities (row, class), some of them 0."""
+    shape = draw(st.integers(1, 20)), draw(st.integers(2, 5))
+    cells = st.lists(st.integers(0, 50), min_size=shape[1], max_size=shape[1]).filter(any)
+    weights = np.array(draw(st.lists(cells, min_size=shape[0], max_size=shape[0])), float)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+# Deciding
+
+
+@pytest.mark.parametrize(("p", "decision"), [(0.0, "wait"), (0.09, "wait"), (0.11, "treat"), (1.0, "treat")])
+def test_the_threshold_is_the_ratio_of_the_costs(p, decision):
+    found = decide(two(p), ILL, COSTS)
+    assert found["decision"].tolist() == [decision]
+    assert found["expected_cost"][0] == pytest.approx(min(1 - p, 9 * p))
+
+
+def test_a_decision_has_three_columns_and_the_index_it_is_given():
+    found = decide([[0.5, 0.5], [0.0, 1.0]], ILL, COSTS, index=["ann", "bob"])
+    expected = pd.DataFrame(
+        {
+            "decision": pd.Series(["treat", "wait"], dtype=object, index=["ann", "bob"]),
+            "expected_cost": [0.5, 0.0],
+            "abstained": [False, False],
+        }
+    )
+    pd.testing.assert_frame_equal(found, expected)
+
+
+@given(tables_of_probabilities())
+def test_with_costs_of_0_and_1_the_decision_is_the_most_probable_class(proba):
+    classes = np.arange(proba.shape[1]) * 10
+    costs = pd.DataFrame(1.0 - np.eye(len(classes)), index=classes, columns=classes)
+    found = decide(proba, classes, costs)
+    chosen = proba[np.arange(len(proba)), np.searchsorted(classes, found["decision"].astype(int))]
+    assert_allclose(chosen, proba.max(axis=1), rtol=0, atol=1e-15)
+    assert_allclose(found["expected_cost"], 1 - proba.max(axis=1), atol=1e-15)
+
+
+def test_with_costs_of_0_and_1_penguins_are_decided_as_they_are_predicted():
+    X, y = datasets.penguins()
+    clf = BayesianNB().fit(X, y)
+    costs = pd.DataFrame(1 - np.eye(3), index=clf.classes_, columns=clf.classes_)
+    assert_array_equal(decide(clf.predict_proba(X), clf.classes_, costs)["decision"], clf.predict(X))
+
+
+def test_chow_rejects_where_no_class_is_probable_enough():
+    proba = [[0.7, 0.3], [0.75, 0.25], [0.8, 0.2], [0.1, 0.9]]
+    costs = pd.DataFrame(1 - np.eye(2), index=ILL, columns=ILL)
+    found = decide(proba, ILL, costs, reject_cost=0.25)
+    assert found["abstained"].tolist() == [True, False, False, False]
+    assert found["decision"].tolist() == [None, "ill", "ill", "well"]
+    assert_allclose(found["expected_cost"], [0.25, 0.25, 0.2, 0.1])
+
+
+def test_asymmetric_costs_and_rejection_leave_an_interval_of_doubt():
+    # Not deciding costs 0.5: wait below 0.5 / 9, treat above 1 - 0.5.
+    p = np.array([0.05, 0.06, 0.3, 0.49, 0.51])
+    found = decide(np.stack([p, 1 - p], axis=1), ILL, COSTS, reject_cost=0.5)
+    assert found["decision"].tolist() == ["wait", None, None, None, "treat"]
+    assert_allclose(found["expected_cost"], [0.45, 0.5, 0.5, 0.5, 0.49])
+
+
+@given(tables_of_probabilities(), st.integers(0, 2**32 - 1), st.floats(-3, 3))
+def test_no_other_decision_costs_less(proba, seed, reject_cost):
+    rng, k = np.random.default_rng(seed), proba.shape[1]
+    costs = pd.DataFrame(rng.normal(size=(k, 3)), columns=["a", "b", "c"])
+    if reject_cost >= costs.to_numpy().max():
+        reject_cost = costs.to_numpy().max() - 1e-3
+    found = decide(proba, np.arange(k), costs, reject_cost)
+    for p, (decision, cost, abstained) in zip(proba, found.itertuples(index=False), strict=True):
+        each = {name: sum(p[c] * costs.loc[c, name] for c in range(k)) for name in costs}
+        assert abstained == (decision is None)
+        assert cost == pytest.approx(reject_cost if abstained else each[decision], abs=1e-12)
+        assert cost <= min(reject_cost, *each.values()) + 1e-12
+
+
+def test_of_decisions_that_cost_the_same_the_first_column_is_taken():
+    p = two(0.5)
+    flat = pd.DataFrame({"b": [1, 1], "a": [1, 1]}, index=ILL)
+    assert decide(p, ILL, flat)["decision"][0] == "b"
+    assert decide(p, ILL, flat[["a", "b"]])["decision"][0] == "a"
+
+
+def test_costs_stand_in_any_order_of_classes_and_a_gain_is_a_negative_cost():
+    proba = [[0.4, 0.6], [0.05, 0.95]]
+    pd.testing.assert_frame_equal(decide(proba, ILL, COSTS), decide(proba, ILL, COSTS.loc[::-1]))
+    gains = decide(proba, ILL, COSTS - 100)
+    assert gains["decision"].tolist() == ["treat", "wait"]
+    assert_allclose(gains["expected_cost"], [0.6 - 100, 0.45 - 100])
+
+
+def test_no_rows_are_no_decisions():
+    found = decide(np.empty((0, 2)), ILL, COSTS, reject_cost=0.5)
+    assert found.shape == (0, 3)
+    assert found["abstained"].dtype == bool
+
+
+@pytest.mark.parametrize(
+    ("costs", "error", "message"),
+    [
+        (COSTS.to_dict(), TypeError, r"Expected costs as a DataFrame, its index the true classes .*; got dict: write"),
+        (COSTS.to_numpy(), TypeError, r"got ndarray: write pd\.DataFrame\(costs, index=\[classes\]"),
+        (COSTS.loc[["ill"]], ValueError, r"\['ill', 'well'\]; got \['ill'\], where 'well' is missing"),
+        (COSTS.rename({"well": "fit"}), ValueError, r"got \['ill', 'fit'\], where 'fit' is not a class"),
+        (COSTS.T, ValueError, r"where 'treat', 'wait' is not a class"),
+        (COSTS.loc[["ill", "well", "ill"]], ValueError, r"where 'ill' is there more than once"),
+        (COSTS.set_axis(["do", "do"], axis=1), ValueError, r"each decision in one column; got 'do' more than once"),
+        (COSTS[[]], ValueError, r"at least one column, a decision; got none"),
+        (COSTS.assign(wait=[np.nan, 0]), ValueError, r"got nan for the decision 'wait' where 'ill' is true"),
+        (COSTS.assign(wait=[None, 0]), ValueError, r"got nan for the decision 'wait' where 'ill' is true"),
+        (COSTS.assign(wait=[1, np.inf]), ValueError, r"got inf for the decision 'wait' where 'well' is true"),
+        (COSTS.assign(wait=["9", "0"]), TypeError, r"decision 'wait': Expected numbers; got \['9', '0'\]"),
+    ],
+    ids=[
+        "dict", "array", "a class is missing", "an unknown class", "transposed", "a class twice", "a decision twice",
+        "no decision", "NaN", "None", "infinite", "text",
+    ],
+)  # fmt: skip
+def test_costs_that_cannot_be_used_are_named(costs, error, message):
+    with pytest.raises(error, match=message):
+        decide(two(0.5), ILL, costs)
+
+
+@pytest.mark.parametrize(
+    ("reject_cost", "error", "message"),
+    [
+        ("1", TypeError, r"Expected reject_cost to be a finite number, or None to decide always; got '1'"),
+        (True, TypeError, r"a finite number.*got True"),
+        (np.nan, ValueError, r"a finite number.*got nan"),
+        (-np.inf, ValueError, r"a finite number.*got -inf"),
+        (9.0, ValueError, r"below the largest cost, 9; got 9, at which.*never be used: lower it or leave it out"),
+        (10, ValueError, r"below the largest cost, 9; got 10"),
+    ],
+)
+def test_a_reject_cost_that_cannot_be_used_is_named(reject_cost, error, message):
+    with pytest.raises(error, match=message):
+        decide(two(0.5), ILL, COSTS, reject_cost)
+
+
+@pytest.mark.parametrize(
+    ("proba", "message"),
+    [
+        ([0.5, 0.5], r"probabilities \(row, 2\), one a class; got shape \(2,\)"),
+        ([[0.2, 0.3, 0.5]], r"one a class; got shape \(1, 3\)"),
+        ([[0.5, 0.5], [np.nan, 1]], r"got \[nan, 1\.0\] in row 1"),
+        ([[1.5, -0.5]], r"of 0 or more; got \[1\.5, -0\.5\] in row 0"),
+    ],
+)
+def test_what_are_not_probabilities_of_the_classes_is_refused(proba, message):
+    with pytest.raises(ValueError, match=message):
+        decide(proba, ILL, COSTS)
+    with pytest.raises(ValueError, match=message):
+        smallest_set(proba, ILL)
+
+
+# Sets of classes
+
+
+def members(proba, mass) -> list[str]:
+    found = smallest_set([proba], list("abcd")[: len(proba)], mass)
+    return found.columns[found.iloc[0]].tolist()
+
+
+def test_the_smallest_set_by_hand():
+    proba = [0.05, 0.6, 0.1, 0.25]
+    assert members(proba, 0.5) == ["b"]
+    assert members(proba, 0.6) == ["b"]
+    assert members(proba, 0.61) == ["b", "d"]
+    assert members(proba, 0.9) == ["b", "c", "d"]
+    assert members(proba, 0.99) == ["a", "b", "c", "d"]
+
+
+@given(tables_of_probabilities(), st.sampled_from([0.01, 0.3, 0.5, 0.75, 0.9, 0.95, 1.0]))
+def test_no_smaller_set_has_the_mass(proba, mass):
+    found = smallest_set(proba, np.arange(proba.shape[1]), mass).to_numpy()
+    for p, inside in zip(proba, found, strict=True):
+        assert p[inside].sum() >= mass - 1e-11
+        others = [p[np.array(some, bool)].sum() for some in product([0, 1], repeat=len(p)) if sum(some) < inside.sum()]
+        assert max(others) < mass - 1e-13
+
+
+def test_a_mass_that_only_rounding_misses_is_reached():
+    assert 0.7 + 0.1 + 0.1 < 0.9
+    assert members([0.7, 0.1, 0.1, 0.1], 0.9) == ["a", "b", "c"]
+
+
+def test_of_classes_that_are_as_probable_the_earlier_ones_are_in_the_set():
+    assert members([0.25, 0.25, 0.25, 0.25], 0.5) == ["a", "b"]
+    assert members([0.2, 0.4, 0.4], 0.3) == ["b"]
+
+
+def test_a_set_is_never_empty():
+    assert members([0.3, 0.7], 1e-300) == ["b"]
+
+
+def test_a_mass_of_1_is_every_class_that_is_possible():
+    assert members([1 - 1e-15, 0.0, 5e-324, 1e-15], 1) == ["a", "c", "d"]
+    assert members([1.0, 0.0], 1.0) == ["a"]
+
+
+def test_a_set_has_the_rows_and_classes_as_labels():
+    found = smallest_set([[0.5, 0.5], [1.0, 0.0]], [3, 7], index=["x", "y"])
+    expected = pd.DataFrame([[True, True], [True, False]], index=["x", "y"], columns=[3, 7])
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_sets_of_a_model_that_is_right_hold_the_truth_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(4), 20_000)
+    truth = (proba.cumsum(axis=1) < rng.random((len(proba), 1))).sum(axis=1)
+    inside = smallest_set(proba, np.arange(4), 0.8).to_numpy()
+    expected = (proba * inside).sum(axis=1)
+    assert expected.min() >= 0.8 - 1e-12
+    hits = inside[np.arange(len(truth)), truth]
+    assert hits.mean() == pytest.approx(expected.mean(), abs=5 * hits.std() / np.sqrt(len(hits)))
+
+
+@pytest.mark.parametrize("mass", [0, -0.1, 1.1, np.nan, "0.9", True, None])
+def test_a_mass_that_is_no_share_is_refused(mass):
+    with pytest.raises(ValueError, match=rf"Expected mass above 0 and at most 1, such as 0\.9; got {mass!r}"):
+        smallest_set([[0.5, 0.5]], ILL, mass)
+
+
+# Class priors that are given
+
+
+@pytest.mark.parametrize(
+    "given_prior",
+    [
+        {"well": 0.9, "ill": 0.1},
+        pd.Series([0.9, 0.1], index=["well", "ill"]),
+        [0.1, 0.9],
+        (0.1, 0.9),
+        np.array([0.1, 0.9]),
+    ],
+    ids=["mapping", "Series", "list", "tuple", "array"],
+)
+def test_one_prior_is_read_by_label_or_in_the_order_of_the_classes(given_prior):
+    assert class_prior_of(given_prior, np.array(ILL), 5).tolist() == [0.1, 0.9]
+
+
+EACH = [[0.1, 0.9], [0.5, 0.5], [1.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    "given_prior",
+    [pd.DataFrame(EACH, columns=ILL)[["well", "ill"]], pd.DataFrame(EACH, columns=ILL, index=[7, 7, 7]), EACH],
+    ids=["DataFrame in another order", "DataFrame with an index", "array"],
+)
+def test_a_prior_for_each_row_is_read_by_label_or_in_the_order_of_the_classes(given_prior):
+    assert class_prior_of(given_prior, np.array(ILL), 3).tolist() == EACH
+
+
+def test_how_many_rows_there_are_need_not_be_known():
+    assert class_prior_of(EACH, np.array(ILL)).tolist() == EACH
+    assert class_prior_of(EACH[0], np.array(ILL)).tolist() == EACH[0]
+    with pytest.raises(ValueError, match=r"or an array \(row, 2\) of them; got shape \(3, 1\)"):
+        class_prior_of([[1.0]] * 3, np.array(ILL))
+
+
+def test_labels_need_not_be_text():
+    assert class_prior_of({1: 0.25, 0: 0.75}, np.array([0, 1]), 2).tolist() == [0.75, 0.25]
+    assert class_prior_of(pd.Series({True: 0.25, False: 0.75}), np.array([False, True]), 2).tolist() == [0.75, 0.25]
+    assert class_prior_of(pd.Series([0.25, 0.75], index=[9, 1]), np.array([1, 9]), 2).tolist() == [0.75, 0.25]
+
+
+def test_what_is_given_is_left_as_it_was():
+    given_prior = np.array([0.1, 0.9])
+    class_prior_of(given_prior, np.array(ILL), 5)[0] = 7.0
+    assert given_prior.tolist() == [0.1, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("given_prior", "message"),
+    [
+        ({"ill": 0.1, "fit": 0.9}, r"\['ill', 'well'\]; got \['ill', 'fit'\], where 'fit' is not a class"),
+        ({"ill": 1.0}, r"one probability for each class, \['ill', 'well'\]; got \['ill'\], where 'well' is missing"),
+        (pd.Series([0.1, 0.5, 0.4], index=["ill", "well", "well"]), r"where 'well' is there more than once"),
+        (pd.DataFrame([[0.1, 0.9]] * 3), r"got \[0, 1\], where 0, 1 is not a class"),
+        (pd.DataFrame(EACH[:2], columns=ILL), r"or an array \(3, 2\) of them; got shape \(2, 2\)"),
+        ([0.2, 0.3, 0.5], r"Expected 2 probabilities, in the order of \['ill', 'well'\].*got shape \(3,\)"),
+        (0.5, r"got shape \(\)"),
+        ({"ill": 0.1, "well": 0.8}, r"that sum to 1; got a sum of 0\.9"),
+        ({"ill": 0.1, "well": 0.9 + 2e-9}, r"that sum to 1; got a sum of 1\.000000002"),
+        ([[0.5, 0.5], [0.5, 0.6], [0.5, 0.5]], r"got a sum of 1\.1 in row 1"),
+        ({"ill": -0.1, "well": 1.1}, r"of 0 or more; got -0\.1 for class 'ill'"),
+        ([[0.5, 0.5], [0.5, 0.5], [1.5, -0.5]], r"got -0\.5 for class 'well' in row 2"),
+        ({"ill": np.nan, "well": 1.0}, r"got nan for class 'ill'"),
+        ([np.inf, 0.5], r"got a sum of inf"),
+        ("uniform", r"a DataFrame with one column a class, or an array in the order of.*got 'uniform'"),
+        ({"ill": "much", "well": "little"}, r"Expected \{label: probability\}, a Series"),
+        ([[0.5], [0.5, 0.5]], r"Expected \{label: probability\}, a Series"),
+        (None, r"Expected"),
+    ],
+    ids=[
+        "unknown class", "missing class", "a class twice", "unnamed columns", "too few rows", "too many classes",
+        "a number", "sums to less", "sums to a little more", "a row sums to more", "negative", "negative in a row",
+        "NaN", "infinite", "text", "text for numbers", "ragged", "nothing",
+    ],
+)  # fmt: skip
+def test_a_prior_that_cannot_be_read_says_why(given_prior, message):
+    with pytest.raises(ValueError, match=f"class prior: .*{message}"):
+        class_prior_of(given_prior, np.array(ILL), 3)
+
+
+def test_a_sum_that_rounding_misses_is_1():
+    rounded = np.array([0.7, 0.1, 0.1, 0.1])
+    assert rounded.sum() != 1
+    assert class_prior_of(rounded, np.arange(4), 1).tolist() == rounded.tolist()
+
+
+# Class priors that are estimated
+
+
+def objective(prior, log_likelihood) -> float:
+    with np.errstate(divide="ignore"):
+        return logsumexp(np.log(prior) + log_likelihood, axis=1).sum()
+
+
+def shifted_rows(rng, n, share):
+    """Rows of two classes that overlap in two numbers and one category; ``share`` of them are of the second."""
+    second = np.arange(n) < round(share * n)
+    frame = pd.DataFrame(rng.normal(second[:, None] * [1.2, -0.8], 1.0, (n, 2)), columns=["u", "v"])
+    frame["w"] = np.where(rng.random(n) < np.where(second, 0.7, 0.4), "red", "blue")
+    return frame, np.where(second, "b", "a")
+
+
+def log_likelihood_of(clf, X) -> np.ndarray:
+    """log p(x | c, D), (row, class)."""
+    return clf.predict_joint_log_proba(X) - np.log(clf.posterior_.label.mean())
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9, 0.5])
+def test_the_prior_of_resampled_classes_is_found_again(share):
+    rng = np.random.default_rng(3)
+    clf = BayesianNB().fit(*shifted_rows(rng, 4000, 0.5))
+    new, _ = shifted_rows(rng, 5000, share)
+    prior, _ = estimate_class_prior(log_likelihood_of(clf, new))
+    assert_allclose(prior, [1 - share, share], atol=0.03)
+
+
+def test_the_prior_of_the_new_rows_predicts_them_better():
+    rng = np.random.default_rng(3)
+    clf = BayesianNB().fit(*shifted_rows(rng, 4000, 0.5))
+    new, truth = shifted_rows(rng, 5000, 0.1)
+    log_likelihood = log_likelihood_of(clf, new)
+    prior, _ = estimate_class_prior(log_likelihood)
+    again = clf.classes_[(log_likelihood + np.log(prior)).argmax(axis=1)]
+    assert (again == truth).mean() > (clf.predict(new) == truth).mean() + 0.05
+
+
+@st.composite
+def log_likelihoods(draw) -> np.ndarray:
+    n, k = draw(st.integers(1, 30)), draw(st.integers(2, 4))
+    spread = draw(st.sampled_from([0.3, 1.0, 5.0, 400.0]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return rng.normal(-1000.0, spread, (n, k))
+
+
+@given(log_likelihoods())
+def test_the_objective_never_falls(log_likelihood):
+    k = log_likelihood.shape[1]
+    path = [np.full(k, 1 / k)]
+    for max_iter in range(1, 8):
+        with pytest.warns() as said:
+            prior, n_iter = estimate_class_prior(log_likelihood, max_iter=max_iter, tol=-1.0)
+        assert {w.category for w in said} == {ConvergenceWarning}
+        assert n_iter == max_iter
+        path.append(prior)
+    for prior, after in pairwise(path):
+        assert after.sum() == pytest.approx(1, abs=1e-12)
+        assert objective(after, log_likelihood) >= objective(prior, log_likelihood) - 1e-9
+
+
+def test_one_step_is_the_mean_of_the_responsibilities():
+    log_likelihood, start = np.log([[0.2, 0.1], [0.3, 0.6], [0.5, 0.5]]), np.array([0.25, 0.75])
+    with pytest.warns(ConvergenceWarning):
+        prior, _ = estimate_class_prior(log_likelihood, start, max_iter=1)
+    # 0.25 × 0.2 against 0.75 × 0.1; 0.25 × 0.3 against 0.75 × 0.6; 0.25 against 0.75.
+    first = (0.05 / 0.125 + 0.075 / 0.525 + 0.25) / 3
+    assert_allclose(prior, [first, 1 - first], rtol=1e-14)
+
+
+def test_where_it_ends_no_class_can_gain():
+    log_likelihood = np.random.default_rng(1).normal(0, 1.5, (400, 4))
+    prior, n_iter = estimate_class_prior(log_likelihood)
+    assert n_iter < 1000
+    # At the maximum of a concave objective on the simplex, the slope is 1 where π > 0, and not more elsewhere.
+    slope = (np.exp(log_likelihood) / (np.exp(log_likelihood) @ prior)[:, None]).mean(axis=0)
+    assert_allclose(slope, 1, atol=1e-6)
+
+
+def test_the_start_and_what_is_added_to_a_row_change_nothing():
+    rng = np.random.default_rng(2)
+    log_likelihood = rng.normal(0, 1.5, (300, 3))
+    prior, _ = estimate_class_prior(log_likelihood)
+    elsewhere, _ = estimate_class_prior(log_likelihood, start=[0.98, 0.01, 0.01])
+    assert_allclose(elsewhere, prior, atol=1e-7)
+    far, _ = estimate_class_prior(log_likelihood + rng.normal(-1e6, 1e5, (300, 1)))
+    assert_allclose(far, prior, atol=1e-7)
+
+
+def test_rows_that_only_one_class_can_have_produced_are_counted():
+    only = np.where(np.arange(10)[:, None] < [[3, 10]], 0.0, -np.inf)
+    only[:3, 1] = -np.inf
+    prior, n_iter = estimate_class_prior(only)
+    assert_allclose(prior, [0.3, 0.7], rtol=1e-14)
+    assert n_iter == 2
+    far = np.where(np.isneginf(only), -1e5, only)
+    assert_allclose(estimate_class_prior(far)[0], [0.3, 0.7], rtol=1e-14)
+
+
+def test_a_class_that_no_row_needs_goes_to_0():
+    prior, _ = estimate_class_prior(np.array([[0.0, -1.0], [0.0, -2.0], [0.0, -np.inf]]))
+    assert_allclose(prior, [1, 0], atol=1e-8)
+
+
+def test_a_row_that_no_class_can_have_produced_has_no_class_prior():
+    with pytest.raises(ImpossibleRowError, match=r"row 1 has probability 0 under every class") as refused:
+        estimate_class_prior(np.array([[0.0, -1.0], [-np.inf, -np.inf]]))
+    assert refused.value.rows.tolist() == [1]
+
+
+def test_a_prior_that_did_not_converge_says_so():
+    log_likelihood = np.random.default_rng(1).normal(0, 0.5, (50, 3))
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 3 steps: .* more than tol=1e-10; raise max_iter"):
+        _, n_iter = estimate_class_prior(log_likelihood, max_iter=3)
+    assert n_iter == 3
+
+
+@pytest.mark.parametrize(
+    ("log_likelihood", "options", "message"),
+    [
+        (np.empty((0, 2)), {}, r"at least one row to estimate the class prior from; got shape \(0, 2\)"),
+        (np.empty((3, 0)), {}, r"got shape \(3, 0\)"),
+        (np.zeros(3), {}, r"\(row, class\).*got shape \(3,\)"),
+        ([[0, np.nan]], {}, r"below infinity; got nan in row 0, class 1"),
+        ([[0, 0], [np.inf, 0]], {}, r"below infinity; got inf in row 1, class 0"),
+        ([[0, 0]], {"max_iter": 0}, r"Expected max_iter of at least 1; got 0"),
+        ([[0, 0]], {"start": [1.0]}, r"start: Expected one probability for each of 2 classes; got shape \(1,\)"),
+        ([[0, 0]], {"start": [0.5, 0.6]}, r"start: Expected probabilities that sum to 1; got a sum of 1\.1"),
+        ([[0, 0]], {"start": [1.5, -0.5]}, r"start: .*got -0\.5 for class 1"),
+        ([[0, 0]], {"start": [1, 0]}, r"start: Expected probabilities above 0, since EM never leaves 0; got \[1\.0, 0"),
+    ],
+)
+def test_what_no_prior_can_be_estimated_from_is_refused(log_likelihood, options, message):
+    with pytest.raises(ValueError, match=message):
+        estimate_class_prior(np.asarray(log_likelihood), **options)

@@ -1,0 +1,480 @@
+"""Scores of probabilities, of one classifier and of several, against scikit-learn and by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from bayesnb import BayesianNB, Categorical, Dirichlet, StudentT, datasets
+from bayesnb.evaluation import brier_decomposition, calibration_error, compare, coverage, evaluate, scores
+
+TENNIS, PLAY = datasets.play_tennis()
+HEIGHTS, SEX = datasets.heights()
+COLUMNS = ["accuracy", "log_loss", "brier", "reliability", "resolution", "uncertainty", "ece", "rows"]
+
+
+@st.composite
+def forecasts(draw) -> tuple[np.ndarray, np.ndarray]:
+    """Random probabilities (row, class), some of them equal and some 0 or 1, and true classes."""
+    n, k = draw(st.integers(2, 60)), draw(st.integers(2, 5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    proba = rng.dirichlet(np.full(k, draw(st.sampled_from([0.05, 0.5, 1.0, 20.0]))), n)
+    proba[rng.random(n) < 0.2] = np.eye(k)[0]
+    proba[rng.random(n) < 0.2] = 1 / k
+    return proba, rng.integers(0, k, n)
+
+
+# The Brier score and its parts
+
+
+def total(parts: dict[str, float]) -> float:
+    return parts["reliability"] - parts["resolution"] + parts["uncertainty"]
+
+
+@given(forecasts(), st.sampled_from([1, 2, 7, 10, 1000]))
+def test_reliability_minus_resolution_plus_uncertainty_is_scikit_learns_brier_score(table, bins):
+    proba, codes = table
+    labels = range(proba.shape[1])
+    expected = brier_score_loss(codes, proba, labels=labels, scale_by_half=False)
+    assert total(brier_decomposition(proba, codes, bins)) == pytest.approx(expected, abs=1e-12)
+    with np.errstate(divide="ignore"):
+        assert scores(np.log(proba), codes)["brier"] == pytest.approx(expected, abs=1e-12)
+
+
+@given(forecasts(), st.sampled_from([1, 10]))
+def test_no_reliability_and_no_uncertainty_is_negative(table, bins):
+    parts = brier_decomposition(*table, bins)
+    assert parts["reliability"] >= 0
+    assert parts["uncertainty"] >= 0
+
+
+def test_murphys_three_terms_by_hand():
+    # Ten forecasts of 0.8 with 7 successes, ten of 0.2 with 1: nothing varies within a bin.
+    p = np.repeat([0.8, 0.2], 10)
+    codes = np.repeat([1, 0, 1, 0], [7, 3, 1, 9])
+    parts = brier_decomposition(np.stack([1 - p, p], axis=1), codes)
+    assert parts == pytest.approx({
+        "reliability": 2 * (0.5 * 0.1**2 + 0.5 * 0.1**2),
+        "resolution": 2 * (0.5 * 0.3**2 + 0.5 * 0.3**2),
+        "uncertainty": 2 * 0.4 * 0.6,
+    })  # fmt: skip
+
+
+def test_what_varies_within_a_bin_is_resolution():
+    # One bin, in which forecasts of 0.61 and 0.69 tell the classes apart.
+    p, codes = np.array([0.61, 0.69]), np.array([0, 1])
+    parts = brier_decomposition(np.stack([1 - p, p], axis=1), codes)
+    within = 2 * (0.5 * 0.04) - 0.04**2
+    assert parts == pytest.approx({"reliability": 2 * 0.15**2, "resolution": 2 * within, "uncertainty": 0.5})
+
+
+def test_forecasts_that_know_the_future_have_only_resolution():
+    codes = np.array([0, 1, 2, 2])
+    parts = brier_decomposition(np.eye(3)[codes], codes)
+    assert parts["reliability"] == 0
+    assert parts["resolution"] == pytest.approx(parts["uncertainty"])
+    assert parts["uncertainty"] == pytest.approx(2 * 0.25 * 0.75 + 0.5 * 0.5)
+
+
+def test_forecasts_of_the_base_rate_have_only_uncertainty():
+    codes = np.array([0, 1, 1, 1])
+    parts = brier_decomposition(np.tile([0.25, 0.75], (4, 1)), codes)
+    assert parts == pytest.approx({"reliability": 0, "resolution": 0, "uncertainty": 2 * 0.25 * 0.75}, abs=1e-15)
+
+
+def test_calibrated_forecasts_have_reliability_near_0():
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(3), 40_000)
+    codes = (proba.cumsum(axis=1) < rng.random((len(proba), 1))).sum(axis=1)
+    calibrated = brier_decomposition(proba, codes)
+    # Of 30 frequencies in bins of n rows each has variance p(1 - p)/n: in all at most 30 / 4 / 40,000.
+    assert calibrated["reliability"] < 5e-4
+    assert calibration_error(proba.max(axis=1), proba.argmax(axis=1) == codes) < 0.01
+    sharp = proba**3 / (proba**3).sum(axis=1, keepdims=True)
+    assert brier_decomposition(sharp, codes)["reliability"] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("proba", "codes", "bins", "message"),
+    [
+        (np.empty((0, 2)), [], 10, r"at least one row; got shapes \(0, 2\) and \(0,\)"),
+        ([[0.5, 0.5]], [0, 1], 10, r"one code a row, at least one row; got shapes \(1, 2\) and \(2,\)"),
+        ([0.5, 0.5], [0, 1], 10, r"Expected probabilities \(row, class\).*got shapes \(2,\) and \(2,\)"),
+        ([[0.5, 0.5]], [0], 0, r"bins to be an integer of 1 or more; got 0"),
+        ([[0.5, 0.5]], [0], 2.5, r"bins to be an integer of 1 or more; got 2\.5"),
+        ([[0.5, 0.5]], [0], True, r"bins to be an integer of 1 or more; got True"),
+        ([[0.5, 0.5], [1.5, -0.5]], [0, 1], 10, r"between 0 and 1; got 1\.5 in row 1, class 0"),
+        ([[0.5, np.nan]], [0], 10, r"between 0 and 1; got nan in row 0, class 1"),
+        ([[0.5, 0.5]], [2], 10, r"codes from 0 to 1; got \[2\]"),
+        ([[0.5, 0.5]], [-1], 10, r"codes from 0 to 1; got \[-1\]"),
+        ([[0.5, 0.5]], ["a"], 10, r"codes from 0 to 1; got \['a'\]"),
+    ],
+)
+def test_what_cannot_be_decomposed_is_refused(proba, codes, bins, message):
+    with pytest.raises(ValueError, match=message):
+        brier_decomposition(np.asarray(proba), np.asarray(codes), bins)
+
+
+# Coverage
+
+
+def test_coverage_is_the_share_of_intervals_that_hold_the_truth_ends_included():
+    assert coverage([0, 0, 0, 0, -np.inf], [1, 1, 1, 1, np.inf], [0, 0.5, 1, 1.1, 7]) == 0.8
+    assert coverage(np.zeros((2, 2)), np.ones((2, 2)), [[2, 2], [2, 0.5]]) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "truth", "message"),
+    [
+        ([0, 0], [1, 1], [0.5], r"of one shape.*got shapes \(2,\), \(2,\) and \(1,\)"),
+        ([], [], [], r"at least one of each; got shapes \(0,\)"),
+        ([0, np.nan], [1, 1], [0, 0], r"got NaN in lower, at \(1,\)"),
+        ([0, 0], [1, 1], [np.nan, 0], r"got NaN in truth, at \(0,\)"),
+        ([0, 2], [1, 1], [0, 0], r"lower of at most upper; got the opposite at \(1,\)"),
+    ],
+)
+def test_what_are_no_intervals_is_refused(lower, upper, truth, message):
+    with pytest.raises(ValueError, match=message):
+        coverage(lower, upper, truth)
+
+
+# One classifier
+
+
+class Reciting(ClassifierMixin, BaseEstimator):
+    """Predicts the probabilities it was given for each row, whatever it learns; X is the number of the row."""
+
+    def __init__(self, proba: Any = None) -> None:
+        self.proba = proba
+
+    def fit(self, X: Any, y: Any) -> Reciting:
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return np.asarray(self.proba)[np.asarray(X)[:, 0]]
+
+
+ROWS, LABELS = np.arange(6)[:, None], list("ababab")
+P_TRUE = np.array([0.9, 0.8, 0.4, 0.7, 0.2, 0.95])
+
+
+def reciting(p_true) -> Reciting:
+    """A classifier that gives the true class of each of the six rows these probabilities."""
+    p_true, first = np.asarray(p_true, float), np.array(LABELS) == "a"
+    p_a = np.where(first, p_true, 1 - p_true)
+    return Reciting(np.stack([p_a, 1 - p_a], axis=1))
+
+
+@pytest.mark.parametrize("cv", [2, 3])
+def test_scores_by_hand(cv):
+    found = evaluate(reciting(P_TRUE), ROWS, LABELS, cv)
+    assert found.index.tolist() == COLUMNS
+    assert found["accuracy"] == pytest.approx(4 / 6)
+    assert found["log_loss"] == pytest.approx(-np.log(P_TRUE).mean())
+    assert found["brier"] == pytest.approx((2 * (1 - P_TRUE) ** 2).mean())
+    assert total(found) == pytest.approx(found["brier"], abs=1e-14)
+    assert found["uncertainty"] == 0.5
+    assert found["rows"] == 6
+
+
+def test_leave_one_out_is_refitting_without_each_row():
+    prior = Categorical(Dirichlet(0.7))
+    clf = BayesianNB(dict.fromkeys(TENNIS, prior), unseen="new", class_prior={"no": 0.4, "yes": 0.6})
+    # Levels are declared, so that a model without a row still knows those that only this row has.
+    X = TENNIS.astype("category")
+    rest = [np.arange(len(X)) != i for i in range(len(X))]
+    proba = np.concatenate([clf.fit(X[keep], PLAY[keep]).predict_proba(X[~keep]) for keep in rest])
+    found = evaluate(clf, X, PLAY, cv="loo")
+    codes = (PLAY == "yes").to_numpy().astype(int)
+    assert found["accuracy"] == accuracy_score(codes, proba.argmax(axis=1))
+    assert found["log_loss"] == pytest.approx(log_loss(codes, proba), rel=1e-12)
+    assert found["brier"] == pytest.approx(brier_score_loss(codes, proba, labels=[0, 1], scale_by_half=False))
+    for name, expected in brier_decomposition(proba, codes).items():
+        assert found[name] == pytest.approx(expected, abs=1e-12)
+
+
+SEVERAL = {
+    "bayesnb": BayesianNB(),
+    "GaussianNB": GaussianNB(),
+    "logistic": LogisticRegression(),
+    "discriminant": LinearDiscriminantAnalysis(),
+    "calibrated": CalibratedClassifierCV(LinearSVC(), cv=3),
+    "pipeline": make_pipeline(StandardScaler(), LogisticRegression()),
+}
+
+
+@pytest.mark.parametrize("clf", SEVERAL.values(), ids=SEVERAL)
+def test_folds_are_scored_as_scikit_learn_scores_them(clf):
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    codes = (SEX == "male").to_numpy().astype(int)
+    proba = cross_val_predict(clf, HEIGHTS, codes, cv=folds, method="predict_proba")
+    found = evaluate(clf, HEIGHTS, SEX, cv=5)
+    assert found["accuracy"] == accuracy_score(codes, proba.argmax(axis=1))
+    assert found["log_loss"] == pytest.approx(log_loss(codes, proba))
+    assert found["brier"] == pytest.approx(brier_score_loss(codes, proba, scale_by_half=False))
+    assert found["rows"] == 40
+
+
+@pytest.mark.parametrize("clf", SEVERAL.values(), ids=SEVERAL)
+def test_a_fitted_classifier_is_scored_on_the_rows_given(clf):
+    held = np.arange(len(HEIGHTS)) % 3 == 0
+    clf.fit(HEIGHTS[~held], SEX[~held])
+    before = clf.predict_proba(HEIGHTS[held])
+    found = evaluate(clf, HEIGHTS[held], SEX[held], cv=None)
+    assert found["log_loss"] == pytest.approx(log_loss(SEX[held], before))
+    assert found["accuracy"] == accuracy_score(SEX[held], clf.predict(HEIGHTS[held]))
+    assert found["brier"] == pytest.approx(brier_score_loss(SEX[held] == "male", before, scale_by_half=False))
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_nothing_that_was_fitted_is_changed_by_being_scored(cv):
+    clf = BayesianNB().fit(TENNIS.iloc[:5], PLAY[:5])
+    before = clf.predict_proba(TENNIS)
+    evaluate(clf, TENNIS, PLAY, cv)
+    assert clf.predict_proba(TENNIS).tolist() == before.tolist()
+
+
+def test_three_classes_are_scored():
+    X, y = datasets.penguins()
+    found = evaluate(BayesianNB(), X, y, cv=5)
+    assert found["accuracy"] > 0.95
+    assert 0 < total(found) < 0.1
+    assert found["rows"] == len(X)
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+@pytest.mark.parametrize(
+    "make", [pl.from_pandas, lambda X: X.to_dict("list"), lambda X: X.to_numpy()], ids=["polars", "dict", "array"]
+)
+def test_any_kind_of_table_is_scored(make, cv):
+    expected = evaluate(BayesianNB(), HEIGHTS, SEX, cv)
+    assert_allclose(evaluate(BayesianNB(), make(HEIGHTS), SEX.tolist(), cv), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [lambda X: X.to_dict("list"), lambda X: X.to_numpy(), pl.from_pandas])
+def test_any_kind_of_table_of_another_classifier_is_scored(make):
+    expected = evaluate(GaussianNB(), HEIGHTS, SEX, cv=4)
+    assert_allclose(evaluate(GaussianNB(), make(HEIGHTS), SEX, cv=4), expected, rtol=1e-12)
+
+
+def test_texts_are_scored_through_a_pipeline():
+    X, y = datasets.posts()
+    clf = make_pipeline(CountVectorizer(token_pattern=r"\S+"), MultinomialNB())
+    found = evaluate(clf, X["text"], y, cv=3)
+    assert found["rows"] == len(y)
+    assert 0 < found["log_loss"] < 5
+
+
+def test_a_classifier_is_told_of_the_classes_by_their_names():
+    weighted = LogisticRegression(class_weight={"female": 50.0, "male": 1.0})
+    assert (
+        evaluate(weighted, HEIGHTS, SEX, cv=4)["log_loss"] > evaluate(LogisticRegression(), HEIGHTS, SEX, 4)["log_loss"]
+    )
+    sure = BayesianNB(class_prior={"female": 0.98, "male": 0.02})
+    assert evaluate(sure, HEIGHTS, SEX, cv=4)["log_loss"] > evaluate(BayesianNB(), HEIGHTS, SEX, cv=4)["log_loss"]
+
+
+def test_a_probability_too_small_for_a_float_is_not_0():
+    X = np.array([[0.0], [1.0], [1000.0], [1001.0], [999.0], [2.0]])
+    y = [0, 0, 1, 1, 0, 0]
+    clf = GaussianNB().fit(X[:4], y[:4])
+    assert clf.predict_proba(X[4:])[0, 0] == 0
+    found = evaluate(clf, X[4:], y[4:], cv=None)
+    assert 1e3 < found["log_loss"] < np.inf
+
+
+def test_probability_0_of_the_truth_loses_without_bound():
+    found = evaluate(reciting([1, 1, 1, 1, 1, 0]), ROWS, LABELS, cv=2)
+    assert found["log_loss"] == np.inf
+    assert found["accuracy"] == pytest.approx(5 / 6)
+    assert found.drop("log_loss").notna().all()
+
+
+@pytest.mark.parametrize("cv", ["loo", 5])
+def test_a_row_that_is_impossible_under_every_class_is_a_loss_and_no_error(cv):
+    X = pd.DataFrame({"u": list("abababxaba"), "v": list("aabbaabbay")})
+    found = evaluate(BayesianNB(estimate="mle", unseen="new"), X, list("pppppqqqqq"), cv)
+    assert found["log_loss"] == np.inf
+    assert found.drop("log_loss").notna().all()
+    assert total(found) == pytest.approx(found["brier"])
+
+
+# What cannot be scored
+
+
+@pytest.mark.parametrize("run", [evaluate, lambda clf, *rest, **more: compare({"it": clf}, *rest, **more)])
+@pytest.mark.parametrize(
+    ("clf", "X", "y", "cv", "message"),
+    [
+        (GaussianNB(), HEIGHTS, SEX, "loo", r'folds for GaussianNB, such as cv=5; got cv="loo"'),
+        (MultinomialNB(), ROWS, LABELS, "loo", r"folds for MultinomialNB, such as cv=3;"),
+        (BayesianNB(), TENNIS.iloc[:0], [], "loo", r"at least one row to score; got a table of none"),
+        (BayesianNB(), TENNIS.iloc[:0], [], 5, r"at least one row to score; got a table of none"),
+        (GaussianNB(), HEIGHTS.iloc[:0], [], 5, r"at least one row to score; got a table of none"),
+        (BayesianNB(), TENNIS, PLAY[:13], "loo", r"X has 14 rows and y has 13"),
+        (GaussianNB(), HEIGHTS, SEX[:13], 5, r"X has 40 rows and y has 13"),
+        (BayesianNB(), TENNIS, None, "loo", r"Expected y, the true class of each row; got None"),
+        (BayesianNB(), TENNIS, PLAY.where(PLAY.index != 3), "loo", r"y is missing in 1 of 14 rows, first in row 3"),
+        (BayesianNB(unlabelled="no"), TENNIS, PLAY, 3, r"y is missing in 5 of 14 rows, first in row 0"),
+        (BayesianNB(), TENNIS, np.linspace(0, 1, 14), 3, r"continuous"),
+        (BayesianNB(), TENNIS, PLAY, 6, r"between 2 folds and as many as the smallest class has rows \(5\); got 6"),
+        (GaussianNB(), HEIGHTS, SEX, 1, r"between 2 folds and .*; got 1"),
+        (GaussianNB(), HEIGHTS, SEX, 2.0, r'cv to be "loo", a number of folds, or None for a held-out table; got 2\.0'),
+        (GaussianNB(), HEIGHTS, SEX, True, r'cv to be "loo".*got True'),
+        (BayesianNB(), TENNIS, PLAY, "LOO", r"cv to be \"loo\".*got 'LOO'"),
+        (BayesianNB().fit(TENNIS[:2], PLAY[:2]), TENNIS, PLAY, None, r"class 'yes' was never learned; .*are \['no'\]"),
+        (GaussianNB().fit(ROWS[:4], [0, 0, 1, 1]), ROWS, [0, 0, 1, 1, 2, 2], None, r"class 2 was never .*are \[0, 1\]"),
+        (Reciting([[np.nan, np.nan]] * 6), ROWS, LABELS, 3, r"probabilities from Reciting; got NaN in row 0"),
+        (GaussianNB(), HEIGHTS, SEX, None, r"not fitted"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_scored_is_named(run, clf, X, y, cv, message):
+    with pytest.raises(ValueError, match=message):
+        run(clf, X, y, cv=cv)
+
+
+@pytest.mark.nuts
+def test_a_family_that_is_sampled_has_no_exact_leave_one_out():
+    with pytest.raises(ValueError, match=r"StudentT is sampled and has no closed form for leave-one-out"):
+        evaluate(BayesianNB(StudentT()), HEIGHTS, SEX, cv="loo")
+
+
+def test_a_classifier_that_is_not_fitted_has_scikit_learns_error():
+    with pytest.raises(NotFittedError):
+        evaluate(BayesianNB(), TENNIS, PLAY, cv=None)
+
+
+@pytest.mark.parametrize("clf", [LinearSVC(), CountVectorizer(), "GaussianNB"])
+def test_what_predicts_no_probabilities_is_named(clf):
+    message = r"Expected a classifier with predict_proba; got .*which has none: .*CalibratedClassifierCV"
+    with pytest.raises(TypeError, match=message):
+        evaluate(clf, HEIGHTS, SEX, cv=5)
+    with pytest.raises(TypeError, match=message):
+        compare({"it": clf}, HEIGHTS, SEX, cv=5)
+
+
+# Several classifiers
+
+
+def test_differences_are_paired_row_by_row():
+    good, bad = P_TRUE, np.array([0.55, 0.7, 0.45, 0.2, 0.3, 0.6])
+    found = compare({"bad": reciting(bad), "good": reciting(good)}, ROWS, LABELS, cv=3)
+    assert found.index.tolist() == ["good", "bad"]
+    assert found.columns.tolist() == [
+        "rank", "log_score", "se", "difference", "se_difference", "accuracy", "brier", "ece",
+    ]  # fmt: skip
+    a, b = np.log(good), np.log(bad)
+    assert found["rank"].tolist() == [0, 1]
+    assert_allclose(found["log_score"], [a.sum(), b.sum()])
+    assert_allclose(found["se"], [np.sqrt(6 * a.var()), np.sqrt(6 * b.var())])
+    assert_allclose(found["difference"], [0, (a - b).sum()])
+    assert_allclose(found["se_difference"], [0, np.sqrt(6 * (a - b).var())])
+    assert_allclose(found["brier"], [2 * ((1 - good) ** 2).mean(), 2 * ((1 - bad) ** 2).mean()])
+    assert_allclose(found["accuracy"], [4 / 6, 3 / 6])
+
+
+def test_all_are_scored_on_the_same_folds():
+    found = compare(SEVERAL, HEIGHTS, SEX, cv=5)
+    assert found["rank"].tolist() == list(range(len(SEVERAL)))
+    assert found["log_score"].is_monotonic_decreasing
+    for name, clf in SEVERAL.items():
+        alone = evaluate(clf, HEIGHTS, SEX, cv=5)
+        assert found.loc[name, "log_score"] == pytest.approx(-40 * alone["log_loss"])
+        assert_allclose(
+            found.loc[name, ["accuracy", "brier", "ece"]].astype(float), alone[["accuracy", "brier", "ece"]]
+        )
+    twice = compare({"one": GaussianNB(), "other": GaussianNB()}, HEIGHTS, SEX, cv=5)
+    assert twice[["difference", "se_difference"]].to_numpy().tolist() == [[0, 0], [0, 0]]
+    assert twice.index.tolist() == ["one", "other"]
+
+
+def test_leave_one_out_is_compared():
+    models = {"flat": BayesianNB(class_prior="uniform"), "learned": BayesianNB()}
+    found = compare(models, TENNIS, PLAY)
+    for name, clf in models.items():
+        left_out = clf.fit(TENNIS, PLAY).loo(TENNIS, PLAY)["probability"]
+        own = [np.log(p[label]) for (_, p), label in zip(left_out.iterrows(), PLAY, strict=True)]
+        assert found.loc[name, "log_score"] == pytest.approx(sum(own), rel=1e-12)
+        assert found.loc[name, "se"] == pytest.approx(np.sqrt(14 * np.var(own)), rel=1e-12)
+
+
+def test_fitted_classifiers_are_compared_on_rows_held_out():
+    held = np.arange(len(HEIGHTS)) % 2 == 0
+    fitted = {name: clf.fit(HEIGHTS[~held], SEX[~held]) for name, clf in SEVERAL.items()}
+    found = compare(fitted, HEIGHTS[held], SEX[held], cv=None)
+    for name, clf in fitted.items():
+        expected = -20 * log_loss(SEX[held], clf.predict_proba(HEIGHTS[held]))
+        assert found.loc[name, "log_score"] == pytest.approx(expected)
+
+
+def test_a_truth_of_probability_0_is_minus_infinity_and_comes_last():
+    never, also = reciting([1, 1, 1, 1, 1, 0]), reciting([0, 0.5, 0.5, 0.5, 0.5, 0.5])
+    found = compare({"never": never, "also": also, "some": reciting(P_TRUE)}, ROWS, LABELS, cv=2)
+    assert found.index.tolist() == ["some", "never", "also"]
+    assert found.notna().all(axis=None)
+    assert found["log_score"].tolist()[1:] == [-np.inf, -np.inf]
+    assert found["difference"].tolist() == [0, np.inf, np.inf]
+    assert found["se_difference"].tolist() == [0, np.inf, np.inf]
+    assert found["se"].tolist()[1:] == [np.inf, np.inf]
+
+
+def test_where_all_are_minus_infinity_the_smaller_brier_score_is_the_best():
+    worse, better = reciting([0, 0.5, 0.5, 0.5, 0.5, 0.5]), reciting([1, 1, 1, 1, 1, 0])
+    found = compare({"worse": worse, "better": better}, ROWS, LABELS, cv=2)
+    assert found.index.tolist() == ["better", "worse"]
+    assert found.notna().all(axis=None)
+    assert found["difference"].tolist() == [0, 0]
+    assert found["se_difference"].tolist() == [0, np.inf]
+
+
+def test_estimates_of_play_tennis_are_compared():
+    found = compare({e: BayesianNB(estimate=e) for e in ("mle", "mean", "predictive")}, TENNIS, PLAY)
+    assert found.loc["mle", "log_score"] == -np.inf
+    assert found.loc["mean", "log_score"] == pytest.approx(found.loc["predictive", "log_score"])
+
+
+def test_classifiers_that_say_0_themselves_give_no_warning():
+    codes = TENNIS.apply(lambda column: column.astype("category").cat.codes)
+    models = {
+        "forest": RandomForestClassifier(5, random_state=0),
+        "constant": DummyClassifier(strategy="constant", constant="yes"),
+    }
+    found = compare(models, codes, PLAY, cv=5)
+    assert found.loc["constant", "log_score"] == -np.inf
+    assert found.loc["constant", "accuracy"] == pytest.approx(9 / 14)
+    assert found.notna().all(axis=None)
+
+
+def test_the_estimator_that_cannot_be_compared_is_named():
+    with pytest.raises(
+        ValueError, match=r"estimator 'second': Expected a number of folds for GaussianNB, such as cv=5"
+    ):
+        compare({"first": BayesianNB(), "second": GaussianNB()}, HEIGHTS, SEX)
+
+
+@pytest.mark.parametrize("estimators", [{}, [GaussianNB()], GaussianNB(), None])
+def test_what_is_no_mapping_of_classifiers_is_refused(estimators):
+    with pytest.raises(TypeError, match=r"Expected estimators as \{name: classifier\}, at least one; got "):
+        compare(estimators, HEIGHTS, SEX, cv=5)

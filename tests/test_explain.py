@@ -1,0 +1,226 @@
+"""The ledger of a row: entries that sum to its log-odds, each with an interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from bayesnb import BayesianNB, Binned, datasets, explain
+from bayesnb.families.categorical import Categorical
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.poisson import Poisson
+from bayesnb.priors import Dirichlet
+from tests.test_uncertainty import FEATURES, mixed
+
+ESTIMATES = ("predictive", "mean", "map")
+
+
+def fitted(estimate: str = "predictive", n: int = 60, n_classes: int = 3) -> tuple[BayesianNB, pd.DataFrame]:
+    X, y = mixed(n, n_classes)
+    return BayesianNB(FEATURES, estimate=estimate, random_state=0).fit(X, y), X
+
+
+def entries(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.drop([explain.TOTAL], level="entry")
+
+
+def total(frame: pd.DataFrame) -> pd.Series:
+    return frame.xs(explain.TOTAL, level="entry")["log_odds"]
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_entries_sum_to_the_log_odds_of_the_chosen_estimate(estimate):
+    clf, X = fitted(estimate)
+    joint, frame = clf.predict_joint_log_proba(X), clf.explain(X)
+    best = np.sort(joint, axis=1)
+    assert_allclose(total(frame), best[:, -1] - best[:, -2], atol=1e-10)
+    assert_allclose(entries(frame).groupby("row")["log_odds"].sum(), total(frame), atol=1e-10)
+    chosen = clf.explain(X, "v", "w")
+    assert_allclose(total(chosen), joint[:, 1] - joint[:, 2], atol=1e-10)
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean", "mle"])
+@pytest.mark.parametrize("name", datasets.names())
+def test_entries_sum_to_the_log_odds_on_every_embedded_table(name, estimate):
+    X, y = datasets.load(name)
+    clf = BayesianNB(estimate=estimate).fit(X, y)
+    joint = clf.predict_joint_log_proba(X)
+    possible = np.isfinite(joint[:, :2]).all(axis=1)
+    if not possible.any():
+        assert (name, estimate) == ("posts", "mle")
+        return
+    X = X[possible].reset_index(drop=True)
+    frame = clf.explain(X, *clf.classes_[:2])
+    assert_allclose(total(frame), (joint[:, 0] - joint[:, 1])[possible], atol=1e-10)
+
+
+def test_each_entry_is_the_change_that_its_value_makes():
+    clf, X = fitted()
+    row = X.iloc[[8]]
+    frame = clf.explain(row, "u", "v").droplevel("row")
+    for column in ("c", "b", "g", "h", "known", "events"):
+        without = total(
+            clf.explain(row.assign(**{column: None}).astype({column: "object" if column == "c" else float}), "u", "v")
+        )
+        assert_allclose(frame.loc["(total)", "log_odds"] - without.iloc[0], frame.loc[column, "log_odds"], atol=1e-10)
+
+
+def test_a_missing_value_is_an_entry_of_0_by_name():
+    clf, X = fitted()
+    frame = clf.explain(X.assign(g=np.nan, c=None)[:3], "u", "w")
+    for column in ("g", "c"):
+        entry = frame.xs(column, level="entry")
+        assert entry["missing"].all()
+        assert (entry[["log_odds", "lower", "upper"]] == 0).all(axis=None)
+    assert not frame.drop(["g", "c"], level="entry")["missing"][:6].any()
+
+
+def test_values_are_those_of_the_table():
+    clf, X = fitted()
+    frame = clf.explain(X[:5])
+    for column in ("c", "g", "h", "known", "events"):
+        shown = frame.xs(column, level="entry")["value"]
+        for value, cell in zip(shown, X[column][:5], strict=True):
+            assert (pd.isna(value) and pd.isna(cell)) or value == cell
+    words = frame.xs("dog", level="entry")["value"]
+    assert_array_equal(words, X["dog"][:5][X["dog"][:5] > 0])
+
+
+# Intervals
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+def test_intervals_agree_with_draws(estimate):
+    clf, X = fitted(estimate)
+    row, (a, b) = X.iloc[[11]], (0, 2)
+    frame = clf.explain(row, "u", "w", prob=0.8).droplevel("row")
+    data, n = clf._encoded(row)
+    drawn = clf.posterior_.draw(default_rng(0), (40_000,))
+    parts = {"(prior)": drawn.log_pi[:, a] - drawn.log_pi[:, b]}
+    for name in ("c", "b", "known", "events"):
+        value = clf.posterior_.model.features[name].log_likelihood(drawn.features[name], data[name])[:, 0]
+        parts[name] = value[:, a] - value[:, b]
+    for k, column in enumerate(("g", "h")):
+        theta = {key: v[:, :, [k]] for key, v in drawn.features["reals"].items()}
+        value = Gaussian().log_likelihood(theta, data["reals"][:, [k]])[:, 0]
+        parts[column] = value[:, a] - value[:, b]
+    for k, word in enumerate(("cat", "dog", "emu")):
+        table = drawn.features["words"]["log_theta"][:, :, k]
+        parts[word] = row[word].iloc[0] * (table[:, a] - table[:, b])
+    joint = drawn.log_joint(data, n)[:, 0]
+    parts["(total)"] = joint[:, a] - joint[:, b]
+    assert set(frame.index) <= set(parts)
+    assert len(frame) >= 9
+    for name, entry in frame.iterrows():
+        below = [(parts[name] < entry[end]).mean() for end in ("lower", "upper")]
+        if not entry["missing"]:
+            assert_allclose(below, [0.1, 0.9], atol=0.012, err_msg=str(name))
+
+
+# Words
+
+
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_words_are_entries_and_those_that_do_not_occur_are_none(estimate, thin):
+    counts = np.array([[2, 0, 1, 0], [0, 3, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]])
+    X = sparse.csr_array(counts) if thin else counts
+    clf = BayesianNB(Multinomial(Dirichlet(1.5)), estimate=estimate).fit(X, [0, 1, 0, 1])
+    frame = clf.explain(X, 0, 1)
+    joint = clf.predict_joint_log_proba(X)
+    assert_allclose(total(frame), joint[:, 0] - joint[:, 1], atol=1e-12)
+    for i, row in enumerate(counts):
+        assert len(frame.loc[i]) == 2 + (row > 0).sum()
+        assert_array_equal(frame.loc[i]["value"].iloc[1:-1].astype(float), row[row > 0])
+
+
+def test_one_word_alone_is_worth_the_ratio_of_its_probabilities():
+    counts = np.array([[2, 0, 1], [0, 3, 0], [1, 1, 0], [0, 1, 2]])
+    clf = BayesianNB(Multinomial()).fit(counts, [0, 1, 0, 1])
+    frame = clf.explain(np.array([[0, 0, 1]]), 0, 1)
+    expected = np.log((1 + 1) / (5 + 3)) - np.log((2 + 1) / (6 + 3))
+    assert_allclose(frame["log_odds"].iloc[1], expected)
+
+
+def test_a_missing_bag_is_one_entry_of_0():
+    X = pd.DataFrame({"cat": [1.0, 2.0, np.nan], "dog": [0.0, 3.0, np.nan]})
+    clf = BayesianNB({"words": (Multinomial(), ["cat", "dog"])}).fit(X, ["u", "v", "v"])
+    entry = clf.explain(X, "u", "v").loc[2].loc["words"]
+    assert entry["missing"]
+    assert entry["log_odds"] == entry["lower"] == entry["upper"] == 0
+
+
+# Choices
+
+
+def test_the_default_contrast_is_of_the_two_most_probable_classes():
+    clf, X = fitted()
+    frame, order = clf.explain(X), np.argsort(clf.predict_joint_log_proba(X), axis=1)
+    first = frame.groupby("row").first()
+    assert_array_equal(first["label"], clf.classes_[order[:, -1]])
+    assert_array_equal(first["against"], clf.classes_[order[:, -2]])
+    one = clf.explain(X, "w").groupby("row").first()
+    assert (one["label"] == "w").all()
+    best_other = np.where(order[:, -1] == 2, order[:, -2], order[:, -1])
+    assert_array_equal(one["against"], clf.classes_[best_other])
+    other = clf.explain(X, against="w").groupby("row").first()
+    assert_array_equal(other["label"], clf.classes_[best_other])
+
+
+def test_units_are_multiples_of_each_other():
+    clf, X = fitted()
+    nats, bits, decibans = (clf.explain(X[:3], unit=unit) for unit in ("nats", "bits", "decibans"))
+    numbers = ["log_odds", "lower", "upper"]
+    assert_allclose(bits[numbers], nats[numbers] * 1.4426950408889634)
+    assert_allclose(decibans[numbers], nats[numbers] * 4.342944819032518)
+    assert decibans.attrs["unit"] == "decibans"
+
+
+def test_rows_are_called_as_in_the_table():
+    clf, X = fitted()
+    X.index = [f"r{i}" for i in range(len(X))]
+    frame = clf.explain(X.iloc[[4, 2]])
+    assert list(frame.index.get_level_values("row").unique()) == ["r4", "r2"]
+    twice = clf.explain(X.iloc[[4, 4]])
+    assert len(twice) == 2 * len(clf.explain(X.iloc[[4]]))
+
+
+def test_a_feature_called_like_an_entry_is_a_row_of_its_own():
+    X = pd.DataFrame({"(total)": ["a", "b", "a"], "(prior)": [1.0, 2.0, 3.5]})
+    frame = BayesianNB().fit(X, ["u", "v", "v"]).explain(X[:1], "u", "v")
+    assert len(frame) == 4
+    assert_allclose(frame["log_odds"].iloc[:3].sum(), frame["log_odds"].iloc[3])
+
+
+def test_binned_columns_shared_variances_and_exposures_have_entries():
+    X, y = mixed(60)
+    features = {
+        "g": Binned(4),
+        "pair": (GaussianKnownVariance(variance=[1.0, 9.0]), ["h", "known"]),
+        "events": Poisson(exposure="hours"),
+        "c": Categorical(),
+    }
+    clf = BayesianNB(features).fit(X[["g", "h", "known", "events", "hours", "c"]], y)
+    frame = clf.explain(X[["g", "h", "known", "events", "hours", "c"]])
+    assert_allclose(entries(frame).groupby("row")["log_odds"].sum(), total(frame), atol=1e-10)
+    assert list(frame.loc[0].index) == ["(prior)", "g", "h", "known", "events", "c", "(total)"]
+
+
+def test_what_cannot_be_explained_is_refused():
+    clf, X = fitted()
+    with pytest.raises(ValueError, match="Expected unit to be one of"):
+        clf.explain(X, unit="bans")
+    with pytest.raises(ValueError, match="'q'"):
+        clf.explain(X, "q")
+    with pytest.raises(ValueError, match="Expected two different classes; got 'u' twice"):
+        clf.explain(X, "u", "u")
+    with pytest.raises(ValueError, match="there are no rows to explain"):
+        clf.explain(X[:0])
+    alone = BayesianNB().fit(X[["g"]], ["u"] * len(X))
+    with pytest.raises(ValueError, match="no odds with one class, 'u'"):
+        alone.explain(X[["g"]])

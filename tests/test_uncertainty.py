@@ -1,0 +1,373 @@
+"""The distribution of p(class | row, θ): saddlepoint, draws, entropies, and views under another class prior."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from scipy.special import logit
+
+from bayesnb import BayesianNB, ImpossibleRowError, StudentT, datasets, uncertainty
+from bayesnb.families.categorical import Categorical
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.poisson import Poisson
+from bayesnb.priors import Dirichlet, Known
+from bayesnb.uncertainty import LogOdds
+from benchmarks import intervals as coverage
+
+FEATURES = {
+    "reals": (Gaussian(), ["g", "h"]),
+    "known": GaussianKnownVariance(variance=2.0),
+    "events": Poisson(exposure="hours"),
+    "words": (Multinomial(), ["cat", "dog", "emu"]),
+}
+
+
+def mixed(n: int, n_classes: int = 2, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Every family, with holes."""
+    rng = default_rng(seed)
+    y = np.resize(np.arange(n_classes), n)
+    hours = rng.uniform(0.5, 2.0, n)
+    X = pd.DataFrame(
+        {
+            "c": rng.choice(list("abc"), n),
+            "b": rng.random(n) < 0.3 + 0.2 * y,
+            "g": rng.normal(y, 1.0),
+            "h": rng.normal(2 * y, 1.0 + y),
+            "known": rng.normal(y, 1.4),
+            "events": rng.poisson(hours * (2 + y)).astype(float),
+            "hours": hours,
+            "cat": rng.poisson(1.0 + y),
+            "dog": rng.poisson(2.0, n),
+            "emu": rng.poisson(0.5, n),
+        }
+    )
+    for name in ("c", "g", "events"):
+        X[name] = X[name].mask(rng.random(n) < 0.15)
+    return X, np.array(list("uvw"))[y]
+
+
+def fitted(n: int = 60, n_classes: int = 2, **told) -> tuple[BayesianNB, pd.DataFrame, np.ndarray]:
+    X, y = mixed(n, n_classes)
+    return BayesianNB(FEATURES, random_state=3, **told).fit(X, y), X, y
+
+
+def log_odds(clf: BayesianNB, X: pd.DataFrame) -> LogOdds:
+    return LogOdds.of(clf.posterior_, *clf._encoded(X))
+
+
+def drawn_log_odds(clf: BayesianNB, X: pd.DataFrame, draws: int, seed: int = 1) -> np.ndarray:
+    data, n = clf._encoded(X)
+    rng, parts = default_rng(seed), []
+    for _ in range(draws // 20_000):
+        joint = clf.posterior_.draw(rng, (20_000,)).log_joint(data, n)
+        parts.append(joint[..., 0] - joint[..., 1])
+    return np.concatenate(parts)
+
+
+# The saddlepoint
+
+
+@pytest.mark.parametrize("name", ["play-tennis", "buys-computer", "heights", "posts"])
+def test_the_saddlepoint_has_the_distribution_of_the_draws_on_embedded_tables(name):
+    X, y = datasets.load(name)
+    clf = BayesianNB().fit(X, y)
+    some = X.iloc[:6]
+    drawn, exact = drawn_log_odds(clf, some, 400_000), log_odds(clf, some)
+    allowed = (0.005 if len(X) >= 20 else 0.02) + 4 * 0.5 / np.sqrt(400_000)
+    for q in np.linspace(0.005, 0.995, 23):
+        assert_allclose(exact.cdf(np.quantile(drawn, q, axis=0)), q, atol=allowed)
+
+
+@pytest.mark.parametrize(("n", "seed"), [(6, 1), (20, 2), (60, 3), (200, 4)])
+def test_the_saddlepoint_has_the_distribution_of_the_draws_on_mixed_tables(n, seed):
+    X, y = mixed(n, seed=seed)
+    clf, some = BayesianNB(FEATURES).fit(X, y), X.iloc[:5]
+    drawn, exact = drawn_log_odds(clf, some, 200_000), log_odds(clf, some)
+    allowed = (0.005 if n >= 20 else 0.02) + 4 * 0.5 / np.sqrt(200_000)
+    for q in np.linspace(0.01, 0.99, 15):
+        assert_allclose(exact.cdf(np.quantile(drawn, q, axis=0)), q, atol=allowed)
+
+
+def test_mean_and_variance_of_the_log_odds_are_exact():
+    clf, X, _ = fitted()
+    drawn, exact = drawn_log_odds(clf, X[:8], 200_000), log_odds(clf, X[:8])
+    error = np.sqrt(exact.variance / len(drawn))
+    assert (np.abs(drawn.mean(axis=0) - exact.mean) < 5 * error).all()
+    spread = (drawn - exact.mean) ** 2
+    assert (np.abs(spread.mean(axis=0) - exact.variance) < 5 * spread.std(axis=0) / np.sqrt(len(drawn))).all()
+
+
+def test_moments_of_every_pair_are_those_of_two_classes_alone():
+    clf, X, _ = fitted(n_classes=3)
+    frame = clf.log_odds(X[:7])
+    data, n = clf._encoded(X[:7])
+    assert list(frame.columns.droplevel(2).unique()) == [("u", "v"), ("u", "w"), ("v", "w")]
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        alone = LogOdds.of(clf.posterior_, data, n, a, b)
+        pair = frame[clf.classes_[a], clf.classes_[b]]
+        assert_allclose(pair["mean"], alone.mean, rtol=1e-10)
+        assert_allclose(pair["variance"], alone.variance, rtol=1e-10)
+
+
+def test_the_quantile_is_the_inverse_of_the_distribution_function():
+    clf, X, _ = fitted(30)
+    exact = log_odds(clf, X)
+    for q in (1e-4, 0.02, 0.4, 0.5, 0.51, 0.9, 0.9999):
+        assert_allclose(stats.norm.ppf(exact.cdf(exact.quantile(q))), stats.norm.ppf(q), atol=2e-3)
+
+
+def test_the_distribution_function_is_smooth_across_the_mean():
+    clf, X, _ = fitted(30)
+    exact = log_odds(clf, X[:6])
+    steps = np.linspace(-0.2, 0.2, 41)
+    curve = np.array([exact.cdf(exact.mean + s * np.sqrt(exact.variance)) for s in steps])
+    assert (np.diff(curve, axis=0) > 0).all()
+    assert np.abs(np.diff(curve, 2, axis=0)).max() < 2e-4
+
+
+def test_the_cumulant_generating_function_is_infinite_outside_of_its_bounds_and_finite_inside():
+    clf, X, _ = fitted(30)
+    exact = log_odds(clf, X)
+    low, high = exact.bounds
+    assert (low < 0).all()
+    assert (high > 0).all()
+    for inside in (low * (1 - 1e-9), high * (1 - 1e-9)):
+        assert np.isfinite(exact.cumulants(inside)[0]).all()
+    with np.errstate(all="ignore"):
+        for outside in (low * (1 + 1e-9), high * (1 + 1e-9)):
+            assert np.isposinf(exact.cumulants(outside)[0]).all()
+
+
+def test_a_row_that_says_nothing_under_a_known_prior_has_one_certain_probability():
+    X, y = mixed(20)
+    clf = BayesianNB({"c": Categorical()}, class_prior={"u": 0.3, "v": 0.7}).fit(X[["c"]], y)
+    blank = pd.DataFrame({"c": [None, "a"]})
+    interval = clf.predict_interval(blank)["u"]
+    assert_allclose(interval.loc[0], 0.3)
+    assert interval.loc[1, "upper"] - interval.loc[1, "lower"] > 0.1
+    assert_allclose(clf.prob_top(blank)[0], 1.0)
+
+
+def test_a_class_that_cannot_be_has_probability_0_for_sure():
+    X = pd.DataFrame({"c": ["a", "b", "a", "a"]})
+    prior = {"u": Dirichlet(1.0), "v": Dirichlet({"a": 1.0, "b": 0.0})}
+    clf = BayesianNB({"c": Categorical(prior)}).fit(X, ["u", "u", "v", "v"])
+    interval = clf.predict_interval(pd.DataFrame({"c": ["b", "a"]}))
+    assert_array_equal(interval.loc[0], [1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    assert_array_equal(clf.predict_interval(pd.DataFrame({"c": ["b"]}), method="draws").loc[0], [1.0] * 3 + [0.0] * 3)
+    assert clf.prob_top(pd.DataFrame({"c": ["b"]}))[0] == 1.0
+    never = {"u": Dirichlet({"a": 1.0, "b": 0.0}), "v": Dirichlet({"a": 1.0, "b": 0.0})}
+    clf = BayesianNB({"c": Categorical(never)}).fit(
+        pd.DataFrame({"c": pd.Categorical(["a"] * 4, ["a", "b"])}), list("uuvv")
+    )
+    with pytest.raises(ImpossibleRowError):
+        clf.predict_interval(pd.DataFrame({"c": ["b"]}))
+
+
+# Intervals
+
+
+def test_intervals_by_saddlepoint_and_by_draws_agree():
+    clf, X, _ = fitted(40)
+    by_formula, by_draws = (clf.predict_interval(X[:10], method=m, draws=40_000) for m in ("auto", "draws"))
+    assert list(by_formula.columns) == list(by_draws.columns)
+    assert_allclose(by_formula, by_draws, atol=0.01)
+    assert_allclose(by_formula["u", "lower"], 1 - by_formula["v", "upper"], atol=1e-12)
+    assert (by_formula["u", "lower"] < by_formula["u", "median"]).all()
+    assert (by_formula["u", "median"] < by_formula["u", "upper"]).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_rows_answer_does_not_depend_on_its_batch_or_on_when_it_is_asked(n_classes):
+    clf, X, _ = fitted(n_classes=n_classes)
+    X.index = [f"row {i}" for i in range(len(X))]
+    together = clf.predict_interval(X)
+    apart = pd.concat([clf.predict_interval(X[:1]), clf.predict_interval(X[1:])])
+    pd.testing.assert_frame_equal(together, apart, rtol=1e-10)
+    seeded = copy.deepcopy(clf).set_params(random_state=default_rng(4))
+    pd.testing.assert_frame_equal(seeded.predict_interval(X), seeded.predict_interval(X))
+
+
+def test_the_default_interval_is_that_of_arviz():
+    clf, X, _ = fitted()
+    pd.testing.assert_frame_equal(clf.predict_interval(X), clf.predict_interval(X, 0.89))
+
+
+def test_more_rows_make_the_interval_narrower():
+    X, y = mixed(2000)
+    widths = []
+    for n in (20, 200, 2000):
+        interval = BayesianNB(FEATURES).fit(X[:n], y[:n]).predict_interval(X[:10])["u"]
+        widths.append((logit(interval["upper"]) - logit(interval["lower"])).mean())
+    assert widths[0] > 2 * widths[1] > 4 * widths[2]
+
+
+def test_a_large_bag_is_drawn_in_parts_with_the_same_answer(monkeypatch):
+    clf, X, _ = fitted(n_classes=3)
+    whole = clf.predict_interval(X[:5], draws=600)
+    rng = default_rng(0)
+    size = sum(v.size for theta in clf.posterior_.draw(rng).features.values() for v in theta.values())
+    ensemble = uncertainty.Ensemble(clf.posterior_, 600, 3)
+    monkeypatch.setattr(uncertainty, "PART", 100 * size)
+    parts = list(uncertainty.Ensemble(clf.posterior_, 600, 3))
+    assert len(parts) > 5
+    assert len(list(ensemble)) == len(parts)
+    # Other parts are other draws of the same distribution.
+    assert_allclose(clf.predict_interval(X[:5], draws=600), whole, atol=0.2)
+    pd.testing.assert_frame_equal(clf.predict_interval(X[:5], draws=600), clf.predict_interval(X[:5], draws=600))
+
+
+def test_the_interval_covers_the_true_probability_as_often_as_it_says():
+    for n_classes in (2, 3):
+        found = coverage.coverage(n_classes, n_rows=10, simulations=400, seed=1)
+        assert abs(found - 0.89) < 4 * np.sqrt(0.89 * 0.11 / 400)
+
+
+# The most probable class
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_prob_top_is_the_share_of_draws_in_which_the_predicted_class_is_on_top(n_classes):
+    clf, X, _ = fitted(20, n_classes)
+    codes = np.searchsorted(clf.classes_, clf.predict(X))
+    drawn = (copy.deepcopy(clf).set_params(random_state=9).sample_proba(X, 20_000).argmax(-1) == codes).mean(0)
+    assert_allclose(clf.prob_top(X, draws=20_000), drawn, atol=0.02)
+
+
+# Entropies
+
+
+def test_the_entropies_split_and_epistemic_uncertainty_goes_where_rows_come():
+    clf, X, y = fitted(30, 3)
+    found = clf.uncertainty(X, (X, y))
+    assert_allclose(found["total"], found["aleatoric"] + found["epistemic"])
+    assert (found["epistemic"] >= 0).all()
+    data, n = clf._encoded(X)
+    draws = np.concatenate([p for _, p in uncertainty.Ensemble(clf.posterior_, 4000, 3).probabilities(data, n)], axis=1)
+    assert_allclose(found["total"], stats.entropy(draws.mean(0), axis=-1), atol=1e-9)
+    assert_allclose(found["aleatoric"], stats.entropy(draws, axis=-1).mean(0), atol=1e-9)
+    much, large = mixed(3000, 3, seed=5), BayesianNB(FEATURES, random_state=3)
+    assert large.fit(*much).uncertainty(X)["epistemic"].mean() < 0.1 * found["epistemic"].mean()
+
+
+def test_the_frame_says_what_each_method_says():
+    clf, X, _ = fitted(30, 3)
+    X.index += 100
+    found, interval = clf.uncertainty(X, prob=0.5), clf.predict_interval(X, 0.5)
+    assert_array_equal(found["prediction"], clf.predict(X))
+    assert_allclose(found["probability"], clf.predict_proba(X).max(axis=1))
+    for i in X.index[::7]:
+        assert_allclose(
+            found.loc[i, ["lower", "upper"]].astype(float),
+            interval.loc[i, found.loc[i, "prediction"]][["lower", "upper"]],
+        )
+    assert_allclose(found["top"], clf.prob_top(X))
+    assert "novelty_rank" not in found
+    assert_array_equal(found.index, X.index)
+
+
+def test_a_row_like_no_other_is_novel():
+    clf, X, y = fitted()
+    odd = X.iloc[[5]].assign(g=40.0, h=-60.0)
+    found = clf.uncertainty(pd.concat([X[:20], odd]), (X, y))
+    assert found["novelty"].iloc[-1] > found["novelty"].iloc[:-1].max()
+    assert found["novelty_rank"].iloc[-1] == 1.0
+    assert found["novelty_rank"].between(0, 1).all()
+    joint = clf.predict_joint_log_proba(X[:1])
+    assert_allclose(clf.uncertainty(X[:1])["novelty"], -np.logaddexp(*joint[0]))
+
+
+# Views
+
+
+def test_a_view_predicts_under_another_class_prior_and_leaves_the_estimator_as_it_was():
+    clf, X, y = fitted()
+    before = clf.predict_proba(X)
+    for estimate in ("predictive", "mean", "map"):
+        told = BayesianNB(FEATURES, class_prior={"u": 0.9, "v": 0.1}, estimate=estimate).fit(X, y)
+        view = BayesianNB(FEATURES, estimate=estimate).fit(X, y).with_class_prior({"u": 0.9, "v": 0.1})
+        assert_allclose(view.predict_joint_log_proba(X), told.predict_joint_log_proba(X), rtol=1e-12)
+    assert_array_equal(clf.predict_proba(X), before)
+    assert view.statistics_ is not None
+    assert_allclose(clf.with_class_prior(Known({"u": 0.9, "v": 0.1}).p).predict_interval(X), view.predict_interval(X))
+
+
+def test_a_prior_for_each_row_is_that_rows_prior_everywhere():
+    clf, X, _ = fitted(12)
+    p = default_rng(0).dirichlet([2.0, 3.0], len(X))
+    by_row = clf.with_class_prior(pd.DataFrame(p, columns=["u", "v"]))
+    for i in (0, 5, 11):
+        alone, one = clf.with_class_prior({"u": p[i, 0], "v": p[i, 1]}), X.iloc[[i]]
+        assert_allclose(by_row.predict_joint_log_proba(X)[i], alone.predict_joint_log_proba(one)[0], rtol=1e-12)
+        assert_allclose(by_row.predict_interval(X).iloc[i], alone.predict_interval(one).iloc[0], rtol=1e-9)
+        assert_allclose(by_row.sample_proba(X, 50)[:, i], alone.sample_proba(one, 50)[:, 0], rtol=1e-9)
+        assert_allclose(by_row.prob_top(X)[i], alone.prob_top(one)[0], rtol=1e-9)
+        assert_allclose(by_row.log_odds(X).iloc[i], alone.log_odds(one).iloc[0], rtol=1e-9)
+        frames = by_row.uncertainty(X).iloc[[i]], alone.uncertainty(one)
+        pd.testing.assert_frame_equal(*frames, rtol=1e-9)
+        ledgers = by_row.explain(X, "u", "v").loc[i], alone.explain(one, "u", "v").loc[i]
+        pd.testing.assert_frame_equal(*ledgers, rtol=1e-9)
+    with pytest.raises(ValueError, match="class prior for each of 12 rows; got 3 rows"):
+        by_row.predict(X[:3])
+
+
+def test_the_class_prior_of_new_rows_is_found_without_their_labels():
+    X, y = mixed(1000, seed=7)
+    clf = BayesianNB(FEATURES).fit(X, y)
+    new, truth = mixed(4000, seed=8)
+    keep = np.concatenate([np.flatnonzero(truth == "u")[:1800], np.flatnonzero(truth == "v")[:200]])
+    found = clf.estimate_class_prior(new.iloc[keep])
+    assert_allclose(found["u"], 0.9, atol=0.03)
+    shifted = clf.with_class_prior(found)
+    assert (shifted.predict(new.iloc[keep]) == truth[keep]).mean() > (clf.predict(new.iloc[keep]) == truth[keep]).mean()
+
+
+@pytest.mark.nuts
+def test_sampled_features_have_intervals_too():
+    X, y = mixed(40)
+    clf = BayesianNB({"g": StudentT(nu=4.0)}, random_state=0)
+    clf.fit(X[["g", "c"]], y)
+    by_formula, by_draws = (clf.predict_interval(X[["g", "c"]][:4], method=m, draws=8000) for m in ("auto", "draws"))
+    assert_allclose(by_formula, by_draws, atol=0.05)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_rows_have_no_intervals(n_classes):
+    clf, X, _ = fitted(n_classes=n_classes)
+    assert clf.predict_interval(X[:0]).shape == (0, 3 * n_classes)
+    assert list(clf.uncertainty(X[:0]).columns) == list(clf.uncertainty(X[:1]).columns)
+    assert len(clf.prob_top(X[:0])) == len(clf.log_odds(X[:0])) == 0
+
+
+# What is refused
+
+
+def test_questions_that_make_no_sense_are_refused():
+    clf, X, _ = fitted()
+    three, X3, _ = fitted(n_classes=3)
+    for prob in (0.0, 1.0, 1.5, -0.1):
+        with pytest.raises(ValueError, match="Expected prob to lie between 0 and 1"):
+            clf.predict_interval(X, prob)
+        with pytest.raises(ValueError, match="Expected prob to lie between 0 and 1"):
+            clf.explain(X, prob=prob)
+    with pytest.raises(ValueError, match="Expected method to be 'auto', 'saddlepoint' or 'draws'; got 'bootstrap'"):
+        clf.predict_interval(X, method="bootstrap")
+    with pytest.raises(ValueError, match="saddlepoint formula is for two classes, and there are 3"):
+        three.predict_interval(X3, method="saddlepoint")
+    with pytest.raises(ValueError, match="at least 2 draws"):
+        three.predict_interval(X3, draws=1)
+
+
+def test_a_probability_far_in_the_tail_is_not_rounded_to_0():
+    rng = default_rng(0)
+    X = pd.DataFrame({"g": np.concatenate([rng.normal(0, 1, 500), rng.normal(30, 1, 500)])})
+    clf = BayesianNB().fit(X, np.repeat(["u", "v"], 500))
+    tail = clf.predict_interval(pd.DataFrame({"g": [0.0]}))["v"].loc[0]
+    assert 0 < tail["lower"] < tail["median"] < tail["upper"] < 1e-80

@@ -2,6 +2,8 @@ from . import datasets as datasets
 from .__about__ import __version__ as __version__
 from .binning import Binned as Binned
 from .estimator import BayesianNB as BayesianNB
+from .evaluation import compare as compare
+from .evaluation import evaluate as evaluate
 from .families.bernoulli import Bernoulli as Bernoulli
 from .families.categorical import Categorical as Categorical
 from .families.from_pymc import FromPyMC as FromPyMC

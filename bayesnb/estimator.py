@@ -145,7 +145,7 @@ class BayesianNB(ClassifierMixin, Learner):
         view = copy.copy(self)
         view.posterior_ = replace(self.posterior_, label=known, label_prior=known)
         view._plug_in = None if self._plug_in is None else replace(self._plug_in, log_pi=log(known.p))
-        view._row_prior = log(p) - log(known.p) if each else None
+        view._row_prior, view._view = log(p) - log(known.p) if each else None, True
         return view
 
     def estimate_class_prior(self, X: Any) -> pd.Series:

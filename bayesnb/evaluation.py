@@ -13,174 +13,16 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayesnb.estimator import BayesianNB
-from bayesnb.model import ESTIMATES, Estimate, about, normalize
-from bayesnb.priors import Array, BoundaryError, ImproperError
+from bayesnb.model import ESTIMATES, Estimate, about
+from bayesnb.priors import Array, BoundaryError, ImproperError, first
+from bayesnb.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.tables import Table
 from bayesnb.targets import codes_of, read_target
-
-
-def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
-    """Scores of the class probabilities that a log joint implies.
-
-    Parameters
-    ----------
-    log_joint : array (row, class)
-        log p(c, x); a row of -inf, impossible under every class, gives every class probability 0.
-    codes : int array (row,)
-        The true classes.
-    bins : int
-        Of the calibration error.
-
-    Returns
-    -------
-    dict
-        ``accuracy``; ``log_loss``, the mean of -log p(true class) in nats, infinite where that is 0 (no
-        clipping); ``brier``, the mean of Σ_c (p_c - [c is true])², from 0 to 2 (Brier 1950); ``ece``, the
-        expected calibration error of the most probable class over bins of equal width (Guo et al. 2017);
-        ``impossible``, the number of impossible rows.
-    """
-    log_proba = _log_proba(log_joint)
-    proba = np.exp(log_proba)
-    possible = proba.any(axis=1)
-    guess = np.where(possible, proba.argmax(axis=1), -1)
-    return {
-        "accuracy": float(accuracy_score(codes, guess)),
-        # scikit-learn's log_loss clips probabilities; its brier_score_loss refuses impossible rows and a single class.
-        "log_loss": float(-_own(log_proba, codes).mean()),
-        "brier": float(((proba - _one_hot(codes, proba.shape[1])) ** 2).sum(axis=1).mean()),
-        "ece": calibration_error(proba.max(axis=1), guess == codes, bins),
-        "impossible": int((~possible).sum()),
-    }
-
-
-def _log_proba(log_joint: Array) -> Array:
-    """log p(c | x) of (row, class); -inf for every class where a row is impossible."""
-    possible = ~np.isneginf(log_joint).all(axis=1)
-    found = np.full(log_joint.shape, -np.inf)
-    found[possible] = normalize(log_joint[possible])
-    return found
-
-
-def _own(values: Array, codes: Array) -> Array:
-    return values[np.arange(len(codes)), codes]
-
-
-def _one_hot(codes: Array, n_classes: int) -> Array:
-    return np.eye(n_classes)[codes]
-
-
-def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
-    """Σ_bins share × |mean confidence - share right|, over bins of equal width (Guo et al. 2017, eq. 3)."""
-    gap = np.bincount(_binned(confidence, bins), confidence - right, minlength=bins)
-    return float(np.abs(gap).sum() / len(confidence))
-
-
-def _binned(p: Array, bins: int) -> Array:
-    """In which of ``bins`` intervals of equal width, closed on the left, a probability lies; 1 is in the last."""
-    return np.minimum((p * bins).astype(int), bins - 1)
-
-
-def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str, float]:
-    """The Brier score as reliability - resolution + uncertainty.
-
-    Parameters
-    ----------
-    proba : array (row, class)
-    codes : int array (row,)
-        The true classes.
-    bins : int
-        Intervals of equal width in which forecasts are pooled.
-
-    Returns
-    -------
-    dict
-        ``reliability``, how far forecasts are from the frequencies that follow them (0 is calibrated);
-        ``resolution``, how far those frequencies differ from the base rate (more is better; what varies within a
-        bin is part of it, so it can be a little below 0); ``uncertainty``, Σ_c f_c (1 - f_c) of the base rates f.
-        Each is a sum over classes, one against the rest.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows, or not one code a row; if ``bins`` is not a positive integer, a probability is
-        outside [0, 1] or a code is not that of a class.
-
-    Notes
-    -----
-    With bins, Murphy's three terms do not add up to the score of the forecasts themselves. The variance of the
-    forecasts within a bin and their covariance with the truth make up the rest; with them in the resolution, the
-    sum is exact up to rounding.
-
-    References
-    ----------
-    Murphy (1973), A new vector partition of the probability score; Stephenson, Coelho and Jolliffe (2008), Two
-    extra components in the Brier score decomposition.
-    """
-    proba, codes = np.asarray(proba, float), np.asarray(codes)
-    _require_forecasts(proba, codes, bins)
-    found = dict.fromkeys(("reliability", "resolution", "uncertainty"), 0.0)
-    for p, true in zip(proba.T, _one_hot(codes, proba.shape[1]).T, strict=True):
-        _, which, n = np.unique(_binned(p, bins), return_inverse=True, return_counts=True)
-        forecast, observed = np.bincount(which, p) / n, np.bincount(which, true) / n
-        share, base = n / n.sum(), true.mean()
-        p_off, true_off = p - forecast[which], true - observed[which]
-        found["reliability"] += float(share @ (forecast - observed) ** 2)
-        found["resolution"] += float(share @ (observed - base) ** 2 + (2 * true_off * p_off - p_off**2).mean())
-        found["uncertainty"] += float(base * (1 - base))
-    return found
-
-
-def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:
-    if proba.ndim != 2 or codes.shape != proba.shape[:1] or len(codes) == 0:
-        raise ValueError(
-            "Expected probabilities (row, class) and one code a row, at least one row; "
-            f"got shapes {proba.shape} and {codes.shape}"
-        )
-    if not isinstance(bins, Integral) or isinstance(bins, bool) or bins < 1:
-        raise ValueError(f"Expected bins to be an integer of 1 or more; got {bins!r}")
-    if (odd := ~((proba >= 0) & (proba <= 1 + 1e-9))).any():
-        row, c = _first(odd)
-        raise ValueError(f"Expected probabilities between 0 and 1; got {proba[row, c]} in row {row}, class {c}")
-    if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= proba.shape[1]:
-        raise ValueError(f"Expected codes from 0 to {proba.shape[1] - 1}; got {np.unique(codes).tolist()}")
-
-
-def coverage(lower: Array, upper: Array, truth: Array) -> float:
-    """The share of intervals that hold the truth, ends included.
-
-    Parameters
-    ----------
-    lower, upper, truth : arrays of one shape
-        In one unit.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, nothing is given, a number is NaN, or an interval ends before it begins.
-    """
-    lower, upper, truth = (np.asarray(x, float) for x in (lower, upper, truth))
-    if not lower.shape == upper.shape == truth.shape or truth.size == 0:
-        raise ValueError(
-            "Expected lower, upper and truth of one shape, at least one of each; "
-            f"got shapes {lower.shape}, {upper.shape} and {truth.shape}"
-        )
-    for name, x in {"lower": lower, "upper": upper, "truth": truth}.items():
-        if np.isnan(x).any():
-            raise ValueError(f"Expected numbers; got NaN in {name}, at {_first(np.isnan(x))}")
-    if (lower > upper).any():
-        raise ValueError(f"Expected lower of at most upper; got the opposite at {_first(lower > upper)}")
-    return float(((lower <= truth) & (truth <= upper)).mean())
-
-
-def _first(mask: Array) -> tuple[int, ...]:
-    return tuple(np.argwhere(mask)[0].tolist())
-
 
 type Folds = Literal["loo"] | int | None
 
@@ -211,7 +53,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
-        fewer rows than there are folds, or "loo" is asked of another classifier.
+        fewer rows than there are folds, or "loo" is asked of another classifier; if a view of
+        ``with_class_prior`` would have to be fitted anew.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -232,7 +75,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     """
     log_joint, codes = _held(clf, X, y, cv)
     found = scores(log_joint, codes)
-    parts = brier_decomposition(np.exp(_log_proba(log_joint)), codes)
+    parts = brier_decomposition(np.exp(log_proba_of(log_joint)), codes)
     first = {name: found[name] for name in ("accuracy", "log_loss", "brier")}
     return pd.Series(first | parts | {"ece": found["ece"], "rows": len(codes)}, dtype=float)
 
@@ -270,7 +113,7 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     for name, clf in estimators.items():
         with about(f"estimator {name!r}"):
             log_joint, codes = _held(clf, X, y, cv)
-        pointwise[name] = _own(_log_proba(log_joint), codes)
+        pointwise[name] = own(log_proba_of(log_joint), codes)
         found = scores(log_joint, codes)
         rows[name] = {key: found[key] for key in ("accuracy", "brier", "ece")}
     total = {name: float(log_p.sum()) for name, log_p in pointwise.items()}
@@ -312,6 +155,11 @@ def _held(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[Array, Array]:
     if cv is None:
         check_is_fitted(clf)
         return _log_joint(clf, X), codes_of(clf.classes_, y)
+    if exact and getattr(clf, "_view", False):
+        raise ValueError(
+            "the class prior of a view would be lost in fitting it anew: score held-out rows with cv=None, or give "
+            "BayesianNB the class_prior"
+        )
     classes = np.unique(y)
     codes = codes_of(classes, y)
     if isinstance(cv, str) and cv == "loo":
@@ -365,7 +213,7 @@ def _log_joint(clf: Any, X: Any) -> Array:
             found = np.log(clf.predict_proba(X))
     found = np.asarray(found, float)
     if np.isnan(found).any():
-        row = _first(np.isnan(found))[0]
+        row = first(np.isnan(found))[0]
         raise ValueError(f"Expected probabilities from {type(clf).__name__}; got NaN in row {row} of those held out")
     return found
 
@@ -449,6 +297,6 @@ def _one(name: Estimate, answers: Mapping[Estimate, Array | str], codes: Array) 
         return {"note": answer}
     found: dict[str, Any] = dict(scores(answer, codes))
     if not isinstance(predictive, str):
-        gap = np.exp(_log_proba(answer)) - np.exp(_log_proba(predictive))
+        gap = np.exp(log_proba_of(answer)) - np.exp(log_proba_of(predictive))
         found["from_predictive"] = float(np.abs(gap).max())
     return found | {"note": ""}

@@ -246,6 +246,7 @@ class Learner(BaseEstimator):
             "class_count_": statistics.rows,
             "_plug_in": plug_in,
             "_row_prior": None,
+            "_view": False,
         }
         fitted["n_features_in_"] = len(schema.names)
         self.__dict__.pop("feature_names_in_", None)

@@ -217,6 +217,8 @@ def test_a_mass_that_only_rounding_misses_is_reached():
 def test_of_classes_that_are_as_probable_the_earlier_ones_are_in_the_set():
     assert members([0.25, 0.25, 0.25, 0.25], 0.5) == ["a", "b"]
     assert members([0.2, 0.4, 0.4], 0.3) == ["b"]
+    many = smallest_set(np.tile([0.005, 0.015], 50)[None], np.arange(100), 0.3).to_numpy()[0]
+    assert np.flatnonzero(many).tolist() == list(range(1, 41, 2))
 
 
 def test_a_set_is_never_empty():

@@ -27,7 +27,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from bayesnb import BayesianNB, Categorical, Dirichlet, StudentT, datasets
-from bayesnb.evaluation import brier_decomposition, calibration_error, compare, coverage, evaluate, scores
+from bayesnb.evaluation import compare, evaluate
+from bayesnb.scoring import brier_decomposition, calibration_error, coverage, scores
 
 TENNIS, PLAY = datasets.play_tennis()
 HEIGHTS, SEX = datasets.heights()
@@ -87,6 +88,13 @@ def test_what_varies_within_a_bin_is_resolution():
     parts = brier_decomposition(np.stack([1 - p, p], axis=1), codes)
     within = 2 * (0.5 * 0.04) - 0.04**2
     assert parts == pytest.approx({"reliability": 2 * 0.15**2, "resolution": 2 * within, "uncertainty": 0.5})
+
+
+def test_certainty_shares_the_last_bin():
+    p, codes = np.array([0.94, 1.0]), np.array([0, 1])
+    parts = brier_decomposition(np.stack([1 - p, p], axis=1), codes)
+    assert parts["reliability"] == pytest.approx(2 * (0.97 - 0.5) ** 2)
+    assert calibration_error(p, codes == 1) == pytest.approx(0.97 - 0.5)
 
 
 def test_forecasts_that_know_the_future_have_only_resolution():
@@ -296,10 +304,11 @@ def test_a_classifier_is_told_of_the_classes_by_their_names():
     assert evaluate(sure, HEIGHTS, SEX, cv=4)["log_loss"] > evaluate(BayesianNB(), HEIGHTS, SEX, cv=4)["log_loss"]
 
 
-def test_a_probability_too_small_for_a_float_is_not_0():
+@pytest.mark.parametrize("wrap", [lambda clf: clf, make_pipeline], ids=["joint", "normalized"])
+def test_a_probability_too_small_for_a_float_is_not_0(wrap):
     X = np.array([[0.0], [1.0], [1000.0], [1001.0], [999.0], [2.0]])
     y = [0, 0, 1, 1, 0, 0]
-    clf = GaussianNB().fit(X[:4], y[:4])
+    clf = wrap(GaussianNB()).fit(X[:4], y[:4])
     assert clf.predict_proba(X[4:])[0, 0] == 0
     found = evaluate(clf, X[4:], y[4:], cv=None)
     assert 1e3 < found["log_loss"] < np.inf
@@ -478,3 +487,13 @@ def test_the_estimator_that_cannot_be_compared_is_named():
 def test_what_is_no_mapping_of_classifiers_is_refused(estimators):
     with pytest.raises(TypeError, match=r"Expected estimators as \{name: classifier\}, at least one; got "):
         compare(estimators, HEIGHTS, SEX, cv=5)
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_a_view_is_scored_on_held_out_rows_and_not_fitted_anew(cv):
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    view = clf.with_class_prior({"no": 0.99, "yes": 0.01})
+    with pytest.raises(ValueError, match="class prior of a view would be lost"):
+        evaluate(view, X, y, cv=cv)
+    assert evaluate(view, X, y, cv=None)["log_loss"] > evaluate(clf, X, y, cv=None)["log_loss"]

@@ -1,0 +1,251 @@
+"""How long the closed form takes beside scikit-learn, and beside one read of the same bytes.
+
+    uv run python -m benchmarks.peers [--quick] [--json FILE] [--only WORD]
+
+Ours and the peer take turns in one process, after a warm-up of each; a line holds the medians. The ratio is the
+peer's time over ours. "Reads" is our time over that of one ``numpy.sum`` of the input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.compose import make_column_selector
+from sklearn.impute import SimpleImputer
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+from sklearn.preprocessing import OrdinalEncoder
+
+from bayesnb import BayesianNB, Bernoulli, Categorical, Multinomial, datasets
+
+
+@dataclass(frozen=True)
+class Work:
+    """One line of the table.
+
+    Parameters
+    ----------
+    name : str
+    ours, peer : callable
+        The same work; ``peer`` may be another piece of our own.
+    beside : str
+        What the peer is.
+    input : array or None
+        Whose bytes are read once, for the limit.
+    """
+
+    name: str
+    ours: Callable[[], Any]
+    peer: Callable[[], Any]
+    beside: str
+    input: np.ndarray | None = None
+
+
+def gaussian(n: int, rng: np.random.Generator) -> Iterator[Work]:
+    """20 real columns, 3 classes."""
+    X, y = rng.normal(size=(n, 20)), rng.integers(0, 3, n)
+    X[:, ::2] += y[:, None]
+    ours, peer = BayesianNB().fit(X, y), GaussianNB().fit(X, y)
+    size = f"{n:,} × 20"
+    yield Work(f"Gaussian fit, {size}", lambda: BayesianNB().fit(X, y), lambda: GaussianNB().fit(X, y), "GaussianNB", X)
+    yield Work(
+        f"Gaussian predict (Student-t), {size}", lambda: ours.predict_proba(X), lambda: peer.predict_proba(X),
+        "GaussianNB's plug-in", X,
+    )  # fmt: skip
+    row = X[:1]
+    yield Work(
+        "one row of an array, predict_proba, 200 times", lambda: [ours.predict_proba(row) for _ in range(200)],
+        lambda: [peer.predict_proba(row) for _ in range(200)], "GaussianNB",
+    )  # fmt: skip
+    yield Work(
+        f"exact leave-one-out, {size}", lambda: ours.loo(X, y), lambda: BayesianNB().fit(X, y).predict_proba(X),
+        "one of our own fit + predict", X,
+    )  # fmt: skip
+
+
+def categorical(n: int, rng: np.random.Generator) -> Iterator[Work]:
+    """20 columns of 8 levels, 3 classes, given as integers."""
+    y = rng.integers(0, 3, n)
+    X = (rng.integers(0, 7, (n, 20)) + (rng.random((n, 20)) < 0.3 * y[:, None])).astype(np.int64)
+    ours, peer = BayesianNB(Categorical()).fit(X, y), CategoricalNB().fit(X, y)
+    size = f"{n:,} × 20, 8 levels"
+    yield Work(
+        f"categorical fit, {size}", lambda: BayesianNB(Categorical()).fit(X, y), lambda: CategoricalNB().fit(X, y),
+        "CategoricalNB", X,
+    )  # fmt: skip
+    yield Work(
+        f"categorical predict, {size}", lambda: ours.predict_proba(X), lambda: peer.predict_proba(X), "CategoricalNB", X
+    )
+
+
+def bernoulli(n: int, columns: int, rng: np.random.Generator) -> Iterator[Work]:
+    """Zeros and ones."""
+    y = rng.integers(0, 3, n)
+    X = (rng.random((n, columns)) < 0.2 + 0.2 * y[:, None]).astype(float)
+    ours, peer = BayesianNB(Bernoulli()).fit(X, y), BernoulliNB(binarize=None).fit(X, y)
+    size = f"{n:,} × {columns:,}"
+    yield Work(
+        f"Bernoulli fit, {size}", lambda: BayesianNB(Bernoulli()).fit(X, y),
+        lambda: BernoulliNB(binarize=None).fit(X, y), "BernoulliNB", X,
+    )  # fmt: skip
+    yield Work(
+        f"Bernoulli predict, {size}", lambda: ours.predict_proba(X), lambda: peer.predict_proba(X), "BernoulliNB", X
+    )
+
+
+def multinomial(n: int, words: int, rng: np.random.Generator) -> Iterator[Work]:
+    """Sparse counts, 100 stored a row."""
+    y = rng.integers(0, 3, n)
+    column = np.minimum((words * rng.random((n, 100)) ** 2).astype(np.int32), words - 1)
+    row = np.repeat(np.arange(n), 100)
+    X = sparse.csr_array((rng.integers(1, 4, n * 100).astype(float), (row, column.ravel())), shape=(n, words))
+    X.sum_duplicates()
+    ours, plug_in, peer = (
+        BayesianNB(Multinomial()).fit(X, y),
+        BayesianNB(Multinomial(), estimate="mean").fit(X, y),
+        MultinomialNB().fit(X, y),
+    )
+    size = f"CSR {n:,} × {words:,}"
+    yield Work(
+        f"multinomial fit, {size}", lambda: BayesianNB(Multinomial()).fit(X, y), lambda: MultinomialNB().fit(X, y),
+        "MultinomialNB", X.data,
+    )  # fmt: skip
+    yield Work(
+        f"multinomial plug-in predict, {size}", lambda: plug_in.predict_proba(X), lambda: peer.predict_proba(X),
+        "MultinomialNB", X.data,
+    )  # fmt: skip
+    yield Work(
+        f"Dirichlet-multinomial predict, {size}", lambda: ours.predict_proba(X), lambda: peer.predict_proba(X),
+        "MultinomialNB's plug-in", X.data,
+    )  # fmt: skip
+
+
+class Joined:
+    """The scikit-learn way with a mixed table: two classifiers, their log probabilities added."""
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> Joined:
+        """Encode, impute, fit both."""
+        self.text = make_column_selector(dtype_exclude="number")(X)
+        self.real = make_column_selector(dtype_include="number")(X)
+        self.encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-1)
+        self.imputer = SimpleImputer()
+        self.categorical = CategoricalNB().fit(self.encoder.fit_transform(X[self.text]) + 1, y)
+        self.gaussian = GaussianNB().fit(self.imputer.fit_transform(X[self.real]), y)
+        return self
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        """Product of both, less one class prior."""
+        both = self.categorical.predict_joint_log_proba(self.encoder.transform(X[self.text]) + 1)
+        both += self.gaussian.predict_joint_log_proba(self.imputer.transform(X[self.real]))
+        both -= np.log(self.gaussian.class_prior_)
+        both -= both.max(axis=1, keepdims=True)
+        both = np.exp(both)
+        return both / both.sum(axis=1, keepdims=True)
+
+
+def frame(n: int, rng: np.random.Generator) -> Iterator[Work]:
+    """5 columns of text and 5 of reals, 5 % missing."""
+    y = rng.integers(0, 3, n)
+    levels = np.array([f"level {k}" for k in range(12)], object)
+    X = pd.DataFrame({f"t{j}": levels[rng.integers(0, 9, n) + y] for j in range(5)}, dtype="str")
+    for j in range(5):
+        X[f"r{j}"] = rng.normal(y, 1.0, n)
+    X = X.mask(rng.random(X.shape) < 0.05)
+    yield Work(
+        f"DataFrame fit + predict, {n:,} rows, 5 text + 5 real", lambda: BayesianNB().fit(X, y).predict_proba(X),
+        lambda: Joined().fit(X, y).predict_proba(X), "OrdinalEncoder, CategoricalNB, SimpleImputer, GaussianNB",
+    )  # fmt: skip
+
+
+def draws(n: int, rng: np.random.Generator) -> Iterator[Work]:
+    """p(class | row, θ) at 1000 draws."""
+    y = rng.integers(0, 3, n)
+    X = rng.normal(size=(n, 20)) + y[:, None]
+    clf = BayesianNB(random_state=0).fit(X, y)
+    data, rows = clf._encoded(X)
+
+    def loop() -> np.ndarray:
+        drawn = clf.posterior_.draw(np.random.default_rng(0), (1000,))
+        return np.stack([np.exp(drawn.at(k).log_joint(data, rows)) for k in range(1000)])
+
+    yield Work(
+        f"sample_proba, 1000 draws × {n:,} rows × 20", lambda: clf.sample_proba(X, 1000), loop, "a loop over draws"
+    )
+
+
+def works(quick: bool) -> Iterator[Work]:
+    """All lines, their data made when their turn comes."""
+    rng = np.random.default_rng(0)
+    n = 100_000 if quick else 1_000_000
+    yield from gaussian(n, rng)
+    yield from categorical(n, rng)
+    yield from bernoulli(n, 20, rng)
+    yield from bernoulli(n // 10, 1000, rng)
+    yield from multinomial(n // 10, 50_000, rng)
+    yield from frame(n, rng)
+    yield from draws(1_000 if quick else 10_000, rng)
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    yield Work(
+        "play_tennis fit + predict", lambda: BayesianNB().fit(X, y).predict_proba(X), lambda: clf.predict_proba(X),
+        "its predict alone",
+    )  # fmt: skip
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """One run."""
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def measure(work: Work, repeats: int) -> dict[str, Any]:
+    """Medians of runs that take turns, after one of each."""
+    seconds(work.ours), seconds(work.peer)
+    runs = [(seconds(work.ours), seconds(work.peer)) for _ in range(repeats)]
+    ours, peer = (median(times) for times in zip(*runs, strict=True))
+    read = median(seconds(work.input.sum) for _ in range(repeats)) if work.input is not None else None
+    return {
+        "work": work.name, "beside": work.beside, "ours, s": ours, "peer, s": peer, "ratio": peer / ours,
+        "reads": ours / read if read else None,
+    }  # fmt: skip
+
+
+def main(args: list[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--only", default="", metavar="WORD", help="lines whose name has it")
+    parser.add_argument("--repeats", type=int, default=5)
+    chosen = parser.parse_args(args)
+    found = []
+    for work in works(chosen.quick):
+        if chosen.only.lower() in work.name.lower():
+            found.append(measure(work, chosen.repeats))
+            sys.stderr.write(f"{found[-1]['work']}: {found[-1]['ratio']:.2f}\n")
+    table = pd.DataFrame(found)
+    sys.stdout.write(table.to_string(index=False, float_format=lambda x: f"{x:.4g}") + "\n")
+    if chosen.json:
+        about = {
+            "date": datetime.now(UTC).isoformat(),
+            "machine": platform.machine(),
+            "python": platform.python_version(),
+        }
+        Path(chosen.json).write_text(json.dumps(about | {"results": found}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

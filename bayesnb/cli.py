@@ -108,6 +108,153 @@ def compare(
     return 0 if roads is None else roads["exit"]
 
 
+@cli.command(epilog="Embedded data: " + ", ".join(datasets.names()) + ".")
+@click.argument("data", metavar="DATA")
+@click.option("--target", help="Column that holds the class (known for embedded data).")
+@click.option(
+    "--row",
+    metavar="K=V,K=V",
+    help="The row to explain; columns not named are missing.  [default: the textbook's, else the first]",
+)
+@click.option("--label", help="The class that the log-odds are for.  [default: the most probable]")
+@click.option("--against", help="The class that they are against.  [default: the most probable other]")
+@click.option(
+    "--unit",
+    type=click.Choice(["nats", "bits", "decibans"]),
+    default="nats",
+    show_default=True,
+    help="Of the log-odds; ten decibans are a factor of ten.",
+)
+@click.option(
+    "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the intervals."
+)
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+)
+def explain(
+    data: str,
+    target: str | None,
+    row: str | None,
+    label: str | None,
+    against: str | None,
+    unit: str,
+    prob: float,
+    layout: str,
+) -> int:
+    """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
+
+    DATA is the name of an embedded data set, or a CSV or Parquet file. The entries sum to the total. A missing
+    value adds nothing.
+    """
+    from bayesnb.estimator import BayesianNB
+
+    name, X, y = _load(data, target)
+    say = _stderr()
+    say(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
+    clf = BayesianNB(random_state=0).fit(X, y)
+    (asked,) = _asked([] if row is None else [row], name, X)
+    frame = _frame([asked], X)
+    pair = [_class(clf, text, option) for text, option in ((label, "--label"), (against, "--against"))]
+    if pair[0] is not None and pair[0] == pair[1]:
+        raise click.BadParameter(
+            f"both are {label!r}: there are no odds of a class against itself", param_hint="--against"
+        )
+    ledger = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
+    if layout == "json":
+        proba = dict(zip(map(str, clf.classes_), map(float, clf.predict_proba(frame)[0]), strict=True))
+        _print_ledger_json(name, y.name, asked, proba, ledger, unit, prob)
+    elif layout == "csv":
+        click.echo(ledger.to_csv(), nl=False)
+    else:
+        _print_ledger(asked, ledger, unit, prob)
+    return 0
+
+
+@cli.command(epilog="Embedded data: " + ", ".join(datasets.names()) + ".")
+@click.argument("data", metavar="DATA")
+@click.option("--target", help="Column that holds the class (known for embedded data).")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Where to write the page, all of it or nothing; - is stdout.",
+)
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["html", "md"]),
+    help="[default: md for a FILE that ends in .md or .markdown, else html]",
+)
+@click.option("--title", help="Of the page.  [default: names the data]")
+@click.option("--rows", type=click.IntRange(0), default=5, show_default=True, help="Uncertain rows to explain.")
+@click.option(
+    "--by",
+    type=click.Choice(["total", "epistemic"]),
+    default="total",
+    show_default=True,
+    help="The entropy that makes a row uncertain.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["nats", "bits", "decibans"]),
+    default="nats",
+    show_default=True,
+    help="Of the log-odds.",
+)
+@click.option("--draws", type=click.IntRange(2), default=4000, show_default=True, help="Exact draws for entropies.")
+@click.option(
+    "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the intervals."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
+def report(
+    data: str,
+    target: str | None,
+    output: str,
+    layout: str | None,
+    title: str | None,
+    rows: int,
+    by: str,
+    unit: str,
+    draws: int,
+    prob: float,
+    seed: int,
+) -> int:
+    """Write one self-contained page about a table: its model, its scores, its calibration, its uncertain rows.
+
+    DATA is the name of an embedded data set, or a CSV or Parquet file. The page asks nothing of the network.
+    """
+    from pathlib import Path
+
+    if output != "-" and not (folder := Path(output).absolute().parent).is_dir():
+        raise click.BadParameter(f"there is no folder {str(folder)!r}", param_hint="--output")
+    if output != "-" and Path(output).is_dir():
+        raise click.BadParameter(f"{output!r} is a folder", param_hint="--output")
+    from bayesnb.estimator import BayesianNB
+    from bayesnb.report import report as page_of
+    from bayesnb.report import write
+
+    name, X, y = _load(data, target)
+    say = _stderr()
+    say(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
+    clf = BayesianNB(random_state=seed).fit(X, y)
+    for column in _identifiers(clf, len(X)):
+        say(f"column {column!r} has about as many levels as there are rows: is it an identifier or free text?")
+    layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
+    title = title if title is not None else f"Naive Bayes: {name}"
+    page = page_of(clf, X, y, title, layout, rows, by, unit, prob, draws, progress=say)
+    if output == "-":
+        click.echo(page, nl=False)
+    else:
+        write(page, output)
+        say(f"wrote {output}")
+    return 0
+
+
 def _load(data: str, target: str | None) -> tuple[str, pd.DataFrame, pd.Series]:
     """The table and its labels; a file that has the name of an embedded table wants its suffix or a path."""
     if data.replace("_", "-") in datasets.names():
@@ -251,6 +398,18 @@ def _sampled(
     }
 
 
+def _class(clf: BayesianNB, text: str | None, option: str) -> Any:
+    """The class that is written so."""
+    if text is None:
+        return None
+    for label in clf.classes_.tolist():
+        if str(label) == text:
+            return label
+    raise click.BadParameter(
+        f"there is no class {text!r}; the classes are {list(map(str, clf.classes_))}", param_hint=option
+    )
+
+
 def _frame(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
     """Asked rows as a table of the fitted columns, what they do not name missing."""
     import pandas as pd
@@ -284,31 +443,102 @@ def _print_json(
 ) -> None:
     import json
 
-    def plain(value: Any) -> Any:
-        """JSON has no infinity and no NaN: they are written as text and null."""
-        if isinstance(value, float) and value != value:
-            return None
-        return str(value) if isinstance(value, float) and abs(value) == float("inf") else value
-
-    def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-        return [
-            {str(k): plain(v.item() if hasattr(v, "item") else v) for k, v in record.items()}
-            for record in frame.reset_index().to_dict("records")
-        ]
-
-    rows = [
-        {"row": {k: plain(v.item() if hasattr(v, "item") else v) for k, v in row.items()}, "prob": prob, **answer}
-        for row, answer in zip(asked, answers, strict=True)
-    ]
+    rows = [{"row": _plain(row), "prob": prob, **answer} for row, answer in zip(asked, answers, strict=True)]
     document = {
         "data": name,
         "target": str(target),
-        "features": records(described),
+        "features": _records(described),
         "scored_by": how,
-        "scores": records(table),
+        "scores": _records(table),
         "rows": rows,
     } | ({} if roads is None else {"nuts": roads})
     click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def _plain(record: Mapping[Any, Any]) -> dict[str, Any]:
+    """JSON has no infinity and no NaN: they are written as text and null."""
+    found = {}
+    for name, value in record.items():
+        value = value.item() if hasattr(value, "item") else value
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            value = None if value != value else str(value)
+        found[str(name)] = value
+    return found
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [_plain(record) for record in frame.reset_index().to_dict("records")]
+
+
+def _print_ledger_json(
+    name: str, target: Any, asked: dict[str, Any], proba: dict[str, float], ledger: pd.DataFrame, unit: str, prob: float
+) -> None:
+    import json
+
+    document = {
+        "data": name,
+        "target": str(target),
+        "row": _plain(asked),
+        "probabilities": proba,
+        **_plain(ledger.iloc[0][["label", "against"]]),
+        "unit": unit,
+        "prob": prob,
+        "entries": _records(ledger.drop(columns=["label", "against"])),
+    }
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def _print_ledger(asked: dict[str, Any], ledger: pd.DataFrame, unit: str, prob: float) -> None:
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=120)
+    label, against = ledger.iloc[0][["label", "against"]]
+    console.print("The row " + ", ".join(f"{k}={v}" for k, v in asked.items()), style="bold", markup=False)
+    grid = Grid()
+    for title in ("entry", "value"):
+        grid.add_column(title, overflow="fold")
+    for title in (f"log-odds [{unit}]", "lower", "upper"):
+        grid.add_column(Text(title), justify="right")
+    sides = [f"{name[:9]}…" if len(name) > 10 else name for name in map(str, (against, label))]
+    grid.add_column(Text(f"{sides[0] + ' ←':>12}│{'→ ' + sides[1]:<12}"), no_wrap=True)
+    finite = [abs(v) for v in ledger["log_odds"] if abs(v) < float("inf")]
+    widest = max(finite, default=0.0) or 1.0
+    for k, (entry, line) in enumerate(ledger.iterrows()):
+        if k == len(ledger) - 1:
+            grid.add_section()
+        value = "missing" if line["missing"] else "" if line["value"] is None else _cell(line["value"])
+        numbers = [Text(_shown(float(line[k]), 3)) for k in ("log_odds", "lower", "upper")]
+        grid.add_row(Text(str(entry)), Text(value), *numbers, _bar(line["log_odds"] / widest))
+    console.print(grid)
+    console.print(
+        f"log-odds of {label} against {against}; the entries sum to the total; lower and upper: {prob:.0%} interval "
+        "under the posterior of the parameters",
+        markup=False,
+    )
+
+
+def _cell(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _bar(share: float, half: int = 12) -> Any:
+    """A signed bar: to the right where the share of the largest is positive; with an arrow if it is infinite."""
+    from rich.text import Text
+
+    size = min(abs(share), 1.0) * half
+    bar = "█" * int(size) + ("▌" if size % 1 >= 0.5 else "")
+    endless = abs(share) == float("inf")
+    if share < 0:
+        # The half block that fills its right side.
+        bar = bar[::-1].replace("▌", "▐")
+        bar = "◀" + bar[1:] if endless else bar
+        return Text.assemble((bar.rjust(half), "dark_orange3"), "│", " " * half)
+    bar = bar[:-1] + "▶" if endless else bar
+    return Text.assemble(" " * half, "│", (bar.ljust(half), "blue"))
 
 
 def _print_tables(

@@ -1,0 +1,702 @@
+"""The page about a model says what the model says, trusts no name in the data, and asks nothing of the network."""
+
+import base64
+import csv
+import hashlib
+import html
+import io
+import json
+import os
+import re
+import shutil
+import stat
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from matplotlib import image
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+
+from bayesnb import BayesianNB, Gaussian, NormalGamma, cli, datasets
+from bayesnb import report as reporting
+from bayesnb.evaluation import compare_estimates
+from bayesnb.report import report, write
+
+SCRIPT = "<script>alert(1)</script>"
+HOSTILE = "&<>\"'|\nx"
+PATH_NAME = "![a](http://evil.test/x.png) _b_ `c` \\| $d$ https://evil.test"
+VOID = {"meta", "img", "br"}
+
+
+class Page(HTMLParser):
+    """A page as its elements, in order, each with its attributes and its own text; every element is closed."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.open = [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        element = (tag, dict(attrs), [])
+        self.elements.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data):
+        if self.open:
+            self.open[-1][2].append(data)
+
+    def all(self, *tags):
+        return [(tag, attrs, "".join(text)) for tag, attrs, text in self.elements if tag in tags]
+
+    def texts(self, *tags):
+        return [text for _, _, text in self.all(*tags)]
+
+    def table(self, caption):
+        """Rows of cells of the table of that caption, as text."""
+        rows, taking = [], False
+        for tag, _, text in self.elements:
+            if tag == "caption":
+                taking = "".join(text) == caption
+            elif taking and tag == "tr":
+                rows.append([])
+            elif taking and tag in ("td", "th"):
+                rows[-1].append("".join(text))
+        return rows
+
+
+@pytest.fixture(scope="module")
+def tennis():
+    X, y = datasets.play_tennis()
+    return BayesianNB(random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def tennis_html(tennis):
+    return report(*tennis, title="Tennis", draws=200, rows=2)
+
+
+@pytest.fixture(scope="module")
+def tennis_page(tennis_html):
+    return Page(tennis_html)
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    rng = np.random.default_rng(0)
+    n = 30
+    X = pd.DataFrame({
+        SCRIPT: rng.choice([HOSTILE, SCRIPT, "plain"], n),
+        HOSTILE: rng.choice(["a|b", 'q"q', "l\nm"], n),
+        PATH_NAME: rng.normal(size=n),
+        "_$x$": pd.Series(rng.choice(["$a$", "\x00\u202e\x1b", None], n), dtype=object),
+    })  # fmt: skip
+    y = pd.Series(rng.choice([HOSTILE, SCRIPT], n), name=SCRIPT)
+    return BayesianNB(random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def hostile_html(hostile):
+    return report(*hostile, title=f"{SCRIPT} & co\ud800", draws=100, rows=3)
+
+
+@pytest.fixture(scope="module")
+def hostile_md(hostile):
+    return report(*hostile, title=f"{SCRIPT} & co\ud800", format="md", draws=100, rows=3)
+
+
+# What the page says
+
+
+def test_every_section_is_there_and_linked(tennis_page):
+    headings = tennis_page.texts("h2")
+    assert headings == [
+        "Data",
+        "What each column got",
+        "Parameters",
+        "The four estimates, by exact leave-one-out",
+        "Calibration",
+        "Uncertain rows",
+        "Evidence",
+        "Versions",
+    ]
+    links = [(text, attrs["href"]) for _, attrs, text in tennis_page.all("a")]
+    anchors = {attrs["id"]: text for _, attrs, text in tennis_page.all("h2")}
+    assert links == [(anchors[href[1:]], href) for _, href in links]
+    assert [text for text, _ in links] == headings
+
+
+def test_the_scores_are_those_of_the_comparison(tennis, tennis_page):
+    table = tennis_page.table("Scores of each estimate")
+    expected = compare_estimates(*tennis)
+    assert table[0][:4] == ["estimate", "accuracy", "log_loss", "brier"]
+    for line in table[1:]:
+        for name, cell in zip(table[0][1:], line[1:], strict=True):
+            value = expected.loc[line[0], name]
+            assert cell == "∞" if np.isinf(value) else float(cell) == pytest.approx(value, abs=1e-3)
+
+
+def test_parameters_and_columns_are_those_of_the_estimator(tennis, tennis_page):
+    clf = tennis[0]
+    for name, frame in clf.tables().items():
+        table = tennis_page.table(name)
+        assert table[0] == ["class", *map(str, frame.columns)]
+        assert np.allclose([[float(cell) for cell in line[1:]] for line in table[1:]], frame, atol=5e-5)
+    families = tennis_page.table("Families and priors")
+    assert [line[:2] for line in families[1:]] == [[name, "Categorical"] for name in clf.feature_names_in_]
+
+
+def test_the_most_uncertain_rows_stand_first_with_their_ledgers(tennis, tennis_page):
+    clf, X, _ = tennis
+    frame = clf.uncertainty(X, draws=200)
+    expected = frame["total"].sort_values(ascending=False).index[:2].tolist()
+    shown = tennis_page.table("The rows of the highest total entropy")
+    assert [int(line[0]) for line in shown[1:]] == expected
+    assert shown[0][1:4] == ["true", "prediction", "probability"]
+    ledgers = [caption for caption in tennis_page.texts("caption") if caption.startswith("Row ")]
+    assert [int(re.match(r"Row (\d+)", caption)[1]) for caption in ledgers] == expected
+    entries = tennis_page.table(ledgers[0])
+    assert [line[0] for line in entries[1:]] == ["(prior)", *X.columns, "(total)"]
+    sizes = [float(line[2]) for line in entries[1:]]
+    assert sum(sizes[:-1]) == pytest.approx(sizes[-1], abs=1e-3)
+
+
+def test_rows_may_be_asked_by_what_more_rows_could_teach(tennis):
+    clf, X, y = tennis
+    page = report(clf, X, y, format="md", rows=3, by="epistemic", draws=200)
+    block = page.partition("The rows of the highest epistemic entropy")[2].partition("Ledger of")[0]
+    shown = [int(line.split("|")[1]) for line in block.splitlines() if re.match(r"\| \d", line)]
+    assert shown == clf.uncertainty(X, draws=200)["epistemic"].sort_values(ascending=False).index[:3].tolist()
+
+
+def test_the_evidence_of_the_columns_and_of_the_classes_is_that_of_the_data(tennis, tennis_page):
+    evidence = tennis[0].log_evidence_
+    table = tennis_page.table("Evidence of each column")
+    assert {line[0]: float(line[1]) for line in table[1:]} == pytest.approx(dict(evidence.features), abs=1e-3)
+    factors = [float(line[2]) for line in table[1:]]
+    assert factors == sorted(factors, reverse=True)
+    (text,) = [text for text in tennis_page.texts("p") if "log p(data)" in text]
+    assert f"log p(data) = {evidence.joint:.6g}." in text
+
+
+def test_the_factor_of_a_column_tells_whether_classes_differ_in_it():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = pd.DataFrame({"noise": rng.normal(size=200), "signal": rng.normal(size=200) + 2 * y})
+    page = report(BayesianNB().fit(X, y), X, y, format="md", rows=0, draws=50)
+    factors = {line.split(" | ")[0][2:]: float(line.split(" | ")[2][:-2]) for line in page.splitlines()
+               if re.match(r"\| (noise|signal) \| -", line)}  # fmt: skip
+    assert factors["noise"] < 0 < factors["signal"]
+
+
+def test_versions_and_the_date_are_told(tennis_page):
+    from bayesnb import __version__
+
+    table = dict(tennis_page.table("Versions")[1:])
+    assert table["bayesnb"] == __version__
+    assert table["numpy"] == np.__version__
+    assert any(re.fullmatch(r"Written \d{4}-\d\d-\d\d \d\d:\d\d UTC\.", text) for text in tennis_page.texts("p"))
+
+
+def test_each_picture_is_a_picture_and_says_in_words_what_it_shows(tennis_page):
+    pictures = tennis_page.all("img")
+    assert len(pictures) == 2 + 2
+    for _, attrs, _ in pictures:
+        assert len(attrs["alt"]) > 40
+        kind, _, data = attrs["src"].partition(",")
+        assert kind == "data:image/png;base64"
+        pixels = image.imread(io.BytesIO(base64.b64decode(data)))
+        assert pixels[..., :3].std() > 0.05
+        assert pixels.shape[1] == pytest.approx(2 * int(attrs["width"]), abs=2)
+
+
+def test_a_page_without_ledgers_has_none(tennis):
+    page = Page(report(*tennis, rows=0, draws=50))
+    assert not [caption for caption in page.texts("caption") if caption.startswith(("Row ", "The rows"))]
+    assert len(page.all("img")) == 2
+
+
+def test_progress_is_told_step_by_step(tennis):
+    said = []
+    report(*tennis, format="md", rows=0, draws=50, progress=said.append)
+    assert len(said) == 4
+    assert "leave-one-out" in said[0]
+
+
+@pytest.mark.parametrize("kind", ["polars", "dict", "array", "sparse", "index"])
+def test_any_table_has_a_page(kind):
+    X, y = datasets.heights()
+    match kind:
+        case "polars":
+            X = pl.from_pandas(X)
+        case "dict":
+            X = {name: X[name].tolist() for name in X}
+        case "array":
+            X = X.to_numpy()
+        case "sparse":
+            X, y = datasets.posts()
+            X = CountVectorizer().fit_transform(X["text"])
+        case "index":
+            X = X.set_axis(["same"] * len(X))
+    page = report(BayesianNB(random_state=0).fit(X, y), X, y, format="md", draws=50, rows=1)
+    assert "Not available" not in page
+    assert ("**Row same, " in page) == (kind == "index")
+
+
+def test_a_script_that_the_font_of_the_pictures_lacks_stands_in_the_tables():
+    X = pd.DataFrame({"色": ["赤", "青", "赤", "青"]})
+    y = ["はい", "いいえ"] * 2
+    page = Page(report(BayesianNB(random_state=0).fit(X, y), X, y, draws=20, rows=1))
+    assert page.table("色")[0] == ["class", "赤", "青"]
+
+
+def test_long_tables_are_cut_and_say_so():
+    X = pd.DataFrame({"id": [f"level {k}" for k in range(100)]})
+    y = np.arange(100) % 2
+    page = report(BayesianNB(random_state=0).fit(X, y), X, y, format="md", rows=0, draws=20)
+    assert "id: the first 40 of 100 rows." in page
+    assert "level 38" in page
+    assert "| level 99 |" not in page
+
+
+def test_only_the_candidates_are_split_by_draws(tennis, monkeypatch):
+    clf, X, y = tennis
+    monkeypatch.setattr(reporting, "CANDIDATES", 3)
+    page = report(clf, X, y, format="md", rows=14, draws=50)
+    assert "Of 14 rows, the 3 with the highest predictive entropy are looked at." in page
+    assert page.count("Ledger of row") == 3
+
+
+# What a model does not have
+
+
+@pytest.mark.parametrize(
+    ("clf", "words"),
+    [
+        (BayesianNB(Gaussian(NormalGamma.reference())), "an improper prior has no evidence"),
+        (BayesianNB(class_prior={"female": 0.5, "male": 0.5}), None),
+        (BayesianNB(class_prior="frequencies", estimate="map"), None),
+    ],
+)
+def test_what_cannot_be_worked_out_is_replaced_by_the_reason(clf, words):
+    X, y = datasets.heights()
+    page = report(clf.fit(X, y), X, y, format="md", rows=1, draws=50)
+    assert ("Not available" in page) == (words is not None)
+    assert words is None or words in page
+
+
+def test_an_estimate_that_calls_a_row_impossible_loses_only_what_needs_it():
+    X = pd.DataFrame({"a": list("uuvvww"), "b": list("xyxyxy")})
+    y = list("ppqqrr")
+    page = report(BayesianNB(estimate="mle").fit(X, y), X, y, format="md", rows=0, draws=50)
+    assert page.count("Not available") == 1
+    assert "has probability 0 under every class" in page.partition("## Calibration")[2].partition("## Uncertain")[0]
+    assert "impossible" in page.partition("Scores of each estimate")[2].splitlines()[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"format": "pdf"}, r"format to be one of \['html', 'md'\]; got 'pdf'"),
+        ({"by": "aleatoric"}, "by to be one of"),
+        ({"unit": "octaves"}, "unit to be one of"),
+        ({"rows": -1}, "0 or more; got -1"),
+        ({"rows": 1.5}, "0 or more; got 1.5"),
+        ({"prob": 1.0}, "between 0 and 1"),
+        ({"y": ["no"]}, "14 rows and y has 1"),
+        ({"y": ["no"] * 14}, "rows that were learned, unweighted: 5 of 'no', 9 of 'yes'; got 14 of 'no', 0 of 'yes'"),
+        ({"y": ["no", None] * 7}, "7 rows have no label"),
+        ({"y": ["maybe"] * 14}, "'maybe' was never learned"),
+    ],
+)
+def test_what_no_page_can_be_made_of_is_refused(tennis, change, words):
+    clf, X, y = tennis
+    with pytest.raises(ValueError, match=words):
+        report(**{"clf": clf, "X": X, "y": y} | change)
+
+
+def test_a_classifier_that_has_learned_nothing_has_no_page(tennis):
+    with pytest.raises(NotFittedError):
+        report(BayesianNB(), *tennis[1:])
+
+
+# Nothing from outside, and nothing runs
+
+
+@pytest.mark.parametrize("which", ["tennis_html", "hostile_html"])
+def test_the_page_asks_nothing_of_the_network_and_runs_no_script(which, request):
+    text = request.getfixturevalue(which)
+    page = Page(text)
+    assert {tag for tag, _, _ in page.elements} <= {
+        "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "nav", "ul", "li", "a", "section", "p",
+        "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "img", "figcaption", "details",
+        "summary",
+    }  # fmt: skip
+    for _, attrs, _ in page.elements:
+        assert not [name for name in attrs if name.startswith("on") or name == "style"]
+        assert attrs.get("href", "#").startswith("#")
+        assert attrs.get("src", "data:image/png;base64,").startswith("data:image/png;base64,")
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_the_page_forbids_itself_all_but_its_own_style_and_pictures(tennis_html, tennis_page):
+    (policy,) = [
+        attrs["content"] for _, attrs, _ in tennis_page.all("meta")
+        if attrs.get("http-equiv") == "Content-Security-Policy"
+    ]  # fmt: skip
+    (style,) = re.findall("<style>(.*?)</style>", tennis_html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert dict(part.strip().split(" ", 1) for part in policy.split(";")) == {
+        "default-src": "'none'",
+        "img-src": "data:",
+        "style-src": f"'sha256-{digest}'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+
+
+def test_the_page_can_be_read_aloud(tennis_page):
+    ((_, attrs, _),) = tennis_page.all("html")
+    assert attrs["lang"] == "en"
+    assert len(tennis_page.texts("h1")) == len(tennis_page.texts("title")) == 1
+    assert all(attrs["scope"] in ("col", "row") for _, attrs, _ in tennis_page.all("th"))
+    assert len(tennis_page.all("caption")) == len(tennis_page.all("table"))
+    regions = [attrs for _, attrs, _ in tennis_page.all("div")]
+    assert all(attrs["tabindex"] == "0" and attrs["aria-label"] for attrs in regions)
+
+
+# Names from the data
+
+
+def test_names_and_values_are_shown_and_never_markup(hostile, hostile_html):
+    page = Page(hostile_html)
+    assert "<script" not in hostile_html
+    assert page.texts("h1") == page.texts("title") == [f"{SCRIPT} & co\ufffd"]
+    shown = HOSTILE.replace("\n", " ↵ ")
+    captions = page.texts("caption")
+    assert {SCRIPT, shown, PATH_NAME} <= set(captions)
+    levels = page.table(SCRIPT)
+    assert levels[0] == ["class", *sorted([shown, SCRIPT, "plain"], key=levels[0].index)]
+    assert [line[0] for line in levels[1:]] == [
+        str(label).replace("\n", " ↵ ") for label in hostile[0].classes_.tolist()
+    ]
+    assert "a|b" in page.table(shown)[0]
+    assert f"Target: {SCRIPT}." in page.texts("p")[0]
+
+
+def test_what_no_file_can_hold_is_replaced(hostile_html, hostile_md):
+    for text in (hostile_html, hostile_md):
+        text.encode()
+        assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202a-\u202e\ud800-\udfff]", text)
+        assert "\ufffd\ufffd\ufffd" in text
+
+
+def cells_of(line):
+    """The cells of a line of a Markdown table, as a reader sees them."""
+    cells = re.split(r"(?<!\\)(?:\\\\)*\|", line.strip())[1:-1]
+    return [html.unescape(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", cell.strip())) for cell in cells]
+
+
+def test_a_markdown_table_has_as_many_cells_in_each_line(hostile_md, tennis):
+    for text in (hostile_md, report(*tennis, format="md", draws=50)):
+        tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+        assert len(tables) > 8
+        for table in tables:
+            assert len({len(cells_of(line)) for line in table.splitlines()}) == 1
+            assert re.fullmatch(r"\|( (---|---:) \|)+", table.splitlines()[1])
+
+
+def test_markdown_shows_names_and_values_letter_by_letter(hostile_md):
+    assert "<" not in hostile_md.replace("&lt;", "")
+    assert not re.search(r"(?<!\\)\]\(", hostile_md)
+    assert "://" not in hostile_md
+    first = [cells_of(line)[0] for line in hostile_md.splitlines() if line.startswith("|")]
+    assert {SCRIPT, HOSTILE.replace("\n", " ↵ "), PATH_NAME} <= set(first)
+
+
+@pytest.mark.parametrize(
+    "text", ["# no heading", "- no item", "1. no item", "+ no item", "---", "==", "*no* _stress_", "`no code`"]
+)
+def test_markdown_in_a_name_is_no_markdown(text):
+    escaped = reporting._escaped(text)
+    assert escaped != text
+    assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", escaped) == text
+
+
+@pytest.mark.parametrize("text", ["-1.5", "+2", "3.14", "1e-5", "−∞", "—", "(prior)", "a-b"])
+def test_numbers_and_plain_names_are_not_escaped(text):
+    assert reporting._escaped(text) == text
+
+
+def test_a_name_within_a_word_keeps_its_underscore():
+    assert reporting._escaped("bill_length_mm") == "bill_length_mm"
+
+
+# Writing
+
+
+def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    with pytest.raises(UnicodeEncodeError):
+        write("new \ud800", path)
+    assert path.read_text() == "old"
+
+    def full(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="disk full"):
+        write("new", path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_page_takes_the_place_of_the_old_one_with_its_mode(tmp_path):
+    path, link = tmp_path / "page.html", tmp_path / "link.html"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    write("new ∞\n", link)
+    assert path.read_bytes() == "new ∞\n".encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert link.is_symlink()
+    assert sorted(tmp_path.iterdir()) == [link, path]
+
+
+def test_a_device_is_written_to_and_not_replaced():
+    write("gone", os.devnull)
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+
+
+def test_a_folder_is_no_page(tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        write("page", tmp_path)
+
+
+# The command line
+
+
+def run(capsys, *arguments):
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(list(arguments))
+    printed = capsys.readouterr()
+    return ended.value.code, printed.out, printed.err
+
+
+QUICK = ("--draws", "50", "--rows", "1")
+
+
+@pytest.mark.parametrize(("name", "start"), [("r.html", "<!doctype html>"), ("r.md", "# Naive"), ("r", "<!doctype")])
+def test_the_command_writes_what_the_name_of_the_file_says(capsys, tmp_path, name, start):
+    path = tmp_path / name
+    code, out, err = run(capsys, "report", "play-tennis", "-o", str(path), *QUICK)
+    assert (code, out) == (0, "")
+    assert path.read_text(encoding="utf-8").startswith(start)
+    assert "leave-one-out" in err
+    assert err.replace("\n", "").endswith(f"wrote {path}")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_command_prints_to_stdout_and_takes_any_table(capsys, tmp_path):
+    X, y = datasets.heights()
+    X.assign(sex=y).to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = run(
+        capsys, "report", str(tmp_path / "t.csv"), "--target", "sex", "-o", "-", "--format", "md", "--title", "A|B",
+        *QUICK,
+    )  # fmt: skip
+    assert code == 0
+    assert out.startswith("# A\\|B\n")
+    assert out.count("Ledger of row") == 1
+    assert "wrote" not in err
+
+
+def test_a_command_that_fails_leaves_the_old_page(capsys, tmp_path):
+    path = tmp_path / "r.html"
+    path.write_text("old")
+    code, out, err = run(capsys, "report", "nowhere.csv", "--target", "y", "-o", str(path))
+    assert (code, out) == (1, "")
+    assert "no such file" in err
+    assert path.read_text() == "old"
+
+
+def test_a_page_that_has_nowhere_to_go_is_refused_before_any_work(capsys, tmp_path):
+    for target, words in ((tmp_path / "none" / "r.html", "there is no folder"), (tmp_path, "is a folder")):
+        code, out, err = run(capsys, "report", "play-tennis", "-o", str(target))
+        assert (code, out) == (2, "")
+        assert words in err
+        assert "14 rows" not in err
+    assert run(capsys, "report", "play-tennis")[0] == 2
+
+
+def test_the_ledger_that_is_printed_is_that_of_the_estimator(capsys):
+    code, out, _ = run(
+        capsys, "explain", "play-tennis", "--row", "outlook=sunny,wind=weak", "--unit", "bits", "--format", "json"
+    )
+    said = json.loads(out)
+    X, y = datasets.play_tennis()
+    row = X.iloc[[0]].assign(outlook="sunny", wind="weak", temperature=None, humidity=None)
+    expected = BayesianNB().fit(X, y).explain(row, unit="bits", prob=0.89).droplevel("row")
+    assert code == 0
+    assert [entry["entry"] for entry in said["entries"]] == expected.index.tolist()
+    for name in ("log_odds", "lower", "upper"):
+        assert [entry[name] for entry in said["entries"]] == pytest.approx(expected[name].tolist())
+    assert [entry["missing"] for entry in said["entries"]] == expected["missing"].tolist()
+    assert said["row"] == {"outlook": "sunny", "wind": "weak"}
+    assert sum(said["probabilities"].values()) == pytest.approx(1)
+    odds = said["probabilities"][said["label"]] / said["probabilities"][said["against"]]
+    assert said["entries"][-1]["log_odds"] == pytest.approx(np.log2(odds))
+
+
+def test_csv_holds_one_line_an_entry(capsys):
+    code, out, _ = run(capsys, "explain", "penguins", "--format", "csv", "--row", "sex=female")
+    lines = list(csv.DictReader(io.StringIO(out)))
+    assert code == 0
+    assert len(lines) == 9
+    sizes = [float(line["log_odds"]) for line in lines]
+    assert sum(sizes[:-1]) == pytest.approx(sizes[-1])
+
+
+def test_the_table_has_a_bar_on_the_side_of_its_sign(capsys):
+    code, out, _ = run(capsys, "explain", "play-tennis")
+    assert code == 0
+    assert "outlook=sunny, temperature=cool" in out
+    bars = {}
+    for line in out.splitlines():
+        cells = [cell.strip() for cell in line.split("│")]
+        if len(cells) == 9 and cells[1]:
+            bars[cells[1]] = (float(cells[3]), len(cells[6]), len(cells[7]))
+    assert list(bars) == ["(prior)", "outlook", "temperature", "humidity", "wind", "(total)"]
+    for size, left, right in bars.values():
+        assert (left > 0, right > 0) == (size < 0, size > 0)
+    assert bars["(total)"][2] == 12
+
+
+def test_label_and_against_turn_the_ledger(capsys):
+    def ledger(*more):
+        _, out, _ = run(capsys, "explain", "play-tennis", "--format", "json", *more)
+        return json.loads(out)
+
+    there, back = ledger("--label", "yes"), ledger("--against", "yes")
+    assert (there["label"], there["against"]) == (back["against"], back["label"]) == ("yes", "no")
+    for one, other in zip(there["entries"], back["entries"], strict=True):
+        assert one["log_odds"] == pytest.approx(-other["log_odds"])
+
+
+def test_classes_that_are_numbers_are_named_by_their_text(capsys, tmp_path):
+    X, y = datasets.heights()
+    X.assign(y=(y == "male").astype(int)).to_csv(tmp_path / "t.csv", index=False)
+    code, out, _ = run(
+        capsys, "explain", str(tmp_path / "t.csv"), "--target", "y", "--label", "1", "--format", "json"
+    )  # fmt: skip
+    assert code == 0
+    assert (json.loads(out)["label"], json.loads(out)["against"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--label", "maybe"), ("no class 'maybe'", "['no', 'yes']")),
+        (("--against", "maybe"), ("--against", "no class 'maybe'")),
+        (("--label", "no", "--against", "no"), ("against itself",)),
+        (("--row", "cloud=9"), ("no column 'cloud'",)),
+        (("--row", ""), ("is not column=value",)),
+        (("--unit", "octaves"), ("octaves",)),
+        (("--prob", "1"), ("--prob",)),
+    ],
+)
+def test_what_cannot_be_explained_ends_with_2(capsys, arguments, words):
+    code, out, err = run(capsys, "explain", "play-tennis", *arguments)
+    assert (code, out) == (2, "")
+    assert all(word in " ".join(err.split()) for word in words)
+
+
+def test_an_infinite_bar_has_an_arrow():
+    assert cli._bar(-np.inf).plain == "◀" + 11 * "█" + "│" + 12 * " "
+    assert cli._bar(np.inf).plain == 12 * " " + "│" + 11 * "█" + "▶"
+    assert cli._bar(0.0).plain.strip() == "│"
+
+
+# In a browser
+
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
+def test_in_a_browser_nothing_runs_nothing_leaves_the_file_and_the_console_is_clean(hostile_html, tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    path = tmp_path / "page.html"
+    write(hostile_html, path)
+    asked, said, alarms = [], [], []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1100, "height": 900})
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: (alarms.append(dialog.message), dialog.dismiss()))
+        page.goto(path.as_uri(), wait_until="networkidle")
+        drawn = page.eval_on_selector_all("img", "all => all.map(one => one.naturalWidth)")
+        styled = page.eval_on_selector("table", "one => getComputedStyle(one).borderCollapse")
+        overflow = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+        scripts = page.evaluate("document.scripts.length")
+        title = page.title()
+        shot = page.screenshot(path=tmp_path / "page.png", full_page=True)
+        browser.close()
+    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    assert said == []
+    assert alarms == []
+    assert min(drawn) > 500
+    assert styled == "collapse"
+    assert overflow is False
+    assert scripts == 0
+    assert title == f"{SCRIPT} & co\ufffd"
+    assert image.imread(io.BytesIO(shot))[..., :3].std() > 0.05
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
+@pytest.mark.parametrize(
+    "intruder",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "<img src=https://example.invalid/x.png>",
+        "<link rel=stylesheet href=https://example.invalid/x.css>",
+        "<iframe src=https://example.invalid></iframe>",
+    ],
+)
+def test_in_a_browser_the_policy_stops_what_escaping_would_have_let_through(tennis_html, tmp_path, intruder):
+    from playwright.sync_api import sync_playwright
+
+    path = tmp_path / "page.html"
+    write(tennis_html.replace("<h1>", f"{intruder}<h1>"), path)
+    said, alarms, arrived = [], [], []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("dialog", lambda dialog: (alarms.append(dialog.message), dialog.dismiss()))
+        page.on("response", lambda response: arrived.append(response.url))
+        page.goto(path.as_uri(), wait_until="networkidle")
+        browser.close()
+    assert any("Content Security Policy" in text for text in said)
+    assert alarms == []
+    assert not [url for url in arrived if url.startswith("http")]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +20,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import decisions, explain, uncertainty, unlabelled
+from bayesnb import decisions, explain, storage, uncertainty, unlabelled
 from bayesnb.families.membership import Labels, blocks
 from bayesnb.learner import Learner, labelled_statistics, part_of
 from bayesnb.model import (
@@ -82,6 +83,10 @@ class BayesianNB(ClassifierMixin, Learner):
     em_ : EM
         How the last ``fit`` with unlabelled rows went; only then. Its rows are those without a label (and with a
         weight), and ``statistics_`` are then the labelled rows' plus λ times the expected ones of these rows.
+    target_ : column name or None
+        Where the class stood, if the labels had a name.
+    content_hash_ : str
+        Of the model file that it was loaded from or saved to; only then.
     n_features_in_ : int
     feature_names_in_ : array of str
 
@@ -665,6 +670,47 @@ class BayesianNB(ClassifierMixin, Learner):
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(self.random_state)
 
+    # Files
+
+    def save(self, path: str | os.PathLike, replacing: str | None = None) -> str:
+        """Write a model file: what was told and what was learned. It holds no rows, and nothing that is executed.
+
+        The file is netCDF, readable by xarray and any HDF5 reader. At every moment ``path`` holds the old file or the
+        whole new one.
+
+        Parameters
+        ----------
+        path : path
+            Of any name; ".nc" is usual.
+        replacing : str, optional
+            ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
+            :class:`bayesnb.ModelChangedError` is raised.
+
+        Returns
+        -------
+        str
+            The content hash of the file.
+
+        Raises
+        ------
+        ValueError
+            For what no file can hold: sampled features, a generator as ``random_state``, a view under another class
+            prior.
+        """
+        check_is_fitted(self)
+        if self._view:
+            raise ValueError("this is a view under another class prior: save the estimator that it was made from")
+        contents = storage.Contents(
+            self.get_params(deep=False),
+            self.schema_,
+            self.statistics_,
+            self.classes_,
+            self.target_,
+            hasattr(self, "_expected"),
+        )
+        self.content_hash_ = storage.write(contents, path, replacing)
+        return self.content_hash_
+
     # Looking inside
 
     @property
@@ -722,6 +768,29 @@ class BayesianNB(ClassifierMixin, Learner):
         tags.input_tags.allow_nan = True
         # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
         return tags
+
+
+def load(path: str | os.PathLike) -> BayesianNB:
+    """The estimator of a model file, as it was saved; all of the file is checked first.
+
+    How EM went (``em_``) is not in a file; that it was there is.
+
+    Raises
+    ------
+    FileNotFoundError
+    ModelFileError
+        If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
+    """
+    contents = storage.read(path)
+    try:
+        clf = BayesianNB(**contents.configuration)
+        clf._believe(contents.schema, contents.statistics, contents.classes, anew=True, target=contents.target)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise storage.ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
+    if contents.expected:
+        clf._expected = True
+    clf.content_hash_ = contents.hash
+    return clf
 
 
 def _index(X: Any) -> pd.Index | None:

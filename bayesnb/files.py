@@ -1,14 +1,58 @@
-"""One file as one table: CSV and Parquet, with what is wrong with them said."""
+"""Files: CSV and Parquet as one table, with what is wrong with them said; any file written whole or not at all."""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import os
 import zlib
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
+
+
+@contextmanager
+def replacing(path: str | os.PathLike) -> Iterator[Path]:
+    """A path beside this one to write to; this one is at every moment the old file or the whole new one.
+
+    Where the block ends without an error the new file is flushed to disk and takes the old one's place.
+
+    Raises
+    ------
+    OSError
+        If the folder does not exist or cannot be written; the old file is then as it was.
+    """
+    path = Path(os.path.realpath(path))
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a folder")
+    if path.exists() and not path.is_file():
+        # A pipe or a device cannot be replaced.
+        yield path
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        if path.exists():
+            part.chmod(path.stat().st_mode & 0o777)
+        part.replace(path)
+        _flush_folder(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    """The new name itself is only on disk once its folder is. (Windows has no such call, and needs none.)"""
+    if os.name == "posix":
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def read(path: str | Path) -> pd.DataFrame:

@@ -83,7 +83,8 @@ class Learner(BaseEstimator):
         the data (unit information) look at their sum.
         """
         if engines.streams(X):
-            return self._learn(self._read_in_parts(X, y, sample_weight), anew=True)
+            return self._learn(self._read_in_parts(X, y, sample_weight), target=y, anew=True)
+        target = getattr(y, "name", None)
         table, y, weight, labelled = self._any_rows(X, y, sample_weight)
         unlabelled.require_settings(self.unlabelled_weight, self.em_starts)
         weight = np.where(labelled, weight, weight * self.unlabelled_weight)
@@ -93,8 +94,8 @@ class Learner(BaseEstimator):
         table, y, weight = _weighed(table, y, weight)
         schema = Schema.infer(table, self.features, self.unseen, weight)
         if not labelled.all():
-            return self._fit_by_em(schema, table, y, weight, labelled)
-        return self._believe(*self._summary(schema, table, y, weight), anew=True)
+            return self._fit_by_em(schema, table, y, weight, labelled, target)
+        return self._believe(*self._summary(schema, table, y, weight), anew=True, target=target)
 
     def _read_in_parts(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None = None) -> Summary:
         """The summary of a table that names its own columns."""
@@ -103,15 +104,15 @@ class Learner(BaseEstimator):
                 raise TypeError(f"X is read in parts, so {what} is the name of one of its columns; got {name!r}")
         return engines.summary(self, X, y, sample_weight, schema)
 
-    def _learn(self, summary: Summary, anew: bool = False) -> Self:
+    def _learn(self, summary: Summary, target: Any, anew: bool = False) -> Self:
         """Believe what a summary says, of all rows or of further ones."""
         if anew or not hasattr(self, "statistics_"):
-            return self._believe(summary.schema, summary.statistics, summary.classes, anew=True)
+            return self._believe(summary.schema, summary.statistics, summary.classes, anew=True, target=target)
         classes = classes_of(self.classes_, summary.classes)
         statistics = self.statistics_ + summary.statistics
         return self._believe(summary.schema, statistics.over(labels_of(classes)), classes)
 
-    def _fit_by_em(self, schema: Schema, table: Table, y: Array, weight: Array, labelled: Array) -> Self:
+    def _fit_by_em(self, schema: Schema, table: Table, y: Array, weight: Array, labelled: Array, target: Any) -> Self:
         """Learn from rows of which some have no label; their weights have λ in them."""
         schema, data = schema.read(table, learn=True)
         classes = self._named_classes(schema, np.unique(y[labelled]))
@@ -129,7 +130,7 @@ class Learner(BaseEstimator):
             starts=self.em_starts,
             rng=self._generator(),
         )
-        self._believe(schema, em.statistics, classes)
+        self._believe(schema, em.statistics, classes, anew=True, target=target)
         self.em_, self._expected = em, True
         if not em.converged:
             warnings.warn(f"{em}: its responsibilities may still change", ConvergenceWarning, stacklevel=3)
@@ -152,7 +153,7 @@ class Learner(BaseEstimator):
         ``classes`` may name classes that have no row yet; it is never needed.
         """
         if engines.streams(X):
-            return self._learn(self._read_in_parts(X, y, sample_weight, getattr(self, "schema_", None)))
+            return self._learn(self._read_in_parts(X, y, sample_weight, getattr(self, "schema_", None)), target=y)
         if not hasattr(self, "statistics_"):
             table, y, weight = _weighed(*self._rows(X, y, sample_weight))
             schema = Schema.infer(table, self.features, self.unseen, weight)
@@ -250,7 +251,9 @@ class Learner(BaseEstimator):
         labels = Labels(codes.astype(np.intp), weight, len(classes))
         return schema, schema.model(self._label_prior()).statistics(data, labels, labels_of(classes)), classes
 
-    def _believe(self, schema: Schema, statistics: Statistics, classes: Array, anew: bool = False) -> Self:
+    def _believe(
+        self, schema: Schema, statistics: Statistics, classes: Array, anew: bool = False, target: Any = None
+    ) -> Self:
         """Work out all that follows from the statistics, and only then change anything, at one stroke."""
         if self.estimate not in ESTIMATES:
             raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {self.estimate!r}")
@@ -274,7 +277,9 @@ class Learner(BaseEstimator):
             "_view": False,
         }
         fitted["n_features_in_"] = len(schema.names)
-        stale = {"feature_names_in_", *(("em_", "_expected") if anew else ())}
+        stale = {"feature_names_in_", *(("em_", "_expected", "content_hash_") if anew else ())}
+        if anew or not hasattr(self, "target_"):
+            fitted["target_"] = target
         if schema.named and all(isinstance(name, str) for name in schema.names):
             fitted["feature_names_in_"] = np.array(schema.names, object)
         # One assignment, so that an interruption finds the old state or the new one.

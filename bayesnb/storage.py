@@ -1,0 +1,418 @@
+"""Model files: what was told and what was learned, as netCDF that any HDF5 reader opens, sealed with a digest.
+
+Start with :func:`write` and :func:`read`. The statistics of all features of one kind share an array; the schema
+and the settings are JSON in the file's attributes. Behind the HDF5 data stand the digest of all bytes before it,
+which HDF5 readers pass over: it is checked before HDF5 sees a byte, so that a cut or damaged file is refused and
+not parsed. Nothing in a file is executed; families come from a fixed list (see :mod:`bayesnb.codec`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb import codec, files, sealed
+from bayesnb.__about__ import __version__
+from bayesnb.binning import Cut
+from bayesnb.encoding import Feature
+from bayesnb.families.bernoulli import Successes
+from bayesnb.families.categorical import Tally, widest
+from bayesnb.families.family import Family, Statistic
+from bayesnb.families.gaussian import Moments
+from bayesnb.families.multinomial import Totals
+from bayesnb.families.poisson import Events
+from bayesnb.model import Statistics
+from bayesnb.priors import Array
+from bayesnb.schema import Schema
+from bayesnb.sealed import FORMAT_VERSION, ModelFileError
+from bayesnb.targets import labels_of
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+# What each kind of statistic adds up, and along what: the columns, the categories of all columns, or the bags of words.
+GROUPS: dict[str, tuple[type[Statistic], dict[str, str]]] = {
+    "bernoulli": (Successes, {"n": "column", "ones": "column"}),
+    "categorical": (Tally, {"counts": "category"}),
+    "gaussian": (Moments, {"n": "column", "mean": "column", "low": "column", "scatter": "column"}),
+    "multinomial": (Totals, {"counts": "category", "rows": "bag", "log_base": "bag"}),
+    "poisson": (Events, {"exposure": "column", "events": "column", "rows": "column", "log_base": "column"}),
+}
+COORDINATES = {"column": ("feature", "column"), "category": ("feature", "column", "category"), "bag": ("bag",)}
+KIND_OF = {
+    "binary": "bernoulli",
+    "levels": "categorical",
+    "reals": "gaussian",
+    "bag": "multinomial",
+    "counts": "poisson",
+}
+
+
+class ModelChangedError(ValueError):
+    """A model file was changed by someone else after it was read; nothing was written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What a model file holds.
+
+    Parameters
+    ----------
+    configuration : {name: value}
+        What the estimator was told.
+    schema : Schema
+    statistics : Statistics
+    classes : array (class,)
+    target : column name or None
+        Where the class stood, if that is known.
+    expected : bool
+        Whether unlabelled rows were counted by their responsibilities.
+    hash : str
+        Of everything above, as 64 hexadecimal digits; "" before it is written.
+    version : str
+        Of the bayesnb that wrote it.
+    """
+
+    configuration: Mapping[str, Any]
+    schema: Schema
+    statistics: Statistics
+    classes: Array
+    target: Any = None
+    expected: bool = False
+    hash: str = ""
+    version: str = __version__
+
+
+def write(contents: Contents, path: str | os.PathLike, replacing: str | None = None) -> str:
+    """Write a model file, all of it or nothing, and return its content hash.
+
+    Parameters
+    ----------
+    contents : Contents
+    path : path
+    replacing : str, optional
+        The content hash of the file that is to be replaced. Who else writes it waits for that.
+
+    Raises
+    ------
+    ModelChangedError
+        If ``path`` holds another model by now.
+    ValueError
+        For what no file can hold, such as a sampled feature; nothing is written.
+    OSError
+        If the disk is full or the folder cannot be written; the old file is then as it was.
+    """
+    path = Path(os.path.realpath(path))
+    tree = to_tree(contents)
+    data = bytes(tree.to_netcdf(engine="h5netcdf", encoding=_no_fill(tree)))
+    with _alone(path):
+        if replacing is not None and (held := content_hash(path)) != replacing:
+            raise ModelChangedError(
+                f"{path}: was changed since it was read (its content was {replacing[:12]} and is {held[:12]}); nothing "
+                "was written. Read it again and repeat the change"
+            )
+        with files.replacing(path) as part, part.open("wb") as file:
+            file.write(sealed.seal(data))
+    return tree.attrs["content_hash"]
+
+
+def _alone(path: Path) -> Any:
+    """The lock that all writers of a path hold; the system frees it if its holder dies."""
+    from filelock import FileLock
+
+    return FileLock(path.with_name(f".{path.name}.lock"), timeout=60)
+
+
+def to_tree(contents: Contents) -> DataTree:
+    """A model as an xarray ``DataTree``: the root, and a group for each kind of feature."""
+    import xarray as xr
+
+    schema, statistics = contents.schema, contents.statistics
+    labels = ("class_label", [_text(label) for label in statistics.labels])
+    rows = ("class_label", np.asarray(statistics.rows, float))
+    groups = {"/": xr.Dataset({"rows": rows}, coords={"class_label": labels})}
+    for kind, names in _by_kind(schema).items():
+        dims = GROUPS[kind][1]
+        coordinates = {
+            title: (dim, [_text(cell[k]) for name in names for cell in _cells(schema, name, dim)])
+            for dim in dict.fromkeys(dims.values())
+            for k, title in enumerate(COORDINATES[dim])
+        }
+        arrays = {
+            what: (("class_label", dim), np.hstack([_packed(statistics.features[n], what) for n in names]))
+            for what, dim in dims.items()
+        }
+        groups[f"/{kind}"] = xr.Dataset(arrays, coords=coordinates)
+    tree = xr.DataTree.from_dict(groups)
+    described = {
+        "labels": list(statistics.labels),
+        "classes": np.asarray(contents.classes).dtype.str,
+        "target": contents.target,
+        "expected": contents.expected,
+        "names": schema.names,
+        "named": schema.named,
+        "unseen": schema.unseen,
+        "features": [[name, _described(feature)] for name, feature in schema.features.items()],
+    }
+    try:
+        texts = {"configuration": codec.dumps(dict(contents.configuration)), "schema": codec.dumps(described)}
+    except codec.NotPlainError as error:
+        raise ValueError(f"this model cannot be written to a file: {error}") from error
+    tree.attrs = {"format": "bayesnb", "format_version": FORMAT_VERSION, "bayesnb_version": contents.version, **texts}
+    tree.attrs["content_hash"] = sealed.content_hash(tree.attrs, _arrays_of(tree))
+    return tree
+
+
+def _by_kind(schema: Schema) -> dict[str, list[Any]]:
+    """The features of each kind, in the order of the schema."""
+    found: dict[str, list[Any]] = {}
+    for name, feature in schema.features.items():
+        if not feature.family.exact:
+            raise ValueError(
+                f"feature {name!r}: {type(feature.family).__name__} is sampled, and a model file holds what has a "
+                "closed form; keep its draws, with sample_posterior().to_netcdf(path), or the code that fits it"
+            )
+        found.setdefault(KIND_OF[feature.family.reads], []).append(name)
+    return dict(sorted(found.items()))
+
+
+def _cells(schema: Schema, name: Any, dim: str) -> list[tuple[Any, ...]]:
+    """What each cell of a feature along a dimension is called: feature, column and category, as far as they go."""
+    feature = schema.features[name]
+    if dim == "bag":
+        return [(name,)]
+    if dim == "column":
+        return [(name, column) for column in feature.columns]
+    if feature.levels is None:
+        return [(name, word, word) for word in feature.columns]
+    pairs = zip(feature.columns, feature.levels, strict=True)
+    return [(name, column, level) for column, levels in pairs for level in levels]
+
+
+def _packed(s: Statistic, what: str) -> Array:
+    """One field of a statistic, (class, cell)."""
+    value = np.asarray(getattr(s, what), float)
+    if isinstance(s, Tally):
+        # The columns with fewer levels are filled up in memory, and not in a file.
+        return np.hstack([value[:, k, : len(levels)] for k, levels in enumerate(s.levels)])
+    return value
+
+
+def _unpacked(kind: str, feature: Feature, fields: Mapping[str, Array]) -> Statistic:
+    """A statistic from its cells, (class, cell) each."""
+    if kind == "categorical":
+        counts = np.zeros((len(fields["counts"]), len(feature.columns), widest(feature.levels)))
+        start = 0
+        for k, levels in enumerate(feature.levels):
+            counts[:, k, : len(levels)] = fields["counts"][:, start : start + len(levels)]
+            start += len(levels)
+        return Tally(counts, feature.levels)
+    if kind == "multinomial":
+        return Totals(**fields, words=feature.columns)
+    return GROUPS[kind][0](**fields)
+
+
+def _described(feature: Feature) -> dict[str, Any]:
+    return {
+        "columns": feature.columns,
+        "family": feature.family,
+        "how": feature.how,
+        "levels": feature.levels,
+        "kinds": feature.kinds,
+        "cuts": feature.cuts,
+    }
+
+
+def _text(name: Any) -> str:
+    """A name as text for people; what it is exactly stands in the schema."""
+    return str(name).encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+
+
+def _no_fill(tree: DataTree) -> dict[str, dict[str, dict[str, None]]]:
+    """No value stands for a missing one."""
+    return {node.path: {name: {"_FillValue": None} for name in node.data_vars} for node in tree.subtree}
+
+
+def _arrays_of(tree: DataTree) -> dict[str, Array]:
+    return {
+        f"{node.path.rstrip('/')}/{name}": variable.to_numpy()
+        for node in tree.subtree
+        for name, variable in node.to_dataset(inherit=False).variables.items()
+    }
+
+
+# Reading
+
+
+def content_hash(path: str | os.PathLike) -> str:
+    """The content hash of a model file; "" where there is no file."""
+    return read(path).hash if Path(path).exists() else ""
+
+
+def is_model(path: str | os.PathLike) -> bool:
+    """Whether a file is, or was, a model file: told by its content, whatever it is called."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(sealed.HDF5)) == sealed.HDF5
+    except OSError:
+        return False
+
+
+def read(path: str | os.PathLike) -> Contents:
+    """The contents of a model file, all of them checked.
+
+    Raises
+    ------
+    FileNotFoundError
+    ModelFileError
+        If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            sealed.require(file)
+            attributes, arrays = sealed.opened(file)
+            return _contents(attributes, arrays)
+        except ModelFileError as error:
+            raise ModelFileError(f"{path}: {error}") from error.__cause__
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            ArithmeticError,
+            AttributeError,
+            RuntimeError,
+            OSError,
+            MemoryError,
+        ) as error:
+            said = " ".join(str(error).split())
+            raise ModelFileError(f"{path}: is not a model that can be read ({said[:200]})") from error
+
+
+# From what a file says to what it means
+
+
+def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Contents:
+    """The model, if it is one."""
+    said = codec.loads(attributes["schema"])
+    labels = tuple(said["labels"])
+    classes = np.empty(len(labels), np.dtype(said["classes"]))
+    classes[:] = labels
+    if (
+        not labels
+        or labels_of(classes) != labels
+        or len(set(labels)) < len(labels)
+        or classes.dtype.kind not in "OUbiuf"
+    ):
+        raise ModelFileError(f"its classes are {list(labels)[:8]}")
+    names, features = said["names"], {name: _feature(name, each) for name, each in said["features"]}
+    if not isinstance(names, tuple) or not isinstance(said["named"], bool) or not features:
+        raise ModelFileError("its schema is not one")
+    schema = Schema(names, said["named"], features, said["unseen"])
+    expected = {"/rows", "/class_label"}
+    each: dict[Any, Statistic] = {}
+    for kind, members in _by_kind(schema).items():
+        dims = GROUPS[kind][1]
+        expected |= {f"/{kind}/{what}" for what in (*dims, *(t for dim in dims.values() for t in COORDINATES[dim]))}
+        each |= _statistics_of(kind, members, schema, arrays, len(labels))
+    if set(arrays) != expected:
+        raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
+    rows = arrays["/rows"]
+    if rows.shape != (len(labels),):
+        raise ModelFileError(f"its rows are of shape {rows.shape}; there are {len(labels)} classes")
+    statistics = Statistics(labels, rows, {name: each[name] for name in features})
+    _require_possible(statistics)
+    configuration = codec.loads(attributes["configuration"])
+    if not isinstance(configuration, dict):
+        raise ModelFileError("its configuration is not one")
+    return Contents(
+        configuration,
+        schema,
+        statistics,
+        classes,
+        said["target"],
+        bool(said["expected"]),
+        attributes["content_hash"],
+        attributes["bayesnb_version"],
+    )
+
+
+def _feature(name: Any, said: Mapping[str, Any]) -> Feature:
+    feature = Feature(**said)
+    columns, levels, cuts = feature.columns, feature.levels, feature.cuts
+    fits = isinstance(feature.family, Family) and isinstance(columns, tuple) and isinstance(feature.kinds, tuple)
+    fits = fits and len(set(columns)) == len(columns) > 0 and isinstance(feature.how, str)
+    if fits and (feature.family.reads == "levels") != (levels is None):
+        if levels is not None:
+            fits = _tuples(levels) and len(levels) == len(columns) and all(len(set(n)) == len(n) for n in levels)
+        if cuts is not None:
+            fits = fits and len(cuts) == len(columns) and all(isinstance(cut, Cut) for cut in cuts)
+        if fits:
+            return feature
+    raise ModelFileError(f"its feature {name!r} is not one")
+
+
+def _tuples(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(part, tuple) for part in value)
+
+
+def _statistics_of(
+    kind: str, members: Sequence[Any], schema: Schema, arrays: Mapping[str, Array], n_classes: int
+) -> dict[Any, Statistic]:
+    """The statistic of each feature of a kind, cut out of their common arrays."""
+    found: dict[Any, dict[str, Array]] = {name: {} for name in members}
+    for what, dim in GROUPS[kind][1].items():
+        sizes = [len(_cells(schema, name, dim)) for name in members]
+        array = arrays[f"/{kind}/{what}"]
+        if array.shape != (n_classes, sum(sizes)):
+            raise ModelFileError(f"its array {kind}/{what} is of shape {array.shape}, not {(n_classes, sum(sizes))}")
+        for name, part in zip(members, np.split(array, np.cumsum(sizes)[:-1], axis=1), strict=True):
+            found[name][what] = part
+    return {name: _unpacked(kind, schema.features[name], fields) for name, fields in found.items()}
+
+
+def _require_possible(statistics: Statistics) -> None:
+    """Numbers that rows can have: finite, and no weight negative or more than the rows weigh."""
+    rows = statistics.rows
+    if not (np.isfinite(rows) & (rows >= 0)).all():
+        raise ModelFileError(f"its rows of the classes are {rows.tolist()[:8]}")
+    for name, s in statistics.features.items():
+        for what, value in s.arrays().items():
+            if not np.isfinite(value).all() or (what not in s.signed and (value < 0).any()):
+                worst = value[~np.isfinite(value)] if not np.isfinite(value).all() else value[value < 0]
+                raise ModelFileError(f"feature {name!r}: its {what} is {worst[0]:g} somewhere")
+        if (s.seen() > rows[:, None] * (1 + 1e-6)).any():
+            raise ModelFileError(f"feature {name!r}: more values were seen than there are rows")
+        if isinstance(s, Successes) and (s.ones > s.n * (1 + 1e-6)).any():
+            raise ModelFileError(f"feature {name!r}: more ones were seen than values")
+
+
+def describe(path: str | os.PathLike) -> dict[str, Any]:
+    """What a model file holds, without a model being made of it.
+
+    Returns
+    -------
+    dict
+        ``format_version``, ``bayesnb_version``, ``content_hash``, ``target``, ``rows`` (weight by class),
+        ``configuration`` (what was told), and ``features``: one dictionary each of ``feature``, ``family``, ``prior``,
+        ``columns``, ``levels``, ``missing`` (share) and ``chosen`` (why this family).
+
+    Raises
+    ------
+    FileNotFoundError, ModelFileError
+    """
+    contents = read(path)
+    table = contents.schema.describe(contents.statistics).reset_index()
+    return {
+        "format_version": FORMAT_VERSION,
+        "bayesnb_version": contents.version,
+        "content_hash": contents.hash,
+        "target": contents.target,
+        "rows": dict(zip(contents.statistics.labels, contents.statistics.rows.tolist(), strict=True)),
+        "configuration": dict(contents.configuration),
+        "features": table.to_dict("records"),
+    }

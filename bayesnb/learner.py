@@ -95,7 +95,7 @@ class Learner(BaseEstimator):
         schema = Schema.infer(table, self.features, self.unseen, weight)
         if not labelled.all():
             return self._fit_by_em(schema, table, y, weight, labelled, target)
-        return self._believe(*self._summary(schema, table, y, weight), anew=True, target=target)
+        return self._believe(*self._summary(schema, table, y, weight), anew=True, target_=target)
 
     def _read_in_parts(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None = None) -> Summary:
         """The summary of a table that names its own columns."""
@@ -107,7 +107,7 @@ class Learner(BaseEstimator):
     def _learn(self, summary: Summary, target: Any, anew: bool = False) -> Self:
         """Believe what a summary says, of all rows or of further ones."""
         if anew or not hasattr(self, "statistics_"):
-            return self._believe(summary.schema, summary.statistics, summary.classes, anew=True, target=target)
+            return self._believe(summary.schema, summary.statistics, summary.classes, anew=True, target_=target)
         classes = classes_of(self.classes_, summary.classes)
         statistics = self.statistics_ + summary.statistics
         return self._believe(summary.schema, statistics.over(labels_of(classes)), classes)
@@ -130,8 +130,7 @@ class Learner(BaseEstimator):
             starts=self.em_starts,
             rng=self._generator(),
         )
-        self._believe(schema, em.statistics, classes, anew=True, target=target)
-        self.em_, self._expected = em, True
+        self._believe(schema, em.statistics, classes, anew=True, target_=target, em_=em, _expected=True)
         if not em.converged:
             warnings.warn(f"{em}: its responsibilities may still change", ConvergenceWarning, stacklevel=3)
         return self
@@ -152,6 +151,7 @@ class Learner(BaseEstimator):
 
         ``classes`` may name classes that have no row yet; it is never needed.
         """
+        self._require_own_prior("partial_fit")
         if engines.streams(X):
             return self._learn(self._read_in_parts(X, y, sample_weight, getattr(self, "schema_", None)), target=y)
         if not hasattr(self, "statistics_"):
@@ -175,6 +175,7 @@ class Learner(BaseEstimator):
             Where it can be seen that the rows were never learned; nothing is changed then.
         """
         check_is_fitted(self)
+        self._require_own_prior("forget")
         self._require_counted("forget is exact for rows that were counted")
         if engines.streams(X):
             statistics = self._read_in_parts(X, y, sample_weight, self.schema_).statistics
@@ -187,12 +188,19 @@ class Learner(BaseEstimator):
         """Add what another estimator has learned from other rows, as if this one had seen them too."""
         check_is_fitted(self)
         check_is_fitted(other)
+        self._require_own_prior("merge")
         schema = self.schema_.merged(other.schema_)
         classes = classes_of(self.classes_, other.classes_)
-        self._believe(schema, self.statistics_ + other.statistics_, classes)
-        if hasattr(other, "_expected"):
-            self._expected = True
-        return self
+        also = {"_expected": True} if hasattr(other, "_expected") else {}
+        return self._believe(schema, self.statistics_ + other.statistics_, classes, **also)
+
+    def _require_own_prior(self, verb: str) -> None:
+        """Refuse to learn into a view, whose class prior is not what rows are learned with."""
+        if getattr(self, "_view", False):
+            raise ValueError(
+                f"{verb} changes what was learned, and this is a view under another class prior; call it on the "
+                "estimator that with_class_prior was asked of, and ask for the view again"
+            )
 
     def _require_counted(self, what: str) -> None:
         """Refuse what expected rows cannot answer."""
@@ -205,6 +213,7 @@ class Learner(BaseEstimator):
     def discount(self, factor: float) -> Self:
         """Weigh everything learned so far by a factor between 0 and 1, to forget slowly."""
         check_is_fitted(self)
+        self._require_own_prior("discount")
         if not 0 <= factor <= 1:
             raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
         return self._believe(self.schema_, self.statistics_ * factor, self.classes_)
@@ -251,10 +260,11 @@ class Learner(BaseEstimator):
         labels = Labels(codes.astype(np.intp), weight, len(classes))
         return schema, schema.model(self._label_prior()).statistics(data, labels, labels_of(classes)), classes
 
-    def _believe(
-        self, schema: Schema, statistics: Statistics, classes: Array, anew: bool = False, target: Any = None
-    ) -> Self:
-        """Work out all that follows from the statistics, and only then change anything, at one stroke."""
+    def _believe(self, schema: Schema, statistics: Statistics, classes: Array, anew: bool = False, **also: Any) -> Self:
+        """Work out all that follows from the statistics, and only then change anything, at one stroke.
+
+        ``also`` are further fitted attributes; ``anew`` forgets those that are not among them.
+        """
         if self.estimate not in ESTIMATES:
             raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {self.estimate!r}")
         if self.absent not in ("error", "missing"):
@@ -277,13 +287,12 @@ class Learner(BaseEstimator):
             "_view": False,
         }
         fitted["n_features_in_"] = len(schema.names)
-        stale = {"feature_names_in_", *(("em_", "_expected", "content_hash_") if anew else ())}
-        if anew or not hasattr(self, "target_"):
-            fitted["target_"] = target
+        stale = {"feature_names_in_", *(("em_", "_expected", "content_hash_", "target_") if anew else ())}
         if schema.named and all(isinstance(name, str) for name in schema.names):
             fitted["feature_names_in_"] = np.array(schema.names, object)
         # One assignment, so that an interruption finds the old state or the new one.
-        self.__dict__ = {name: value for name, value in self.__dict__.items() if name not in stale} | fitted
+        kept = {name: value for name, value in self.__dict__.items() if name not in stale}
+        self.__dict__ = {"target_": None} | kept | fitted | also
         return self
 
     def _label_prior(self) -> Dirichlet | Known:

@@ -83,7 +83,7 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
             return pooled(parts).settled(schema)
 
 
-def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any) -> Any:
+def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
     """A function of frames, mapped over a table: lazily on Dask and Spark, else an iterator of its frames.
 
     Parameters
@@ -91,36 +91,35 @@ def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any) -> Any
     score : function of a frame
         Has to travel to where the frames are.
     columns : sequence of (name, dtype)
-        What it returns.
+        What it returns, behind the kept columns.
+    keep : sequence of column names
     source : as for :func:`statistics`
     """
     match _engine(source):
         case "dask":
             import pandas as pd
 
-            meta = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns})
-            return source.map_partitions(score, meta=meta)
+            meta = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns}, index=source._meta.index)
+            return source.map_partitions(score, meta=pd.concat([source._meta[list(keep)], meta], axis=1))
         case "spark":
-            return _spark_scores(source, score, columns)
-    return _each(source, score, None)
+            return _spark_scores(source, score, columns, keep)
+    return _each(source, score, Progress("predicting"))
 
 
-def _each(source: Any, ask: Callable[[Table], Any], progress: Progress | None) -> Iterator[Any]:
+def _each(source: Any, ask: Callable[[Table], Any], progress: Progress) -> Iterator[Any]:
     """The answer for each frame of a source that is read here, one after the other."""
     tables, total = frames(source)
-    if progress is not None:
-        progress.total(total)
+    progress.total(total)
     row = 0
-    with contextlib.closing(tables):
+    with contextlib.closing(tables), progress:
         for table in tables:
             try:
                 answer = ask(table)
             except ValueError as error:
                 raise ValueError(f"{error} (rows counted from row {row} of the source)") if row else error from error
             row += table.n_rows
-            if progress is not None:
-                progress.add(table.n_rows)
             yield answer
+            progress.add(table.n_rows)
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
@@ -187,7 +186,7 @@ def _spark_parts(source: Any, reading: Reading) -> Iterator[Summary | None]:
         yield pickle.loads(row["summary"])
 
 
-def _spark_scores(source: Any, score: Score, columns: Sequence[tuple[str, Any]]) -> Any:
+def _spark_scores(source: Any, score: Score, columns: Sequence[tuple[str, Any]], keep: Sequence[Any]) -> Any:
     """The scored table, lazily, by ``mapInArrow``."""
 
     def scored(batches: Iterable[Any]) -> Iterator[Any]:
@@ -201,4 +200,6 @@ def _spark_scores(source: Any, score: Score, columns: Sequence[tuple[str, Any]])
     from pyspark.sql.pandas.types import from_arrow_schema
 
     empty = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns})
-    return source.mapInArrow(scored, from_arrow_schema(pa.Table.from_pandas(empty, preserve_index=False).schema))
+    schema = from_arrow_schema(pa.Table.from_pandas(empty, preserve_index=False).schema)
+    kept = [field for field in source.schema if field.name in keep]
+    return source.mapInArrow(scored, type(schema)([*kept, *schema]))

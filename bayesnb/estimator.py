@@ -8,8 +8,9 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +21,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import decisions, explain, storage, uncertainty, unlabelled
+from bayesnb import decisions, engines, explain, files, storage, uncertainty, unlabelled
 from bayesnb.families.membership import Labels, blocks
 from bayesnb.learner import Learner, labelled_statistics, part_of
 from bayesnb.model import (
@@ -31,6 +32,7 @@ from bayesnb.model import (
     normalize,
 )
 from bayesnb.priors import Array, ImproperError, Known, log
+from bayesnb.tables import Table
 from bayesnb.targets import codes_of, labels_of
 
 if TYPE_CHECKING:
@@ -227,6 +229,84 @@ class BayesianNB(ClassifierMixin, Learner):
         rng, offset = self._generator(), self._offset(n)
         parts = [self.posterior_.draw(rng, (cut.stop - cut.start,)) for cut in _cuts(draws, 512)]
         return np.concatenate([np.exp(normalize(part.log_joint(data, n) + offset)) for part in parts])
+
+    # Tables in, tables out
+
+    def predict_table(self, X: Any, interval: bool = False, prob: float | None = None, keep: Sequence[Any] = ()) -> Any:
+        """The prediction of each row with its probabilities, as a table; of any table that :meth:`fit` takes.
+
+        Parameters
+        ----------
+        X : table, or what is read in parts
+        interval : bool
+            Add the interval of each p(c | x, θ), as in :meth:`predict_interval`.
+        prob : float, optional
+            Of the interval.
+        keep : sequence of column names
+            Columns of ``X`` to carry over, such as a key: Spark keeps no order of rows.
+
+        Returns
+        -------
+        DataFrame (row, ...)
+            The kept columns, ``prediction``, and ``p_<class>`` of each class; with an interval also
+            ``p_<class>_lower``, ``_median`` and ``_upper``. Of a Dask or a Spark DataFrame a lazy one of its kind; of
+            what is read in parts here an iterator of frames, in order.
+        """
+        check_is_fitted(self)
+        columns = self._predicted_columns(interval)
+        if engines.streams(X):
+            return engines.scores(
+                partial(self.predict_table, interval=interval, prob=prob, keep=keep), columns, X, keep
+            )
+        table, kept = Table.of(X), {}
+        if keep:
+            frame = table.source.to_pandas() if table.named else pd.DataFrame(table.source, columns=table.names)
+            kept = {name: frame[name].array for name in keep}
+        if table.named:
+            # Where an absent column is an error, one too many can be no misspelling of it.
+            other = table.names if self.absent == "error" else (*keep, self.target_)
+            table = table.without([name for name in other if name not in self.schema_.names])
+        proba = self.predict_proba(table)
+        values = [self.classes_[proba.argmax(axis=1)], *proba.T]
+        if interval:
+            values += self.predict_interval(table, prob).to_numpy().T.tolist()
+        scored = {name: pd.Series(v, dtype=kind) for (name, kind), v in zip(columns, values, strict=True)}
+        found = pd.DataFrame(kept | scored, copy=False)
+        return found if _index(X) is None else found.set_index(_index(X))
+
+    def _predicted_columns(self, interval: bool) -> list[tuple[str, Any]]:
+        """Names and types of the columns of predictions."""
+        text = all(isinstance(label, str) for label in self.classes_)
+        names = [f"p_{label}" for label in self.classes_]
+        if interval:
+            names += [f"p_{label}_{part}" for label in self.classes_ for part in ("lower", "median", "upper")]
+        if len(set(names)) < len(names):
+            raise ValueError(f"the classes {list(self.classes_)} give columns of one name")
+        return [("prediction", "str" if text else self.classes_.dtype), *((name, "float64") for name in names)]
+
+    def write_predictions(
+        self,
+        X: Any,
+        path: str | os.PathLike,
+        interval: bool = False,
+        prob: float | None = None,
+        keep: Sequence[Any] = (),
+    ) -> int:
+        """Predict a table of any size into a file, a part at a time, and return the number of rows.
+
+        Parameters
+        ----------
+        X, interval, prob, keep
+            As for :meth:`predict_table`.
+        path : path
+            Parquet (".parquet") or CSV (".csv", ".tsv"); written whole or not at all.
+        """
+        found = self.predict_table(X, interval, prob, keep)
+        if not isinstance(found, pd.DataFrame | Iterator):
+            raise TypeError(
+                f"{type(found).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"
+            )
+        return files.write([found] if isinstance(found, pd.DataFrame) else found, path)
 
     # Uncertainty
 

@@ -7,9 +7,10 @@ import gzip
 import os
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -53,6 +54,56 @@ def _flush_folder(folder: Path) -> None:
             os.fsync(opened)
         finally:
             os.close(opened)
+
+
+def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
+    """Frames as one Parquet or CSV file, one after the other; whole or not at all. Returns the number of rows.
+
+    Raises
+    ------
+    ValueError
+        For a file of another kind.
+    OSError
+        If the disk is full or the folder cannot be written; an old file is then as it was.
+    """
+    kind = Path(path).suffix.lower()
+    if kind not in (".parquet", ".pq", ".csv", ".tsv"):
+        raise ValueError(f"{path}: Expected a file that ends in .parquet, .csv or .tsv")
+    with replacing(path) as part:
+        if kind in (".csv", ".tsv"):
+            with part.open("w", encoding="utf-8", newline="") as file:
+                return write_csv(frames, file, "\t" if kind == ".tsv" else ",")
+        return _write_parquet(frames, part)
+
+
+def write_csv(frames: Iterable[pd.DataFrame], file: Any, separator: str = ",") -> int:
+    """Frames as CSV, one after the other, under one header."""
+    rows, header = 0, True
+    for frame in frames:
+        frame.to_csv(file, sep=separator, index=False, header=header, lineterminator="\n")
+        rows, header = rows + len(frame), False
+    return rows
+
+
+def _write_parquet(frames: Iterable[pd.DataFrame], path: Path) -> int:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ValueError(f"{path}: Parquet needs pyarrow; install bayesnb[arrow]") from error
+    rows, writer = 0, None
+    try:
+        for frame in frames:
+            table = pa.Table.from_pandas(frame, writer and writer.schema, preserve_index=False)
+            writer = writer or parquet.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+            rows += len(frame)
+    finally:
+        if writer is not None:
+            writer.close()
+    if writer is None:
+        raise ValueError(f"{path}: there are no rows to write")
+    return rows
 
 
 def read(path: str | Path) -> pd.DataFrame:

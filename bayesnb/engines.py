@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from bayesnb import scanning
 from bayesnb.model import Statistics
 from bayesnb.progress import Progress
-from bayesnb.summary import Reading, Summary, pooled
+from bayesnb.summary import Nothing, Reading, Summary, pooled
 from bayesnb.tables import Table
+from bayesnb.targets import NO_LABEL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +81,11 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
             case _:
                 parts = _each(source, reading, progress)
         with contextlib.closing(parts):
-            return pooled(parts).settled(schema)
+            found = pooled(parts)
+    if isinstance(found, Nothing):
+        weightless = f" of positive weight in {weight!r}" if weight is not None and found.blank < found.rows else ""
+        raise ValueError(f"{NO_LABEL}{weightless}: {found.rows} rows were read" if found.rows else "there are no rows")
+    return found.settled(schema)
 
 
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
@@ -136,7 +141,7 @@ def frames(source: Any) -> tuple[Iterator[Table], int | None]:
     return (Table.of(frame) for frame in source), None
 
 
-def _dask_parts(source: Any, reading: Reading, progress: Progress) -> Iterator[Summary | None]:
+def _dask_parts(source: Any, reading: Reading, progress: Progress) -> Iterator[Summary | Nothing]:
     """Each partition where it is; only summaries travel. With a cluster, as they come; a lost worker's are redone."""
     import dask
 
@@ -172,15 +177,14 @@ def _dask_client() -> Any:
         return None
 
 
-def _spark_parts(source: Any, reading: Reading) -> Iterator[Summary | None]:
+def _spark_parts(source: Any, reading: Reading) -> Iterator[Summary | Nothing]:
     """One row a partition, its summary as bytes: they go from workers of this session to their driver only."""
 
     def summarise(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        parts = [reading(table) for table in scanning.tables(batches, declares=False)]
-        if any(part is not None for part in parts):
-            yield pa.RecordBatch.from_pydict({"summary": [pickle.dumps(pooled(parts))]})
+        found = pooled(reading(table) for table in scanning.tables(batches, declares=False))
+        yield pa.RecordBatch.from_pydict({"summary": [pickle.dumps(found)]})
 
     for row in source.mapInArrow(summarise, "summary binary").collect():
         yield pickle.loads(row["summary"])

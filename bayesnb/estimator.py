@@ -825,16 +825,12 @@ class BayesianNB(ClassifierMixin, Learner):
         check_is_fitted(self)
         if self._view:
             raise ValueError("this is a view under another class prior: save the estimator that it was made from")
-        contents = storage.Contents(
-            self.get_params(deep=False),
-            self.schema_,
-            self.statistics_,
-            self.classes_,
-            self.target_,
-            hasattr(self, "_expected"),
-        )
-        self.content_hash_ = storage.write(contents, path, replacing)
+        self.content_hash_ = storage.write(self._contents(), path, replacing)
         return self.content_hash_
+
+    def _contents(self) -> storage.Contents:
+        told, expected = self.get_params(deep=False), hasattr(self, "_expected")
+        return storage.Contents(told, self.schema_, self.statistics_, self.classes_, self.target_, expected)
 
     # Looking inside
 

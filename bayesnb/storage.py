@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -108,8 +108,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
         If the disk is full or the folder cannot be written; the old file is then as it was.
     """
     path = Path(os.path.realpath(path))
-    tree = to_tree(contents)
-    data = bytes(tree.to_netcdf(engine="h5netcdf", encoding=_no_fill(tree)))
+    data, own = to_bytes(contents)
     with _alone(path):
         if replacing is not None and (held := content_hash(path)) != replacing:
             raise ModelChangedError(
@@ -117,8 +116,15 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
                 "was written. Read it again and repeat the change"
             )
         with files.replacing(path) as part, part.open("wb") as file:
-            file.write(sealed.seal(data))
-    return tree.attrs["content_hash"]
+            file.write(data)
+    return own
+
+
+def to_bytes(contents: Contents) -> tuple[bytes, str]:
+    """The bytes of a model file, and their content hash."""
+    tree = to_tree(contents)
+    data = tree.to_netcdf(engine="h5netcdf", encoding=_no_fill(tree))
+    return sealed.seal(bytes(data)), tree.attrs["content_hash"]
 
 
 def _alone(path: Path) -> Any:
@@ -263,8 +269,12 @@ def is_model(path: str | os.PathLike) -> bool:
         return False
 
 
-def read(path: str | os.PathLike) -> Contents:
+def read(path: str | os.PathLike | BinaryIO) -> Contents:
     """The contents of a model file, all of them checked.
+
+    Parameters
+    ----------
+    path : path, or a binary file that can be read and sought
 
     Raises
     ------
@@ -272,25 +282,31 @@ def read(path: str | os.PathLike) -> Contents:
     ModelFileError
         If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
     """
+    if hasattr(path, "read"):
+        return _read(path, getattr(path, "name", "the file"))
     with Path(path).open("rb") as file:
-        try:
-            sealed.require(file)
-            attributes, arrays = sealed.opened(file)
-            return _contents(attributes, arrays)
-        except ModelFileError as error:
-            raise ModelFileError(f"{path}: {error}") from error.__cause__
-        except (
-            ValueError,
-            TypeError,
-            KeyError,
-            ArithmeticError,
-            AttributeError,
-            RuntimeError,
-            OSError,
-            MemoryError,
-        ) as error:
-            said = " ".join(str(error).split())
-            raise ModelFileError(f"{path}: is not a model that can be read ({said[:200]})") from error
+        return _read(file, path)
+
+
+def _read(file: BinaryIO, name: Any) -> Contents:
+    try:
+        sealed.require(file)
+        attributes, arrays = sealed.opened(file)
+        return _contents(attributes, arrays)
+    except ModelFileError as error:
+        raise ModelFileError(f"{name}: {error}") from error.__cause__
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        ArithmeticError,
+        AttributeError,
+        RuntimeError,
+        OSError,
+        MemoryError,
+    ) as error:
+        said = " ".join(str(error).split())
+        raise ModelFileError(f"{name}: is not a model that can be read ({said[:200]})") from error
 
 
 # From what a file says to what it means

@@ -25,7 +25,7 @@ from bayesnb.model import Statistics, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
 from bayesnb.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
 from bayesnb.tables import Column, Names, Table
-from bayesnb.targets import NO_LABEL, classes_of, labels_of, read_target
+from bayesnb.targets import classes_of, labels_of, read_target
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,8 @@ class Summary:
         As these rows alone would have it.
     statistics : Statistics
     classes : array (class,)
-    rows : int
-        Rows that were read, counted or not.
+    rows, blank : int
+        Rows that were read, and those of them that have no class and were left out.
     declared : {column: tuple or None}
         The levels that a column's categorical type declares, the same in every part; ``None`` where none does.
     """
@@ -48,6 +48,7 @@ class Summary:
     statistics: Statistics
     classes: Array
     rows: int
+    blank: int
     declared: Mapping[Any, Names | None]
 
     def __add__(self, other: Summary) -> Summary:
@@ -58,7 +59,12 @@ class Summary:
         for name in set(a.declared) & set(b.declared):
             declared[name] = a.declared[name] if a.declared[name] == b.declared[name] else None
         return Summary(
-            a.schema.merged(b.schema), statistics.over(labels_of(classes)), classes, a.rows + b.rows, declared
+            a.schema.merged(b.schema),
+            statistics.over(labels_of(classes)),
+            classes,
+            a.rows + b.rows,
+            a.blank + b.blank,
+            declared,
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
@@ -86,6 +92,14 @@ class Summary:
             statistics[name] = _tally_over(statistics[name], levels)
         schema = replace(self.schema, features=features)
         return replace(self, schema=schema, statistics=replace(self.statistics, features=statistics))
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """The summary of rows of which none counts: they have no class, or no weight."""
+
+    rows: int
+    blank: int
 
 
 def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Names:
@@ -186,8 +200,8 @@ class Reading:
                     "give them, as Binned(edges=[...])"
                 )
 
-    def __call__(self, frame: Any) -> Summary | None:
-        """The summary of a frame; ``None`` where no row of it counts."""
+    def __call__(self, frame: Any) -> Summary | Nothing:
+        """The summary of a frame."""
         table = Table.of(frame)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
@@ -200,8 +214,9 @@ class Reading:
                 "are learned from only in a table in memory; leave them out with unlabelled_weight=0"
             )
         table = table.without([name for name in (self.target, self.weight) if name is not None]).rows(keep)
+        blank = int(((codes < 0) & (weight > 0)).sum())
         if not table.n_rows:
-            return None
+            return Nothing(read, blank)
         codes, weight = codes[keep], weight[keep]
         schema = self.schema or Schema.infer(table, self.features, self.unseen, weight)
         schema, data = schema.read(table, learn=True)
@@ -215,7 +230,7 @@ class Reading:
             if feature.levels is not None
             for column in feature.columns
         }
-        return Summary(schema, statistics, classes[present], read, declared)
+        return Summary(schema, statistics, classes[present], read, blank, declared)
 
     def _weights(self, table: Table) -> Array:
         if self.weight is None:
@@ -255,15 +270,17 @@ def _column(table: Table, name: Any, what: str) -> Column:
     return table.column(name)
 
 
-def pooled(parts: Iterable[Summary | None]) -> Summary:
+def pooled(parts: Iterable[Summary | Nothing]) -> Summary | Nothing:
     """The sum of summaries, as they come.
 
     Summaries of like size are added first: a sum from left to right would unite the levels of all rows so far
     with those of every part.
     """
     stack: list[tuple[int, Summary]] = []
+    empty = Nothing(0, 0)
     for part in parts:
-        if part is None:
+        if isinstance(part, Nothing):
+            empty = Nothing(empty.rows + part.rows, empty.blank + part.blank)
             continue
         size = 1
         while stack and stack[-1][0] <= size:
@@ -271,8 +288,8 @@ def pooled(parts: Iterable[Summary | None]) -> Summary:
             part, size = before + part, size + count
         stack.append((size, part))
     if not stack:
-        raise ValueError(f"{NO_LABEL}, or no row has a weight")
+        return empty
     total = stack.pop()[1]
     while stack:
         total = stack.pop()[1] + total
-    return total
+    return replace(total, rows=total.rows + empty.rows, blank=total.blank + empty.blank)

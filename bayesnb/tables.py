@@ -44,6 +44,8 @@ class Column:
     @property
     def dtype(self) -> str:
         """The column's type as its owner calls it."""
+        if not self.declares and self.textual:
+            return "text"
         if isinstance(self.values, nw.Series):
             return str(getattr(self.values.to_native(), "dtype", None) or self.values.to_native().type)
         return str(self.values.dtype)

@@ -138,7 +138,17 @@ def frames(source: Any) -> tuple[Iterator[Table], int | None]:
             return scanning.of_arrow(source)
     if isinstance(source, str | os.PathLike):
         return scanning.of_path(source)
-    return (Table.of(frame) for frame in source), None
+    return _tables_of(source), None
+
+
+def _tables_of(frames: Iterable[Any]) -> Iterator[Table]:
+    """Frames of any kind, one after the other; what is Arrow, or nearly, without a Python object a cell."""
+    for frame in frames:
+        frame = frame.to_arrow() if hasattr(frame, "to_arrow") else frame
+        if hasattr(frame, "num_rows") and hasattr(frame, "schema"):
+            yield from scanning.tables([frame], declares=True)
+        else:
+            yield Table.of(frame)
 
 
 def _dask_parts(source: Any, reading: Reading, progress: Progress) -> Iterator[Summary | Nothing]:

@@ -104,11 +104,13 @@ class Learner(BaseEstimator):
                 raise TypeError(f"X is read in parts, so {what} is the name of one of its columns; got {name!r}")
         return engines.summary(self, X, y, sample_weight, schema)
 
-    def _learn(self, summary: Summary, target: Any, anew: bool = False) -> Self:
+    def _learn(self, summary: Summary, target: Any, anew: bool = False, classes: Any = ()) -> Self:
         """Believe what a summary says, of all rows or of further ones."""
+        classes = classes_of(summary.classes, column_or_1d(classes))
         if anew or not hasattr(self, "statistics_"):
-            return self._believe(summary.schema, summary.statistics, summary.classes, anew=True, target_=target)
-        classes = classes_of(self.classes_, summary.classes)
+            statistics = summary.statistics.over(labels_of(classes))
+            return self._believe(summary.schema, statistics, classes, anew=True, target_=target)
+        classes = classes_of(self.classes_, classes)
         statistics = self.statistics_ + summary.statistics
         return self._believe(summary.schema, statistics.over(labels_of(classes)), classes)
 
@@ -153,7 +155,8 @@ class Learner(BaseEstimator):
         """
         self._require_own_prior("partial_fit")
         if engines.streams(X):
-            return self._learn(self._read_in_parts(X, y, sample_weight, getattr(self, "schema_", None)), target=y)
+            summary = self._read_in_parts(X, y, sample_weight, getattr(self, "schema_", None))
+            return self._learn(summary, target=y, classes=() if classes is None else classes)
         if not hasattr(self, "statistics_"):
             table, y, weight = _weighed(*self._rows(X, y, sample_weight))
             schema = Schema.infer(table, self.features, self.unseen, weight)

@@ -46,7 +46,7 @@ class Progress:
             return
         if self.bar is None:
             self.bar = _bar()
-            self.task = self.bar.add_task(self.what, total=self.of)
+            self.task = self.bar.add_task(self.what, total=self.of, speed="")
             self.bar.start()
         speed = f"{self.done:,} {self.unit}, {self.done / seconds:,.0f} a second"
         self.bar.update(self.task, completed=self.done, speed=speed)

@@ -23,6 +23,9 @@ from bayesnb.tables import Table
 CELLS = 2**21
 """Of one batch at most: what is held in memory at a time is a small multiple of it."""
 
+BLOCK = 2**23
+"""Bytes of a CSV file that are read at a time."""
+
 # What pandas takes for a missing cell of a CSV file.
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
            "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]  # fmt: skip
@@ -86,7 +89,7 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
     ValueError
         For files of several kinds, or of none that can be read.
     """
-    _pyarrow(str(path))
+    pa = _pyarrow(str(path))
     if str(path) == "-":
         return tables(_of_stdin(), declares=False), None
     files = _files(path)
@@ -97,7 +100,10 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
     if kind in ("csv", "tsv"):
         batches = (batch for file in files for batch in _csv_file(file, "\t" if kind == "tsv" else ","))
         return tables(batches, declares=False), None
-    dataset = _dataset(path, files, kind)
+    try:
+        dataset = _dataset(path, files, kind)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path}: cannot be read as {kind} ({_line(error)})") from error
     return tables(_said(path, _batches(dataset)), declares=False), dataset.count_rows()
 
 
@@ -193,7 +199,7 @@ def _csv(name: Any, source: Any, separator: str) -> Iterator[Any]:
         # Without a header its names are cells of the first row, and every cell is text.
         reader = csv.open_csv(
             source,
-            read_options=csv.ReadOptions(autogenerate_column_names=True, block_size=2**23),
+            read_options=csv.ReadOptions(autogenerate_column_names=True, block_size=BLOCK),
             parse_options=csv.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
                 column_types={f"f{k}": text for k in range(2**14)}, strings_can_be_null=True, null_values=MISSING
@@ -287,10 +293,12 @@ def _column(column: Any) -> Any:
 
 
 def _categories(column: Any) -> Any:
+    import pyarrow as pa
+
     names = column.dictionary
     if names.null_count:
         return _categories(column.dictionary_decode().dictionary_encode())
-    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = column.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
     return pd.Categorical.from_codes(codes, pd.Index(names.to_pylist(), dtype=_dtype(names)))
 
 

@@ -146,12 +146,17 @@ def _alike(a: Summary, b: Summary) -> tuple[Summary, Summary]:
 
 def _rank(feature: Feature) -> int:
     """How little is known of a column's type: what cannot be told gives way to what can."""
-    return 0 if feature.how == NO_VALUE else 1 if feature.how.endswith(ZERO_ONE) else 2
+    return 0 if _blank(feature) else 1 if feature.how.endswith(ZERO_ONE) else 2
+
+
+def _blank(feature: Feature) -> bool:
+    """Whether a column got its family for want of any value."""
+    return feature.how != "told" and (feature.how == NO_VALUE or set(feature.kinds) == {"empty"})
 
 
 def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) -> Statistic:
     """What one part said of a column, as a statistic of the family that the whole column has."""
-    if feature.how == NO_VALUE:
+    if _blank(feature):
         return model.take([-1] * len(s.seen()))
     if isinstance(s, Successes) and isinstance(model, Moments):
         # All there is to know of zeros and ones: their moments are exact.

@@ -8,8 +8,10 @@ claims to hold is looked for in it before anything is allocated.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,44 @@ ATTRIBUTES = ("format", "format_version", "bayesnb_version", "configuration", "s
 
 class ModelFileError(ValueError):
     """A file is not a model file, not a whole one, or not one that this version can read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """An array of numbers or texts with its dimensions; one that is called like its dimension holds its coordinates."""
+
+    dims: tuple[str, ...]
+    values: Array
+
+
+def sealed(attributes: Mapping[str, Any], variables: Mapping[str, Variable]) -> bytes:
+    """A netCDF file of these attributes and variables, "/name" or "/group/name", with its digest."""
+    import h5netcdf
+    import h5py
+
+    held = io.BytesIO()
+    # xarray would ask Dask for a lock wherever a Dask cluster runs, and takes seconds to import.
+    with h5netcdf.File(held, "w") as file:
+        file.attrs.update(attributes)
+        for path, variable in variables.items():
+            place, _, name = path[1:].rpartition("/")
+            group = file if not place else file[place] if place in file.groups else file.create_group(place)
+            for dim, size in zip(variable.dims, variable.values.shape, strict=True):
+                if dim not in group.dimensions and dim not in file.dimensions:
+                    group.dimensions[dim] = size
+            text = variable.values.dtype.kind == "O"
+            kind = h5py.string_dtype() if text else "<f8"
+            made = group.create_variable(name, variable.dims, kind, data=variable.values)
+            if len(variable.dims) > 1 and (beside := _beside(variables, path)):
+                made.attrs["coordinates"] = beside
+    return seal(held.getvalue())
+
+
+def _beside(variables: Mapping[str, Variable], path: str) -> str:
+    """The texts along the last dimension of a variable that are not the coordinates of that dimension itself."""
+    group, dim = path.rpartition("/")[0], variables[path].dims[-1]
+    names = [p.rpartition("/")[2] for p, v in variables.items() if p.rpartition("/")[0] == group and v.dims == (dim,)]
+    return " ".join(name for name in names if name != dim)
 
 
 def seal(data: bytes) -> bytes:

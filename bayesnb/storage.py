@@ -9,23 +9,19 @@ not parsed. Nothing in a file is executed; families come from a fixed list (see 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from bayesnb import codec, files, sealed
+from bayesnb import codec, files, packing, sealed
 from bayesnb.__about__ import __version__
 from bayesnb.binning import Cut
 from bayesnb.encoding import Feature
 from bayesnb.families.bernoulli import Successes
-from bayesnb.families.categorical import Tally, widest
 from bayesnb.families.family import Family, Statistic
-from bayesnb.families.gaussian import Moments
-from bayesnb.families.multinomial import Totals
-from bayesnb.families.poisson import Events
 from bayesnb.model import Statistics
 from bayesnb.priors import Array
 from bayesnb.schema import Schema
@@ -33,24 +29,9 @@ from bayesnb.sealed import FORMAT_VERSION, ModelFileError
 from bayesnb.targets import labels_of
 
 if TYPE_CHECKING:
-    from xarray import DataTree
+    pass
 
-# What each kind of statistic adds up, and along what: the columns, the categories of all columns, or the bags of words.
-GROUPS: dict[str, tuple[type[Statistic], dict[str, str]]] = {
-    "bernoulli": (Successes, {"n": "column", "ones": "column"}),
-    "categorical": (Tally, {"counts": "category"}),
-    "gaussian": (Moments, {"n": "column", "mean": "column", "low": "column", "scatter": "column"}),
-    "multinomial": (Totals, {"counts": "category", "rows": "bag", "log_base": "bag"}),
-    "poisson": (Events, {"exposure": "column", "events": "column", "rows": "column", "log_base": "column"}),
-}
-COORDINATES = {"column": ("feature", "column"), "category": ("feature", "column", "category"), "bag": ("bag",)}
-KIND_OF = {
-    "binary": "bernoulli",
-    "levels": "categorical",
-    "reals": "gaussian",
-    "bag": "multinomial",
-    "counts": "poisson",
-}
+UNSEEN_POLICIES = ("missing", "new", "error")
 
 
 class ModelChangedError(ValueError):
@@ -122,39 +103,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
 
 def to_bytes(contents: Contents) -> tuple[bytes, str]:
     """The bytes of a model file, and their content hash."""
-    tree = to_tree(contents)
-    data = tree.to_netcdf(engine="h5netcdf", encoding=_no_fill(tree))
-    return sealed.seal(bytes(data)), tree.attrs["content_hash"]
-
-
-def _alone(path: Path) -> Any:
-    """The lock that all writers of a path hold; the system frees it if its holder dies."""
-    from filelock import FileLock
-
-    return FileLock(path.with_name(f".{path.name}.lock"), timeout=60)
-
-
-def to_tree(contents: Contents) -> DataTree:
-    """A model as an xarray ``DataTree``: the root, and a group for each kind of feature."""
-    import xarray as xr
-
     schema, statistics = contents.schema, contents.statistics
-    labels = ("class_label", [_text(label) for label in statistics.labels])
-    rows = ("class_label", np.asarray(statistics.rows, float))
-    groups = {"/": xr.Dataset({"rows": rows}, coords={"class_label": labels})}
-    for kind, names in _by_kind(schema).items():
-        dims = GROUPS[kind][1]
-        coordinates = {
-            title: (dim, [_text(cell[k]) for name in names for cell in _cells(schema, name, dim)])
-            for dim in dict.fromkeys(dims.values())
-            for k, title in enumerate(COORDINATES[dim])
-        }
-        arrays = {
-            what: (("class_label", dim), np.hstack([_packed(statistics.features[n], what) for n in names]))
-            for what, dim in dims.items()
-        }
-        groups[f"/{kind}"] = xr.Dataset(arrays, coords=coordinates)
-    tree = xr.DataTree.from_dict(groups)
     described = {
         "labels": list(statistics.labels),
         "classes": np.asarray(contents.classes).dtype.str,
@@ -165,62 +114,22 @@ def to_tree(contents: Contents) -> DataTree:
         "unseen": schema.unseen,
         "features": [[name, _described(feature)] for name, feature in schema.features.items()],
     }
+    variables = packing.packed(schema, statistics)
     try:
         texts = {"configuration": codec.dumps(dict(contents.configuration)), "schema": codec.dumps(described)}
     except codec.NotPlainError as error:
         raise ValueError(f"this model cannot be written to a file: {error}") from error
-    tree.attrs = {"format": "bayesnb", "format_version": FORMAT_VERSION, "bayesnb_version": contents.version, **texts}
-    tree.attrs["content_hash"] = sealed.content_hash(tree.attrs, _arrays_of(tree))
-    return tree
+    attributes = {"format": "bayesnb", "format_version": FORMAT_VERSION, "bayesnb_version": contents.version, **texts}
+    arrays = {name: variable.values for name, variable in variables.items()}
+    attributes["content_hash"] = sealed.content_hash(attributes, arrays)
+    return sealed.sealed(attributes, variables), attributes["content_hash"]
 
 
-def _by_kind(schema: Schema) -> dict[str, list[Any]]:
-    """The features of each kind, in the order of the schema."""
-    found: dict[str, list[Any]] = {}
-    for name, feature in schema.features.items():
-        if not feature.family.exact:
-            raise ValueError(
-                f"feature {name!r}: {type(feature.family).__name__} is sampled, and a model file holds what has a "
-                "closed form; keep its draws, with sample_posterior().to_netcdf(path), or the code that fits it"
-            )
-        found.setdefault(KIND_OF[feature.family.reads], []).append(name)
-    return dict(sorted(found.items()))
+def _alone(path: Path) -> Any:
+    """The lock that all writers of a path hold; the system frees it if its holder dies."""
+    from filelock import FileLock
 
-
-def _cells(schema: Schema, name: Any, dim: str) -> list[tuple[Any, ...]]:
-    """What each cell of a feature along a dimension is called: feature, column and category, as far as they go."""
-    feature = schema.features[name]
-    if dim == "bag":
-        return [(name,)]
-    if dim == "column":
-        return [(name, column) for column in feature.columns]
-    if feature.levels is None:
-        return [(name, word, word) for word in feature.columns]
-    pairs = zip(feature.columns, feature.levels, strict=True)
-    return [(name, column, level) for column, levels in pairs for level in levels]
-
-
-def _packed(s: Statistic, what: str) -> Array:
-    """One field of a statistic, (class, cell)."""
-    value = np.asarray(getattr(s, what), float)
-    if isinstance(s, Tally):
-        # The columns with fewer levels are filled up in memory, and not in a file.
-        return np.hstack([value[:, k, : len(levels)] for k, levels in enumerate(s.levels)])
-    return value
-
-
-def _unpacked(kind: str, feature: Feature, fields: Mapping[str, Array]) -> Statistic:
-    """A statistic from its cells, (class, cell) each."""
-    if kind == "categorical":
-        counts = np.zeros((len(fields["counts"]), len(feature.columns), widest(feature.levels)))
-        start = 0
-        for k, levels in enumerate(feature.levels):
-            counts[:, k, : len(levels)] = fields["counts"][:, start : start + len(levels)]
-            start += len(levels)
-        return Tally(counts, feature.levels)
-    if kind == "multinomial":
-        return Totals(**fields, words=feature.columns)
-    return GROUPS[kind][0](**fields)
+    return FileLock(path.with_name(f".{path.name}.lock"), timeout=60)
 
 
 def _described(feature: Feature) -> dict[str, Any]:
@@ -231,24 +140,6 @@ def _described(feature: Feature) -> dict[str, Any]:
         "levels": feature.levels,
         "kinds": feature.kinds,
         "cuts": feature.cuts,
-    }
-
-
-def _text(name: Any) -> str:
-    """A name as text for people; what it is exactly stands in the schema."""
-    return str(name).encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
-
-
-def _no_fill(tree: DataTree) -> dict[str, dict[str, dict[str, None]]]:
-    """No value stands for a missing one."""
-    return {node.path: {name: {"_FillValue": None} for name in node.data_vars} for node in tree.subtree}
-
-
-def _arrays_of(tree: DataTree) -> dict[str, Array]:
-    return {
-        f"{node.path.rstrip('/')}/{name}": variable.to_numpy()
-        for node in tree.subtree
-        for name, variable in node.to_dataset(inherit=False).variables.items()
     }
 
 
@@ -326,15 +217,19 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Con
     ):
         raise ModelFileError(f"its classes are {list(labels)[:8]}")
     names, features = said["names"], {name: _feature(name, each) for name, each in said["features"]}
-    if not isinstance(names, tuple) or not isinstance(said["named"], bool) or not features:
+    used = {column for feature in features.values() for column in (*feature.columns, *feature.exposure)}
+    sound = isinstance(names, tuple) and isinstance(said["named"], bool) and said["unseen"] in UNSEEN_POLICIES
+    if not sound or not features or not used <= set(names):
         raise ModelFileError("its schema is not one")
     schema = Schema(names, said["named"], features, said["unseen"])
     expected = {"/rows", "/class_label"}
     each: dict[Any, Statistic] = {}
-    for kind, members in _by_kind(schema).items():
-        dims = GROUPS[kind][1]
-        expected |= {f"/{kind}/{what}" for what in (*dims, *(t for dim in dims.values() for t in COORDINATES[dim]))}
-        each |= _statistics_of(kind, members, schema, arrays, len(labels))
+    for kind, members in packing.by_kind(schema).items():
+        dims = packing.GROUPS[kind][1]
+        expected |= {
+            f"/{kind}/{what}" for what in (*dims, *(t for dim in dims.values() for t in packing.COORDINATES[dim]))
+        }
+        each |= packing.unpacked(kind, members, schema, arrays, len(labels))
     if set(arrays) != expected:
         raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
     rows = arrays["/rows"]
@@ -374,21 +269,6 @@ def _feature(name: Any, said: Mapping[str, Any]) -> Feature:
 
 def _tuples(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(part, tuple) for part in value)
-
-
-def _statistics_of(
-    kind: str, members: Sequence[Any], schema: Schema, arrays: Mapping[str, Array], n_classes: int
-) -> dict[Any, Statistic]:
-    """The statistic of each feature of a kind, cut out of their common arrays."""
-    found: dict[Any, dict[str, Array]] = {name: {} for name in members}
-    for what, dim in GROUPS[kind][1].items():
-        sizes = [len(_cells(schema, name, dim)) for name in members]
-        array = arrays[f"/{kind}/{what}"]
-        if array.shape != (n_classes, sum(sizes)):
-            raise ModelFileError(f"its array {kind}/{what} is of shape {array.shape}, not {(n_classes, sum(sizes))}")
-        for name, part in zip(members, np.split(array, np.cumsum(sizes)[:-1], axis=1), strict=True):
-            found[name][what] = part
-    return {name: _unpacked(kind, schema.features[name], fields) for name, fields in found.items()}
 
 
 def _require_possible(statistics: Statistics) -> None:

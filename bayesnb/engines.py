@@ -121,7 +121,9 @@ def _each(source: Any, ask: Callable[[Table], Any], progress: Progress) -> Itera
             try:
                 answer = ask(table)
             except ValueError as error:
-                raise ValueError(f"{error} (rows counted from row {row} of the source)") if row else error from error
+                if not row:
+                    raise
+                raise ValueError(f"{error} (rows counted from row {row} of the source)") from error
             row += table.n_rows
             yield answer
             progress.add(table.n_rows)

@@ -50,6 +50,9 @@ def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
             cells = [cell for name in names for cell in _cells(schema, name, dim)]
             for k, title in enumerate(COORDINATES[dim]):
                 found[f"/{kind}/{title}"] = Variable((dim,), _texts(cell[k] for cell in cells))
+        odd = [name for name in names if type(statistics.features[name]) is not GROUPS[kind][0]]
+        if odd:
+            raise ValueError(f"feature {odd[0]!r}: model files have no place for {type(statistics.features[odd[0]])}")
         for what, dim in GROUPS[kind][1].items():
             array = np.hstack([_flat(statistics.features[name], what) for name in names])
             found[f"/{kind}/{what}"] = Variable(("class_label", dim), array)

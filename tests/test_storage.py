@@ -1,5 +1,6 @@
 """A model file holds exactly the model, opens in any HDF5 reader, and is refused unless it is whole."""
 
+import inspect
 import io
 import json
 import pickle
@@ -19,7 +20,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import bayesnb as nb
-from bayesnb import codec, sealed
+from bayesnb import codec, packing, sealed
+from bayesnb.families.family import Family
 
 GOLDEN = Path(__file__).parent / "data" / "model_v1.nc"
 
@@ -92,6 +94,17 @@ def test_every_kind_of_feature_comes_back_to_the_last_bit(tmp_path):
     assert (tmp_path / "again.nc").read_bytes() == (tmp_path / "model.nc").read_bytes()
     pd.testing.assert_frame_equal(found.sample(20), clf.sample(20))
     pd.testing.assert_frame_equal(found.describe(), clf.describe())
+
+
+def test_every_family_with_a_closed_form_has_a_place_in_files():
+    def below(kind):
+        return {kind, *(k for sub in kind.__subclasses__() for k in below(sub))}
+
+    exact = {k for k in below(Family) if k.exact and not inspect.isabstract(k) and k.__module__.startswith("bayesnb")}
+    assert exact >= {nb.Bernoulli, nb.Categorical, nb.Gaussian, nb.GaussianKnownVariance, nb.Multinomial, nb.Poisson}
+    assert exact <= set(codec.CLASSES.values())
+    assert {k.reads for k in exact} <= set(packing.KIND_OF)
+    assert {k.conjugate for k in exact} <= set(codec.CLASSES.values())
 
 
 @pytest.mark.parametrize("name", nb.datasets.names())

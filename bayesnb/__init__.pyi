@@ -1,5 +1,6 @@
 from . import datasets as datasets
 from . import engines as engines
+from . import plots as plots
 from .__about__ import __version__ as __version__
 from .binning import Binned as Binned
 from .estimator import BayesianNB as BayesianNB

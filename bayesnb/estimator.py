@@ -756,6 +756,7 @@ class BayesianNB(ClassifierMixin, Learner):
         draws: int = 1000,
         chains: int = 4,
         random_seed: Any = None,
+        tree: DataTree | None = None,
         **arguments: Any,
     ) -> Agreement:
         """Hold the closed form against sampled draws.
@@ -766,6 +767,11 @@ class BayesianNB(ClassifierMixin, Learner):
             Rows whose factors and class predictive are compared; 20 rows drawn from the model if not given.
         sampler : {"nuts", "exact"}
             The independent judge, or exact draws (which judge the predictives but not the posterior).
+        draws, chains, random_seed, **arguments
+            As in :meth:`sample_posterior`.
+        tree : DataTree, optional
+            Draws to judge by instead, of this model written down or fitted elsewhere; variables and coordinates as
+            those of :meth:`sample_posterior`.
 
         Returns
         -------
@@ -787,6 +793,8 @@ class BayesianNB(ClassifierMixin, Learner):
             data = {name: feature.read(drawn[name]) for name, feature in self.schema_.features.items()}
         else:
             data, n = self._encoded(X)
+        if tree is not None:
+            return agreement.check(self.posterior_, tree, data, n, "given draws")
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="NUTS did not converge")
             tree = self.sample_posterior(draws, chains, sampler, seed, **arguments)

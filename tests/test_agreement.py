@@ -174,6 +174,15 @@ def test_rows_drawn_from_the_model_may_be_binned_and_have_exposures():
     assert np.isfinite(found.convergence.r_hat)
 
 
+def test_draws_from_elsewhere_are_judged_too():
+    clf, other = fitted(), BayesianNB(random_state=0).fit(*datasets.play_tennis())
+    assert clf.verify(tree=clf.sample_posterior(random_seed=5), random_seed=3).agrees
+    assert clf.verify(tree=clf.sample_posterior(random_seed=5), random_seed=3).sampler == "given draws"
+    X, y = datasets.play_tennis()
+    doubled = BayesianNB(random_state=0).fit(pd.concat([X, X]), pd.concat([y, y]))
+    assert not other.verify(tree=doubled.sample_posterior(random_seed=5), random_seed=3).agrees
+
+
 def test_independent_draws_need_no_convergence(monkeypatch):
     monkeypatch.setattr(agreement.Convergence, "converged", property(lambda self: False))
     assert fitted().verify(sampler="exact", random_seed=3).agrees

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -113,13 +113,20 @@ def decode(value: Any) -> Any:
 
 
 def _array(cells: list[Any], shape: list[int], dtype: str) -> np.ndarray:
+    if math.prod(shape) != len(cells):
+        raise ValueError(f"not an array of this format: {len(cells)} cells as {shape}")
+    return filled([decode(cell) for cell in cells], dtype).reshape(shape)
+
+
+def filled(cells: Sequence[Any], dtype: str) -> np.ndarray:
+    """Cells as an array of a type that a document may name, and of no more bytes than a document is worth."""
     kind = np.dtype(dtype)
-    if kind.kind not in DTYPES or kind.itemsize > 2**16 or math.prod(shape) != len(cells):
-        raise ValueError(f"not an array of this format: {len(cells)} cells of {dtype} as {shape}")
+    if kind.kind not in DTYPES or kind.itemsize * len(cells) > 2**27:
+        raise ValueError(f"not an array of this format: {len(cells)} cells of {str(dtype)[:40]}")
     found = np.empty(len(cells), kind)
     for k, cell in enumerate(cells):
-        found[k] = decode(cell)
-    return found.reshape(shape)
+        found[k] = cell
+    return found
 
 
 def _no_constant(text: str) -> Any:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import pandas as pd
@@ -33,7 +34,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         # A pipe or a device cannot be replaced.
         yield path
         return
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.{token_hex(4)}.part")
     try:
         yield part
         with part.open("rb") as file:

@@ -84,7 +84,8 @@ class Learner(BaseEstimator):
         """
         if engines.streams(X):
             return self._learn(self._read_in_parts(X, y, sample_weight), target=y, anew=True)
-        target = getattr(y, "name", None)
+        name = getattr(y, "name", None)
+        target = name if isinstance(name, str | int) and name != "" else None
         table, y, weight, labelled = self._any_rows(X, y, sample_weight)
         unlabelled.require_settings(self.unlabelled_weight, self.em_starts)
         weight = np.where(labelled, weight, weight * self.unlabelled_weight)

@@ -109,6 +109,10 @@ def _flat(s: Statistic, what: str) -> Array:
 def _shaped(kind: str, feature: Feature, fields: Mapping[str, Array]) -> Statistic:
     """A statistic from its cells, (class, cell) each."""
     if kind == "categorical":
+        # In memory the columns with fewer levels are filled up; nobody could have fitted what that would not fit in.
+        padded = len(fields["counts"]) * len(feature.columns) * widest(feature.levels)
+        if padded > max(2**25, 100 * fields["counts"].size):
+            raise ModelFileError(f"feature {feature.columns[:3]} claims {padded} counts")
         counts = np.zeros((len(fields["counts"]), len(feature.columns), widest(feature.levels)))
         start = 0
         for k, levels in enumerate(feature.levels):

@@ -207,14 +207,8 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Con
     """The model, if it is one."""
     said = codec.loads(attributes["schema"])
     labels = tuple(said["labels"])
-    classes = np.empty(len(labels), np.dtype(said["classes"]))
-    classes[:] = labels
-    if (
-        not labels
-        or labels_of(classes) != labels
-        or len(set(labels)) < len(labels)
-        or classes.dtype.kind not in "OUbiuf"
-    ):
+    classes = codec.filled(labels, said["classes"])
+    if not labels or labels_of(classes) != labels or len(set(labels)) < len(labels):
         raise ModelFileError(f"its classes are {list(labels)[:8]}")
     names, features = said["names"], {name: _feature(name, each) for name, each in said["features"]}
     used = {column for feature in features.values() for column in (*feature.columns, *feature.exposure)}

@@ -333,6 +333,8 @@ LIES = {
     "unknown setting": (rehashed, attribute("configuration", '{"map":[["shell","ls"]]}'), "holds no model"),
     "bad setting": (rehashed, attribute("configuration", '{"map":[["estimate","guess"]]}'), "holds no model"),
     "one class twice": (rehashed, schema_with(labels=["Adelie", "Adelie", "Gentoo"]), "its classes are"),
+    "endless labels": (rehashed, schema_with(classes="<U99999999"), "not an array of this format"),
+    "labels of another kind": (rehashed, schema_with(classes="V8"), "not an array of this format"),
     "no feature": (rehashed, schema_with(features=[]), "its schema is not one"),
     "a column of no table": (rehashed, schema_with(names=("island",)), "its schema is not one"),
     "unknown policy": (rehashed, schema_with(unseen="guess"), "its schema is not one"),
@@ -365,6 +367,28 @@ def test_a_header_that_claims_cells_that_are_not_there_allocates_nothing(create,
 
     with pytest.raises(nb.ModelFileError, match=r"claims .* bytes, which the file does not hold"):
         nb.load(resealed(model, change))
+
+
+def test_levels_that_would_fill_memory_up_are_refused(model):
+    with h5py.File(io.BytesIO(model.read_bytes())) as file:
+        features = codec.loads(file.attrs["schema"])["features"]
+    long, columns = tuple(range(20_000)), tuple(f"c{k}" for k in range(20_000))
+    island = features[0][1] | {
+        "columns": columns, "levels": (long, *((0,),) * 19_999), "kinds": ("integer",) * 20_000,
+    }  # fmt: skip
+    n = 20_000 + 19_999
+
+    def change(file):
+        schema_with(features=[["island", island]], names=columns)(file)
+        del file["gaussian"]
+        for name in ("feature", "column", "category"):
+            del file["categorical"][name]
+            file["categorical"].create_dataset(name, data=np.full(n, "", object), dtype=h5py.string_dtype())
+        del file["categorical/counts"]
+        file["categorical"].create_dataset("counts", data=np.zeros((3, n)))
+
+    with pytest.raises(nb.ModelFileError, match="claims 1200000000 counts"):
+        nb.load(rehashed(model, change))
 
 
 @pytest.mark.parametrize(

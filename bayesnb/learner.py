@@ -23,7 +23,7 @@ from bayesnb.model import ESTIMATES, Data, Estimate, NaiveBayes, Statistics
 from bayesnb.priors import Array, Dirichlet, Known
 from bayesnb.schema import Schema
 from bayesnb.tables import Table
-from bayesnb.targets import NO_LABEL, classes_of, codes_of, labels_of, read_target
+from bayesnb.targets import NO_LABEL, classes_and_codes, classes_of, codes_of, labels_of, read_target
 
 
 class Learner(BaseEstimator):
@@ -214,15 +214,17 @@ class Learner(BaseEstimator):
     def _table(self, X: Any) -> Table:
         """A table to read with the fitted schema; scikit-learn's own checks where it has no names."""
         table = Table.of(X)
-        if not (self.schema_.named and table.named):
+        if not (self.schema_.named and table.named) and (
+            self.schema_.named or table.named or len(table.names) != self.n_features_in_
+        ):
             validate_data(self, X if table.named else table.source, reset=False, skip_check_array=True)
         return table
 
     def _summary(self, schema: Schema, table: Table, y: Array, weight: Array) -> tuple[Schema, Statistics, Array]:
         """What these rows say: the schema with their levels, their statistics, their classes."""
         schema, data = schema.read(table, learn=True)
-        classes, codes = np.unique(y, return_inverse=True)
-        labels = Labels(codes.astype(np.intp), weight, len(classes))
+        classes, codes = classes_and_codes(y)
+        labels = Labels(codes, weight, len(classes))
         return schema, schema.model(self._label_prior()).statistics(data, labels, labels_of(classes)), classes
 
     def _believe(self, schema: Schema, statistics: Statistics, classes: Array) -> Self:
@@ -282,6 +284,8 @@ class Learner(BaseEstimator):
 def _weighed(table: Table, y: Array, weight: Array) -> tuple[Table, Array, Array]:
     """The rows that weigh anything: the others must not even lend their levels and classes."""
     keep = weight > 0
+    if keep.all():
+        return table, y, weight
     return table.rows(keep), y[keep], weight[keep]
 
 

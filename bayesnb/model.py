@@ -18,6 +18,8 @@ from numpy.random import Generator
 
 from bayesnb.families.family import Family, Statistic, Theta, cleared
 from bayesnb.families.membership import Labels, Membership
+from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import worth
 from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known, Prior, Size, UnlearnedError, log
 
 type Data = Mapping[str, Any]
@@ -49,6 +51,10 @@ def normalize(log_joint: Array) -> Array:
     ImpossibleRowError
         Where every class has -inf. (With draws in front, rows that are impossible in any draw.)
     """
+    if log_joint.ndim == 2 and worth(log_joint.size):
+        found = densities.normalized(log_joint)
+        if found is not None:
+            return found
     top = log_joint.max(axis=-1, keepdims=True)
     if np.isneginf(top).any():
         raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(top))[:, -2] if top.ndim > 1 else [0]))
@@ -239,7 +245,7 @@ class NaiveBayes:
         for name, family in self.features.items():
             with about(f"feature {name!r}", labels):
                 each[name] = family.statistic(data[name], members)
-        return Statistics(tuple(labels), members.totals(np.ones((len(members), 1)))[:, 0], each)
+        return Statistics(tuple(labels), members.weights(), each)
 
     def posterior(self, statistics: Statistics) -> Posterior:
         """Everything believed after the data. Nothing is refused here that a later question may not need."""

@@ -115,7 +115,9 @@ class Schema:
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
-            return replace(table, names=self.names) if not table.named else _renamed(table, self.names)
+            if table.named:
+                return _renamed(table, self.names)
+            return table if table.names == self.names else replace(table, names=self.names)
         extra = [name for name in table.names if name not in self.names]
         if extra:
             warnings.warn(f"columns that were not fitted are ignored: {extra}", UserWarning, stacklevel=4)
@@ -198,7 +200,8 @@ def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
         return {}
     if isinstance(features, Family | Binned):
         features = _with_exposure(table, features)
-        columns = tuple(name for name in table.names if name != getattr(features, "exposure", None))
+        exposure = getattr(features, "exposure", None)
+        columns = table.names if exposure is None else tuple(name for name in table.names if name != exposure)
         if getattr(features, "reads", None) == "bag":
             return {"words" if table.named else "x": (features, columns)}
         return {name: (features, (name,)) for name in columns} if table.named else {"x": (features, columns)}
@@ -259,7 +262,7 @@ def _by_type(table: Table, rest: Sequence[Any]) -> dict[Any, tuple[Family, Names
             found[name] = (Categorical(), (name,), column.dtype)
         elif kind == "boolean":
             found[name] = (Bernoulli(), (name,), column.dtype)
-        elif kind == "integer" and set(column.coded()[1]) <= {0, 1}:
+        elif kind == "integer" and set(column.coded[1]) <= {0, 1}:
             found[name] = (Bernoulli(), (name,), f"{column.dtype} of 0 and 1")
         else:
             found[name] = (Gaussian(), (name,), "no value seen" if kind == "empty" else column.dtype)
@@ -281,7 +284,7 @@ def _feature(
     levels = []
     for name in columns:
         declared = table.column(name).declared
-        known = declared if declared is not None else tuple(in_order(table.column(name).coded()[1]))
+        known = declared if declared is not None else tuple(in_order(table.distinct(name)))
         for prior in spec.prior.values() if isinstance(spec.prior, Mapping) else [spec.prior]:
             if isinstance(prior, Dirichlet) and isinstance(prior.alpha, Mapping):
                 known = united(known, tuple(name for name in prior.alpha if name is not UNSEEN))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from numbers import Integral, Number
 from typing import Any, Literal
 
@@ -19,6 +19,8 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils import check_array
 
+from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import worth
 from bayesnb.priors import Array
 
 type Names = tuple[Any, ...]
@@ -64,6 +66,10 @@ class Column:
 
     def kind(self) -> Kind:
         """What it holds; "empty" where every value is missing."""
+        return self._kind
+
+    @cached_property
+    def _kind(self) -> Kind:
         if not isinstance(self.values, nw.Series):
             return _kind_of_array(self.name, self.values)
         dtype = self.values.dtype
@@ -104,13 +110,14 @@ class Column:
     def finite(self) -> Array:
         """Its numbers, none of them infinite."""
         x = self.reals()
-        if np.isinf(x).any():
+        if reading.infinite(x[:, None]):
             row = int(np.flatnonzero(np.isinf(x))[0])
             raise ValueError(
                 f"column {self.name!r} is infinite in row {row}: write a missing value (NaN) or a number there"
             )
         return x
 
+    @cached_property
     def coded(self) -> tuple[Array, list[Any]]:
         """Codes (row,), -1 where missing, and the distinct values they stand for."""
         self.kind()
@@ -119,11 +126,11 @@ class Column:
             native = values.to_native()
             values = native if isinstance(native, pd.Series) else np.array(self._objects(), object)
         if isinstance(values, pd.Series) and isinstance(values.dtype, pd.CategoricalDtype):
-            return values.cat.codes.to_numpy().astype(np.intp), values.cat.categories.tolist()
+            return values.cat.codes.to_numpy(), values.cat.categories.tolist()
         if values.dtype.kind == "f" and not isinstance(values, pd.Series):
             values = pd.Series(values)
         codes, distinct = pd.factorize(values)
-        return codes.astype(np.intp), distinct.tolist()
+        return codes, distinct.tolist()
 
     def _objects(self) -> list[Any]:
         return self.values.to_list() if isinstance(self.values, nw.Series) else self.values.tolist()
@@ -152,6 +159,8 @@ def _kind_of_array(name: Any, values: Array) -> Kind:
 
 
 def _kind_of_objects(name: Any, values: Sequence[Any]) -> Kind:
+    if pd.api.types.infer_dtype(values, skipna=True) == "string":
+        return "text"
     kinds = {_kind_of_one(name, value) for value in values} - {"empty"}
     if not kinds:
         return "empty"
@@ -201,10 +210,12 @@ class Table:
         """
         if isinstance(X, Table):
             return X
+        if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[1] and len(X) >= min_rows:
+            # The one kind of table of which nothing need be asked.
+            return cls(_positions(X.shape[1]), X, len(X))
         if sparse.issparse(X):
-            X = sparse.csr_array(
-                check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
-            )
+            X = check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
+            X = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
             if not X.has_canonical_format:
                 # Cells stored in parts are added up, in a copy: the matrix is the caller's.
                 X = X.copy()
@@ -261,9 +272,28 @@ class Table:
 
     def column(self, name: Any) -> Column:
         """The column of that name."""
-        if self.named:
-            return Column(name, self.source.get_column(name))
-        return Column(name, self.source[:, self.place[name]])
+        if name not in self._columns:
+            values = self.source.get_column(name) if self.named else self.source[:, self.place[name]]
+            self._columns[name] = Column(name, values)
+        return self._columns[name]
+
+    @cached_property
+    def _columns(self) -> dict[Any, Column]:
+        """The columns that were looked at: each is encoded once, though it is asked first what it holds."""
+        return {}
+
+    @cached_property
+    def whole(self) -> reading.Whole | None:
+        """Which whole numbers the columns of a large array hold, where it holds nothing else and no wide span."""
+        if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
+            return None
+        return reading.whole(self.source) if worth(self.source.size) else None
+
+    def distinct(self, name: Any) -> list[Any]:
+        """The distinct values of a column that are not missing, in no order."""
+        if self.whole is None:
+            return self.column(name).coded[1]
+        return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def block(self, names: Sequence[Any]) -> Any:
         """These columns of a dense or sparse array, in this order; all of them without a copy."""
@@ -279,6 +309,7 @@ class Table:
         return Table(self.names, source, int(keep.sum()))
 
 
+@cache
 def _positions(n: int) -> tuple[str, ...]:
     return tuple(f"x{k}" for k in range(n))
 

@@ -41,7 +41,9 @@ def read_target(y: Any, unlabelled: Any = None) -> tuple[Array, Array]:
     if labelled.any():
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
-        check_classification_targets(y[labelled])
+        _, distinct = _distinct(y[labelled])
+        # Each label twice is as good as all of them, and does not look like one class a row.
+        check_classification_targets(y[labelled] if len(distinct) > len(y) // 2 else np.tile(distinct, 2))
     return y, labelled
 
 
@@ -64,11 +66,24 @@ def classes_of(*groups: Array) -> Array:
 def codes_of(classes: Array, y: Array) -> Array:
     """Positions of labels among the classes."""
     place = {label: c for c, label in enumerate(labels_of(classes))}
-    labels = labels_of(y)
-    for label in dict.fromkeys(labels):
+    codes, distinct = _distinct(y)
+    for label in labels_of(distinct):
         if label not in place:
             raise ValueError(f"class {label!r} was never learned; the classes are {list(place)}")
-    return np.array([place[label] for label in labels], np.intp)
+    return np.array([place[label] for label in labels_of(distinct)], np.intp)[codes]
+
+
+def classes_and_codes(y: Array) -> tuple[Array, Array]:
+    """The classes of labels, sorted, and the position of each label among them."""
+    codes, distinct = _distinct(y)
+    classes, place = np.unique(distinct, return_inverse=True)
+    return classes, place.astype(np.intp)[codes]
+
+
+def _distinct(y: Array) -> tuple[Array, Array]:
+    """The place of each label among the distinct ones, and these, by hashing: no label is sorted or looked at twice."""
+    codes, distinct = pd.factorize(y)
+    return codes.astype(np.intp, copy=False), np.asarray(distinct).astype(y.dtype, copy=False)
 
 
 def _filled(y: Array, labelled: Array) -> Array:

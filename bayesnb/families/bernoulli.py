@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
+from bayesnb.families.categorical import log_less_one
 from bayesnb.families.family import (
     Discrete,
     Statistic,
@@ -22,6 +23,7 @@ from bayesnb.families.family import (
     scaled,
 )
 from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.kernels import densities
 from bayesnb.priors import Array, Beta, Dirichlet, log, log1p, log_gamma_slopes, log_rising
 
 
@@ -59,7 +61,7 @@ class Bernoulli(Discrete[Beta, Successes]):
 
     def statistic(self, x: Column, members: Membership) -> Successes:
         seen, ones = _seen(x), _ones(x)
-        n = members.totals(np.ones((len(members), 1))) if seen is None else members.totals(seen)
+        n = members.weights()[:, None] if seen is None else members.totals(seen)
         totals = members.totals(ones)
         return Successes(np.array(np.broadcast_to(n, totals.shape)), totals)
 
@@ -117,6 +119,10 @@ class Bernoulli(Discrete[Beta, Successes]):
     def log_left_out(self, posterior: Beta, x: Column, labels: Labels) -> Array:
         if sparse.issparse(x):
             return self._log_left_out_sparse(posterior, x, labels)
+        if x.dtype.kind in "bu" and labels.worth_counting(x.size):
+            total = densities.looked_up(x, log_less_one(posterior.pair()), labels.codes)
+            if not np.isnan(total).any():
+                return total
         c, seen, ones = labels.codes, _seen(x), _ones(x)
         w = labels.weight[:, None] * (1.0 if seen is None else seen)
         a, b = posterior.alpha[c], posterior.beta[c]
@@ -195,7 +201,9 @@ def _seen(x: Column) -> Array | None:
 
 
 def _ones(x: Column) -> Column:
-    """The cells that are 1, as floats; a missing cell is not one."""
+    """The cells that are 1, as numbers; a missing cell is not one."""
     if sparse.issparse(x):
         return sparse.csr_array(x, dtype=float)
+    if x.dtype.kind in "bu":
+        return x
     return np.nan_to_num(np.asarray(x, float), nan=0.0)

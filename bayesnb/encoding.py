@@ -193,7 +193,7 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         elsewhere = place.get(UNSEEN, -1)
         columns.append(np.array([*(place.get(value, elsewhere) for value in values), -1], np.intp))
     large = worth(table.n_rows * len(feature.columns))
-    kind = np.min_scalar_type(-max(map(len, levels), default=1)) if large else np.intp
+    kind = np.min_scalar_type(-max([1, *map(len, levels)])) if large else np.intp
     codes = _coded(table, feature, columns, kind)
     return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels))
 

@@ -26,8 +26,10 @@ from bayesnb.model import (
     Data,
     Estimate,
     Evidence,
+    ImpossibleRowError,
     Parameters,
     normalize,
+    probabilities,
 )
 from bayesnb.priors import Array, ImproperError, Known, log
 from bayesnb.targets import codes_of, labels_of
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
     from bayesnb.agreement import Agreement
+
+
+MEMORY = 2**29
+"""Bytes that ``sample_proba`` takes at once, beside its answer."""
 
 
 class BayesianNB(ClassifierMixin, Learner):
@@ -199,9 +205,21 @@ class BayesianNB(ClassifierMixin, Learner):
         data, n = self._encoded(X)
         if draws < 1:
             raise ValueError(f"Expected at least one draw; got {draws!r}")
-        rng, offset = self._generator(), self._offset(n)
-        parts = [self.posterior_.draw(rng, (cut.stop - cut.start,)) for cut in _cuts(draws, 512)]
-        return np.concatenate([np.exp(normalize(part.log_joint(data, n) + offset)) for part in parts])
+        rng, offset = self._generator(), np.broadcast_to(self._offset(n), (n, len(self.classes_)))
+        one = self.posterior_.draw(np.random.default_rng(0))
+        size = one.log_pi.size + sum(v.size for theta in one.features.values() for v in theta.values())
+        found = np.empty((draws, n, len(self.classes_)))
+        # A quarter of the memory holds parameters, and as much one block of answers with its temporaries.
+        for part in _cuts(draws, max(1, min(512, MEMORY // 32 // size))):
+            drawn = self.posterior_.draw(rng, (part.stop - part.start,))
+            for rows in _cuts(n, max(1, MEMORY // 128 // drawn.log_pi.size)):
+                joint = drawn.log_joint(part_of(data, rows), rows.stop - rows.start)
+                joint += offset[rows]
+                try:
+                    found[part, rows] = probabilities(joint)
+                except ImpossibleRowError as error:
+                    raise ImpossibleRowError(error.rows + rows.start) from error
+        return found
 
     # Uncertainty
 

@@ -77,7 +77,8 @@ class Learner(BaseEstimator):
         """
         table, y, weight, labelled = self._any_rows(X, y, sample_weight)
         unlabelled.require_settings(self.unlabelled_weight, self.em_starts)
-        weight = np.where(labelled, weight, weight * self.unlabelled_weight)
+        if not labelled.all():
+            weight = np.where(labelled, weight, weight * self.unlabelled_weight)
         if not weight.any():
             raise ValueError(NO_LABEL)
         labelled = labelled[weight > 0]

@@ -63,6 +63,15 @@ def normalize(log_joint: Array) -> Array:
     return below - np.log(np.exp(below).sum(axis=-1, keepdims=True))
 
 
+def probabilities(log_joint: Array) -> Array:
+    """p(c | x) from log p(c, x), the class on the last axis; raises as :func:`normalize`."""
+    if worth(log_joint.size):
+        flat = log_joint.reshape(-1, log_joint.shape[-1])
+        if (found := densities.normalized(flat, logs=False)) is not None:
+            return found.reshape(log_joint.shape)
+    return np.exp(normalize(log_joint))
+
+
 @contextmanager
 def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> Iterator[None]:
     """Say which feature, class, column and level an error is about."""
@@ -418,13 +427,17 @@ class Posterior:
         known = isinstance(self.label, Known)
         if known and self.model.label.p is not None:
             return np.tile(log(self.label.p), (len(labels), 1))
-        left = np.tile(self.statistics.rows if known else self.label.alpha, (len(labels), 1))
-        left[np.arange(len(labels)), labels.codes] -= labels.weight
+        # Rows of one class and of weight 1 leave the same behind.
+        codes, weight, place = np.arange(labels.n), np.ones(labels.n), labels.codes
+        if not (labels.weight == 1).all():
+            codes, weight, place = labels.codes, labels.weight, slice(None)
+        left = np.tile(self.statistics.rows if known else self.label.alpha, (len(codes), 1))
+        left[np.arange(len(left)), codes] -= weight
         left = np.maximum(left, 0.0)
         # Without its only row, a model that counts frequencies has no opinion.
         left[left.sum(-1) == 0] = 1.0
         with about("class prior"):
-            return log(getattr(Dirichlet(left), "mean" if known else pick)())
+            return log(getattr(Dirichlet(left), "mean" if known else pick)())[place]
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
@@ -464,7 +477,9 @@ class Parameters:
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
         """log p(c, x | θ) as (..., row, class)."""
-        return self.log_pi[..., None, :] + self.log_joint_features(data, n_rows)
+        joint = self.log_joint_features(data, n_rows)
+        joint += self.log_pi[..., None, :]
+        return joint
 
     def log_joint_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, θ) as (..., row, class): the joint without its class probability."""

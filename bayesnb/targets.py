@@ -13,6 +13,8 @@ import pandas as pd
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import worth
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
 
@@ -41,9 +43,10 @@ def read_target(y: Any, unlabelled: Any = None) -> tuple[Array, Array]:
     if labelled.any():
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
-        _, distinct = _distinct(y[labelled])
+        _, distinct = _distinct(y if labelled.all() else y[labelled])
         # Each label twice is as good as all of them, and does not look like one class a row.
-        check_classification_targets(y[labelled] if len(distinct) > len(y) // 2 else np.tile(distinct, 2))
+        few = len(distinct) <= len(y) // 2
+        check_classification_targets(np.tile(distinct, 2) if few else y[labelled])
     return y, labelled
 
 
@@ -81,7 +84,12 @@ def classes_and_codes(y: Array) -> tuple[Array, Array]:
 
 
 def _distinct(y: Array) -> tuple[Array, Array]:
-    """The place of each label among the distinct ones, and these, by hashing: no label is sorted or looked at twice."""
+    """The place of each label among the distinct ones, and these: no label is sorted, or looked at one by one."""
+    if y.dtype.kind == "i" and worth(len(y)) and (found := reading.whole(y[:, None])) is not None:
+        distinct = found.values(0)
+        table = np.full(found.held.shape, -1)
+        table[found.held] = np.arange(len(distinct))
+        return reading.codes(y[:, None], found.low, table)[:, 0], distinct.astype(y.dtype)
     codes, distinct = pd.factorize(y)
     return codes.astype(np.intp, copy=False), np.asarray(distinct).astype(y.dtype, copy=False)
 

@@ -437,8 +437,9 @@ def _log_normals_drawn(x: Array, mu: Array, root_tau: Array) -> Array:
                 z = np.where(missing, 0.0, (x[cut] - centre[c]) * unit[c])
                 total[:, cut, c] = weights[:, c] @ np.concatenate([z * z, z, ~missing], axis=1).T
     total = total.reshape(*lead, len(x), n_classes)
-    odd = np.flatnonzero(~np.isfinite(total).all(axis=(*range(len(lead)), -1)))
-    if len(odd):
+    # One sum is quicker than a look at each: it is finite where all are.
+    if not np.isfinite(total.sum()):
+        odd = np.flatnonzero(~np.isfinite(total).all(axis=(*range(len(lead)), -1)))
         drawn = (v.reshape(*lead, n_classes, columns) for v in (mu, root_tau))
         total[..., odd, :] = over_columns(_log_normal, x[odd], *drawn)
     return total

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from threading import current_thread
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,10 @@ ROWS = 65_536
 
 CELLS = 2**19
 """Cells of a block: few enough for a temporary of its size to stay in the cache."""
+
+
+WORKER = "bayesnb"
+"""What the threads are called; one of them does not start others."""
 
 
 def worth(cells: float) -> bool:
@@ -45,12 +50,14 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
     if n < 2:
         yield from map(work, parts)
         return
-    with ThreadPoolExecutor(n) as pool:
+    with ThreadPoolExecutor(n, WORKER) as pool:
         yield from pool.map(work, parts)
 
 
 def threads() -> int:
     """How many threads work: as many as ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow."""
+    if current_thread().name.startswith(WORKER):
+        return 1
     import numba
 
     limits = [library["num_threads"] for library in _pools().info()]

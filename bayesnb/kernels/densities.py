@@ -63,12 +63,15 @@ def student(x: Array, location: Array, scale: Array, power: Array, top: Array) -
         lead = total[cut]
         product = np.zeros((len(lead), *powers.shape))
         loops.excess(blocks.contiguous(x[cut], float), order, run, *cells, product, lead)
-        beyond = np.flatnonzero(~np.isfinite(product).all(axis=(1, 2)))
+        # One sum is quicker than a look at each: it is finite where all are.
+        far = np.empty(0, np.intp)
+        if not np.isfinite(product.sum()):
+            far = np.flatnonzero(~np.isfinite(product).all(axis=(1, 2)))
         np.log1p(product, out=product)
         product *= powers
-        for column in range(len(powers)):
-            lead -= product[:, column]
-        return cut.start + beyond
+        for place in range(len(powers)):
+            lead -= product[:, place]
+        return cut.start + far
 
     parts = blocks.cuts(len(x), max(x.shape[1], powers.size))
     return total, np.concatenate(list(blocks.each(part, parts)))
@@ -91,7 +94,8 @@ def left_out(x: Array, codes: Array, location: Array, scale: Array, power: Array
         loops.shortfall(blocks.contiguous(x[cut], float), own, order, run, *cells, product, lead)
         product[product <= -1] = np.nan
         np.log1p(product, out=product)
-        lead += (product * powers.T[own]).sum(axis=1)
+        for place, of_class in enumerate(powers):
+            lead += product[:, place] * of_class[own]
 
     list(blocks.each(part, blocks.cuts(len(x), max(x.shape[1], len(powers)))))
     return total
@@ -207,17 +211,26 @@ def stored_cuts(x: Any) -> list[slice]:
     return blocks.cuts(x.shape[0], x.nnz // max(1, x.shape[0]))
 
 
-def normalized(joint: Array) -> Array | None:
-    """Rows less the logarithm of the sum of their exponentials, (row, class); ``None`` where a row is all -inf."""
+def normalized(joint: Array, logs: bool = True, found: Array | None = None) -> Array | None:
+    """Rows as probabilities or their logarithms, (row, class); ``None`` where a row is all -inf.
+
+    Parameters
+    ----------
+    joint : array (row, class)
+        Logarithms, up to a constant a row.
+    logs : bool
+    found : array (row, class), optional
+        Where they are written.
+    """
     from bayesnb.kernels import loops
 
-    found = np.empty(joint.shape)
+    found = np.empty(joint.shape) if found is None else found
 
     def part(cut: slice) -> bool:
         below = found[cut]
         if not loops.below_top(blocks.contiguous(joint[cut]), below):
             return False
-        powers = np.exp(below)
+        powers = np.exp(below, out=None if logs else below)
         if powers.shape[1] < 64:
             # Class by class: numpy is slow at short sums.
             total = powers[:, 0].copy()
@@ -225,7 +238,10 @@ def normalized(joint: Array) -> Array | None:
                 total += powers[:, c]
         else:
             total = powers.sum(axis=1)
-        below -= np.log(total)[:, None]
+        if logs:
+            below -= np.log(total)[:, None]
+        else:
+            powers /= total[:, None]
         return True
 
     return found if all(blocks.each(part, blocks.cuts(len(joint), joint.shape[1]))) else None

@@ -132,6 +132,7 @@ class Learner(BaseEstimator):
 
         ``classes`` may name classes that have no row yet; it is never needed.
         """
+        self._require_own_prior("partial_fit")
         if not hasattr(self, "statistics_"):
             table, y, weight = _weighed(*self._rows(X, y, sample_weight))
             schema = Schema.infer(table, self.features, self.unseen, weight)
@@ -153,6 +154,7 @@ class Learner(BaseEstimator):
             Where it can be seen that the rows were never learned; nothing is changed then.
         """
         check_is_fitted(self)
+        self._require_own_prior("forget")
         self._require_counted("forget is exact for rows that were counted")
         table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
         _, statistics, _ = self._summary(self.schema_, table, y, weight)
@@ -162,12 +164,21 @@ class Learner(BaseEstimator):
         """Add what another estimator has learned from other rows, as if this one had seen them too."""
         check_is_fitted(self)
         check_is_fitted(other)
+        self._require_own_prior("merge")
         schema = self.schema_.merged(other.schema_)
         classes = classes_of(self.classes_, other.classes_)
         self._believe(schema, self.statistics_ + other.statistics_, classes)
         if hasattr(other, "_expected"):
             self._expected = True
         return self
+
+    def _require_own_prior(self, verb: str) -> None:
+        """Refuse to learn into a view, whose class prior is not what rows are learned with."""
+        if getattr(self, "_view", False):
+            raise ValueError(
+                f"{verb} changes what was learned, and this is a view under another class prior; call it on the "
+                "estimator that with_class_prior was asked of, and ask for the view again"
+            )
 
     def _require_counted(self, what: str) -> None:
         """Refuse what expected rows cannot answer."""
@@ -180,6 +191,7 @@ class Learner(BaseEstimator):
     def discount(self, factor: float) -> Self:
         """Weigh everything learned so far by a factor between 0 and 1, to forget slowly."""
         check_is_fitted(self)
+        self._require_own_prior("discount")
         if not 0 <= factor <= 1:
             raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
         return self._believe(self.schema_, self.statistics_ * factor, self.classes_)

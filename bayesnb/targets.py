@@ -6,6 +6,7 @@ stands for one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ def read_target(y: Any, unlabelled: Any = None) -> tuple[Array, Array]:
     if not labelled.all():
         y = _filled(y, labelled)
     if labelled.any():
+        if y.dtype.kind == "O":
+            _require_one_kind(y[labelled].tolist())
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
         _, distinct = _distinct(y if labelled.all() else y[labelled])
@@ -48,6 +51,17 @@ def read_target(y: Any, unlabelled: Any = None) -> tuple[Array, Array]:
         few = len(distinct) <= len(y) // 2
         check_classification_targets(np.tile(distinct, 2) if few else y[labelled])
     return y, labelled
+
+
+def _require_one_kind(labels: Sequence[Any]) -> None:
+    """Labels must have an order, since the classes are sorted."""
+    text = [isinstance(label, str) for label in labels]
+    if any(text) and not all(text):
+        odd = labels[text.index(False)]
+        raise ValueError(
+            f"y holds text, such as {labels[text.index(True)]!r}, and {type(odd).__name__}, such as {odd!r} in row "
+            f"{text.index(False)}: write all labels in one type, such as y.astype(str)"
+        )
 
 
 def labels_of(classes: Array) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -69,16 +69,20 @@ class Schema:
         exposures = {spec.exposure for spec, _ in told.values() if getattr(spec, "exposure", None) is not None}
         for name, (spec, columns) in told.items():
             chosen[name] = _feature(table, spec, columns, "told", unseen, weight)
-        taken = {column for feature in chosen.values() for column in feature.columns} | exposures
-        rest = [name for name in table.names if name not in taken]
+        # A wide array is one feature, and its names need not be gone through.
+        whole = any(feature.columns is table.names for feature in chosen.values())
+        taken = exposures if whole else {c for feature in chosen.values() for c in feature.columns} | exposures
+        rest = () if whole else table.names
+        if taken:
+            rest = tuple(name for name in rest if name not in taken)
         for name, (spec, columns, how) in _by_type(table, rest).items():
             if name in chosen:
                 raise ValueError(f"a feature called {name!r} was told, but a column of that name is left over")
             chosen[name] = _feature(table, spec, columns, how, unseen, weight)
         if not chosen:
             raise ValueError("the table has no column to learn from")
-        order = {name: k for k, name in enumerate(table.names)}
-        chosen = dict(sorted(chosen.items(), key=lambda item: order[item[1].columns[0]]))
+        if len(chosen) > 1:
+            chosen = dict(sorted(chosen.items(), key=lambda item: table.place[item[1].columns[0]]))
         return cls(table.names, table.named, chosen, unseen)
 
     def model(self, label: Dirichlet | Known) -> NaiveBayes:
@@ -246,14 +250,14 @@ def _resolve(table: Table, column: Any) -> Any:
     )
 
 
-def _by_type(table: Table, rest: Sequence[Any]) -> dict[Any, tuple[Family, Names, str]]:
+def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
     """A family for each column that nobody named."""
     if not rest:
         return {}
     if table.sparse:
-        return {"x": (Multinomial(), tuple(rest), "sparse counts")}
+        return {"x": (Multinomial(), rest, "sparse counts")}
     if table.numeric:
-        return {"x": (Gaussian(), tuple(rest), f"array of {table.source.dtype}")}
+        return {"x": (Gaussian(), rest, f"array of {table.source.dtype}")}
     found = {}
     for name in rest:
         column = table.column(name)

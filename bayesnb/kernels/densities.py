@@ -178,13 +178,19 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
     from bayesnb.kernels import loops
 
     data, wide = blocks.contiguous(x.data, float), blocks.fours(alpha, 1.0)
-    # Beyond these bounds a product of sixteen of them would not be a float.
-    tame = bool(((alpha > 1e-150) & (alpha < 1e12)).all())
     total = np.empty((x.shape[0], len(alpha)) if codes is None else x.shape[0])
+    # Tables of the smallest counts, where they are small beside the matrix.
+    several = min(4, x.nnz // (2 * wide.size)) if codes is None else 0
+    known = np.empty((several, *wide.shape))
+    for n in range(several):
+        with np.errstate(divide="ignore"):
+            np.log(wide + n, out=known[n])
+        if n:
+            known[n] += known[n - 1]
 
     def part(cut: slice) -> None:
         if codes is None:
-            loops.rising(data, x.indices, x.indptr, cut.start, wide, tame, total[cut])
+            loops.rising(data, x.indices, x.indptr, cut.start, wide, known, total[cut])
         else:
             loops.rising_own(data, x.indices, x.indptr, cut.start, wide, codes[cut], weight[cut], total[cut])
 

@@ -320,35 +320,29 @@ def _put(found: Array, i: int, c: int, s0: float, s1: float, s2: float, s3: floa
 
 
 @compiled
-def rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array, tame: bool, found: Array) -> None:
+def rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array, known: Array, found: Array) -> None:
     """Σ_k ln Γ(α_k + n_k) - ln Γ(α_k), (row, class), of rows of a CSR matrix.
 
-    A small whole count multiplies α (α + 1) …, which is carried until it is far from 1; so there is a logarithm once
-    in many words. ``alpha`` is (column, class) with a multiple of four classes, and ``tame`` where none of it is so
-    small or large that sixteen of its steps would leave the floats.
+    ``alpha`` is (column, class) with a multiple of four classes, and ``known`` (count, column, class) what the counts
+    1, 2, … add, so that most words need no logarithm.
     """
     for i in range(len(found)):
         for c in range(0, found.shape[1], 4):
             s0 = s1 = s2 = s3 = 0.0
-            p0 = p1 = p2 = p3 = 1.0
             for k in range(indptr[start + i], indptr[start + i + 1]):
                 n, j = data[k], indices[k]
-                a0, a1, a2, a3 = alpha[j, c], alpha[j, c + 1], alpha[j, c + 2], alpha[j, c + 3]
-                if tame and n <= 16.0 and n == np.floor(n):
-                    for step in range(int(n)):
-                        p0 *= a0 + step
-                        p1 *= a1 + step
-                        p2 *= a2 + step
-                        p3 *= a3 + step
-                    if not (min(min(p0, p1), min(p2, p3)) > 1e-100 and max(max(p0, p1), max(p2, p3)) < 1e100):
-                        s0, s1, s2, s3 = s0 + log(p0), s1 + log(p1), s2 + log(p2), s3 + log(p3)
-                        p0 = p1 = p2 = p3 = 1.0
+                place = int(n) - 1 if 1.0 <= n <= len(known) else -1
+                if place + 1 == n:
+                    s0 += known[place, j, c]
+                    s1 += known[place, j, c + 1]
+                    s2 += known[place, j, c + 2]
+                    s3 += known[place, j, c + 3]
                 else:
-                    s0 += log_rising(a0, n)
-                    s1 += log_rising(a1, n)
-                    s2 += log_rising(a2, n)
-                    s3 += log_rising(a3, n)
-            _put(found, i, c, s0 + log(p0), s1 + log(p1), s2 + log(p2), s3 + log(p3))
+                    s0 += log_rising(alpha[j, c], n)
+                    s1 += log_rising(alpha[j, c + 1], n)
+                    s2 += log_rising(alpha[j, c + 2], n)
+                    s3 += log_rising(alpha[j, c + 3], n)
+            _put(found, i, c, s0, s1, s2, s3)
 
 
 @compiled
@@ -357,19 +351,10 @@ def rising_own(
 ) -> None:
     """As :func:`rising` at a row's own class, α less ``weight`` times the row's own counts; ``found`` is (row,)."""
     for i in range(len(found)):
-        carried, summed = 1.0, 0.0
+        summed = 0.0
         for k in range(indptr[start + i], indptr[start + i + 1]):
-            n = data[k]
-            left = max(alpha[indices[k], codes[i]] - weight[i] * n, 0.0)
-            if n <= 16.0 and n == np.floor(n):
-                for step in range(int(n)):
-                    carried *= left + step
-                    if not 1e-250 < carried < 1e250:
-                        summed += log(carried)
-                        carried = 1.0
-            else:
-                summed += log_rising(left, n)
-        found[i] = summed + log(carried)
+            summed += log_rising(max(alpha[indices[k], codes[i]] - weight[i] * data[k], 0.0), data[k])
+        found[i] = summed
 
 
 @compiled
@@ -380,6 +365,11 @@ def log_rising(a: float, t: float) -> float:
     z = a + t
     if a == 0.0:
         return -np.inf
+    if t <= 16.0 and t == np.floor(t) and 1e-150 < a < 1e12:
+        product = a
+        for step in range(1, int(t)):
+            product *= a + step
+        return log(product)
     if a >= 16.0 and z >= 16.0:
         return (a - 0.5) * log1p(t / a) + t * (log(z) - 1.0) + _stirling(z) - _stirling(a)
     return lgamma(z) - lgamma(a)

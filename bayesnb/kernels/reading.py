@@ -46,7 +46,7 @@ def counts(data: Array) -> bool:
         return not (~(data >= 0) | (data != np.floor(data)) | np.isinf(data)).any()
     from bayesnb.kernels import loops
 
-    parts = blocks.cuts(len(data), 1)
+    parts = [slice(start, start + blocks.CELLS) for start in range(0, len(data), blocks.CELLS)]
     return all(blocks.each(lambda cut: loops.counts(blocks.contiguous(data[cut], float)), parts))
 
 

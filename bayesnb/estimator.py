@@ -94,7 +94,8 @@ class BayesianNB(ClassifierMixin, Learner):
     Notes
     -----
     Sample weights are frequency weights: 2 is the row seen twice. Of equally probable classes ``predict``
-    takes the first. Every row is predicted by itself.
+    takes the first. Every row is predicted by itself. Large tables are worked on by as many threads as
+    ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow; how many there are changes no answer.
 
     Examples
     --------

@@ -118,7 +118,7 @@ class Categorical(Discrete[Dirichlet, Tally]):
 
     def log_likelihood(self, theta: Theta, x: Coded) -> Array:
         table = theta["log_theta"]
-        if table.ndim == 3 and worth(x.codes.size):
+        if table.ndim == 3 and worth(x.codes.size * len(table)):
             return densities.looked_up(x.codes, table)
         # A missing value, code -1, reads the last cell: a factor of one.
         table = np.concatenate([table, np.zeros((*table.shape[:-1], 1))], axis=-1)

@@ -113,7 +113,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 
     def log_predictive(self, posterior: Dirichlet, x: Bag) -> Array:
         counts = _counts(x)
-        if not _worth(counts):
+        if not _worth(counts, len(posterior.alpha)):
             return self.log_moment(posterior, x, 1.0)
         lengths, factorials = densities.log_factorials(counts)
         whole = _log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
@@ -217,9 +217,9 @@ def _counts(x: Bag) -> Column:
     return np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
 
 
-def _worth(counts: Column) -> bool:
-    """Whether the counts are sparse and a compiled loop over them is worth its start."""
-    return sparse.issparse(counts) and worth(counts.nnz)
+def _worth(counts: Column, classes: int = 1) -> bool:
+    """Whether the counts are sparse and a compiled loop over them, for so many classes, is worth its start."""
+    return sparse.issparse(counts) and worth(counts.nnz * classes)
 
 
 def _log_rising_of_lengths(total: Array, lengths: Array) -> Array:

@@ -120,9 +120,8 @@ class BayesianNB(ClassifierMixin, Learner):
         return self._log_joint_of(*self._encoded(X))
 
     def _log_joint_of(self, data: Data, n: int) -> Array:
-        if self._plug_in is not None:
-            return self._plug_in.log_joint(data, n) + self._offset(n)
-        return self.posterior_.log_predictive(data, n) + self._offset(n)
+        joint = self._plug_in.log_joint(data, n) if self._plug_in else self.posterior_.log_predictive(data, n)
+        return joint if self._row_prior is None else joint + self._offset(n)
 
     def _offset(self, n: int) -> Array | float:
         """What a class prior of each row adds to its log joint."""
@@ -207,7 +206,8 @@ class BayesianNB(ClassifierMixin, Learner):
         ImpossibleRowError
             If a row has probability 0 under every class (only plug-ins can say so).
         """
-        return np.exp(self.predict_log_proba(X))
+        found = self.predict_log_proba(X)
+        return np.exp(found, out=found)
 
     def predict_log_proba(self, X: Any) -> Array:
         """log p(c | x, D), (row, class)."""

@@ -375,7 +375,8 @@ class Posterior:
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
         """log p(c, x | D) of each row by itself as (row, class), all parameters integrated out."""
-        return log(self._label("mean")) + self.log_predictive_features(data, n_rows)
+        label = log(self._label("mean"))
+        return densities.add_row(self.log_predictive_features(data, n_rows), label)
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, D) of each row as (row, class): the predictive without its class probability."""
@@ -411,7 +412,8 @@ class Posterior:
             cuts = [slice(start, start + 32) for start in range(0, len(labels), 32)]
             own = np.concatenate([self._plug_in_left_out(data, labels, cut, pick) for cut in cuts])
         total[np.arange(len(labels)), labels.codes] = own
-        return total + self._log_label_left_out(labels, pick)
+        total += self._log_label_left_out(labels, pick)
+        return total
 
     def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, pick: str) -> Array:
         """log p(x_i | estimate without row i) at the row's own class: each row is a class of its own."""
@@ -482,6 +484,8 @@ class Parameters:
     def log_joint(self, data: Data, n_rows: int) -> Array:
         """log p(c, x | θ) as (..., row, class)."""
         joint = self.log_joint_features(data, n_rows)
+        if self.log_pi.ndim == 1:
+            return densities.add_row(joint, self.log_pi)
         joint += self.log_pi[..., None, :]
         return joint
 

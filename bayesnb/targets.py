@@ -94,7 +94,8 @@ def classes_and_codes(y: Array) -> tuple[Array, Array]:
     """The classes of labels, sorted, and the position of each label among them."""
     codes, distinct = _distinct(y)
     classes, place = np.unique(distinct, return_inverse=True)
-    return classes, place.astype(np.intp)[codes]
+    in_order = (place == np.arange(len(place))).all()
+    return classes, codes if in_order else place.astype(np.intp)[codes]
 
 
 def _distinct(y: Array) -> tuple[Array, Array]:

@@ -87,7 +87,11 @@ class Bernoulli(Discrete[Beta, Successes]):
         def over_seen(table: Array) -> Array:
             return table.sum(-1)[..., None, :] if seen is None else products(seen, table)
 
-        total = products(ones, yes - no) + over_seen(no)
+        total = products(ones, yes - no)
+        if seen is None and no.ndim == 2:
+            total = densities.add_row(total, no.sum(-1))
+        else:
+            total = total + over_seen(no)
         if never.any() or always.any():
             hits = products(ones, never.astype(float))
             misses = over_seen(always.astype(float)) - products(ones, always.astype(float))

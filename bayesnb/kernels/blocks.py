@@ -22,7 +22,7 @@ COMPILED_FROM = 2**19
 ROWS = 65_536
 """Sums of more rows than this lose digits that a sum of partial sums keeps."""
 
-CELLS = 2**19
+CELLS = 2**20
 """Cells of a block: few enough for a temporary of its size to stay in the cache."""
 
 

@@ -217,6 +217,17 @@ def stored_cuts(x: Any) -> list[slice]:
     return blocks.cuts(x.shape[0], x.nnz // max(1, x.shape[0]))
 
 
+def add_row(joint: Array, row: Array) -> Array:
+    """``row`` (class,) added to every row of ``joint`` (row, class), in place."""
+    if len(row) >= 64:
+        joint += row
+        return joint
+    # Class by class: numpy is slow at short rows.
+    for c, value in enumerate(row):
+        joint[:, c] += value
+    return joint
+
+
 def normalized(joint: Array, logs: bool = True, found: Array | None = None) -> Array | None:
     """Rows as probabilities or their logarithms, (row, class); ``None`` where a row is all -inf.
 

@@ -25,7 +25,7 @@ def infinite(x: Array) -> bool:
 
     if not blocks.worth(x.size):
         return part(slice(None))
-    return any(blocks.each(part, blocks.cuts(len(x), x.shape[1])))
+    return any(blocks.each(part, _parts(x)))
 
 
 def zeros_and_ones(x: Array) -> Array | None:
@@ -37,7 +37,7 @@ def zeros_and_ones(x: Array) -> Array | None:
     def part(cut: slice) -> bool:
         return any(loops.zeros_and_ones(blocks.contiguous(x[cut], float), found[cut]))
 
-    return None if any(blocks.each(part, blocks.cuts(len(x), x.shape[1]))) else found
+    return None if any(blocks.each(part, _parts(x))) else found
 
 
 def counts(data: Array) -> bool:
@@ -67,7 +67,7 @@ def whole(x: Array) -> Whole | None:
 
     if not len(x):
         return None
-    parts = blocks.cuts(len(x), x.shape[1])
+    parts = _parts(x)
     masks, few = zip(*blocks.each(lambda cut: loops.bits(_wide(x[cut])), parts), strict=True)
     if all(few):
         held = np.bitwise_or.reduce(masks)[:, None] >> np.arange(64) & 1 == 1
@@ -97,10 +97,15 @@ def codes(x: Array, low: Array, table: Array) -> Array:
     if not low.any() and x.dtype == np.int64 and ((table == own) | (table == -1)).all():
         return x
     found = np.empty(x.shape, table.dtype)
-    parts = blocks.cuts(len(x), x.shape[1])
+    parts = _parts(x)
     list(blocks.each(lambda cut: loops.places(_wide(x[cut]), low, table, found[cut]), parts))
     return found
 
 
 def _wide(x: Array) -> Array:
     return blocks.contiguous(x, np.int64)
+
+
+def _parts(x: Array) -> list[slice]:
+    """Blocks of rows of which nothing is summed, so that they may be long."""
+    return blocks.cuts(len(x), x.shape[1], blocks.CELLS // max(1, x.shape[1]))

@@ -89,9 +89,9 @@ class Bernoulli(Discrete[Beta, Successes]):
 
         total = products(ones, yes - no)
         if seen is None and no.ndim == 2:
-            total = densities.add_row(total, no.sum(-1))
+            densities.add_row(total, no.sum(-1))
         else:
-            total = total + over_seen(no)
+            total += over_seen(no)
         if never.any() or always.any():
             hits = products(ones, never.astype(float))
             misses = over_seen(always.astype(float)) - products(ones, always.astype(float))

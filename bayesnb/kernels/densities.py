@@ -147,10 +147,10 @@ def products(x: Array, table: Array) -> Array:
     """Σ_j x_j table_j, (row, class); ``table`` is (class, column)."""
     from bayesnb.kernels import loops
 
-    wide, total = blocks.fours(table), np.empty((len(x), len(table)))
+    table, total = blocks.contiguous(table, float), np.empty((len(x), len(table)))
 
     def part(cut: slice) -> None:
-        loops.products(blocks.cells(x[cut]), wide, total[cut])
+        loops.products(blocks.cells(x[cut]), table, total[cut])
 
     list(blocks.each(part, blocks.cuts(len(x), x.shape[1])))
     return total

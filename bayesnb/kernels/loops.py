@@ -19,13 +19,21 @@ TILE = 64
 """Rows that one step of a loop over columns takes at once, side by side in the processor's vector."""
 
 
-def compiled(loop: Callable) -> Callable:
-    """The loop in machine code, kept on disk where there is a place to keep it."""
+def compiled(loop: Callable, rules: set[str] | bool = False) -> Callable:
+    """The loop in machine code, kept on disk where there is a place to keep it.
+
+    ``rules`` are those of arithmetic that the compiler may bend.
+    """
     try:
-        return numba.njit(nogil=True, error_model="numpy", cache=True)(loop)
+        return numba.njit(nogil=True, error_model="numpy", fastmath=rules, cache=True)(loop)
     except RuntimeError:
         # No folder to keep it in can be written: it is compiled once a process.
-        return numba.njit(nogil=True, error_model="numpy")(loop)
+        return numba.njit(nogil=True, error_model="numpy", fastmath=rules)(loop)
+
+
+def compiled_sum(loop: Callable) -> Callable:
+    """A loop that may add in any order, though never as if a NaN or an infinity could not be."""
+    return compiled(loop, {"reassoc", "contract"})
 
 
 # Sums
@@ -276,24 +284,21 @@ def squares(x: Array, location: Array, scale: Array, top: Array, found: Array) -
             found[i, c] = summed
 
 
-@compiled
+@compiled_sum
 def products(x: Array, table: Array, found: Array) -> None:
-    """Σ_j x_j table_j, (row, class); ``table`` is (column, class) with a multiple of four classes."""
+    """Σ_j x_j table_j, (row, class); ``table`` is (class, column)."""
     for i in range(len(x)):
-        for c in range(0, found.shape[1], 4):
-            s0 = s1 = s2 = s3 = 0.0
-            for j in range(x.shape[1]):
-                v = x[i, j]
-                s0 += v * table[j, c]
-                s1 += v * table[j, c + 1]
-                s2 += v * table[j, c + 2]
-                s3 += v * table[j, c + 3]
-            _put(found, i, c, s0, s1, s2, s3)
+        row = x[i]
+        for c in range(len(table)):
+            weights, summed = table[c], 0.0
+            for j in range(len(row)):
+                summed += row[j] * weights[j]
+            found[i, c] = summed
 
 
 @compiled
 def stored_products(data: Array, indices: Array, indptr: Array, start: int, table: Array, found: Array) -> None:
-    """As :func:`products`, of rows of a CSR matrix."""
+    """Σ_j x_j table_j, (row, class), of rows of a CSR matrix; ``table`` is (column, class), classes in fours."""
     for i in range(len(found)):
         for c in range(0, found.shape[1], 4):
             s0 = s1 = s2 = s3 = 0.0
@@ -413,18 +418,16 @@ def below_top(joint: Array, found: Array) -> bool:
 
 
 @compiled
-def zeros_and_ones(x: Array, found: Array) -> tuple[bool, bool]:
-    """The cells as small integers, and whether some are missing, and whether some are neither 0 nor 1."""
-    gaps = wrong = False
+def zeros_and_ones(x: Array, found: Array) -> bool:
+    """The cells as bytes, and whether all of them are 0 or 1."""
+    odd = 0
     for i in range(len(x)):
         row, out = x[i], found[i]
         for j in range(len(row)):
-            v = row[j]
-            one, gap = v == 1, v != v
-            out[j] = one
-            gaps |= gap
-            wrong |= not (one or gap or v == 0)
-    return gaps, wrong
+            one = 1.0 if row[j] == 1.0 else 0.0
+            odd += row[j] != one
+            out[j] = np.uint8(one)
+    return odd == 0
 
 
 @compiled

@@ -35,9 +35,9 @@ def zeros_and_ones(x: Array) -> Array | None:
     found = np.empty(x.shape, np.uint8)
 
     def part(cut: slice) -> bool:
-        return any(loops.zeros_and_ones(blocks.contiguous(x[cut], float), found[cut]))
+        return loops.zeros_and_ones(blocks.contiguous(x[cut], float), found[cut])
 
-    return None if any(blocks.each(part, _parts(x))) else found
+    return found if all(blocks.each(part, _parts(x))) else None
 
 
 def counts(data: Array) -> bool:

@@ -371,14 +371,14 @@ LARGE = """
     y = np.arange(60_000) % 2
     proba = BayesianNB().fit(X, y).predict_proba(X)
     assert "numba" in sys.modules and "pymc" not in sys.modules
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import densities as loops
     print(type(loops.excess._cache).__name__, round(float(proba.sum()), 6))
 """
 
 
 def test_a_large_table_loads_the_compiler_and_keeps_what_it_compiled(tmp_path):
     assert python(LARGE, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["FunctionCache", "60000.0"]
-    assert list(tmp_path.rglob("loops.excess-*.nbc"))
+    assert list(tmp_path.rglob("densities.excess-*.nbc"))
 
 
 def test_no_folder_to_keep_compiled_code_in_is_no_error():

@@ -53,7 +53,7 @@ def student(x: Array, location: Array, scale: Array, power: Array, top: Array) -
     beyond : int array
         Rows with a value so far out that a product of their cells is beyond all floats.
     """
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import densities as loops
 
     order, run, powers = runs(power)
     cells = [np.take_along_axis(v, order, axis=1) for v in (location, scale, top)]
@@ -82,7 +82,7 @@ def left_out(x: Array, codes: Array, location: Array, scale: Array, power: Array
 
     NaN where such a square is 1 or more.
     """
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import densities as loops
 
     order, run, powers = runs(power)
     cells = [np.take_along_axis(v, order, axis=1) for v in (location, scale, top)]
@@ -111,7 +111,7 @@ def looked_up(levels: Array, table: Array, codes: Array | None = None) -> Array:
     codes : int array (row,), optional
         The class of each row.
     """
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import densities as loops
 
     n, columns, n_levels = table.shape
     flat = np.zeros((columns, n_levels + 1, -(-n // 4) * 4))
@@ -131,7 +131,7 @@ def looked_up(levels: Array, table: Array, codes: Array | None = None) -> Array:
 
 def normal(x: Array, location: Array, scale: Array, top: Array) -> Array:
     """Σ_j top - ((x - location) scale)² / 2, (row, class), NaN adding nothing."""
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import densities as loops
 
     cells = [blocks.contiguous(v, float) for v in (location, scale, top)]
     total = np.empty((len(x), len(location)))
@@ -145,7 +145,7 @@ def normal(x: Array, location: Array, scale: Array, top: Array) -> Array:
 
 def products(x: Array, table: Array) -> Array:
     """Σ_j x_j table_j, (row, class); ``table`` is (class, column)."""
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import densities as loops
 
     table, total = blocks.contiguous(table, float), np.empty((len(x), len(table)))
 
@@ -158,7 +158,7 @@ def products(x: Array, table: Array) -> Array:
 
 def stored_products(x: sparse.csr_array, table: Array) -> Array:
     """Σ_j x_j table_j, (row, class); x CSR, ``table`` (class, column)."""
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import densities as loops
 
     wide, data = blocks.fours(table), blocks.contiguous(x.data, float)
     total = np.empty((x.shape[0], len(table)))
@@ -175,7 +175,7 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
 
     With ``codes``, at a row's own class, (row,), and α less ``weight`` times the row's own counts.
     """
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import densities as loops
 
     data, wide = blocks.contiguous(x.data, float), blocks.fours(alpha, 1.0)
     total = np.empty((x.shape[0], len(alpha)) if codes is None else x.shape[0])
@@ -200,7 +200,7 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
 
 def log_factorials(x: sparse.csr_array) -> tuple[Array, Array]:
     """Σ_k x_k and Σ_k ln x_k! of each row, (row,) each; x CSR."""
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import densities as loops
 
     data, small = blocks.contiguous(x.data, float), gammaln(np.arange(SMALL) + 1.0)
     lengths, total = np.empty((2, x.shape[0]))
@@ -239,7 +239,7 @@ def normalized(joint: Array, logs: bool = True, found: Array | None = None) -> A
     found : array (row, class), optional
         Where they are written.
     """
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import densities as loops
 
     found = np.empty(joint.shape) if found is None else found
 

@@ -30,7 +30,7 @@ def infinite(x: Array) -> bool:
 
 def zeros_and_ones(x: Array) -> Array | None:
     """The cells as 0 and 1 in bytes; ``None`` where one of them is missing or something else."""
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import reading as loops
 
     found = np.empty(x.shape, np.uint8)
 
@@ -44,7 +44,7 @@ def counts(data: Array) -> bool:
     """Whether all numbers, (cell,), are whole, finite and not negative."""
     if not blocks.worth(len(data)):
         return not (~(data >= 0) | (data != np.floor(data)) | np.isinf(data)).any()
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import reading as loops
 
     parts = [slice(start, start + blocks.CELLS) for start in range(0, len(data), blocks.CELLS)]
     return all(blocks.each(lambda cut: loops.counts(blocks.contiguous(data[cut], float)), parts))
@@ -63,7 +63,7 @@ class Whole(NamedTuple):
 
 def whole(x: Array) -> Whole | None:
     """Which numbers the columns hold; ``None`` where one of them spans more than ``SPAN``, or there is no row."""
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import reading as loops
 
     if not len(x):
         return None
@@ -91,7 +91,7 @@ def codes(x: Array, low: Array, table: Array) -> Array:
 
     Where all numbers are their own codes the cells themselves, and no copy.
     """
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import reading as loops
 
     own = np.arange(table.shape[1])
     if not low.any() and x.dtype == np.int64 and ((table == own) | (table == -1)).all():

@@ -26,7 +26,7 @@ def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
         return _stored_totals(sparse.csr_array(x), codes, weight, n)
     if not blocks.worth(x.size):
         return _products(np.asarray(x, float), codes, weight, n)
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import sums as loops
 
     def part(cut: slice) -> Array:
         return loops.totals(blocks.cells(x[cut]), codes[cut], weight[cut], n)
@@ -47,7 +47,7 @@ def _products(x: Any, codes: Array, weight: Array, n: int) -> Array:
 def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> Array:
     if not blocks.worth(x.nnz):
         return _products(x, codes, weight, n)
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import sums as loops
 
     data = blocks.contiguous(x.data, float)
 
@@ -67,7 +67,7 @@ def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int) -> 
     """Weight of each level, (class, column, level); ``levels`` is (row, column), and -1 counts nowhere."""
     shape = (n, levels.shape[1], n_levels)
     if blocks.worth(levels.size):
-        from bayesnb.kernels import loops
+        from bayesnb.kernels.compiled import sums as loops
 
         def part(cut: slice) -> Array:
             found = np.zeros(shape)
@@ -89,7 +89,7 @@ def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
 
     For tables that are :func:`bayesnb.kernels.blocks.worth` it.
     """
-    from bayesnb.kernels import loops
+    from bayesnb.kernels.compiled import sums as loops
 
     chunk = max(64, 8 * n, 2**14 // max(1, x.shape[1]))
 

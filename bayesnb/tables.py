@@ -124,6 +124,8 @@ class Column:
         values = self.values
         if isinstance(values, nw.Series):
             native = values.to_native()
+            if self.textual and not isinstance(native, pd.Series):
+                return _dictionary(native)
             values = native if isinstance(native, pd.Series) else np.array(self._objects(), object)
         if isinstance(values, pd.Series) and isinstance(values.dtype, pd.CategoricalDtype):
             return values.cat.codes.to_numpy(), values.cat.categories.tolist()
@@ -134,6 +136,28 @@ class Column:
 
     def _objects(self) -> list[Any]:
         return self.values.to_list() if isinstance(self.values, nw.Series) else self.values.tolist()
+
+
+def _dictionary(native: Any) -> tuple[Array, list[Any]]:
+    """Codes (row,), -1 where missing, and values of text or categories as polars and Arrow themselves encode them."""
+    if not hasattr(native, "to_physical"):
+        array = native.unify_dictionaries().combine_chunks()
+        encoded = array if hasattr(array, "dictionary") else array.dictionary_encode()
+        values = encoded.dictionary.to_pylist()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        if None in values:
+            codes = np.where(codes == values.index(None), -1, codes)
+        return codes, values
+    import polars as pl
+
+    known = np.flatnonzero(native.is_not_null().to_numpy())
+    text = native if native.dtype in (pl.Categorical, pl.Enum) else native.cast(pl.Categorical)
+    places, distinct = pd.factorize(text.to_physical().fill_null(0).to_numpy()[known])
+    codes, first = np.full(len(native), -1), np.empty(len(distinct), np.intp)
+    codes[known] = places
+    # Written from the end, the first row of each value stays.
+    first[places[::-1]] = known[::-1]
+    return codes, native.gather(first).to_list()
 
 
 def _no_family(name: Any, dtype: Any) -> str:

@@ -281,6 +281,25 @@ def test_a_column_of_floats_goes_in_without_a_copy():
         assert np.shares_memory(column, native), type(frame)
 
 
+@pytest.mark.parametrize("kind", ["text", "categories", "declared"])
+@pytest.mark.parametrize("owner", ["polars", "pyarrow", "pyarrow in chunks"])
+def test_text_is_coded_by_its_owners_dictionary(owner, kind):
+    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    words = [None, "b", "a", None, "b", "c"]
+    if owner == "polars":
+        of = {"text": pl.String, "categories": pl.Categorical, "declared": pl.Enum(["c", "z", "b", "a"])}
+        frame = pl.DataFrame({"t": pl.Series(words, dtype=of[kind])})
+    else:
+        parts = [words[:2], words[2:]] if "chunks" in owner else [words]
+        chunks = [pa.array(part, pa.string()) for part in parts]
+        if kind != "text":
+            chunks = [chunk.dictionary_encode() for chunk in chunks]
+        frame = pa.table({"t": pa.chunked_array(chunks)})
+    codes, values = Table.of(frame).column("t").coded
+    assert [None if code < 0 else values[code] for code in codes] == words
+    assert set(values) == {"a", "b", "c"}
+
+
 def test_what_is_neither_0_nor_1_is_named_in_a_large_table_too(compiled):
     X, y = np.tile([[0.0, 1.0]], (500, 1)), np.tile([0, 1], 250)
     compiled()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from bayesnb.families.family import (
     rising_ratio,
     scaled,
 )
-from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.families.membership import Column, Labels, Membership, blocks
 from bayesnb.kernels import densities
 from bayesnb.priors import Array, Beta, Dirichlet, log, log1p, log_gamma_slopes, log_rising
 
@@ -60,6 +62,12 @@ class Bernoulli(Discrete[Beta, Successes]):
         return Bernoulli(Beta.flat())
 
     def statistic(self, x: Column, members: Membership) -> Successes:
+        if sparse.issparse(x) or x.dtype.kind != "f":
+            return self._statistic(x, members)
+        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in blocks(len(members))))
+
+    def _statistic(self, x: Column, members: Membership) -> Successes:
+        """The same of rows few enough for some copies of them, or that need none."""
         seen, ones = _seen(x), _ones(x)
         n = members.weights()[:, None] if seen is None else members.totals(seen)
         totals = members.totals(ones)

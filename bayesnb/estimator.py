@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,7 +21,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import decisions, explain, uncertainty, unlabelled
+from bayesnb import decisions, engines, explain, files, storage, uncertainty, unlabelled
 from bayesnb.families.membership import Labels, blocks
 from bayesnb.learner import Learner, labelled_statistics, part_of
 from bayesnb.model import (
@@ -32,6 +34,7 @@ from bayesnb.model import (
     probabilities,
 )
 from bayesnb.priors import Array, ImproperError, Known, log
+from bayesnb.tables import Table
 from bayesnb.targets import codes_of, labels_of
 
 if TYPE_CHECKING:
@@ -88,6 +91,10 @@ class BayesianNB(ClassifierMixin, Learner):
     em_ : EM
         How the last ``fit`` with unlabelled rows went; only then. Its rows are those without a label (and with a
         weight), and ``statistics_`` are then the labelled rows' plus λ times the expected ones of these rows.
+    target_ : column name or None
+        Where the class stood, if the labels had a name.
+    content_hash_ : str
+        Of the model file that it was loaded from or saved to; only then.
     n_features_in_ : int
     feature_names_in_ : array of str
 
@@ -241,6 +248,84 @@ class BayesianNB(ClassifierMixin, Learner):
                 except ImpossibleRowError as error:
                     raise ImpossibleRowError(error.rows + rows.start) from error
         return found
+
+    # Tables in, tables out
+
+    def predict_table(self, X: Any, interval: bool = False, prob: float | None = None, keep: Sequence[Any] = ()) -> Any:
+        """The prediction of each row with its probabilities, as a table; of any table that :meth:`fit` takes.
+
+        Parameters
+        ----------
+        X : table, or what is read in parts
+        interval : bool
+            Add the interval of each p(c | x, θ), as in :meth:`predict_interval`.
+        prob : float, optional
+            Of the interval.
+        keep : sequence of column names
+            Columns of ``X`` to carry over, such as a key: Spark keeps no order of rows.
+
+        Returns
+        -------
+        DataFrame (row, ...)
+            The kept columns, ``prediction``, and ``p_<class>`` of each class; with an interval also
+            ``p_<class>_lower``, ``_median`` and ``_upper``. Of a Dask or a Spark DataFrame a lazy one of its kind; of
+            what is read in parts here an iterator of frames, in order.
+        """
+        check_is_fitted(self)
+        columns = self._predicted_columns(interval)
+        if engines.streams(X):
+            return engines.scores(
+                partial(self.predict_table, interval=interval, prob=prob, keep=keep), columns, X, keep
+            )
+        table, kept = Table.of(X), {}
+        if keep:
+            frame = table.source.to_pandas() if table.named else pd.DataFrame(table.source, columns=table.names)
+            kept = {name: frame[name].array for name in keep}
+        if table.named:
+            # Where an absent column is an error, one too many can be no misspelling of it.
+            other = table.names if self.absent == "error" else (*keep, self.target_)
+            table = table.without([name for name in other if name not in self.schema_.names])
+        proba = self.predict_proba(table)
+        values = [self.classes_[proba.argmax(axis=1)], *proba.T]
+        if interval:
+            values += self.predict_interval(table, prob).to_numpy().T.tolist()
+        scored = {name: pd.Series(v, dtype=kind) for (name, kind), v in zip(columns, values, strict=True)}
+        found = pd.DataFrame(kept | scored, copy=False)
+        return found if _index(X) is None else found.set_index(_index(X))
+
+    def _predicted_columns(self, interval: bool) -> list[tuple[str, Any]]:
+        """Names and types of the columns of predictions."""
+        text = all(isinstance(label, str) for label in self.classes_)
+        names = [f"p_{label}" for label in self.classes_]
+        if interval:
+            names += [f"p_{label}_{part}" for label in self.classes_ for part in ("lower", "median", "upper")]
+        if len(set(names)) < len(names):
+            raise ValueError(f"the classes {list(self.classes_)} give columns of one name")
+        return [("prediction", "str" if text else self.classes_.dtype), *((name, "float64") for name in names)]
+
+    def write_predictions(
+        self,
+        X: Any,
+        path: str | os.PathLike,
+        interval: bool = False,
+        prob: float | None = None,
+        keep: Sequence[Any] = (),
+    ) -> int:
+        """Predict a table of any size into a file, a part at a time, and return the number of rows.
+
+        Parameters
+        ----------
+        X, interval, prob, keep
+            As for :meth:`predict_table`.
+        path : path
+            Parquet (".parquet") or CSV (".csv", ".tsv"); written whole or not at all.
+        """
+        found = self.predict_table(X, interval, prob, keep)
+        if not isinstance(found, pd.DataFrame | Iterator):
+            raise TypeError(
+                f"{type(found).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"
+            )
+        return files.write([found] if isinstance(found, pd.DataFrame) else found, path)
 
     # Uncertainty
 
@@ -737,6 +822,43 @@ class BayesianNB(ClassifierMixin, Learner):
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(self.random_state)
 
+    # Files
+
+    def save(self, path: str | os.PathLike, replacing: str | None = None) -> str:
+        """Write a model file: what was told and what was learned. It holds no rows, and nothing that is executed.
+
+        The file is netCDF, readable by xarray and any HDF5 reader. At every moment ``path`` holds the old file or the
+        whole new one.
+
+        Parameters
+        ----------
+        path : path
+            Of any name; ".nc" is usual.
+        replacing : str, optional
+            ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
+            :class:`bayesnb.ModelChangedError` is raised.
+
+        Returns
+        -------
+        str
+            The content hash of the file.
+
+        Raises
+        ------
+        ValueError
+            For what no file can hold: sampled features, a generator as ``random_state``, a view under another class
+            prior.
+        """
+        check_is_fitted(self)
+        if self._view:
+            raise ValueError("this is a view under another class prior: save the estimator that it was made from")
+        self.content_hash_ = storage.write(self._contents(), path, replacing)
+        return self.content_hash_
+
+    def _contents(self) -> storage.Contents:
+        told, expected = self.get_params(deep=False), hasattr(self, "_expected")
+        return storage.Contents(told, self.schema_, self.statistics_, self.classes_, self.target_, expected)
+
     # Looking inside
 
     @property
@@ -794,6 +916,28 @@ class BayesianNB(ClassifierMixin, Learner):
         tags.input_tags.allow_nan = True
         # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
         return tags
+
+
+def load(path: str | os.PathLike) -> BayesianNB:
+    """The estimator of a model file, as it was saved; all of the file is checked first.
+
+    How EM went (``em_``) is not in a file; that it was there is.
+
+    Raises
+    ------
+    FileNotFoundError
+    ModelFileError
+        If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
+    """
+    contents = storage.read(path)
+    try:
+        clf = BayesianNB(**contents.configuration)
+        also = {"target_": contents.target, "content_hash_": contents.hash}
+        also |= {"_expected": True} if contents.expected else {}
+        clf._believe(contents.schema, contents.statistics, contents.classes, anew=True, **also)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise storage.ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
+    return clf
 
 
 def _index(X: Any) -> pd.Index | None:

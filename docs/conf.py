@@ -1,0 +1,59 @@
+"""How the documentation is built: ``uv run --group docs sphinx-build -W docs docs/_build/html``.
+
+Offline, and what is built asks for nothing outside its folder. Notebooks keep their outputs and are not run here; the
+examples of the pages and docstrings are run by pytest.
+"""
+
+from importlib import metadata
+
+project = "bayesnb"
+author = copyright = "The bayesnb developers"
+release = metadata.version("bayesnb")
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+]
+exclude_patterns = ["_build", "notebooks/README.md", "**/.ipynb_checkpoints"]
+
+nb_execution_mode = "off"
+nb_merge_streams = True
+nb_output_stderr = "remove"
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_inherit_docstrings = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_class_members_toctree = False
+numpydoc_show_class_members = False
+
+# What is ours has to be found; other libraries' names are not looked up, so that the build needs no network.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!bayesnb).*")]
+# Pages that only some branches have are taken in by a pattern.
+suppress_warnings = ["toc.empty_glob"]
+
+templates_path = ["_templates"]
+html_theme = "pydata_sphinx_theme"
+html_title = "bayesnb"
+html_show_sourcelink = False
+html_copy_source = False
+html_extra_path = ["explore.html"]
+html_theme_options = {
+    "navbar_align": "left",
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+# One file of MathJax, with its glyphs in it: formulas show without a network.
+(mathjax,) = (path for path in metadata.files("sphinx-mathjax-offline") if path.match("mathjax/tex-svg.js"))
+html_static_path = ["_static", str(mathjax.locate())]
+mathjax_path = mathjax.name

@@ -453,7 +453,7 @@ class BayesianNB(ClassifierMixin, Learner):
         Returns
         -------
         DataFrame (n, ...)
-            The label under "y" (or "y_" if a column is called so), then the fitted columns. With
+            The label under "y" (or ``"y_"`` if a column is called so), then the fitted columns. With
             ``estimate="predictive"`` each row has its own draw of the parameters.
         """
         check_is_fitted(self)

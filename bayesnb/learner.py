@@ -74,6 +74,13 @@ class Learner(BaseEstimator):
         EM plugs in what ``estimate`` does: the posterior mode for "map", its mean for "mean" and "predictive",
         maximum likelihood for "mle". A class that no row is labelled with exists if a prior names it, as
         {class: prior} or {class: probability}.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).class_count_
+        array([5., 9.])
         """
         table, y, weight, labelled = self._any_rows(X, y, sample_weight)
         unlabelled.require_settings(self.unlabelled_weight, self.em_starts)
@@ -130,6 +137,16 @@ class Learner(BaseEstimator):
         """Learn from more rows; new classes and new levels are welcome.
 
         ``classes`` may name classes that have no row yet; it is never needed.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB()
+        >>> for rows in (slice(0, 2), slice(2, 14)):
+        ...     clf = clf.partial_fit(X[rows], y[rows])
+        >>> clf.class_count_
+        array([5., 9.])
         """
         if not hasattr(self, "statistics_"):
             table, y, weight = _weighed(*self._rows(X, y, sample_weight))
@@ -150,6 +167,13 @@ class Learner(BaseEstimator):
         ------
         ValueError
             Where it can be seen that the rows were never learned; nothing is changed then.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).forget(X[:2], y[:2]).class_count_
+        array([3., 9.])
         """
         check_is_fitted(self)
         self._require_counted("forget is exact for rows that were counted")
@@ -158,7 +182,15 @@ class Learner(BaseEstimator):
         return self._believe(self.schema_, self.statistics_.without(statistics), self.classes_)
 
     def merge(self, other: Learner) -> Self:
-        """Add what another estimator has learned from other rows, as if this one had seen them too."""
+        """Add what another estimator has learned from other rows, as if this one had seen them too.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X[:6], y[:6]).merge(BayesianNB().fit(X[6:], y[6:])).class_count_
+        array([5., 9.])
+        """
         check_is_fitted(self)
         check_is_fitted(other)
         schema = self.schema_.merged(other.schema_)
@@ -177,7 +209,15 @@ class Learner(BaseEstimator):
             )
 
     def discount(self, factor: float) -> Self:
-        """Weigh everything learned so far by a factor between 0 and 1, to forget slowly."""
+        """Weigh everything learned so far by a factor between 0 and 1, to forget slowly.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).discount(0.5).class_count_
+        array([2.5, 4.5])
+        """
         check_is_fitted(self)
         if not 0 <= factor <= 1:
             raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")

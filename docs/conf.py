@@ -4,7 +4,9 @@ Offline, and what is built asks for nothing outside its folder. Notebooks keep t
 examples of the pages and docstrings are run by pytest.
 """
 
+import shutil
 from importlib import metadata
+from pathlib import Path
 
 project = "bayesnb"
 author = copyright = "The bayesnb developers"
@@ -17,7 +19,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
 ]
-exclude_patterns = ["_build", "notebooks/README.md", "**/.ipynb_checkpoints"]
+exclude_patterns = ["_build"]
 
 nb_execution_mode = "off"
 nb_merge_streams = True
@@ -29,6 +31,7 @@ autosummary_generate = True
 autodoc_inherit_docstrings = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 
@@ -41,6 +44,7 @@ nitpick_ignore_regex = [
 ]
 
 templates_path = ["_templates"]
+html_context = {"default_mode": "auto"}
 html_theme = "pydata_sphinx_theme"
 html_title = "bayesnb"
 html_show_sourcelink = False
@@ -59,3 +63,11 @@ html_theme_options = {
 (mathjax,) = (path for path in metadata.files("sphinx-mathjax-offline") if path.match("mathjax/tex-svg.js"))
 html_static_path = ["_static", str(mathjax.locate())]
 mathjax_path = mathjax.name
+mathjax3_config = {"svg": {"scale": 0.9}}
+
+# The notebooks stand beside this folder and are copied in: links between them do not resolve through a symbolic link.
+here = Path(__file__).parent
+shutil.rmtree(here / "notebooks", ignore_errors=True)
+shutil.copytree(
+    here.parent / "notebooks", here / "notebooks", ignore=shutil.ignore_patterns("README.md", ".*", "*.mplstyle")
+)

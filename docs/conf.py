@@ -50,6 +50,7 @@ html_title = "bayesnb"
 html_show_sourcelink = False
 html_copy_source = False
 html_extra_path = ["explore.html"]
+html_sidebars = {page: [] for page in ("benchmarks", "changelog", "comparison", "datasets", "faq")}
 html_theme_options = {
     "navbar_align": "left",
     "navigation_with_keys": False,

@@ -1,4 +1,5 @@
 from . import datasets as datasets
+from . import plots as plots
 from .__about__ import __version__ as __version__
 from .binning import Binned as Binned
 from .estimator import BayesianNB as BayesianNB

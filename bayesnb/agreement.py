@@ -122,7 +122,7 @@ def check(
     Raises
     ------
     ConvergenceError
-        If the chains did not converge.
+        If the chains did not converge. (Draws of the sampler "exact" are independent, and need not.)
     ValueError
         If the draws are too few for a verdict.
     """
@@ -132,7 +132,7 @@ def check(
         raise ValueError(
             f"{sizes['chain'] * sizes['draw']} draws are too few for a verdict; ask for at least 400 in all"
         )
-    if not convergence.converged:
+    if sampler != "exact" and not convergence.converged:
         raise ConvergenceError(f"the chains did not converge ({convergence}): draw or tune more")
     drawn = draws.parameters(tree, posterior)
     records = _moments(posterior, drawn)

@@ -37,7 +37,9 @@ class Convergence:
         import arviz_stats
 
         posterior = tree["posterior"].dataset
-        moving = posterior[[name for name, v in posterior.items() if float(v.std(("chain", "draw")).max()) > 0]]
+        # The standard deviation of a constant that is no binary fraction is not 0.
+        spread = posterior.max(("chain", "draw")) - posterior.min(("chain", "draw"))
+        moving = posterior[[name for name, v in spread.items() if float(v.max()) > 0]]
         if not moving:
             return cls(1.0, float(posterior.sizes["chain"] * posterior.sizes["draw"]), 0, "nothing moves")
         # Single cells may stand still, such as a structural zero; they have no r_hat, and max leaves them out.

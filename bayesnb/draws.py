@@ -366,20 +366,22 @@ def tree(groups: Mapping[str, Mapping[str, Array]], posterior: Posterior) -> Dat
     """Groups of variables as a ``DataTree`` with named coordinates.
 
     ``observed_data`` holds the weight of the rows of each class, ``constant_data`` the weight of the values
-    seen of each column.
+    seen of each column, and what each column calls the categories that it shares with others.
     """
     from arviz_base import from_dict
 
     layout = blocks(posterior.model, posterior.statistics)
     names = coords(posterior.labels, layout)
     rows = posterior.statistics.rows
-    seen = {f"seen_{b.name}": _seen(b, posterior.statistics) for b in layout}
+    constant = {f"seen_{b.name}": _seen(b, posterior.statistics) for b in layout}
+    constant |= {f"level_{b.name}": _levels(b, posterior.statistics) for b in layout if b.categories and not b.whole}
     shapes = dims(layout, lambda block: _keys(block, posterior))
     shapes |= {"rows": ["class_label"]} | {f"seen_{b.name}": list(b.dims[: 1 if b.whole else 2]) for b in layout}
+    shapes |= {f"level_{b.name}": list(b.dims[1:]) for b in layout}
     shapes |= row_dims(layout)
     held = dict(groups)
     extra = held.pop("observed_data", {})
-    contents = {**held, "observed_data": {"rows": rows, **extra}, "constant_data": seen}
+    contents = {**held, "observed_data": {"rows": rows, **extra}, "constant_data": constant}
     return from_dict(contents, coords=names, dims=shapes)
 
 
@@ -387,3 +389,7 @@ def _seen(block: Block, statistics: Statistics) -> Array:
     if block.whole:
         return statistics.features[block.cells[0][0]].seen()[:, 0]
     return np.stack([statistics.features[feature].seen()[:, k] for feature, k in block.cells], axis=1)
+
+
+def _levels(block: Block, statistics: Statistics) -> Array:
+    return np.array([[str(level) for level in statistics.features[feature].levels[k]] for feature, k in block.cells])

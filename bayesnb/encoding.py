@@ -67,6 +67,14 @@ class Feature:
         names = [str(name) for name in self.levels[0]]
         return ", ".join(names if len(names) <= 6 else [*names[:5], f"… ({len(names)})"])
 
+    def read(self, x: Array) -> Any:
+        """Encoded columns, (row, column), in the form in which the family reads them; an exposure is 1."""
+        if self.levels is not None:
+            return Coded(x, self.levels)
+        if self.family.reads == "bag":
+            return Bag(x, self.columns)
+        return Exposed(x, np.ones(len(x))) if self.exposure else x
+
     def decode(self, x: Array) -> dict[Any, Any]:
         """Encoded columns, (row, column), by name; an exposure is 1."""
         ones = {name: np.ones(len(x)) for name in self.exposure}

@@ -19,7 +19,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayesnb.estimator import BayesianNB
 from bayesnb.model import ESTIMATES, Estimate, about
-from bayesnb.priors import Array, BoundaryError, ImproperError, first
+from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, first
+from bayesnb.schema import Schema
 from bayesnb.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.tables import Table
 from bayesnb.targets import codes_of, read_target
@@ -174,6 +175,8 @@ def _held(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[Array, Array]:
     codes = codes_of(classes, y)
     if isinstance(cv, str) and cv == "loo":
         if exact:
+            # Found out before a sampler has run.
+            Schema.infer(Table.of(X, min_rows=1), clf.features, clf.unseen).model(Dirichlet()).require_left_out()
             return clone(clf).fit(X, y)._left_out(X, y, None, clf.estimate)
         folds = max(2, min(5, np.bincount(codes).min()))
         raise ValueError(

@@ -13,10 +13,10 @@ import pandas as pd
 from scipy import sparse
 
 from bayesnb.encoding import Feature
-from bayesnb.families.family import Family, Theta
+from bayesnb.families.family import Theta
 from bayesnb.families.multinomial import Bag
 from bayesnb.model import Data, Estimate, Parameters, Posterior, about
-from bayesnb.priors import Array, Dirichlet, Prior, log, log_rising
+from bayesnb.priors import Array, Dirichlet, Prior, log, log_gamma_slopes, log_rising
 from bayesnb.schema import Schema
 from bayesnb.uncertainty import LogOdds
 
@@ -109,28 +109,55 @@ PRIOR, TOTAL = "(prior)", "(total)"
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """What one column, or one word, says of some rows.
+    """What cells of the table say of their rows: those of one column, or all words that occur.
 
     Parameters
     ----------
-    name : column name
+    name : sequence (entry,)
+        Column names.
     rows : int array (entry,)
-        The rows that it speaks of.
+        The rows that they speak of.
     log_p : array (entry, class)
         ln p(x_f | c) by the chosen estimate.
-    factor : (Family, Prior, encoded column)
+    factor : (Family or OneWord, Prior, encoded column)
         Of these rows: where the interval comes from.
     value : sequence (entry,)
         The cells.
     missing : bool array (entry,)
     """
 
-    name: Any
+    name: Sequence[Any]
     rows: Array
     log_p: Array
-    factor: tuple[Family, Prior, Any]
+    factor: tuple[Any, Prior, Any]
     value: Sequence[Any]
     missing: Array
+
+
+class OneWord:
+    """The moments of θ_k^n for cells (k, n) of a bag of words: one word against all others has a Beta.
+
+    A cell is a row of ``x``, its word's position and its count; α is Dirichlet's, (class, word).
+    """
+
+    def log_moment(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
+        """ln E[θ_k^(t n)], (cell, class)."""
+        alpha, n = self._cells(posterior, x)
+        return log_rising(alpha, t * n) - log_rising(posterior.total, t * n)
+
+    def log_moment_slopes(self, posterior: Dirichlet, x: Array, t: Array) -> tuple[Array, Array]:
+        """Its first and second derivative in t."""
+        alpha, n = self._cells(posterior, x)
+        own, whole = log_gamma_slopes(alpha + t * n), log_gamma_slopes(posterior.total + t * n)
+        return n * (own[0] - whole[0]), n**2 * (own[1] - whole[1])
+
+    def moment_floor(self, posterior: Dirichlet, x: Array) -> Array:
+        """Above which t it exists, (cell, class)."""
+        alpha, n = self._cells(posterior, x)
+        return -alpha / n
+
+    def _cells(self, posterior: Dirichlet, x: Array) -> tuple[Array, Array]:
+        return posterior.alpha[:, x[:, 0].astype(np.intp)].T, x[:, [1]]
 
 
 def ledger(
@@ -174,15 +201,16 @@ def ledger(
         rows = np.flatnonzero((pairs == (a, b)).all(axis=1))
         some = {name: x[rows] for name, x in data.items()}
         whole = LogOdds.of(posterior, some, len(rows), a, b, offset[rows])
-        prior = log_prior[a] - log_prior[b] + offset[rows, a] - offset[rows, b]
-        lines = [_lines(PRIOR, prior, replace(whole, factors=()), shares)]
+        every, nothing, present = np.arange(len(rows)), [None] * len(rows), np.zeros(len(rows), bool)
+        prior = _against(log_prior + offset[rows], a, b)
+        lines = [_lines([PRIOR] * len(rows), every, prior, replace(whole, factors=()), shares, nothing, present)]
         for entry in _entries(schema, posterior, point, some):
             family, believed, x = entry.factor
-            alone = LogOdds([(family, believed.at([a, b]), x)], None, np.zeros(len(x)))
-            log_odds = entry.log_p[:, a] - entry.log_p[:, b]
-            lines.append(_lines(entry.name, log_odds, alone, shares, entry.rows, entry.value, entry.missing))
-        sums = pd.concat(lines).groupby("row")["log_odds"].sum().to_numpy()
-        lines.append(_lines(TOTAL, sums, whole, shares))
+            alone = LogOdds([(family, believed.at([a, b]), x)], None, np.zeros(len(entry.rows)))
+            log_odds = _against(entry.log_p, a, b)
+            lines.append(_lines(entry.name, entry.rows, log_odds, alone, shares, entry.value, entry.missing))
+        sums = pd.concat(lines).groupby("row")["log_odds"].sum(skipna=False).to_numpy()
+        lines.append(_lines([TOTAL] * len(rows), every, sums, whole, shares, nothing, present))
         found = pd.concat(lines, ignore_index=True)
         found["row"] = rows[found["row"]]
         parts.append(found.assign(label=posterior.labels[a], against=posterior.labels[b]))
@@ -190,24 +218,29 @@ def ledger(
     return found[["label", "against", "value", "log_odds", "lower", "upper", "missing"]]
 
 
+def _against(log_p: Array, a: int, b: int) -> Array:
+    """ln p(x | a) - ln p(x | b), (row,); NaN where both are impossible."""
+    with np.errstate(invalid="ignore"):
+        return log_p[:, a] - log_p[:, b]
+
+
 def _lines(
-    name: Any,
+    name: Sequence[Any],
+    rows: Array,
     log_odds: Array,
     distribution: LogOdds,
     shares: tuple[float, float],
-    rows: Array | None = None,
-    value: Sequence[Any] | None = None,
-    missing: Array | None = None,
+    value: Sequence[Any],
+    missing: Array,
 ) -> pd.DataFrame:
-    n = len(log_odds)
     columns = {
-        "row": np.arange(n) if rows is None else rows,
-        "entry": pd.Series([name] * n, dtype=object),
-        "value": pd.Series([None] * n if value is None else list(value), dtype=object),
+        "row": rows,
+        "entry": pd.Series(list(name), dtype=object),
+        "value": pd.Series(list(value), dtype=object),
         "log_odds": log_odds,
         "lower": distribution.quantile(shares[0]),
         "upper": distribution.quantile(shares[1]),
-        "missing": np.zeros(n, bool) if missing is None else missing,
+        "missing": missing,
     }
     return pd.DataFrame(columns)
 
@@ -218,12 +251,12 @@ def _entries(schema: Schema, posterior: Posterior, point: Parameters | None, dat
         family, believed, x = posterior.model.features[name], posterior.features[name], data[name]
         theta = None if point is None else point.features[name]
         if family.reads == "bag":
-            yield from _words(name, family, believed, theta, x)
+            yield from _words(name, believed, theta, x)
             continue
         cells = getattr(x, "codes", getattr(x, "counts", x))
         cells = cells.toarray() if sparse.issparse(cells) else np.asarray(cells)
         missing = cells < 0 if feature.levels is not None else np.isnan(cells.astype(float))
-        shown = feature.decode(cells)
+        shown, every = feature.decode(cells), np.arange(len(cells))
         for k, column in enumerate(feature.columns):
             alone, prior = family.gathered([(family, k)]), believed.columns([k])
             cell = x.columns([k]) if hasattr(x, "columns") else x[:, [k]]
@@ -231,27 +264,35 @@ def _entries(schema: Schema, posterior: Posterior, point: Parameters | None, dat
                 log_p = alone.log_predictive(prior, cell)
             else:
                 log_p = alone.log_likelihood({key: v[:, [k]] for key, v in theta.items()}, cell)
-            yield Entry(column, np.arange(len(x)), log_p, (alone, prior, cell), shown[column], missing[:, k])
+            yield Entry([column] * len(cells), every, log_p, (alone, prior, cell), shown[column], missing[:, k])
 
 
-def _words(name: Any, family: Family, believed: Dirichlet, theta: Theta | None, x: Bag) -> Iterator[Entry]:
-    """One word against all others has a Dirichlet of two."""
-    counts = x.counts.toarray() if sparse.issparse(x.counts) else np.asarray(x.counts, float)
-    alpha, total, two = believed.alpha, believed.total, ("word", "others")
-    blank = np.flatnonzero(np.isnan(counts).all(axis=1))
-    if len(blank):
-        nothing = Dirichlet(np.ones((len(alpha), 2))), Bag(np.zeros((len(blank), 2)), two)
-        zero = np.zeros((len(blank), len(alpha)))
-        yield Entry(name, blank, zero, (family, *nothing), [None] * len(blank), np.ones(len(blank), bool))
-    counts = np.nan_to_num(counts)
-    length = counts.sum(axis=1)
-    for k in np.flatnonzero(counts.any(axis=0)):
-        rows = np.flatnonzero(counts[:, k])
-        n, N = counts[rows, k][:, None], length[rows][:, None]
-        if theta is None:
-            log_p = log_rising(alpha[:, k], n) - n / N * log_rising(total, N)
-        else:
-            log_p = n * theta["log_theta"][:, k]
-        pair = Dirichlet(np.stack([alpha[:, k], total - alpha[:, k]], axis=-1))
-        alone = Bag(np.hstack([n, np.zeros_like(n)]), two)
-        yield Entry(x.words[k], rows, log_p, (family, pair, alone), n[:, 0], np.zeros(len(rows), bool))
+def _words(name: Any, believed: Dirichlet, theta: Theta | None, x: Bag) -> Iterator[Entry]:
+    """All words that occur, and rows without a bag."""
+    counts = sparse.csr_array(x.counts, dtype=float, copy=True)
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    (row, word), n = counts.tocoo().coords, counts.data
+    blank = np.isnan(n)
+    if blank.any():
+        rows = np.unique(row[blank])
+        zero, cell = np.zeros((len(rows), len(believed.alpha))), np.tile([0.0, 0.0], (len(rows), 1))
+        yield Entry([name] * len(rows), rows, zero, (OneWord(), believed, cell), [None] * len(rows), rows >= 0)
+    row, word, n = row[~blank], word[~blank], n[~blank, None]
+    length = np.bincount(row, n[:, 0], minlength=counts.shape[0])[row, None]
+    if theta is None:
+        log_p = log_rising(believed.alpha[:, word].T, n) - n / length * log_rising(believed.total, length)
+    else:
+        log_p = n * theta["log_theta"][:, word].T
+    cells = OneWord(), believed, np.hstack([word[:, None], n])
+    yield Entry([x.words[k] for k in word], row, log_p, cells, n[:, 0], np.zeros(len(row), bool))
+
+
+def by_index(frame: pd.DataFrame, index: pd.Index) -> pd.DataFrame:
+    """A ledger whose rows are called as those of the table are."""
+    rows = index[frame.index.get_level_values("row")]
+    outer = [rows.get_level_values(k) for k in range(rows.nlevels)]
+    names = list(index.names) if rows.nlevels > 1 else ["row"]
+    return frame.set_axis(
+        pd.MultiIndex.from_arrays([*outer, frame.index.get_level_values("entry")], names=[*names, "entry"])
+    )

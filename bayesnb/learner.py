@@ -148,6 +148,7 @@ class Learner(BaseEstimator):
         >>> clf.class_count_
         array([5., 9.])
         """
+        self._require_own_prior("partial_fit")
         if not hasattr(self, "statistics_"):
             table, y, weight = _weighed(*self._rows(X, y, sample_weight))
             schema = Schema.infer(table, self.features, self.unseen, weight)
@@ -176,6 +177,7 @@ class Learner(BaseEstimator):
         array([3., 9.])
         """
         check_is_fitted(self)
+        self._require_own_prior("forget")
         self._require_counted("forget is exact for rows that were counted")
         table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
         _, statistics, _ = self._summary(self.schema_, table, y, weight)
@@ -193,12 +195,21 @@ class Learner(BaseEstimator):
         """
         check_is_fitted(self)
         check_is_fitted(other)
+        self._require_own_prior("merge")
         schema = self.schema_.merged(other.schema_)
         classes = classes_of(self.classes_, other.classes_)
         self._believe(schema, self.statistics_ + other.statistics_, classes)
         if hasattr(other, "_expected"):
             self._expected = True
         return self
+
+    def _require_own_prior(self, verb: str) -> None:
+        """Refuse to learn into a view, whose class prior is not what rows are learned with."""
+        if getattr(self, "_view", False):
+            raise ValueError(
+                f"{verb} changes what was learned, and this is a view under another class prior; call it on the "
+                "estimator that with_class_prior was asked of, and ask for the view again"
+            )
 
     def _require_counted(self, what: str) -> None:
         """Refuse what expected rows cannot answer."""
@@ -219,6 +230,7 @@ class Learner(BaseEstimator):
         array([2.5, 4.5])
         """
         check_is_fitted(self)
+        self._require_own_prior("discount")
         if not 0 <= factor <= 1:
             raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
         return self._believe(self.schema_, self.statistics_ * factor, self.classes_)

@@ -268,6 +268,10 @@ class NaiveBayes:
                     f"feature {name!r}: {type(family).__name__} is sampled and has no closed form for {what}; {cure}"
                 )
 
+    def require_left_out(self) -> None:
+        """Raise ``ValueError``, naming the feature, where leave-one-out has no closed form."""
+        self.require_exact("leave-one-out", "fit without the rows and predict them, as cross-validation does")
+
     def statistics(self, data: Data, members: Membership, labels: Sequence[Any]) -> Statistics:
         """Sufficient statistics of the rows.
 
@@ -435,7 +439,7 @@ class Posterior:
         Exact: leaving a row out changes only the factors of its own class, and the class prior. A prior
         that was scaled to the data keeps that scale.
         """
-        self.model.require_exact("leave-one-out", "fit without the rows and predict them, as cross-validation does")
+        self.model.require_left_out()
         if estimate == "predictive":
             total = self.log_predictive_features(data, len(labels))
             own = np.zeros(len(labels))

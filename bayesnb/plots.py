@@ -103,20 +103,33 @@ def _selected(tree: DataTree, group: str, variable: str, selection: dict[str, An
             raise ValueError(f"Expected {dim} to be of {known[:20]}; got {odd[0]!r}")
         values = values.sel({dim: np.atleast_1d(wanted)})
     inner = [dim for dim in values.dims if dim not in ("chain", "draw", "class_label")]
-    names = [[str(name) for name in values[dim].to_numpy()] for dim in inner]
-    titles = [""]
-    for dim_names in names:
-        titles = [f"{title}, {name}" if title else name for title in titles for name in dim_names]
+    titles = _titles(tree, values, inner)
     if len(titles) > PANELS:
         raise ValueError(
             f"{variable!r} has {len(titles)} panels, and more than {PANELS} cannot be read: keep some, such as "
-            f"{inner[0]}={names[0][0]!r}"
+            f"{inner[0]}={str(values[inner[0]].to_numpy()[0])!r}"
         )
     if "class_label" not in values.dims:
         values = values.expand_dims("class_label")
     values = values.stack(sample=("chain", "draw"), create_index=False)
     values = values.stack(panel=inner, create_index=False) if inner else values.expand_dims("panel")
     return values.transpose("sample", "class_label", "panel").assign_coords(panel=titles)
+
+
+def _titles(tree: DataTree, values: DataArray, inner: Sequence[str]) -> list[str]:
+    """A title for each panel; a category that columns share goes by the name that its own column has for it."""
+    titles = [""]
+    for dim in inner:
+        titles = [f"{title}, {name}" if title else str(name) for title in titles for name in values[dim].to_numpy()]
+    shared = f"level_{inner[-1].removesuffix('_category')}" if inner else ""
+    if "constant_data" not in tree.children or shared not in tree["constant_data"].dataset:
+        return titles
+    levels = tree["constant_data"].dataset[shared].sel({dim: values[dim].to_numpy() for dim in inner})
+    return [
+        f"{column}, {name}"
+        for column, row in zip(values[inner[0]].to_numpy(), levels, strict=True)
+        for name in row.to_numpy()
+    ]
 
 
 def _two_densities(axes: Axes, after: Array, before: Array | None, colours: Sequence[Any]) -> None:

@@ -6,6 +6,7 @@ stands for one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,23 @@ def read_target(y: Any, unlabelled: Any = None) -> tuple[Array, Array]:
     if not labelled.all():
         y = _filled(y, labelled)
     if labelled.any():
+        if y.dtype.kind == "O":
+            _require_one_kind(y[labelled].tolist())
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
         check_classification_targets(y[labelled])
     return y, labelled
+
+
+def _require_one_kind(labels: Sequence[Any]) -> None:
+    """Labels must have an order, since the classes are sorted."""
+    text = [isinstance(label, str) for label in labels]
+    if any(text) and not all(text):
+        odd = labels[text.index(False)]
+        raise ValueError(
+            f"y holds text, such as {labels[text.index(True)]!r}, and {type(odd).__name__}, such as {odd!r} in row "
+            f"{text.index(False)}: write all labels in one type, such as y.astype(str)"
+        )
 
 
 def labels_of(classes: Array) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ cumulant generating function of the log-odds, without a draw (:class:`LogOdds`);
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -34,13 +34,17 @@ PART = 2**24
 """Numbers of the parameters that are drawn at once, about 128 MiB."""
 
 
+type Ask = Callable[[Array, slice], Array]
+
+
 @dataclass(frozen=True, eq=False)
 class LogOdds:
     """The posterior distribution of ln J_a(θ)/J_b(θ) of each row, where J_c = π_c ∏ p(x_f | θ_cf).
 
     K(t) = ln E[(J_a/J_b)^t] is a sum of the log moments of the factors, and exact for t between ``bounds``; outside,
     some factor has no moment. Inside, K' takes every real value, so every value of the log-odds has its saddlepoint.
-    The distribution function is Lugannani and Rice's (1980; Butler 2007, Saddlepoint Approximations, 1.2.1).
+    The distribution function is Lugannani and Rice's (1980; Butler 2007, Saddlepoint Approximations, 1.2.1). It is an
+    approximation: off by less than 0.005 where 20 rows or more were learned, by up to 0.015 where a class has few.
 
     Parameters
     ----------
@@ -62,9 +66,11 @@ class LogOdds:
         features = posterior.model.features.items()
         factors = [(family, posterior.features[name].at([a, b]), data[name]) for name, family in features]
         offset = np.broadcast_to(offset, (n_rows, len(posterior.labels)))
-        offset = offset[:, a] - offset[:, b]
+        with np.errstate(invalid="ignore"):
+            offset = offset[:, a] - offset[:, b]
         if isinstance(posterior.label, Known):
-            return cls(factors, None, offset + log(posterior.label.p[a]) - log(posterior.label.p[b]))
+            with np.errstate(invalid="ignore"):
+                return cls(factors, None, offset + (log(posterior.label.p[a]) - log(posterior.label.p[b])))
         return cls(factors, posterior.label.alpha[[a, b]], offset)
 
     @property
@@ -101,7 +107,8 @@ class LogOdds:
             level += log_rising(self.alpha, both)
             first += slopes[0]
             second += slopes[1]
-        return level.sum(1) + t * self.offset, first[:, 0] - first[:, 1] + self.offset, second.sum(1)
+        with np.errstate(invalid="ignore"):
+            return level.sum(1) + t * self.offset, first[:, 0] - first[:, 1] + self.offset, second.sum(1)
 
     @cached_property
     def _at_zero(self) -> tuple[Array, Array]:
@@ -110,7 +117,7 @@ class LogOdds:
 
     @property
     def mean(self) -> Array:
-        """E[log-odds], (row,): exact."""
+        """E[log-odds], (row,): exact. Infinite where one class is ruled out, NaN where both are."""
         return self._at_zero[0]
 
     @property
@@ -135,7 +142,7 @@ class LogOdds:
     @cached_property
     def _moving(self) -> tuple[Array, LogOdds]:
         """The rows that have a distribution, and not one certain value."""
-        rows = np.flatnonzero((self.variance > 0) & np.isfinite(self.variance))
+        rows = np.flatnonzero((self.variance > 0) & np.isfinite(self.variance) & np.isfinite(self.mean))
         return rows, self if len(rows) == self.n_rows else self[rows]
 
     def _below(self, t: Array, near: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -234,14 +241,47 @@ class Ensemble:
         first = next(parts)
         return [first] if len(first.log_pi) == self.draws else []
 
-    def probabilities(self, data: Data, n_rows: int, offset: Array = 0.0) -> Iterator[tuple[slice, Array]]:
-        """p(class | row, θ) at every draw, (draw, row, class), a few rows at a time."""
+    def answers(self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array = 0.0) -> dict[str, Array]:
+        """What is asked of p(class | row, θ) at every draw, (row, ...) each: all of it in one pass.
+
+        Parameters
+        ----------
+        asks : {name: function}
+            Of an array (draw, row, class) and the slice of the rows that it holds.
+        data, n_rows
+        offset : array that spreads to (row, class)
+        """
         n_classes = len(self.posterior.labels)
         offset = np.broadcast_to(offset, (n_rows, n_classes))
-        for cut in blocks(n_rows, max(1, CHUNK // (self.draws * n_classes))):
+        # Draws that are made anew for every part had better meet many rows.
+        size = CHUNK if self._few else 8 * CHUNK
+        found = []
+        for cut in blocks(n_rows, max(1, size // (self.draws * n_classes))):
             part, add = {name: x[cut] for name, x in data.items()}, offset[cut]
             joint = [drawn.log_joint(part, len(add)) + add for drawn in self._few or self]
-            yield cut, np.exp(normalize(np.concatenate(joint)))
+            p = np.exp(normalize(np.concatenate(joint)))
+            found.append({name: ask(p, cut) for name, ask in asks.items()})
+        return {name: np.concatenate([part[name] for part in found]) for name in asks}
+
+
+def quantiles(shares: Sequence[float]) -> Ask:
+    """These quantiles of p(class | row, θ), (row, class, quantile)."""
+    return lambda p, rows: np.moveaxis(np.quantile(p, shares, axis=0), 0, -1)
+
+
+def shares_of_top(codes: Array) -> Ask:
+    """The share of draws under which class ``codes[i]`` is the most probable one of row i, (row,)."""
+    return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
+
+
+def entropies(p: Array, rows: slice) -> Array:
+    """Entropy of the mean of p(class | row, θ) over draws, and mean of its entropy, in nats, (row, 2).
+
+    Their difference is the mutual information of class and parameters (Houlsby et al. 2011; Depeweg et al. 2018),
+    never negative. The mean over draws is an average of ratios, and not the predictive.
+    """
+    total = entropy(p.mean(0), axis=-1)
+    return np.stack([total, np.minimum(entropy(p, axis=-1).mean(0), total)], axis=1)
 
 
 def probability_of_interval(prob: float | None) -> float:
@@ -258,7 +298,7 @@ def probability_of_interval(prob: float | None) -> float:
 def intervals(
     posterior: Posterior, data: Data, n_rows: int, shares: Sequence[float], drawn: Ensemble | None, offset: Array = 0.0
 ) -> Array:
-    """Quantiles of p(class | row, θ) under the posterior of θ, (quantile, row, class).
+    """Quantiles of p(class | row, θ) under the posterior of θ, (row, class, quantile).
 
     Parameters
     ----------
@@ -270,30 +310,26 @@ def intervals(
         Draws to take them from; ``None`` is the saddlepoint formula, for two classes.
     offset : array that spreads to (row, class)
     """
-    found = np.empty((len(shares), n_rows, len(posterior.labels)))
     if drawn is not None:
-        for rows, p in drawn.probabilities(data, n_rows, offset):
-            found[:, rows] = np.quantile(p, shares, axis=0)
-        return found
+        return drawn.answers({"quantiles": quantiles(shares)}, data, n_rows, offset)["quantiles"]
+    found = np.empty((n_rows, 2, len(shares)))
     for rows, certain, log_odds in _two_classes(posterior, data, n_rows, offset):
         # The lower end of one class is the upper end of the other.
         for q in {round(share, 12) for low in shares for share in (low, 1 - low)}:
             z = certain if log_odds is None else log_odds.quantile(q)
             for k, share in enumerate(shares):
                 if round(share, 12) == q:
-                    found[k, rows, 0] = expit(z)
+                    found[rows, 0, k] = expit(z)
                 if round(1 - share, 12) == q:
-                    found[k, rows, 1] = expit(-z)
+                    found[rows, 1, k] = expit(-z)
     return found
 
 
 def prob_top(posterior: Posterior, data: Data, codes: Array, drawn: Ensemble | None, offset: Array = 0.0) -> Array:
     """P(class ``codes[i]`` is the most probable one of row i | D), under p(class | row, θ), (row,)."""
-    found = np.empty(len(codes))
     if drawn is not None:
-        for rows, p in drawn.probabilities(data, len(codes), offset):
-            found[rows] = (p.argmax(-1) == codes[rows]).mean(0)
-        return found
+        return drawn.answers({"top": shares_of_top(codes)}, data, len(codes), offset)["top"]
+    found = np.empty(len(codes))
     for rows, certain, log_odds in _two_classes(posterior, data, len(codes), offset):
         below = (certain < 0).astype(float) if log_odds is None else log_odds.cdf(0.0)
         found[rows] = np.where(codes[rows] == 0, 1 - below, below)
@@ -316,23 +352,11 @@ def _two_classes(
             yield rows, np.empty(0), whole[rows]
 
 
-def entropies(drawn: Ensemble, data: Data, n_rows: int, offset: Array = 0.0) -> tuple[Array, Array]:
-    """Entropy of the mean of p(class | row, θ) over draws, and mean of its entropy, in nats, (row,) each.
-
-    Their difference is the mutual information of class and parameters (Houlsby et al. 2011; Depeweg et al. 2018),
-    never negative. The mean over draws is an average of ratios, and not the predictive.
-    """
-    total, within = np.empty((2, n_rows))
-    for rows, p in drawn.probabilities(data, n_rows, offset):
-        total[rows] = entropy(p.mean(0), axis=-1)
-        within[rows] = entropy(p, axis=-1).mean(0)
-    return total, np.minimum(within, total)
-
-
 def log_odds_moments(posterior: Posterior, data: Data, n_rows: int, offset: Array = 0.0) -> tuple[Array, Array]:
     """Posterior mean and variance of ln p(a | x, θ) / p(b | x, θ) for all pairs, (row, a, b) each: exact.
 
-    The first two derivatives at 0 of the log moments of the factors.
+    The first two derivatives at 0 of the log moments of the factors. The mean is infinite where one of the two
+    classes is ruled out, and NaN where both are.
     """
     mean, variance = np.zeros((2, n_rows, len(posterior.labels)))
     for name, family in posterior.model.features.items():
@@ -346,7 +370,8 @@ def log_odds_moments(posterior: Posterior, data: Data, n_rows: int, offset: Arra
         mean += slopes[0]
         variance += slopes[1]
     mean = mean + offset
-    between = variance[:, :, None] + variance[:, None, :]
+    with np.errstate(invalid="ignore"):
+        difference, between = mean[:, :, None] - mean[:, None, :], variance[:, :, None] + variance[:, None, :]
     classes = np.arange(len(posterior.labels))
-    between[:, classes, classes] = 0.0
-    return mean[:, :, None] - mean[:, None, :], between
+    difference[:, classes, classes] = between[:, classes, classes] = 0.0
+    return difference, between

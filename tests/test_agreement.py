@@ -21,7 +21,7 @@ from rich.console import Console
 from scipy import stats
 from scipy.special import gammaln, xlogy
 
-from bayesnb import BayesianNB, agreement, datasets, draws
+from bayesnb import BayesianNB, Binned, agreement, datasets, draws
 from bayesnb.families import gaussian, poisson
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
@@ -159,6 +159,33 @@ def test_rows_are_drawn_from_the_model_where_none_are_given():
     found = fitted().verify(sampler="exact", random_seed=3)
     assert found.agrees
     assert found.plug_ins.index.levshape == (20, 2)
+
+
+def test_rows_drawn_from_the_model_may_be_binned_and_have_exposures():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"g": rng.normal(size=40), "n": rng.poisson(3, 40), "h": rng.uniform(0.5, 2.0, 40)})
+    X = X.assign(cat=rng.poisson(2, 40), dog=rng.poisson(1, 40))
+    features = {"g": Binned(3), "n": Poisson(exposure="h"), "words": (Multinomial(), ["cat", "dog"])}
+    # Known probabilities of 1/3 are constants that are no binary fractions.
+    clf = BayesianNB(features, class_prior="uniform", random_state=0).fit(X, np.resize(["u", "v", "w"], 40))
+    found = clf.verify(sampler="exact")
+    assert found.agrees
+    assert {"factor", "joint", "class predictive"} <= set(found.table["kind"])
+    assert np.isfinite(found.convergence.r_hat)
+
+
+def test_draws_from_elsewhere_are_judged_too():
+    clf, other = fitted(), BayesianNB(random_state=0).fit(*datasets.play_tennis())
+    assert clf.verify(tree=clf.sample_posterior(random_seed=5), random_seed=3).agrees
+    assert clf.verify(tree=clf.sample_posterior(random_seed=5), random_seed=3).sampler == "given draws"
+    X, y = datasets.play_tennis()
+    doubled = BayesianNB(random_state=0).fit(pd.concat([X, X]), pd.concat([y, y]))
+    assert not other.verify(tree=doubled.sample_posterior(random_seed=5), random_seed=3).agrees
+
+
+def test_independent_draws_need_no_convergence(monkeypatch):
+    monkeypatch.setattr(agreement.Convergence, "converged", property(lambda self: False))
+    assert fitted().verify(sampler="exact", random_seed=3).agrees
 
 
 def test_every_parameter_factor_and_class_is_judged(drawn):

@@ -420,6 +420,17 @@ def test_where_it_ends_no_class_can_gain():
     # At the maximum of a concave objective on the simplex, the slope is 1 where π > 0, and not more elsewhere.
     slope = (np.exp(log_likelihood) / (np.exp(log_likelihood) @ prior)[:, None]).mean(axis=0)
     assert_allclose(slope, 1, atol=1e-6)
+    rough, _ = estimate_class_prior(log_likelihood, tol=0.5)
+    assert 1e-6 < objective(prior, log_likelihood) - objective(rough, log_likelihood) <= 0.5
+
+
+def test_classes_that_are_hard_to_tell_apart_do_not_end_it_early():
+    # A step may move no probability by 1e-4, and the end still be far away.
+    log_likelihood = np.random.default_rng(4).normal(0, 0.1, (2000, 2))
+    prior, n_iter = estimate_class_prior(log_likelihood)
+    assert n_iter > 1000
+    best = max(objective(np.array([p, 1 - p]), log_likelihood) for p in np.linspace(0, 1, 1001))
+    assert objective(prior, log_likelihood) >= best - 1e-6
 
 
 def test_the_start_and_what_is_added_to_a_row_change_nothing():
@@ -427,7 +438,7 @@ def test_the_start_and_what_is_added_to_a_row_change_nothing():
     log_likelihood = rng.normal(0, 1.5, (300, 3))
     prior, _ = estimate_class_prior(log_likelihood)
     elsewhere, _ = estimate_class_prior(log_likelihood, start=[0.98, 0.01, 0.01])
-    assert_allclose(elsewhere, prior, atol=1e-7)
+    assert_allclose(elsewhere, prior, atol=1e-5)
     far, _ = estimate_class_prior(log_likelihood + rng.normal(-1e6, 1e5, (300, 1)))
     assert_allclose(far, prior, atol=1e-7)
 
@@ -443,7 +454,7 @@ def test_rows_that_only_one_class_can_have_produced_are_counted():
 
 
 def test_a_class_that_no_row_needs_goes_to_0():
-    prior, _ = estimate_class_prior(np.array([[0.0, -1.0], [0.0, -2.0], [0.0, -np.inf]]))
+    prior, _ = estimate_class_prior(np.array([[0.0, -1.0], [0.0, -2.0], [0.0, -np.inf]]), tol=1e-9)
     assert_allclose(prior, [1, 0], atol=1e-8)
 
 
@@ -455,7 +466,7 @@ def test_a_row_that_no_class_can_have_produced_has_no_class_prior():
 
 def test_a_prior_that_did_not_converge_says_so():
     log_likelihood = np.random.default_rng(1).normal(0, 0.5, (50, 3))
-    with pytest.warns(ConvergenceWarning, match=r"did not converge in 3 steps: .* more than tol=1e-10; raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 3 steps: .* more than tol=1e-06; raise max_iter"):
         _, n_iter = estimate_class_prior(log_likelihood, max_iter=3)
     assert n_iter == 3
 

@@ -364,7 +364,6 @@ def test_what_cannot_be_scored_is_named(run, clf, X, y, cv, message):
         run(clf, X, y, cv=cv)
 
 
-@pytest.mark.nuts
 def test_a_family_that_is_sampled_has_no_exact_leave_one_out():
     with pytest.raises(ValueError, match=r"StudentT is sampled and has no closed form for leave-one-out"):
         evaluate(BayesianNB(StudentT()), HEIGHTS, SEX, cv="loo")

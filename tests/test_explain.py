@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from bayesnb import BayesianNB, Binned, datasets, explain
+from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
@@ -188,6 +189,31 @@ def test_rows_are_called_as_in_the_table():
     assert list(frame.index.get_level_values("row").unique()) == ["r4", "r2"]
     twice = clf.explain(X.iloc[[4, 4]])
     assert len(twice) == 2 * len(clf.explain(X.iloc[[4]]))
+
+
+def test_rows_with_an_index_of_several_levels_keep_it():
+    clf, X = fitted()
+    X.index = pd.MultiIndex.from_product([range(30), ["morning", "evening"]], names=["day", None])
+    frame = clf.explain(X.iloc[[4, 2]])
+    assert frame.index.names == ["day", None, "entry"]
+    chosen = frame.index.get_level_values(0) == 2
+    assert_allclose(frame[chosen]["log_odds"], clf.explain(X.reset_index(drop=True)[4:5])["log_odds"])
+
+
+def test_bits_in_a_sparse_matrix_have_entries_for_0_and_1():
+    bits = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 0]])
+    dense, thin = (BayesianNB(Bernoulli()).fit(X, [0, 1, 0, 1]) for X in (bits, sparse.csr_array(bits)))
+    frames = dense.explain(bits, 0, 1), thin.explain(sparse.csr_array(bits), 0, 1)
+    assert_allclose(frames[1]["log_odds"], frames[0]["log_odds"])
+    assert (frames[1].groupby("row").size() == 5).all()
+
+
+def test_a_row_that_both_classes_rule_out_has_no_odds():
+    X, y = pd.DataFrame({"c": ["a", "a", "b", "b"], "d": ["x", "y", "x", "z"]}), ["u", "v", "w", "w"]
+    clf = BayesianNB(estimate="mle").fit(X, y)
+    frame = clf.explain(pd.DataFrame({"c": ["b"], "d": ["z"]}), "u", "v").loc[0]
+    assert np.isnan(frame.loc[["c", "d", "(total)"], "log_odds"]).all()
+    assert frame.loc["(prior)", "log_odds"] == 0
 
 
 def test_a_feature_called_like_an_entry_is_a_row_of_its_own():

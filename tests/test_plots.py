@@ -206,6 +206,16 @@ def test_a_tree_without_a_prior_shows_the_posterior(tree):
     assert "prior" not in texts(figure)
 
 
+def test_a_category_that_columns_share_goes_by_its_own_columns_name(tennis):
+    shared = tennis[0].sample_posterior(50)
+    titles = [axes.get_title() for axes in plots.prior_posterior(shared, "theta_categorical_3").axes]
+    assert titles[:4] == ["outlook, overcast", "outlook, rain", "outlook, sunny", "temperature, cool"]
+    (axes,) = plots.prior_posterior(
+        shared, "theta_categorical_3", categorical_3_feature="temperature", categorical_3_category="sunny|mild"
+    ).axes
+    assert axes.get_title() == "temperature, mild"
+
+
 def test_what_is_not_selected_has_a_panel_each(tree):
     figure = plots.prior_posterior(tree, "mu_gaussian")
     assert [axes.get_title() for axes in figure.axes] == list(tree["posterior"]["gaussian_feature"].to_numpy())

@@ -250,7 +250,8 @@ def test_the_entropies_split_and_epistemic_uncertainty_goes_where_rows_come():
     assert_allclose(found["total"], found["aleatoric"] + found["epistemic"])
     assert (found["epistemic"] >= 0).all()
     data, n = clf._encoded(X)
-    draws = np.concatenate([p for _, p in uncertainty.Ensemble(clf.posterior_, 4000, 3).probabilities(data, n)], axis=1)
+    whole = {"p": lambda p, rows: np.moveaxis(p, 0, 1)}
+    draws = np.moveaxis(uncertainty.Ensemble(clf.posterior_, 4000, 3).answers(whole, data, n)["p"], 0, 1)
     assert_allclose(found["total"], stats.entropy(draws.mean(0), axis=-1), atol=1e-9)
     assert_allclose(found["aleatoric"], stats.entropy(draws, axis=-1).mean(0), atol=1e-9)
     much, large = mixed(3000, 3, seed=5), BayesianNB(FEATURES, random_state=3)
@@ -327,6 +328,108 @@ def test_the_class_prior_of_new_rows_is_found_without_their_labels():
     assert_allclose(found["u"], 0.9, atol=0.03)
     shifted = clf.with_class_prior(found)
     assert (shifted.predict(new.iloc[keep]) == truth[keep]).mean() > (clf.predict(new.iloc[keep]) == truth[keep]).mean()
+
+
+def test_a_view_left_out_and_written_in_pymc_keeps_its_class_prior():
+    X, y = mixed(40)
+    p = {"u": 0.9, "v": 0.1}
+    for estimate in ("predictive", "mean", "mle"):
+        told = BayesianNB(FEATURES, class_prior=p, estimate=estimate, random_state=0).fit(X, y)
+        view = BayesianNB(FEATURES, estimate=estimate, random_state=0).fit(X, y).with_class_prior(p)
+        pd.testing.assert_frame_equal(view.loo(X, y), told.loo(X, y))
+        pd.testing.assert_frame_equal(view.uncertainty(X, (X, y)), told.uncertainty(X, (X, y)))
+        assert view.log_evidence_.joint == pytest.approx(told.log_evidence_.joint)
+        pd.testing.assert_frame_equal(view.sample(5), told.sample(5))
+    logps = [clf.to_pymc().compile_logp()({**told.to_pymc().initial_point()}) for clf in (view, told)]
+    assert logps[0] == pytest.approx(logps[1])
+
+
+def test_a_prior_for_each_row_answers_no_question_about_the_model():
+    clf, X, y = fitted(12)
+    by_row = clf.with_class_prior(np.tile([0.2, 0.8], (12, 1)))
+    asks = {
+        "leave-one-out": (lambda: by_row.loo(X, y), lambda: by_row.uncertainty(X, (X, y))),
+        "sample needs": (lambda: by_row.sample(3),),
+        "sample_posterior": (lambda: by_row.sample_posterior(),),
+        "to_pymc": (lambda: by_row.to_pymc(),),
+        "verify": (lambda: by_row.verify(sampler="exact"),),
+        "the evidence": (lambda: by_row.log_evidence_,),
+        "a table of the parameters": (lambda: by_row.tables(), lambda: by_row.linear_form()),
+    }
+    for what, questions in asks.items():
+        for question in questions:
+            with pytest.raises(
+                ValueError, match=f"{what}.* one class prior, and this view has one for each of 12 rows"
+            ):
+                question()
+
+
+def test_a_view_learns_nothing_until_it_is_fitted_anew():
+    clf, X, y = fitted(12)
+    view = clf.with_class_prior([0.2, 0.8])
+    for verb, learn in {
+        "partial_fit": lambda: view.partial_fit(X, y),
+        "forget": lambda: view.forget(X, y),
+        "merge": lambda: view.merge(clf),
+        "discount": lambda: view.discount(0.5),
+    }.items():
+        with pytest.raises(
+            ValueError, match=f"{verb} changes what was learned, and this is a view under another class"
+        ):
+            learn()
+    assert_allclose(view.fit(X, y).predict_proba(X), clf.predict_proba(X))
+    assert view.partial_fit(X, y).class_count_.sum() == 24
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_class_of_probability_0_is_ruled_out_and_not_nan(n_classes):
+    clf, X, _ = fitted(30, n_classes)
+    p = [1.0, 0.0] if n_classes == 2 else [0.6, 0.4, 0.0]
+    for view in (clf.with_class_prior(p), clf.with_class_prior(np.tile(p, (len(X), 1)))):
+        interval = view.predict_interval(X)
+        assert (interval[clf.classes_[-1]] == 0).all(axis=None)
+        assert view.uncertainty(X).notna().all(axis=None)
+        assert (view.prob_top(X) == 1).all() == (n_classes == 2)
+        assert (view.log_odds(X)[clf.classes_[0], clf.classes_[-1]]["mean"] == np.inf).all()
+        ledger = view.explain(X, clf.classes_[0], clf.classes_[-1])
+        for entry in ("(prior)", "(total)"):
+            assert (ledger.xs(entry, level="entry")[["log_odds", "lower", "upper"]] == np.inf).all(axis=None)
+        inner = ledger.drop(["(prior)", "(total)"], level="entry")
+        assert np.isfinite(inner[["log_odds", "lower", "upper"]]).all(axis=None)
+
+
+def test_a_level_that_a_class_cannot_have_rules_it_out():
+    X = pd.DataFrame({"c": ["a", "b", "a"], "g": [0.0, 1.0, 2.0]})
+    never = {"u": Dirichlet({"a": 1.0, "b": 1.0}), "v": Dirichlet({"a": 1.0, "b": 0.0})}
+    clf = BayesianNB({"c": Categorical(never)}).fit(X, ["u", "u", "v"])
+    one = pd.DataFrame({"c": ["b"], "g": [1.0]})
+    assert clf.predict_interval(one)["v"].to_numpy().tolist() == [[0, 0, 0]]
+    assert clf.log_odds(one)["u", "v"]["mean"].item() == np.inf
+    assert clf.explain(one, "u", "v").loc[0].loc["c", ["log_odds", "lower"]].tolist() == [np.inf, np.inf]
+    assert clf.prob_top(one).tolist() == [1.0]
+
+
+def test_ranks_of_novelty_count_a_row_as_often_as_its_weight():
+    X, y = mixed(30)
+    weight = np.arange(30) % 3 + 1.0
+    heavy = BayesianNB(FEATURES, random_state=0).fit(X, y, weight)
+    rank = heavy.uncertainty(X, (X, y, weight))["novelty_rank"]
+    assert rank.between(0, 1).all()
+    joint = heavy._left_out(X, y, weight, "predictive")[0]
+    novelty, left_out = heavy.uncertainty(X)["novelty"], -np.logaddexp.reduce(joint, axis=1)
+    expected = [weight[left_out < value].sum() / weight.sum() for value in novelty]
+    assert_allclose(rank, expected)
+
+
+def test_many_draws_of_many_parameters_are_taken_in_parts(monkeypatch):
+    clf, X, _ = fitted(20, 3)
+    whole = clf.uncertainty(X, draws=500)
+    monkeypatch.setattr(uncertainty, "PART", 5000)
+    monkeypatch.setattr(uncertainty, "CHUNK", 3000)
+    assert uncertainty.Ensemble(clf.posterior_, 500, 0)._few == []
+    # Other parts of the same stream: other draws of the same posterior.
+    assert_allclose(clf.uncertainty(X, draws=500)["total"], whole["total"], atol=0.1)
+    assert_array_equal(clf.uncertainty(X, draws=500), clf.uncertainty(X, draws=500))
 
 
 @pytest.mark.nuts

@@ -94,7 +94,7 @@ def answered(state):
         except BoundaryError:
             found[estimate] = None
     tail = (1 - state["prob"]) / 2
-    low, middle, high = intervals(posterior, day, 1, [tail, 0.5, 1 - tail], None)[:, 0]
+    low, middle, high = intervals(posterior, day, 1, [tail, 0.5, 1 - tail], None)[0].T
     return found | {"lower": low, "median": middle, "upper": high}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bayesnb
-from bayesnb import BayesianNB, cli, datasets
+from bayesnb import BayesianNB, cli, datasets, plots
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -30,6 +30,11 @@ METHODS = [
 ]
 PUBLIC = {name: getattr(bayesnb, name) for name in NAMES}
 PUBLIC |= {f"BayesianNB.{name}": getattr(BayesianNB, name) for name in METHODS}
+PUBLIC |= {
+    f"plots.{name}": value
+    for name, value in inspect.getmembers(plots, inspect.isfunction)
+    if value.__module__ == plots.__name__ and not name.startswith("_")
+}
 PUBLIC |= {f"datasets.{name}": getattr(datasets, name) for name in datasets.__all__}
 
 

@@ -72,3 +72,18 @@ shutil.rmtree(here / "notebooks", ignore_errors=True)
 shutil.copytree(
     here.parent / "notebooks", here / "notebooks", ignore=shutil.ignore_patterns("README.md", ".*", "*.mplstyle")
 )
+
+
+def without_last_empty_line(app: object, doctree: object) -> None:
+    """A doctest ends with an empty line, which a page need not show."""
+    from docutils import nodes
+
+    for block in doctree.findall(nodes.literal_block):
+        if (text := block.astext().rstrip()) and len(block.children) == 1:
+            block.rawsource, block.children = text, []
+            block += nodes.Text(text)
+
+
+def setup(app: object) -> None:
+    """Called by Sphinx."""
+    app.connect("doctree-read", without_last_empty_line)

@@ -81,6 +81,13 @@ class Learner(BaseEstimator):
 
         A table is read once, in parts or not, and its statistics do not depend on the parts: the priors that look at
         the data (unit information) look at their sum.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).class_count_
+        array([5., 9.])
         """
         if engines.streams(X):
             return self._learn(self._read_in_parts(X, y, sample_weight), target=y, anew=True)
@@ -154,6 +161,16 @@ class Learner(BaseEstimator):
         """Learn from more rows, given as to :meth:`fit`; new classes and new levels are welcome.
 
         ``classes`` may name classes that have no row yet; it is never needed.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB()
+        >>> for rows in (slice(0, 2), slice(2, 14)):
+        ...     clf = clf.partial_fit(X[rows], y[rows])
+        >>> clf.class_count_
+        array([5., 9.])
         """
         self._require_own_prior("partial_fit")
         if engines.streams(X):
@@ -178,6 +195,13 @@ class Learner(BaseEstimator):
         ------
         ValueError
             Where it can be seen that the rows were never learned; nothing is changed then.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).forget(X[:2], y[:2]).class_count_
+        array([3., 9.])
         """
         check_is_fitted(self)
         self._require_own_prior("forget")
@@ -190,7 +214,15 @@ class Learner(BaseEstimator):
         return self._believe(self.schema_, self.statistics_.without(statistics), self.classes_)
 
     def merge(self, other: Learner) -> Self:
-        """Add what another estimator has learned from other rows, as if this one had seen them too."""
+        """Add what another estimator has learned from other rows, as if this one had seen them too.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X[:6], y[:6]).merge(BayesianNB().fit(X[6:], y[6:])).class_count_
+        array([5., 9.])
+        """
         check_is_fitted(self)
         check_is_fitted(other)
         self._require_own_prior("merge")
@@ -216,7 +248,15 @@ class Learner(BaseEstimator):
             )
 
     def discount(self, factor: float) -> Self:
-        """Weigh everything learned so far by a factor between 0 and 1, to forget slowly."""
+        """Weigh everything learned so far by a factor between 0 and 1, to forget slowly.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).discount(0.5).class_count_
+        array([2.5, 4.5])
+        """
         check_is_fitted(self)
         self._require_own_prior("discount")
         if not 0 <= factor <= 1:

@@ -334,6 +334,15 @@ class BayesianNB(ClassifierMixin, Learner):
             The kept columns, ``prediction``, and ``p_<class>`` of each class; with an interval also
             ``p_<class>_lower``, ``_median`` and ``_upper``. Of a Dask or a Spark DataFrame a lazy one of its kind; of
             what is read in parts here an iterator of frames, in order.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).predict_table(X[:2], keep=["wind"]).round(3)
+             wind prediction   p_no  p_yes
+        0    weak         no  0.704  0.296
+        1  strong         no  0.847  0.153
         """
         check_is_fitted(self)
         columns = self._predicted_columns(interval)
@@ -383,6 +392,18 @@ class BayesianNB(ClassifierMixin, Learner):
             As for :meth:`predict_table`.
         path : path
             Parquet (".parquet") or CSV (".csv", ".tsv"); written whole or not at all.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> path = Path(tempfile.mkdtemp()) / "predicted.csv"
+        >>> BayesianNB().fit(X, y).write_predictions(X, path)
+        14
+        >>> path.read_text().splitlines()[0]
+        'prediction,p_no,p_yes'
         """
         found = self.predict_table(X, interval, prob, keep)
         if not isinstance(found, pd.DataFrame | Iterator):
@@ -1036,6 +1057,16 @@ class BayesianNB(ClassifierMixin, Learner):
         ValueError
             For what no file can hold: sampled features, a generator as ``random_state``, a view under another class
             prior.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from bayesnb import BayesianNB, datasets, load
+        >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+        >>> clf = BayesianNB().fit(*datasets.play_tennis())
+        >>> clf.save(path) == load(path).content_hash_
+        True
         """
         check_is_fitted(self)
         if self._view:
@@ -1162,6 +1193,17 @@ def load(path: str | os.PathLike) -> BayesianNB:
     FileNotFoundError
     ModelFileError
         If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> _ = nb.BayesianNB().fit(X, y).save(path)
+    >>> nb.load(path).predict(X[:3])
+    array(['no', 'no', 'yes'], dtype=object)
     """
     contents = storage.read(path)
     try:

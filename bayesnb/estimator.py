@@ -429,9 +429,10 @@ class BayesianNB(ClassifierMixin, Learner):
             Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
         method : {"auto", "saddlepoint", "draws"}
             With two classes, by the saddlepoint approximation of the distribution of the log-odds, without a draw
-            ("auto"); with more, by exact draws with the estimator's seed (0 if it has none), which are the same for
-            every row and every call. The approximation misses the asked probability by less than 0.005 on each side
-            where 20 rows or more were learned, and by up to 0.015 where a class has a row or two.
+            ("auto"); with more, or a feature that is sampled, by exact draws with the estimator's seed (0 if it has
+            none), which are the same for every row and every call. The approximation misses the asked probability by
+            less than 0.005 on each side where 20 rows or more were learned, and by up to 0.015 where a class has a
+            row or two.
         draws : int
 
         Returns
@@ -584,10 +585,12 @@ class BayesianNB(ClassifierMixin, Learner):
         """The draws that answer, or ``None`` where the saddlepoint formula does."""
         if method not in ("auto", "saddlepoint", "draws"):
             raise ValueError(f"Expected method to be 'auto', 'saddlepoint' or 'draws'; got {method!r}")
-        two = len(self.classes_) == 2
-        if method == "saddlepoint" and not two:
-            raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes_)}")
-        if two and method != "draws":
+        two, model = len(self.classes_) == 2, self.posterior_.model
+        if method == "saddlepoint":
+            if not two:
+                raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes_)}")
+            model.require_exact("the saddlepoint formula", 'use method="draws"')
+        if two and model.exact and method != "draws":
             return None
         if draws < 2:
             raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")
@@ -662,7 +665,7 @@ class BayesianNB(ClassifierMixin, Learner):
             ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. First the entry
             "(prior)", then one a column (a word, of bags of words), then "(total)", which the others sum to: the
             log-odds of the chosen estimate. The interval is that of the entry under the posterior of the
-            parameters, equal-tailed, by the saddlepoint approximation.
+            parameters, equal-tailed, by the saddlepoint approximation, or by draws where a feature is sampled.
 
         Examples
         --------
@@ -686,8 +689,9 @@ class BayesianNB(ClassifierMixin, Learner):
             raise ValueError("there are no rows to explain")
         tail = (1 - uncertainty.probability_of_interval(prob)) / 2
         pairs = self._contrast(self._log_joint_of(data, n), label, against)
+        drawn = None if self.posterior_.model.exact else self._ensemble("draws", 4000)
         found = explain.ledger(
-            self.schema_, self.posterior_, self._plug_in, data, pairs, (tail, 1 - tail), self._offset(n)
+            self.schema_, self.posterior_, self._plug_in, data, pairs, (tail, 1 - tail), drawn, self._offset(n)
         )
         found[["log_odds", "lower", "upper"]] *= explain.UNITS[unit]
         found.attrs["unit"] = unit

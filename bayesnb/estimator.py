@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,7 +21,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import decisions, explain, uncertainty, unlabelled
+from bayesnb import decisions, engines, explain, files, storage, uncertainty, unlabelled
 from bayesnb.families.membership import Labels, blocks
 from bayesnb.kernels.blocks import CELLS, each
 from bayesnb.learner import Learner, labelled_statistics, part_of
@@ -33,6 +35,7 @@ from bayesnb.model import (
     probabilities,
 )
 from bayesnb.priors import Array, ImproperError, Known, log
+from bayesnb.tables import Table
 from bayesnb.targets import codes_of, labels_of
 
 if TYPE_CHECKING:
@@ -89,6 +92,10 @@ class BayesianNB(ClassifierMixin, Learner):
     em_ : EM
         How the last ``fit`` with unlabelled rows went; only then. Its rows are those without a label (and with a
         weight), and ``statistics_`` are then the labelled rows' plus λ times the expected ones of these rows.
+    target_ : column name or None
+        Where the class stood, if the labels had a name.
+    content_hash_ : str
+        Of the model file that it was loaded from or saved to; only then.
     n_features_in_ : int
     feature_names_in_ : array of str
 
@@ -144,6 +151,14 @@ class BayesianNB(ClassifierMixin, Learner):
         -------
         BayesianNB
             A view for predicting: it shares everything else, and this estimator stays as it is.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.with_class_prior({"no": 0.1, "yes": 0.9}).predict_proba(X[:1]).round(3)
+        array([[0.306, 0.694]])
         """
         check_is_fitted(self)
         p = decisions.class_prior_of(class_prior, self.classes_)
@@ -184,6 +199,17 @@ class BayesianNB(ClassifierMixin, Learner):
         Returns
         -------
         Series (class,)
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.estimate_class_prior(X[X["outlook"] == "overcast"]).round(2)
+        class
+        no     0.0
+        yes    1.0
+        Name: probability, dtype: float64
         """
         data, n = self._encoded(X)
         if self._plug_in is not None:
@@ -194,7 +220,16 @@ class BayesianNB(ClassifierMixin, Learner):
         return pd.Series(p, index=pd.Index(self.classes_, name="class"), name="probability")
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row, (row,)."""
+        """The most probable class of each row, (row,).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict(X[:3])
+        array(['no', 'no', 'yes'], dtype=object)
+        """
         log_joint = self._log_joint(X)
         normalize(log_joint)
         return self.classes_[log_joint.argmax(axis=1)]
@@ -206,16 +241,43 @@ class BayesianNB(ClassifierMixin, Learner):
         ------
         ImpossibleRowError
             If a row has probability 0 under every class (only plug-ins can say so).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_proba(X[:2]).round(3)
+        array([[0.704, 0.296],
+               [0.847, 0.153]])
         """
         found = self.predict_log_proba(X)
         return np.exp(found, out=found)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """log p(c | x, D), (row, class)."""
+        """log p(c | x, D), (row, class).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_log_proba(X[:1]).round(3)
+        array([[-0.351, -1.218]])
+        """
         return normalize(self._log_joint(X))
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """log p(c, x | D), (row, class): not normalized, so its logsumexp says how probable the row is."""
+        """log p(c, x | D), (row, class): not normalized, so its logsumexp says how probable the row is.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_joint_log_proba(X[:1]).round(2)
+        array([[-3.84, -4.71]])
+        """
         return self._log_joint(X)
 
     def sample_proba(self, X: Any, draws: int = 1000) -> Array:
@@ -223,6 +285,15 @@ class BayesianNB(ClassifierMixin, Learner):
 
         Their spread is the uncertainty of the class probability. Their mean is not ``predict_proba``, which
         is a ratio of averages and not an average of ratios.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB(random_state=0).fit(X, y)
+        >>> p = clf.sample_proba(X[:2], draws=500)
+        >>> p.shape, p[:, 0, 0].std().round(1)
+        ((500, 2, 2), np.float64(0.2))
         """
         data, n = self._encoded(X)
         if draws < 1:
@@ -246,6 +317,105 @@ class BayesianNB(ClassifierMixin, Learner):
             list(each(answer, _cuts(n, max(1, CELLS // drawn.log_pi.size))))
         return found
 
+    # Tables in, tables out
+
+    def predict_table(self, X: Any, interval: bool = False, prob: float | None = None, keep: Sequence[Any] = ()) -> Any:
+        """The prediction of each row with its probabilities, as a table; of any table that :meth:`fit` takes.
+
+        Parameters
+        ----------
+        X : table, or what is read in parts
+        interval : bool
+            Add the interval of each p(c | x, θ), as in :meth:`predict_interval`.
+        prob : float, optional
+            Of the interval.
+        keep : sequence of column names
+            Columns of ``X`` to carry over, such as a key: Spark keeps no order of rows.
+
+        Returns
+        -------
+        DataFrame (row, ...)
+            The kept columns, ``prediction``, and ``p_<class>`` of each class; with an interval also
+            ``p_<class>_lower``, ``_median`` and ``_upper``. Of a Dask or a Spark DataFrame a lazy one of its kind; of
+            what is read in parts here an iterator of frames, in order.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).predict_table(X[:2], keep=["wind"]).round(3)
+             wind prediction   p_no  p_yes
+        0    weak         no  0.704  0.296
+        1  strong         no  0.847  0.153
+        """
+        check_is_fitted(self)
+        columns = self._predicted_columns(interval)
+        if engines.streams(X):
+            return engines.scores(
+                partial(self.predict_table, interval=interval, prob=prob, keep=keep), columns, X, keep
+            )
+        table, kept = Table.of(X), {}
+        if keep:
+            frame = table.source.to_pandas() if table.named else pd.DataFrame(table.source, columns=table.names)
+            kept = {name: frame[name].array for name in keep}
+        if table.named:
+            # Where an absent column is an error, one too many can be no misspelling of it.
+            other = table.names if self.absent == "error" else (*keep, self.target_)
+            table = table.without([name for name in other if name not in self.schema_.names])
+        proba = self.predict_proba(table)
+        values = [self.classes_[proba.argmax(axis=1)], *proba.T]
+        if interval:
+            values += self.predict_interval(table, prob).to_numpy().T.tolist()
+        scored = {name: pd.Series(v, dtype=kind) for (name, kind), v in zip(columns, values, strict=True)}
+        found = pd.DataFrame(kept | scored, copy=False)
+        return found if _index(X) is None else found.set_index(_index(X))
+
+    def _predicted_columns(self, interval: bool) -> list[tuple[str, Any]]:
+        """Names and types of the columns of predictions."""
+        text = all(isinstance(label, str) for label in self.classes_)
+        names = [f"p_{label}" for label in self.classes_]
+        if interval:
+            names += [f"p_{label}_{part}" for label in self.classes_ for part in ("lower", "median", "upper")]
+        if len(set(names)) < len(names):
+            raise ValueError(f"the classes {list(self.classes_)} give columns of one name")
+        return [("prediction", "str" if text else self.classes_.dtype), *((name, "float64") for name in names)]
+
+    def write_predictions(
+        self,
+        X: Any,
+        path: str | os.PathLike,
+        interval: bool = False,
+        prob: float | None = None,
+        keep: Sequence[Any] = (),
+    ) -> int:
+        """Predict a table of any size into a file, a part at a time, and return the number of rows.
+
+        Parameters
+        ----------
+        X, interval, prob, keep
+            As for :meth:`predict_table`.
+        path : path
+            Parquet (".parquet") or CSV (".csv", ".tsv"); written whole or not at all.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> path = Path(tempfile.mkdtemp()) / "predicted.csv"
+        >>> BayesianNB().fit(X, y).write_predictions(X, path)
+        14
+        >>> path.read_text().splitlines()[0]
+        'prediction,p_no,p_yes'
+        """
+        found = self.predict_table(X, interval, prob, keep)
+        if not isinstance(found, pd.DataFrame | Iterator):
+            raise TypeError(
+                f"{type(found).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"
+            )
+        return files.write([found] if isinstance(found, pd.DataFrame) else found, path)
+
     # Uncertainty
 
     def predict_interval(
@@ -263,14 +433,25 @@ class BayesianNB(ClassifierMixin, Learner):
             Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
         method : {"auto", "saddlepoint", "draws"}
             With two classes, by the saddlepoint approximation of the distribution of the log-odds, without a draw
-            ("auto"); with more, by exact draws with the estimator's seed (0 if it has none), which are the same for
-            every row and every call. The approximation misses the asked probability by less than 0.005 on each side
-            where 20 rows or more were learned, and by up to 0.015 where a class has a row or two.
+            ("auto"); with more, or a feature that is sampled, by exact draws with the estimator's seed (0 if it has
+            none), which are the same for every row and every call. The approximation misses the asked probability by
+            less than 0.005 on each side where 20 rows or more were learned, and by up to 0.015 where a class has a
+            row or two.
         draws : int
 
         Returns
         -------
         DataFrame (row, (class, "lower" | "median" | "upper"))
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_interval(X[:1], prob=0.5).round(2)
+        class    no                yes
+              lower median upper lower median upper
+        0       0.5   0.71  0.86  0.14   0.29   0.5
         """
         data, n = self._encoded(X)
         tail = (1 - uncertainty.probability_of_interval(prob)) / 2
@@ -283,6 +464,14 @@ class BayesianNB(ClassifierMixin, Learner):
         """The posterior probability that the predicted class is the most probable one under p(c | x, θ), (row,).
 
         ``method`` and ``draws`` as in :meth:`predict_interval`.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.prob_top(X[:2]).round(2)
+        array([0.75, 0.91])
         """
         data, n = self._encoded(X)
         codes = self._log_joint_of(data, n).argmax(axis=1)
@@ -295,6 +484,17 @@ class BayesianNB(ClassifierMixin, Learner):
         -------
         DataFrame (row, (class, against, "mean" | "variance"))
             In nats, one pair for every two classes. Infinite where one of the two is ruled out, NaN where both are.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.log_odds(X[:1]).round(2)
+        class     no
+        against  yes
+                mean variance
+        0        0.9     1.87
         """
         data, n = self._encoded(X)
         self._require_two_classes()
@@ -337,6 +537,16 @@ class BayesianNB(ClassifierMixin, Learner):
         -----
         The entropies split the mean over draws, an average of ratios, which is not the predictive probability.
         Novelties of rows with different missing values are densities of different things.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB(random_state=0).fit(X, y)
+        >>> clf.uncertainty(X[:2], learned=(X, y))[["prediction", "total", "novelty", "novelty_rank"]].round(1)
+          prediction  total  novelty  novelty_rank
+        0         no    0.6      3.5           0.0
+        1         no    0.5      3.4           0.0
         """
         data, n = self._encoded(X)
         log_joint, offset = self._log_joint_of(data, n), self._offset(n)
@@ -379,10 +589,12 @@ class BayesianNB(ClassifierMixin, Learner):
         """The draws that answer, or ``None`` where the saddlepoint formula does."""
         if method not in ("auto", "saddlepoint", "draws"):
             raise ValueError(f"Expected method to be 'auto', 'saddlepoint' or 'draws'; got {method!r}")
-        two = len(self.classes_) == 2
-        if method == "saddlepoint" and not two:
-            raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes_)}")
-        if two and method != "draws":
+        two, model = len(self.classes_) == 2, self.posterior_.model
+        if method == "saddlepoint":
+            if not two:
+                raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes_)}")
+            model.require_exact("the saddlepoint formula", 'use method="draws"')
+        if two and model.exact and method != "draws":
             return None
         if draws < 2:
             raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")
@@ -405,11 +617,35 @@ class BayesianNB(ClassifierMixin, Learner):
         -------
         DataFrame (row, ...)
             ``decision`` (None where undecided), ``expected_cost``, ``abstained``.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> import pandas as pd
+        >>> costs = pd.DataFrame({"play": [10.0, 0.0], "stay": [0.0, 4.0]}, index=["no", "yes"])
+        >>> clf.decide(X[:3], costs, reject_cost=1.5).round(2)
+          decision  expected_cost  abstained
+        0     stay           1.18      False
+        1     stay           0.61      False
+        2     None           1.50       True
         """
         return decisions.decide(self.predict_proba(X), self.classes_, costs, reject_cost, _index(X))
 
     def predict_set(self, X: Any, mass: float = 0.9) -> pd.DataFrame:
-        """The smallest set of classes that has this probability by the chosen estimate, (row, class) of bool."""
+        """The smallest set of classes that has this probability by the chosen estimate, (row, class) of bool.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_set(X[:2], mass=0.7)
+             no    yes
+        0  True  False
+        1  True  False
+        """
         return decisions.smallest_set(self.predict_proba(X), self.classes_, mass, _index(X))
 
     def explain(
@@ -433,7 +669,22 @@ class BayesianNB(ClassifierMixin, Learner):
             ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. First the entry
             "(prior)", then one a column (a word, of bags of words), then "(total)", which the others sum to: the
             log-odds of the chosen estimate. The interval is that of the entry under the posterior of the
-            parameters, equal-tailed, by the saddlepoint approximation.
+            parameters, equal-tailed, by the saddlepoint approximation, or by draws where a feature is sampled.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.explain(X[:1])[["value", "log_odds"]].round(2).droplevel("row")
+                     value  log_odds
+        entry
+        (prior)       None     -0.51
+        outlook      sunny      0.69
+        temperature    hot      0.41
+        humidity      high      0.68
+        wind          weak     -0.40
+        (total)       None      0.87
         """
         if unit not in explain.UNITS:
             raise ValueError(f"Expected unit to be one of {list(explain.UNITS)}; got {unit!r}")
@@ -442,8 +693,9 @@ class BayesianNB(ClassifierMixin, Learner):
             raise ValueError("there are no rows to explain")
         tail = (1 - uncertainty.probability_of_interval(prob)) / 2
         pairs = self._contrast(self._log_joint_of(data, n), label, against)
+        drawn = None if self.posterior_.model.exact else self._ensemble("draws", 4000)
         found = explain.ledger(
-            self.schema_, self.posterior_, self._plug_in, data, pairs, (tail, 1 - tail), self._offset(n)
+            self.schema_, self.posterior_, self._plug_in, data, pairs, (tail, 1 - tail), drawn, self._offset(n)
         )
         found[["log_odds", "lower", "upper"]] *= explain.UNITS[unit]
         found.attrs["unit"] = unit
@@ -486,6 +738,17 @@ class BayesianNB(ClassifierMixin, Learner):
             ``log_density``, log p(x_i, y_i | D without row i); and under ``probability`` one column a class,
             p(c | x_i, D without row i). By the chosen estimate. A prior that was scaled to the data keeps
             that scale.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.loo(X, y).head(2).round(2)
+          log_density probability
+                               no   yes
+        0        -4.7        0.48  0.52
+        1        -4.3        0.71  0.29
         """
         log_joint, codes = self._left_out(X, y, sample_weight, self.estimate)
         proba = np.exp(normalize(log_joint))
@@ -514,8 +777,18 @@ class BayesianNB(ClassifierMixin, Learner):
         Returns
         -------
         DataFrame (n, ...)
-            The label under "y" (or "y_" if a column is called so), then the fitted columns; of a binned column,
+            The label under "y" (or ``"y_"`` if a column is called so), then the fitted columns; of a binned column,
             the names of bins. With ``estimate="predictive"`` each row has its own draw of the parameters.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB(random_state=0).fit(X, y)
+        >>> clf.sample(2, label="yes")
+             y   outlook temperature humidity  wind
+        0  yes     sunny         hot     high  weak
+        1  yes  overcast         hot     high  weak
         """
         self._require_one_prior("sample")
         chosen = None if label is None else int(codes_of(self.classes_, np.asarray([label]))[0])
@@ -557,6 +830,14 @@ class BayesianNB(ClassifierMixin, Learner):
         likelihood : {"sufficient", "rows"}
             Observe what was learned as sufficient statistics, at a cost that does not grow with the rows, or
             row by row. Both have the same log density.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> [variable.name for variable in clf.to_pymc().free_RVs]
+        ['pi', 'theta_categorical_3', 'theta_categorical_2']
         """
         from bayesnb import generative
 
@@ -633,6 +914,15 @@ class BayesianNB(ClassifierMixin, Learner):
         -----
         UserWarning
             If NUTS did not converge, with r_hat, effective draws and divergences.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB(random_state=0).fit(X, y)
+        >>> tree = clf.sample_posterior(draws=100, chains=2)
+        >>> tree["posterior"]["theta_categorical_3"].dims
+        ('chain', 'draw', 'class_label', 'categorical_3_feature', 'categorical_3_category')
         """
         from bayesnb import agreement, generative
         from bayesnb import draws as drawing
@@ -720,6 +1010,14 @@ class BayesianNB(ClassifierMixin, Learner):
         ------
         ConvergenceError
             If the chains did not converge.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB(random_state=0).fit(X, y)
+        >>> clf.verify(X[:2], sampler="exact").agrees
+        True
         """
         from bayesnb import agreement
 
@@ -741,11 +1039,67 @@ class BayesianNB(ClassifierMixin, Learner):
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(self.random_state)
 
+    # Files
+
+    def save(self, path: str | os.PathLike, replacing: str | None = None) -> str:
+        """Write a model file: what was told and what was learned. It holds no rows, and nothing that is executed.
+
+        The file is netCDF, readable by xarray and any HDF5 reader. At every moment ``path`` holds the old file or the
+        whole new one.
+
+        Parameters
+        ----------
+        path : path
+            Of any name; ".nc" is usual.
+        replacing : str, optional
+            ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
+            :class:`bayesnb.ModelChangedError` is raised.
+
+        Returns
+        -------
+        str
+            The content hash of the file.
+
+        Raises
+        ------
+        ValueError
+            For what no file can hold: sampled features, a generator as ``random_state``, a view under another class
+            prior.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from bayesnb import BayesianNB, datasets, load
+        >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+        >>> clf = BayesianNB().fit(*datasets.play_tennis())
+        >>> clf.save(path) == load(path).content_hash_
+        True
+        """
+        check_is_fitted(self)
+        if self._view:
+            raise ValueError("this is a view under another class prior: save the estimator that it was made from")
+        self.content_hash_ = storage.write(self._contents(), path, replacing)
+        return self.content_hash_
+
+    def _contents(self) -> storage.Contents:
+        told, expected = self.get_params(deep=False), hasattr(self, "_expected")
+        return storage.Contents(told, self.schema_, self.statistics_, self.classes_, self.target_, expected)
+
     # Looking inside
 
     @property
     def log_evidence_(self) -> Evidence:
-        """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y)."""
+        """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> round(clf.log_evidence_.joint, 2), round(clf.log_evidence_.features["outlook"], 2)
+        (-65.36, -16.49)
+        """
         self._require_one_prior("the evidence")
         self._require_counted("rows that were counted have a marginal likelihood")
         return self.posterior_.log_evidence()
@@ -760,6 +1114,17 @@ class BayesianNB(ClassifierMixin, Learner):
 
         At the chosen estimate (the posterior mean for "predictive"): probabilities of levels, "mean" and "sd"
         of reals, "rate" of counts; one row a class (and column).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.tables()["wind"].round(2)
+               strong  weak
+        class
+        no       0.57  0.43
+        yes      0.36  0.64
         """
         point = self._point()
         return explain.parameter_tables(self.schema_, point, self.classes_)
@@ -784,12 +1149,38 @@ class BayesianNB(ClassifierMixin, Learner):
         References
         ----------
         Murphy, PML1, 9.3.3; Mitchell (2017), Generative and discriminative classifiers.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> weights, intercept = clf.linear_form()
+        >>> weights.loc["wind"].round(2)
+                  no   yes
+        level
+        strong -0.56 -1.01
+        weak   -0.85 -0.45
         """
         point = self._point()
         return explain.linear_form(self.schema_, point, self.classes_, self.estimate)
 
     def describe(self) -> pd.DataFrame:
-        """One row a feature: family, prior, columns, levels, share of missing values, why this family."""
+        """One row a feature: family, prior, columns, levels, share of missing values, why this family.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.describe()[["family", "prior", "levels"]]
+                          family                 prior                 levels
+        feature
+        outlook      Categorical  Dirichlet(alpha=1.0)  overcast, rain, sunny
+        temperature  Categorical  Dirichlet(alpha=1.0)        cool, hot, mild
+        humidity     Categorical  Dirichlet(alpha=1.0)           high, normal
+        wind         Categorical  Dirichlet(alpha=1.0)           strong, weak
+        """
         check_is_fitted(self)
         return self.schema_.describe(self.statistics_)
 
@@ -798,6 +1189,39 @@ class BayesianNB(ClassifierMixin, Learner):
         tags.input_tags.allow_nan = True
         # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
         return tags
+
+
+def load(path: str | os.PathLike) -> BayesianNB:
+    """The estimator of a model file, as it was saved; all of the file is checked first.
+
+    How EM went (``em_``) is not in a file; that it was there is.
+
+    Raises
+    ------
+    FileNotFoundError
+    ModelFileError
+        If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> _ = nb.BayesianNB().fit(X, y).save(path)
+    >>> nb.load(path).predict(X[:3])
+    array(['no', 'no', 'yes'], dtype=object)
+    """
+    contents = storage.read(path)
+    try:
+        clf = BayesianNB(**contents.configuration)
+        also = {"target_": contents.target, "content_hash_": contents.hash}
+        also |= {"_expected": True} if contents.expected else {}
+        clf._believe(contents.schema, contents.statistics, contents.classes, anew=True, **also)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise storage.ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
+    return clf
 
 
 def _index(X: Any) -> pd.Index | None:

@@ -31,6 +31,15 @@ class ImpossibleRowError(ValueError):
     """No class can have produced a row: its probability is 0 under every one of them.
 
     ``rows`` are the positions of such rows.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> clf = BayesianNB(estimate="mle").fit({"a": ["x", "y"], "b": ["x", "y"]}, [0, 1])
+    >>> clf.predict({"a": ["x"], "b": ["y"]})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    bayesnb.model.ImpossibleRowError: row 0 has probability 0 under every class, so no class can be preferred; ...
     """
 
     def __init__(self, rows: Array) -> None:
@@ -50,6 +59,11 @@ def normalize(log_joint: Array) -> Array:
     ------
     ImpossibleRowError
         Where every class has -inf. (With draws in front, rows that are impossible in any draw.)
+
+    Examples
+    --------
+    >>> np.exp(normalize(np.log(np.array([[0.0206, 0.0053]])))).round(3)
+    array([[0.795, 0.205]])
     """
     if log_joint.ndim == 2 and worth(log_joint.size):
         found = densities.normalized(log_joint)
@@ -120,6 +134,17 @@ class Statistics:
     rows : array (class,)
         Weight of the rows of each class.
     features : {name: Statistic}
+
+    Examples
+    --------
+    >>> from bayesnb import Bernoulli, NaiveBayes
+    >>> from bayesnb.families.membership import Labels
+    >>> model = NaiveBayes({"wet": Bernoulli()})
+    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
+    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
+    >>> seen = model.statistics(data, labels, ["spring", "summer"])
+    >>> (seen + seen).rows, (seen + seen - seen).rows, (seen * 0.5).rows
+    (array([4., 2.]), array([2., 1.]), array([1. , 0.5]))
     """
 
     labels: tuple[Any, ...]
@@ -189,6 +214,12 @@ class Evidence:
         log p(y): how well the class prior foresaw the labels.
     features : {name: float}
         log p(x_f | y) of each feature; they add up.
+
+    Examples
+    --------
+    >>> evidence = Evidence(-1.5, {"outlook": -3.0, "wind": -2.0})
+    >>> evidence.conditional, evidence.joint
+    (-5.0, -6.5)
     """
 
     label: float
@@ -219,6 +250,19 @@ class NaiveBayes:
         Prior of the class probabilities.
     columns : {name: column names}, optional
         What the columns of a feature are called, where there are several: coordinates of draws.
+
+    Examples
+    --------
+    >>> from bayesnb import Bernoulli, NaiveBayes
+    >>> from bayesnb.families.membership import Labels
+    >>> model = NaiveBayes({"wet": Bernoulli()})
+    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
+    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
+    >>> posterior = model.posterior(model.statistics(data, labels, ["spring", "summer"]))
+    >>> np.exp(posterior.log_joint(data, 3)).round(3)
+    array([[0.3  , 0.267],
+           [0.3  , 0.133],
+           [0.3  , 0.267]])
     """
 
     features: Mapping[str, Family]
@@ -230,6 +274,11 @@ class NaiveBayes:
         self.require_exact("maximum likelihood", 'use estimate="predictive" or "mean"')
         label = self.label if isinstance(self.label, Known) else Dirichlet.flat()
         return replace(self, features={name: family.flat() for name, family in self.features.items()}, label=label)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the posterior of every feature is a formula."""
+        return all(family.exact for family in self.features.values())
 
     def require_exact(self, what: str, cure: str) -> None:
         """Raise ``ValueError``, naming the first feature that is sampled, where ``what`` needs a closed form."""
@@ -301,6 +350,21 @@ class Posterior:
         The priors at their full shapes.
     label, features : Dirichlet or Known; {name: Prior}
         The posteriors.
+
+    Examples
+    --------
+    >>> from bayesnb import Bernoulli, NaiveBayes
+    >>> from bayesnb.families.membership import Labels
+    >>> model = NaiveBayes({"wet": Bernoulli()})
+    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
+    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
+    >>> posterior = model.posterior(model.statistics(data, labels, ["spring", "summer"]))
+    >>> posterior.features["wet"]
+    Beta(alpha=[[2.],
+     [2.]], beta=[[2.],
+     [1.]])
+    >>> round(posterior.log_evidence().joint, 3)
+    -4.97
     """
 
     model: NaiveBayes
@@ -475,6 +539,18 @@ class Parameters:
         Log class probabilities.
     features : {name: theta}
         The named parameters of each feature; the axes of the draws lead.
+
+    Examples
+    --------
+    >>> from bayesnb import Bernoulli, NaiveBayes
+    >>> from bayesnb.families.membership import Labels
+    >>> model = NaiveBayes({"wet": Bernoulli()})
+    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
+    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
+    >>> posterior = model.posterior(model.statistics(data, labels, ["spring", "summer"]))
+    >>> draws = posterior.draw(np.random.default_rng(0), (1000,))
+    >>> draws.log_joint(data, 3).shape, posterior.mean().log_joint(data, 3).shape
+    ((1000, 3, 2), (3, 2))
     """
 
     model: NaiveBayes

@@ -27,6 +27,9 @@ from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet, Known
 from bayesnb.tables import Names, Table
 
+NO_VALUE = "no value seen"
+ZERO_ONE = " of 0 and 1"
+
 
 @dataclass(frozen=True, eq=False)
 class Schema:
@@ -267,9 +270,9 @@ def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
         elif kind == "boolean":
             found[name] = (Bernoulli(), (name,), column.dtype)
         elif kind == "integer" and set(column.coded[1]) <= {0, 1}:
-            found[name] = (Bernoulli(), (name,), f"{column.dtype} of 0 and 1")
+            found[name] = (Bernoulli(), (name,), column.dtype + ZERO_ONE)
         else:
-            found[name] = (Gaussian(), (name,), "no value seen" if kind == "empty" else column.dtype)
+            found[name] = (Gaussian(), (name,), NO_VALUE if kind == "empty" else column.dtype)
     return found
 
 
@@ -289,14 +292,19 @@ def _feature(
     for name in columns:
         declared = table.column(name).declared
         known = declared if declared is not None else tuple(in_order(table.distinct(name)))
-        for prior in spec.prior.values() if isinstance(spec.prior, Mapping) else [spec.prior]:
-            if isinstance(prior, Dirichlet) and isinstance(prior.alpha, Mapping):
-                known = united(known, tuple(name for name in prior.alpha if name is not UNSEEN))
+        known = united(known, named_levels(spec))
         levels.append(united(known, (UNSEEN,)) if unseen == "new" else known)
     kinds = tuple(table.column(name).kind() for name in columns)
     return Feature(columns, spec, how, tuple(levels), kinds)
 
 
+def named_levels(family: Family) -> Names:
+    """The levels that a prior names, so that they exist though no row has them."""
+    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
+    mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
+    return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))
+
+
 def _renamed(table: Table, names: Names) -> Table:
     frame = table.source.rename(dict(zip(table.names, map(str, names), strict=True)))
-    return Table(tuple(map(str, names)), frame, table.n_rows)
+    return replace(table, names=tuple(map(str, names)), source=frame)

@@ -8,7 +8,7 @@ pd.NA and null alike.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from numbers import Integral, Number
 from typing import Any, Literal
@@ -35,14 +35,19 @@ class Column:
     ----------
     name : hashable
     values : narwhals Series or array (row,)
+    declares : bool
+        Whether a categorical type says which levels there are; a part of a larger table does not.
     """
 
     name: Any
     values: Any
+    declares: bool = True
 
     @property
     def dtype(self) -> str:
         """The column's type as its owner calls it."""
+        if not self.declares and self.textual:
+            return "text"
         if isinstance(self.values, nw.Series):
             return str(getattr(self.values.to_native(), "dtype", None) or self.values.to_native().type)
         return str(self.values.dtype)
@@ -57,6 +62,10 @@ class Column:
     @property
     def declared(self) -> tuple[Any, ...] | None:
         """The categories that a categorical type declares, in their order."""
+        return self._categories() if self.declares else None
+
+    def _categories(self) -> tuple[Any, ...] | None:
+        """The dictionary of a categorical type."""
         if not (self.textual and isinstance(self.values.dtype, nw.Categorical | nw.Enum)):
             return None
         native = self.values.to_native()
@@ -81,8 +90,8 @@ class Column:
             return "real"
         if isinstance(dtype, nw.String):
             return "empty" if self.values.is_null().all() else "text"
-        if self.declared is not None:
-            return _kind_of_objects(self.name, list(self.declared))
+        if (categories := self._categories()) is not None:
+            return _kind_of_objects(self.name, categories)
         if isinstance(dtype, nw.Object | nw.Unknown | nw.Categorical):
             return _kind_of_objects(self.name, self.values.to_list())
         raise ValueError(_no_family(self.name, self.dtype))
@@ -98,7 +107,8 @@ class Column:
             )
         if kind == "empty":
             return np.full(len(self.values), np.nan)
-        if isinstance(self.values, nw.Series) and self.values.dtype.is_numeric():
+        flags = kind == "boolean" and self.dtype != "object"
+        if isinstance(self.values, nw.Series) and (flags or self.values.dtype.is_numeric()):
             return np.asarray(self.values.cast(nw.Float64).to_numpy(), float)
         if not isinstance(self.values, nw.Series) and self.values.dtype.kind in "biuf":
             return np.asarray(self.values, float)
@@ -217,11 +227,14 @@ class Table:
         Column names; "x0", "x1", … where the source has none.
     source : narwhals DataFrame, array (row, column) or CSR matrix
     n_rows : int
+    declares : set of column names, optional
+        The columns whose categorical types say which levels there are; all of them by default.
     """
 
     names: Names
     source: Any
     n_rows: int
+    declares: frozenset[Any] | None = None
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:
@@ -297,8 +310,12 @@ class Table:
     def column(self, name: Any) -> Column:
         """The column of that name."""
         if name not in self._columns:
-            values = self.source.get_column(name) if self.named else self.source[:, self.place[name]]
-            self._columns[name] = Column(name, values)
+            if self.named:
+                self._columns[name] = Column(
+                    name, self.source.get_column(name), self.declares is None or name in self.declares
+                )
+            else:
+                self._columns[name] = Column(name, self.source[:, self.place[name]])
         return self._columns[name]
 
     @cached_property
@@ -330,7 +347,12 @@ class Table:
         if keep.all():
             return self
         source = self.source.filter(keep.tolist()) if self.named else self.source[keep]
-        return Table(self.names, source, int(keep.sum()))
+        return replace(self, source=source, n_rows=int(keep.sum()))
+
+    def without(self, names: Sequence[Any]) -> Table:
+        """The table less some columns of its own names."""
+        source = self.source.drop([name for name in names if name in self.place])
+        return replace(self, names=tuple(source.columns), source=source)
 
 
 @cache

@@ -51,6 +51,16 @@ class Bernoulli(Discrete[Beta, Successes]):
     """x | θ ~ Bernoulli(θ) with θ ~ Beta(α, β) (Murphy, PML1, 4.6.2).
 
     Columns hold 0, 1 or NaN, dense, or 0 and 1 in a sparse matrix.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> clf = BayesianNB({"fever": Bernoulli(Beta(2, 8))}).fit({"fever": [1, 1, 0, 0]}, ["ill", "ill", "ill", "well"])
+    >>> clf.tables()["fever"].round(2)
+              0     1
+    class
+    ill    0.69  0.31
+    well   0.82  0.18
     """
 
     prior: Any = field(default_factory=Beta)

@@ -91,7 +91,19 @@ def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Categorical(Discrete[Dirichlet, Tally]):
-    """x | θ ~ Categorical(θ) with θ ~ Dirichlet(α) (Murphy, PML1, 4.6.3; Mitchell, 6.9)."""
+    """x | θ ~ Categorical(θ) with θ ~ Dirichlet(α) (Murphy, PML1, 4.6.3; Mitchell, 6.9).
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> days = {"outlook": ["sunny", "rain", "sunny", "sunny"]}
+    >>> laplace = Categorical(Dirichlet({"sunny": 1, "rain": 1, "snow": 1}))
+    >>> BayesianNB({"outlook": laplace}).fit(days, ["a", "a", "a", "b"]).tables()["outlook"].round(2)
+           rain  sunny  snow
+    class
+    a      0.33    0.5  0.17
+    b      0.25    0.5  0.25
+    """
 
     prior: Any = field(default_factory=Dirichlet)
 

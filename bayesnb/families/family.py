@@ -60,7 +60,7 @@ class Statistic(ABC):
         return {f.name: v for f in fields(self) if not isinstance(v := getattr(self, f.name), np.ndarray)}
 
     def shared(self) -> Self:
-        """The same with PyTensor variables for arrays (see :func:`bayesnb.priors.shared`)."""
+        """The same with PyTensor variables for arrays (see ``bayesnb.priors.shared``)."""
         return type(self)(**{name: shared(value) for name, value in self.arrays().items()}, **self.names())
 
     def take(self, classes: Sequence[int] | Array) -> Self:

@@ -88,6 +88,17 @@ class Gaussian(Family[NormalGamma, Moments]):
     """x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma (Murphy, PML1, 4.6.6; BDA3 3.3).
 
     The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ).
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> prior = NormalGamma(m=170, kappa=1, a=1, b=49)
+    >>> clf = BayesianNB({"height_cm": Gaussian(prior)}).fit(*datasets.heights())
+    >>> clf.tables()["height_cm"].round(1)
+             mean   sd
+    class
+    female  166.2  6.9
+    male    176.7  7.0
     """
 
     prior: Any = field(default_factory=NormalGamma)
@@ -250,6 +261,16 @@ class GaussianKnownVariance(Family[Normal, Moments]):
     prior : Normal
     variance : float or array (column,)
         Variance of one row within a class, in squared units of the column.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> scale = GaussianKnownVariance(Normal(0, 100), variance=4.0)
+    >>> BayesianNB({"x": scale}).fit({"x": [1.0, 3.0, 8.0]}, ["a", "a", "b"]).tables()["x"].round(2)
+           mean
+    class
+    a      1.96
+    b      7.69
     """
 
     prior: Any = field(default_factory=Normal)

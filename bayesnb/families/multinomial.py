@@ -75,6 +75,14 @@ class Multinomial(Discrete[Dirichlet, Totals]):
     All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3;
     Madsen, Kauchak and Elkan 2005) and not a product of plug-in probabilities. A row that is all NaN is
     missing.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> clf = BayesianNB(Multinomial()).fit([[3, 0, 1], [1, 1, 0]], ["a", "b"])
+    >>> clf.predict_proba([[1, 0, 0], [10, 0, 0]]).round(2)  # ten words are not ten independent words
+    array([[0.59, 0.41],
+           [0.76, 0.24]])
     """
 
     prior: Any = field(default_factory=Dirichlet)

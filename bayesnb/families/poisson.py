@@ -67,6 +67,17 @@ class Poisson(Family[Gamma, Events]):
     prior : Gamma
     exposure : str, optional
         Column that holds the exposure of each row (hours watched, area searched), positive; 1 if not given.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> calls = {"calls": [3, 5, 0], "hours": [1.0, 2.0, 1.0]}
+    >>> clf = BayesianNB({"calls": Poisson(Gamma(1, 1), exposure="hours")}).fit(calls, ["day", "day", "night"])
+    >>> clf.tables()["calls"]  # events an hour
+           rate
+    class
+    day    2.25
+    night  0.50
     """
 
     prior: Any = field(default_factory=Gamma)

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import decisions, engines, explain, files, storage, uncertainty, unlabelled
 from bayesnb.families.membership import Labels, blocks
+from bayesnb.kernels.blocks import CELLS, each
 from bayesnb.learner import Learner, labelled_statistics, part_of
 from bayesnb.model import (
     Data,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 
 MEMORY = 2**29
-"""Bytes that ``sample_proba`` takes at once, beside its answer."""
+"""Bytes of which ``sample_proba`` fills half with draws of parameters; its blocks of rows need far less."""
 
 
 class BayesianNB(ClassifierMixin, Learner):
@@ -301,16 +302,19 @@ class BayesianNB(ClassifierMixin, Learner):
         one = self.posterior_.draw(np.random.default_rng(0))
         size = one.log_pi.size + sum(v.size for theta in one.features.values() for v in theta.values())
         found = np.empty((draws, n, len(self.classes_)))
-        # A quarter of the memory holds parameters, and as much one block of answers with its temporaries.
-        for part in _cuts(draws, max(1, min(512, MEMORY // 32 // size))):
+        for part in _cuts(draws, max(1, min(512, MEMORY // 16 // size))):
             drawn = self.posterior_.draw(rng, (part.stop - part.start,))
-            for rows in _cuts(n, max(1, MEMORY // 128 // drawn.log_pi.size)):
+
+            def answer(rows: slice, drawn: Parameters = drawn, part: slice = part) -> None:
                 joint = drawn.log_joint(part_of(data, rows), rows.stop - rows.start)
                 joint += offset[rows]
                 try:
                     found[part, rows] = probabilities(joint)
                 except ImpossibleRowError as error:
                     raise ImpossibleRowError(error.rows + rows.start) from error
+
+            # Few enough rows for their joints to stay in the cache from step to step.
+            list(each(answer, _cuts(n, max(1, CELLS // drawn.log_pi.size))))
         return found
 
     # Tables in, tables out

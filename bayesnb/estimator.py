@@ -968,7 +968,7 @@ class BayesianNB(ClassifierMixin, Learner):
 
         References
         ----------
-        Murphy, PML1, 9.3.3; Mitchell (2017), Generative and discriminative classifiers.
+        Murphy, PML1, 9.3.4; Mitchell (2017), Generative and discriminative classifiers.
 
         Examples
         --------

@@ -305,8 +305,8 @@ class BayesianNB(ClassifierMixin, Learner):
         method : {"auto", "saddlepoint", "draws"}
             With two classes, by the saddlepoint approximation of the distribution of the log-odds, without a draw
             ("auto"); with more, by exact draws with the estimator's seed (0 if it has none), which are the same for
-            every row and every call. In the tables that were tried (``benchmarks/README.md``) the approximation missed the
-            asked probability by up to 0.005 on each side where 20 rows or more were learned, and by up to 0.013 with fewer.
+            every row and every call. In the tables of ``benchmarks/README.md`` the approximation missed the asked
+            probability by up to 0.005 on each side where 20 rows or more were learned, and by up to 0.013 with fewer.
         draws : int
 
         Returns

@@ -1,8 +1,10 @@
 from . import datasets as datasets
+from . import engines as engines
 from . import plots as plots
 from .__about__ import __version__ as __version__
 from .binning import Binned as Binned
 from .estimator import BayesianNB as BayesianNB
+from .estimator import load as load
 from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate
 from .families.bernoulli import Bernoulli as Bernoulli
@@ -30,3 +32,6 @@ from .priors import ImproperError as ImproperError
 from .priors import Known as Known
 from .priors import Normal as Normal
 from .priors import NormalGamma as NormalGamma
+from .sealed import ModelFileError as ModelFileError
+from .storage import ModelChangedError as ModelChangedError
+from .storage import describe as describe

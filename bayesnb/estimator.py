@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,17 +21,20 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import decisions, explain, uncertainty, unlabelled
+from bayesnb import decisions, engines, explain, files, storage, uncertainty, unlabelled
 from bayesnb.families.membership import Labels, blocks
 from bayesnb.learner import Learner, labelled_statistics, part_of
 from bayesnb.model import (
     Data,
     Estimate,
     Evidence,
+    ImpossibleRowError,
     Parameters,
     normalize,
+    probabilities,
 )
 from bayesnb.priors import Array, ImproperError, Known, log
+from bayesnb.tables import Table
 from bayesnb.targets import codes_of, labels_of
 
 if TYPE_CHECKING:
@@ -37,6 +42,10 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
     from bayesnb.agreement import Agreement
+
+
+MEMORY = 2**29
+"""Bytes that ``sample_proba`` takes at once, beside its answer."""
 
 
 class BayesianNB(ClassifierMixin, Learner):
@@ -82,13 +91,18 @@ class BayesianNB(ClassifierMixin, Learner):
     em_ : EM
         How the last ``fit`` with unlabelled rows went; only then. Its rows are those without a label (and with a
         weight), and ``statistics_`` are then the labelled rows' plus λ times the expected ones of these rows.
+    target_ : column name or None
+        Where the class stood, if the labels had a name.
+    content_hash_ : str
+        Of the model file that it was loaded from or saved to; only then.
     n_features_in_ : int
     feature_names_in_ : array of str
 
     Notes
     -----
     Sample weights are frequency weights: 2 is the row seen twice. Of equally probable classes ``predict``
-    takes the first. Every row is predicted by itself.
+    takes the first. Every row is predicted by itself. Large tables are worked on by as many threads as
+    ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow; how many there are changes no answer.
 
     Examples
     --------
@@ -113,9 +127,8 @@ class BayesianNB(ClassifierMixin, Learner):
         return self._log_joint_of(*self._encoded(X))
 
     def _log_joint_of(self, data: Data, n: int) -> Array:
-        if self._plug_in is not None:
-            return self._plug_in.log_joint(data, n) + self._offset(n)
-        return self.posterior_.log_predictive(data, n) + self._offset(n)
+        joint = self._plug_in.log_joint(data, n) if self._plug_in else self.posterior_.log_predictive(data, n)
+        return joint if self._row_prior is None else joint + self._offset(n)
 
     def _offset(self, n: int) -> Array | float:
         """What a class prior of each row adds to its log joint."""
@@ -237,7 +250,8 @@ class BayesianNB(ClassifierMixin, Learner):
         array([[0.704, 0.296],
                [0.847, 0.153]])
         """
-        return np.exp(self.predict_log_proba(X))
+        found = self.predict_log_proba(X)
+        return np.exp(found, out=found)
 
     def predict_log_proba(self, X: Any) -> Array:
         """log p(c | x, D), (row, class).
@@ -283,9 +297,120 @@ class BayesianNB(ClassifierMixin, Learner):
         data, n = self._encoded(X)
         if draws < 1:
             raise ValueError(f"Expected at least one draw; got {draws!r}")
-        rng, offset = self._generator(), self._offset(n)
-        parts = [self.posterior_.draw(rng, (cut.stop - cut.start,)) for cut in _cuts(draws, 512)]
-        return np.concatenate([np.exp(normalize(part.log_joint(data, n) + offset)) for part in parts])
+        rng, offset = self._generator(), np.broadcast_to(self._offset(n), (n, len(self.classes_)))
+        one = self.posterior_.draw(np.random.default_rng(0))
+        size = one.log_pi.size + sum(v.size for theta in one.features.values() for v in theta.values())
+        found = np.empty((draws, n, len(self.classes_)))
+        # A quarter of the memory holds parameters, and as much one block of answers with its temporaries.
+        for part in _cuts(draws, max(1, min(512, MEMORY // 32 // size))):
+            drawn = self.posterior_.draw(rng, (part.stop - part.start,))
+            for rows in _cuts(n, max(1, MEMORY // 128 // drawn.log_pi.size)):
+                joint = drawn.log_joint(part_of(data, rows), rows.stop - rows.start)
+                joint += offset[rows]
+                try:
+                    found[part, rows] = probabilities(joint)
+                except ImpossibleRowError as error:
+                    raise ImpossibleRowError(error.rows + rows.start) from error
+        return found
+
+    # Tables in, tables out
+
+    def predict_table(self, X: Any, interval: bool = False, prob: float | None = None, keep: Sequence[Any] = ()) -> Any:
+        """The prediction of each row with its probabilities, as a table; of any table that :meth:`fit` takes.
+
+        Parameters
+        ----------
+        X : table, or what is read in parts
+        interval : bool
+            Add the interval of each p(c | x, θ), as in :meth:`predict_interval`.
+        prob : float, optional
+            Of the interval.
+        keep : sequence of column names
+            Columns of ``X`` to carry over, such as a key: Spark keeps no order of rows.
+
+        Returns
+        -------
+        DataFrame (row, ...)
+            The kept columns, ``prediction``, and ``p_<class>`` of each class; with an interval also
+            ``p_<class>_lower``, ``_median`` and ``_upper``. Of a Dask or a Spark DataFrame a lazy one of its kind; of
+            what is read in parts here an iterator of frames, in order.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).predict_table(X[:2], keep=["wind"]).round(3)
+             wind prediction   p_no  p_yes
+        0    weak         no  0.704  0.296
+        1  strong         no  0.847  0.153
+        """
+        check_is_fitted(self)
+        columns = self._predicted_columns(interval)
+        if engines.streams(X):
+            return engines.scores(
+                partial(self.predict_table, interval=interval, prob=prob, keep=keep), columns, X, keep
+            )
+        table, kept = Table.of(X), {}
+        if keep:
+            frame = table.source.to_pandas() if table.named else pd.DataFrame(table.source, columns=table.names)
+            kept = {name: frame[name].array for name in keep}
+        if table.named:
+            # Where an absent column is an error, one too many can be no misspelling of it.
+            other = table.names if self.absent == "error" else (*keep, self.target_)
+            table = table.without([name for name in other if name not in self.schema_.names])
+        proba = self.predict_proba(table)
+        values = [self.classes_[proba.argmax(axis=1)], *proba.T]
+        if interval:
+            values += self.predict_interval(table, prob).to_numpy().T.tolist()
+        scored = {name: pd.Series(v, dtype=kind) for (name, kind), v in zip(columns, values, strict=True)}
+        found = pd.DataFrame(kept | scored, copy=False)
+        return found if _index(X) is None else found.set_index(_index(X))
+
+    def _predicted_columns(self, interval: bool) -> list[tuple[str, Any]]:
+        """Names and types of the columns of predictions."""
+        text = all(isinstance(label, str) for label in self.classes_)
+        names = [f"p_{label}" for label in self.classes_]
+        if interval:
+            names += [f"p_{label}_{part}" for label in self.classes_ for part in ("lower", "median", "upper")]
+        if len(set(names)) < len(names):
+            raise ValueError(f"the classes {list(self.classes_)} give columns of one name")
+        return [("prediction", "str" if text else self.classes_.dtype), *((name, "float64") for name in names)]
+
+    def write_predictions(
+        self,
+        X: Any,
+        path: str | os.PathLike,
+        interval: bool = False,
+        prob: float | None = None,
+        keep: Sequence[Any] = (),
+    ) -> int:
+        """Predict a table of any size into a file, a part at a time, and return the number of rows.
+
+        Parameters
+        ----------
+        X, interval, prob, keep
+            As for :meth:`predict_table`.
+        path : path
+            Parquet (".parquet") or CSV (".csv", ".tsv"); written whole or not at all.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> path = Path(tempfile.mkdtemp()) / "predicted.csv"
+        >>> BayesianNB().fit(X, y).write_predictions(X, path)
+        14
+        >>> path.read_text().splitlines()[0]
+        'prediction,p_no,p_yes'
+        """
+        found = self.predict_table(X, interval, prob, keep)
+        if not isinstance(found, pd.DataFrame | Iterator):
+            raise TypeError(
+                f"{type(found).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"
+            )
+        return files.write([found] if isinstance(found, pd.DataFrame) else found, path)
 
     # Uncertainty
 
@@ -906,6 +1031,53 @@ class BayesianNB(ClassifierMixin, Learner):
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(self.random_state)
 
+    # Files
+
+    def save(self, path: str | os.PathLike, replacing: str | None = None) -> str:
+        """Write a model file: what was told and what was learned. It holds no rows, and nothing that is executed.
+
+        The file is netCDF, readable by xarray and any HDF5 reader. At every moment ``path`` holds the old file or the
+        whole new one.
+
+        Parameters
+        ----------
+        path : path
+            Of any name; ".nc" is usual.
+        replacing : str, optional
+            ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
+            :class:`bayesnb.ModelChangedError` is raised.
+
+        Returns
+        -------
+        str
+            The content hash of the file.
+
+        Raises
+        ------
+        ValueError
+            For what no file can hold: sampled features, a generator as ``random_state``, a view under another class
+            prior.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from bayesnb import BayesianNB, datasets, load
+        >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+        >>> clf = BayesianNB().fit(*datasets.play_tennis())
+        >>> clf.save(path) == load(path).content_hash_
+        True
+        """
+        check_is_fitted(self)
+        if self._view:
+            raise ValueError("this is a view under another class prior: save the estimator that it was made from")
+        self.content_hash_ = storage.write(self._contents(), path, replacing)
+        return self.content_hash_
+
+    def _contents(self) -> storage.Contents:
+        told, expected = self.get_params(deep=False), hasattr(self, "_expected")
+        return storage.Contents(told, self.schema_, self.statistics_, self.classes_, self.target_, expected)
+
     # Looking inside
 
     @property
@@ -1009,6 +1181,39 @@ class BayesianNB(ClassifierMixin, Learner):
         tags.input_tags.allow_nan = True
         # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
         return tags
+
+
+def load(path: str | os.PathLike) -> BayesianNB:
+    """The estimator of a model file, as it was saved; all of the file is checked first.
+
+    How EM went (``em_``) is not in a file; that it was there is.
+
+    Raises
+    ------
+    FileNotFoundError
+    ModelFileError
+        If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> _ = nb.BayesianNB().fit(X, y).save(path)
+    >>> nb.load(path).predict(X[:3])
+    array(['no', 'no', 'yes'], dtype=object)
+    """
+    contents = storage.read(path)
+    try:
+        clf = BayesianNB(**contents.configuration)
+        also = {"target_": contents.target, "content_hash_": contents.hash}
+        also |= {"_expected": True} if contents.expected else {}
+        clf._believe(contents.schema, contents.statistics, contents.classes, anew=True, **also)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise storage.ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
+    return clf
 
 
 def _index(X: Any) -> pd.Index | None:

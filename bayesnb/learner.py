@@ -16,14 +16,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from bayesnb import unlabelled
+from bayesnb import engines, unlabelled
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels
 from bayesnb.model import ESTIMATES, Data, Estimate, NaiveBayes, Statistics
 from bayesnb.priors import Array, Dirichlet, Known
 from bayesnb.schema import Schema
+from bayesnb.summary import Summary
 from bayesnb.tables import Table
-from bayesnb.targets import NO_LABEL, classes_of, codes_of, labels_of, read_target
+from bayesnb.targets import NO_LABEL, classes_and_codes, classes_of, codes_of, labels_of, read_target
 
 
 class Learner(BaseEstimator):
@@ -58,10 +59,13 @@ class Learner(BaseEstimator):
         Parameters
         ----------
         X : table (row, column)
-            pandas, polars, pyarrow, dict of columns, array or scipy.sparse; missing values are welcome.
-        y : array (row,)
-            Class labels. Rows without one (missing, or ``unlabelled``) are learned from by EM.
-        sample_weight : array (row,), optional
+            pandas, polars, pyarrow, dict of columns, array or scipy.sparse; missing values are welcome. Or what is
+            read in parts: a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, a polars LazyFrame, a
+            DuckDB relation, a pyarrow dataset or reader, a Dask DataFrame or a Spark DataFrame.
+        y : array (row,), or column name
+            Class labels; the name of their column where ``X`` is read in parts. Rows without one (missing, or
+            ``unlabelled``) are learned from by EM, in memory.
+        sample_weight : array (row,) or column name, optional
             Frequency weights, not negative.
 
         Warns
@@ -75,6 +79,9 @@ class Learner(BaseEstimator):
         maximum likelihood for "mle". A class that no row is labelled with exists if a prior names it, as
         {class: prior} or {class: probability}.
 
+        A table is read once, in parts or not, and its statistics do not depend on the parts: the priors that look at
+        the data (unit information) look at their sum.
+
         Examples
         --------
         >>> from bayesnb import BayesianNB, datasets
@@ -82,23 +89,41 @@ class Learner(BaseEstimator):
         >>> BayesianNB().fit(X, y).class_count_
         array([5., 9.])
         """
+        if engines.streams(X):
+            return self._learn(self._read_in_parts(X, y, sample_weight), target=y, anew=True)
+        name = getattr(y, "name", None)
+        target = name if isinstance(name, str | int) and name != "" else None
         table, y, weight, labelled = self._any_rows(X, y, sample_weight)
         unlabelled.require_settings(self.unlabelled_weight, self.em_starts)
-        weight = np.where(labelled, weight, weight * self.unlabelled_weight)
+        if not labelled.all():
+            weight = np.where(labelled, weight, weight * self.unlabelled_weight)
         if not weight.any():
             raise ValueError(NO_LABEL)
         labelled = labelled[weight > 0]
         table, y, weight = _weighed(table, y, weight)
         schema = Schema.infer(table, self.features, self.unseen, weight)
         if not labelled.all():
-            return self._fit_by_em(schema, table, y, weight, labelled)
-        schema, statistics, classes = self._summary(schema, table, y, weight)
-        self._believe(schema, statistics, classes)
-        for name in ("em_", "_expected"):
-            self.__dict__.pop(name, None)
-        return self
+            return self._fit_by_em(schema, table, y, weight, labelled, target)
+        return self._believe(*self._summary(schema, table, y, weight), anew=True, target_=target)
 
-    def _fit_by_em(self, schema: Schema, table: Table, y: Array, weight: Array, labelled: Array) -> Self:
+    def _read_in_parts(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None = None) -> Summary:
+        """The summary of a table that names its own columns."""
+        for what, name in (("y", y), ("sample_weight", sample_weight)):
+            if not isinstance(name, str | int | None) or (what == "y" and name is None):
+                raise TypeError(f"X is read in parts, so {what} is the name of one of its columns; got {name!r}")
+        return engines.summary(self, X, y, sample_weight, schema)
+
+    def _learn(self, summary: Summary, target: Any, anew: bool = False, classes: Any = ()) -> Self:
+        """Believe what a summary says, of all rows or of further ones."""
+        classes = classes_of(summary.classes, column_or_1d(classes))
+        if anew or not hasattr(self, "statistics_"):
+            statistics = summary.statistics.over(labels_of(classes))
+            return self._believe(summary.schema, statistics, classes, anew=True, target_=target)
+        classes = classes_of(self.classes_, classes)
+        statistics = self.statistics_ + summary.statistics
+        return self._believe(summary.schema, statistics.over(labels_of(classes)), classes)
+
+    def _fit_by_em(self, schema: Schema, table: Table, y: Array, weight: Array, labelled: Array, target: Any) -> Self:
         """Learn from rows of which some have no label; their weights have λ in them."""
         schema, data = schema.read(table, learn=True)
         classes = self._named_classes(schema, np.unique(y[labelled]))
@@ -116,8 +141,7 @@ class Learner(BaseEstimator):
             starts=self.em_starts,
             rng=self._generator(),
         )
-        self._believe(schema, em.statistics, classes)
-        self.em_, self._expected = em, True
+        self._believe(schema, em.statistics, classes, anew=True, target_=target, em_=em, _expected=True)
         if not em.converged:
             warnings.warn(f"{em}: its responsibilities may still change", ConvergenceWarning, stacklevel=3)
         return self
@@ -134,7 +158,7 @@ class Learner(BaseEstimator):
         return classes_of(found, np.array(extra, None if one_type else object)) if extra else found
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows; new classes and new levels are welcome.
+        """Learn from more rows, given as to :meth:`fit`; new classes and new levels are welcome.
 
         ``classes`` may name classes that have no row yet; it is never needed.
 
@@ -149,6 +173,9 @@ class Learner(BaseEstimator):
         array([5., 9.])
         """
         self._require_own_prior("partial_fit")
+        if engines.streams(X):
+            summary = self._read_in_parts(X, y, sample_weight, getattr(self, "schema_", None))
+            return self._learn(summary, target=y, classes=() if classes is None else classes)
         if not hasattr(self, "statistics_"):
             table, y, weight = _weighed(*self._rows(X, y, sample_weight))
             schema = Schema.infer(table, self.features, self.unseen, weight)
@@ -179,6 +206,9 @@ class Learner(BaseEstimator):
         check_is_fitted(self)
         self._require_own_prior("forget")
         self._require_counted("forget is exact for rows that were counted")
+        if engines.streams(X):
+            statistics = self._read_in_parts(X, y, sample_weight, self.schema_).statistics
+            return self._believe(self.schema_, self.statistics_.without(statistics), self.classes_)
         table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
         _, statistics, _ = self._summary(self.schema_, table, y, weight)
         return self._believe(self.schema_, self.statistics_.without(statistics), self.classes_)
@@ -198,10 +228,8 @@ class Learner(BaseEstimator):
         self._require_own_prior("merge")
         schema = self.schema_.merged(other.schema_)
         classes = classes_of(self.classes_, other.classes_)
-        self._believe(schema, self.statistics_ + other.statistics_, classes)
-        if hasattr(other, "_expected"):
-            self._expected = True
-        return self
+        also = {"_expected": True} if hasattr(other, "_expected") else {}
+        return self._believe(schema, self.statistics_ + other.statistics_, classes, **also)
 
     def _require_own_prior(self, verb: str) -> None:
         """Refuse to learn into a view, whose class prior is not what rows are learned with."""
@@ -266,19 +294,24 @@ class Learner(BaseEstimator):
     def _table(self, X: Any) -> Table:
         """A table to read with the fitted schema; scikit-learn's own checks where it has no names."""
         table = Table.of(X)
-        if not (self.schema_.named and table.named):
+        if not (self.schema_.named and table.named) and (
+            self.schema_.named or table.named or len(table.names) != self.n_features_in_
+        ):
             validate_data(self, X if table.named else table.source, reset=False, skip_check_array=True)
         return table
 
     def _summary(self, schema: Schema, table: Table, y: Array, weight: Array) -> tuple[Schema, Statistics, Array]:
         """What these rows say: the schema with their levels, their statistics, their classes."""
         schema, data = schema.read(table, learn=True)
-        classes, codes = np.unique(y, return_inverse=True)
-        labels = Labels(codes.astype(np.intp), weight, len(classes))
+        classes, codes = classes_and_codes(y)
+        labels = Labels(codes, weight, len(classes))
         return schema, schema.model(self._label_prior()).statistics(data, labels, labels_of(classes)), classes
 
-    def _believe(self, schema: Schema, statistics: Statistics, classes: Array) -> Self:
-        """Work out all that follows from the statistics, and only then change anything."""
+    def _believe(self, schema: Schema, statistics: Statistics, classes: Array, anew: bool = False, **also: Any) -> Self:
+        """Work out all that follows from the statistics, and only then change anything, at one stroke.
+
+        ``also`` are further fitted attributes; ``anew`` forgets those that are not among them.
+        """
         if self.estimate not in ESTIMATES:
             raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {self.estimate!r}")
         if self.absent not in ("error", "missing"):
@@ -301,10 +334,12 @@ class Learner(BaseEstimator):
             "_view": False,
         }
         fitted["n_features_in_"] = len(schema.names)
-        self.__dict__.pop("feature_names_in_", None)
+        stale = {"feature_names_in_", *(("em_", "_expected", "content_hash_", "target_") if anew else ())}
         if schema.named and all(isinstance(name, str) for name in schema.names):
             fitted["feature_names_in_"] = np.array(schema.names, object)
-        self.__dict__.update(fitted)
+        # One assignment, so that an interruption finds the old state or the new one.
+        kept = {name: value for name, value in self.__dict__.items() if name not in stale}
+        self.__dict__ = {"target_": None} | kept | fitted | also
         return self
 
     def _label_prior(self) -> Dirichlet | Known:
@@ -334,6 +369,8 @@ class Learner(BaseEstimator):
 def _weighed(table: Table, y: Array, weight: Array) -> tuple[Table, Array, Array]:
     """The rows that weigh anything: the others must not even lend their levels and classes."""
     keep = weight > 0
+    if keep.all():
+        return table, y, weight
     return table.rows(keep), y[keep], weight[keep]
 
 

@@ -18,6 +18,8 @@ from numpy.random import Generator
 
 from bayesnb.families.family import Family, Statistic, Theta, cleared
 from bayesnb.families.membership import Labels, Membership
+from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import worth
 from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known, Prior, Size, UnlearnedError, log
 
 type Data = Mapping[str, Any]
@@ -63,12 +65,25 @@ def normalize(log_joint: Array) -> Array:
     >>> np.exp(normalize(np.log(np.array([[0.0206, 0.0053]])))).round(3)
     array([[0.795, 0.205]])
     """
+    if log_joint.ndim == 2 and worth(log_joint.size):
+        found = densities.normalized(log_joint)
+        if found is not None:
+            return found
     top = log_joint.max(axis=-1, keepdims=True)
     if np.isneginf(top).any():
         raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(top))[:, -2] if top.ndim > 1 else [0]))
     # The largest is taken off first: beside a joint of -1e17 the logarithm of a sum would be lost.
     below = log_joint - top
     return below - np.log(np.exp(below).sum(axis=-1, keepdims=True))
+
+
+def probabilities(log_joint: Array) -> Array:
+    """p(c | x) from log p(c, x), the class on the last axis; raises as :func:`normalize`."""
+    if worth(log_joint.size):
+        flat = log_joint.reshape(-1, log_joint.shape[-1])
+        if (found := densities.normalized(flat, logs=False)) is not None:
+            return found.reshape(log_joint.shape)
+    return np.exp(normalize(log_joint))
 
 
 @contextmanager
@@ -287,7 +302,7 @@ class NaiveBayes:
         for name, family in self.features.items():
             with about(f"feature {name!r}", labels):
                 each[name] = family.statistic(data[name], members)
-        return Statistics(tuple(labels), members.totals(np.ones((len(members), 1)))[:, 0], each)
+        return Statistics(tuple(labels), members.weights(), each)
 
     def posterior(self, statistics: Statistics) -> Posterior:
         """Everything believed after the data. Nothing is refused here that a later question may not need."""
@@ -419,7 +434,8 @@ class Posterior:
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
         """log p(c, x | D) of each row by itself as (row, class), all parameters integrated out."""
-        return log(self._label("mean")) + self.log_predictive_features(data, n_rows)
+        label = log(self._label("mean"))
+        return densities.add_row(self.log_predictive_features(data, n_rows), label)
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, D) of each row as (row, class): the predictive without its class probability."""
@@ -455,7 +471,8 @@ class Posterior:
             cuts = [slice(start, start + 32) for start in range(0, len(labels), 32)]
             own = np.concatenate([self._plug_in_left_out(data, labels, cut, pick) for cut in cuts])
         total[np.arange(len(labels)), labels.codes] = own
-        return total + self._log_label_left_out(labels, pick)
+        total += self._log_label_left_out(labels, pick)
+        return total
 
     def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, pick: str) -> Array:
         """log p(x_i | estimate without row i) at the row's own class: each row is a class of its own."""
@@ -475,13 +492,17 @@ class Posterior:
         known = isinstance(self.label, Known)
         if known and self.model.label.p is not None:
             return np.tile(log(self.label.p), (len(labels), 1))
-        left = np.tile(self.statistics.rows if known else self.label.alpha, (len(labels), 1))
-        left[np.arange(len(labels)), labels.codes] -= labels.weight
+        # Rows of one class and of weight 1 leave the same behind.
+        codes, weight, place = np.arange(labels.n), np.ones(labels.n), labels.codes
+        if not (labels.weight == 1).all():
+            codes, weight, place = labels.codes, labels.weight, slice(None)
+        left = np.tile(self.statistics.rows if known else self.label.alpha, (len(codes), 1))
+        left[np.arange(len(left)), codes] -= weight
         left = np.maximum(left, 0.0)
         # Without its only row, a model that counts frequencies has no opinion.
         left[left.sum(-1) == 0] = 1.0
         with about("class prior"):
-            return log(getattr(Dirichlet(left), "mean" if known else pick)())
+            return log(getattr(Dirichlet(left), "mean" if known else pick)())[place]
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
@@ -533,7 +554,11 @@ class Parameters:
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
         """log p(c, x | θ) as (..., row, class)."""
-        return self.log_pi[..., None, :] + self.log_joint_features(data, n_rows)
+        joint = self.log_joint_features(data, n_rows)
+        if self.log_pi.ndim == 1:
+            return densities.add_row(joint, self.log_pi)
+        joint += self.log_pi[..., None, :]
+        return joint
 
     def log_joint_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, θ) as (..., row, class): the joint without its class probability."""

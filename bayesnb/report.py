@@ -10,7 +10,6 @@ import base64
 import hashlib
 import html
 import io
-import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +29,7 @@ from bayesnb.__about__ import __version__
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation import compare_estimates
 from bayesnb.explain import UNITS
+from bayesnb.files import replacing
 from bayesnb.priors import Array
 from bayesnb.tables import Table
 from bayesnb.targets import codes_of, read_target
@@ -166,24 +166,8 @@ def write(page: str, path: str | Path) -> None:
     OSError
         If the folder does not exist or cannot be written; the old file is then as it was.
     """
-    path = Path(os.path.realpath(path))
-    if path.is_dir():
-        raise IsADirectoryError(f"{path}: is a folder")
-    if path.exists() and not path.is_file():
-        # A pipe or a device cannot be replaced.
-        path.write_text(page, encoding="utf-8")
-        return
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(page)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            part.chmod(path.stat().st_mode & 0o777)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as part:
+        part.write_text(page, encoding="utf-8", newline="\n")
 
 
 def _row_labels(X: Any) -> pd.Index:

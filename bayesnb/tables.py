@@ -8,8 +8,8 @@ pd.NA and null alike.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from numbers import Integral, Number
 from typing import Any, Literal
 
@@ -19,6 +19,8 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils import check_array
 
+from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import worth
 from bayesnb.priors import Array
 
 type Names = tuple[Any, ...]
@@ -33,14 +35,19 @@ class Column:
     ----------
     name : hashable
     values : narwhals Series or array (row,)
+    declares : bool
+        Whether a categorical type says which levels there are; a part of a larger table does not.
     """
 
     name: Any
     values: Any
+    declares: bool = True
 
     @property
     def dtype(self) -> str:
         """The column's type as its owner calls it."""
+        if not self.declares and self.textual:
+            return "text"
         if isinstance(self.values, nw.Series):
             return str(getattr(self.values.to_native(), "dtype", None) or self.values.to_native().type)
         return str(self.values.dtype)
@@ -55,6 +62,10 @@ class Column:
     @property
     def declared(self) -> tuple[Any, ...] | None:
         """The categories that a categorical type declares, in their order."""
+        return self._categories() if self.declares else None
+
+    def _categories(self) -> tuple[Any, ...] | None:
+        """The dictionary of a categorical type."""
         if not (self.textual and isinstance(self.values.dtype, nw.Categorical | nw.Enum)):
             return None
         native = self.values.to_native()
@@ -64,6 +75,10 @@ class Column:
 
     def kind(self) -> Kind:
         """What it holds; "empty" where every value is missing."""
+        return self._kind
+
+    @cached_property
+    def _kind(self) -> Kind:
         if not isinstance(self.values, nw.Series):
             return _kind_of_array(self.name, self.values)
         dtype = self.values.dtype
@@ -75,8 +90,8 @@ class Column:
             return "real"
         if isinstance(dtype, nw.String):
             return "empty" if self.values.is_null().all() else "text"
-        if self.declared is not None:
-            return _kind_of_objects(self.name, list(self.declared))
+        if (categories := self._categories()) is not None:
+            return _kind_of_objects(self.name, categories)
         if isinstance(dtype, nw.Object | nw.Unknown | nw.Categorical):
             return _kind_of_objects(self.name, self.values.to_list())
         raise ValueError(_no_family(self.name, self.dtype))
@@ -92,7 +107,8 @@ class Column:
             )
         if kind == "empty":
             return np.full(len(self.values), np.nan)
-        if isinstance(self.values, nw.Series) and self.values.dtype.is_numeric():
+        flags = kind == "boolean" and self.dtype != "object"
+        if isinstance(self.values, nw.Series) and (flags or self.values.dtype.is_numeric()):
             return np.asarray(self.values.cast(nw.Float64).to_numpy(), float)
         if not isinstance(self.values, nw.Series) and self.values.dtype.kind in "biuf":
             return np.asarray(self.values, float)
@@ -104,29 +120,54 @@ class Column:
     def finite(self) -> Array:
         """Its numbers, none of them infinite."""
         x = self.reals()
-        if np.isinf(x).any():
+        if reading.infinite(x[:, None]):
             row = int(np.flatnonzero(np.isinf(x))[0])
             raise ValueError(
                 f"column {self.name!r} is infinite in row {row}: write a missing value (NaN) or a number there"
             )
         return x
 
+    @cached_property
     def coded(self) -> tuple[Array, list[Any]]:
         """Codes (row,), -1 where missing, and the distinct values they stand for."""
         self.kind()
         values = self.values
         if isinstance(values, nw.Series):
             native = values.to_native()
+            if self.textual and not isinstance(native, pd.Series):
+                return _dictionary(native)
             values = native if isinstance(native, pd.Series) else np.array(self._objects(), object)
         if isinstance(values, pd.Series) and isinstance(values.dtype, pd.CategoricalDtype):
-            return values.cat.codes.to_numpy().astype(np.intp), values.cat.categories.tolist()
+            return values.cat.codes.to_numpy(), values.cat.categories.tolist()
         if values.dtype.kind == "f" and not isinstance(values, pd.Series):
             values = pd.Series(values)
         codes, distinct = pd.factorize(values)
-        return codes.astype(np.intp), distinct.tolist()
+        return codes, distinct.tolist()
 
     def _objects(self) -> list[Any]:
         return self.values.to_list() if isinstance(self.values, nw.Series) else self.values.tolist()
+
+
+def _dictionary(native: Any) -> tuple[Array, list[Any]]:
+    """Codes (row,), -1 where missing, and values of text or categories as polars and Arrow themselves encode them."""
+    if not hasattr(native, "to_physical"):
+        array = native.unify_dictionaries().combine_chunks()
+        encoded = array if hasattr(array, "dictionary") else array.dictionary_encode()
+        values = encoded.dictionary.to_pylist()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        if None in values:
+            codes = np.where(codes == values.index(None), -1, codes)
+        return codes, values
+    import polars as pl
+
+    known = np.flatnonzero(native.is_not_null().to_numpy())
+    text = native if native.dtype in (pl.Categorical, pl.Enum) else native.cast(pl.Categorical)
+    places, distinct = pd.factorize(text.to_physical().fill_null(0).to_numpy()[known])
+    codes, first = np.full(len(native), -1), np.empty(len(distinct), np.intp)
+    codes[known] = places
+    # Written from the end, the first row of each value stays.
+    first[places[::-1]] = known[::-1]
+    return codes, native.gather(first).to_list()
 
 
 def _no_family(name: Any, dtype: Any) -> str:
@@ -152,6 +193,8 @@ def _kind_of_array(name: Any, values: Array) -> Kind:
 
 
 def _kind_of_objects(name: Any, values: Sequence[Any]) -> Kind:
+    if pd.api.types.infer_dtype(values, skipna=True) == "string":
+        return "text"
     kinds = {_kind_of_one(name, value) for value in values} - {"empty"}
     if not kinds:
         return "empty"
@@ -184,11 +227,14 @@ class Table:
         Column names; "x0", "x1", … where the source has none.
     source : narwhals DataFrame, array (row, column) or CSR matrix
     n_rows : int
+    declares : set of column names, optional
+        The columns whose categorical types say which levels there are; all of them by default.
     """
 
     names: Names
     source: Any
     n_rows: int
+    declares: frozenset[Any] | None = None
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:
@@ -201,10 +247,12 @@ class Table:
         """
         if isinstance(X, Table):
             return X
+        if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[1] and len(X) >= min_rows:
+            # The one kind of table of which nothing need be asked.
+            return cls(_positions(X.shape[1]), X, len(X))
         if sparse.issparse(X):
-            X = sparse.csr_array(
-                check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
-            )
+            X = check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
+            X = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
             if not X.has_canonical_format:
                 # Cells stored in parts are added up, in a copy: the matrix is the caller's.
                 X = X.copy()
@@ -261,9 +309,32 @@ class Table:
 
     def column(self, name: Any) -> Column:
         """The column of that name."""
-        if self.named:
-            return Column(name, self.source.get_column(name))
-        return Column(name, self.source[:, self.place[name]])
+        if name not in self._columns:
+            if self.named:
+                self._columns[name] = Column(
+                    name, self.source.get_column(name), self.declares is None or name in self.declares
+                )
+            else:
+                self._columns[name] = Column(name, self.source[:, self.place[name]])
+        return self._columns[name]
+
+    @cached_property
+    def _columns(self) -> dict[Any, Column]:
+        """The columns that were looked at: each is encoded once, though it is asked first what it holds."""
+        return {}
+
+    @cached_property
+    def whole(self) -> reading.Whole | None:
+        """Which whole numbers the columns of a large array hold, where it holds nothing else and no wide span."""
+        if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
+            return None
+        return reading.whole(self.source) if worth(self.source.size) else None
+
+    def distinct(self, name: Any) -> list[Any]:
+        """The distinct values of a column that are not missing, in no order."""
+        if self.whole is None:
+            return self.column(name).coded[1]
+        return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def block(self, names: Sequence[Any]) -> Any:
         """These columns of a dense or sparse array, in this order; all of them without a copy."""
@@ -276,9 +347,15 @@ class Table:
         if keep.all():
             return self
         source = self.source.filter(keep.tolist()) if self.named else self.source[keep]
-        return Table(self.names, source, int(keep.sum()))
+        return replace(self, source=source, n_rows=int(keep.sum()))
+
+    def without(self, names: Sequence[Any]) -> Table:
+        """The table less some columns of its own names."""
+        source = self.source.drop([name for name in names if name in self.place])
+        return replace(self, names=tuple(source.columns), source=source)
 
 
+@cache
 def _positions(n: int) -> tuple[str, ...]:
     return tuple(f"x{k}" for k in range(n))
 

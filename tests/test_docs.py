@@ -7,6 +7,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import bayesnb
@@ -102,12 +103,17 @@ def test_the_commands_shown_are_commands(path, tmp_path, monkeypatch):
         "age,town,class\n" + "".join(f"{20 + 3 * k},{('Bern', 'Basel')[k % 2]},{'ab'[k // 5]}\n" for k in range(10))
     )
     monkeypatch.chdir(tmp_path)
+    rows = pd.read_csv("table.csv")
+    Path("rows").mkdir()
+    rows.to_parquet("rows/first.parquet")
+    rows.to_parquet("new.parquet")
+    rows.to_csv("more.csv", index=False)
     text = path.read_text(encoding="utf-8")
     commands = re.findall(r"uv run bayesnb ([^`\n]+)", text)
     assert commands
     for command in commands:
         with pytest.raises(SystemExit) as ended:
-            cli.main(shlex.split(command))
+            cli.main(shlex.split(command, comments=True))
         assert ended.value.code == 0, command
 
 

@@ -23,6 +23,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from bayesnb import BayesianNB, Gaussian, NormalGamma, cli, datasets
 from bayesnb import report as reporting
+from bayesnb.cli import printing
 from bayesnb.evaluation import compare_estimates
 from bayesnb.report import report, write
 
@@ -623,9 +624,9 @@ def test_what_cannot_be_explained_ends_with_2(capsys, arguments, words):
 
 
 def test_an_infinite_bar_has_an_arrow():
-    assert cli._bar(-np.inf).plain == "◀" + 11 * "█" + "│" + 12 * " "
-    assert cli._bar(np.inf).plain == 12 * " " + "│" + 11 * "█" + "▶"
-    assert cli._bar(0.0).plain.strip() == "│"
+    assert printing.bar_of(-np.inf).plain == "◀" + 11 * "█" + "│" + 12 * " "
+    assert printing.bar_of(np.inf).plain == 12 * " " + "│" + 11 * "█" + "▶"
+    assert printing.bar_of(0.0).plain.strip() == "│"
 
 
 # In a browser

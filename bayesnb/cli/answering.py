@@ -1,0 +1,58 @@
+"""``bayesnb predict`` and ``sample``: what a model file says of new rows, and new rows of its own."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bayesnb.cli.learning import SOURCES
+from bayesnb.cli.printing import stderr
+from bayesnb.cli.rows import class_of, load_model, source_of
+
+
+@click.command(epilog=SOURCES.replace("DATA", "NEW"))
+@click.argument("model", metavar="MODEL")
+@click.argument("new", metavar="NEW")
+@click.option("-o", "--output", default="-", metavar="FILE", help="A Parquet or CSV file.  [default: CSV on stdout]")
+@click.option("--interval", is_flag=True, help="Add the interval of each class probability.")
+@click.option(
+    "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the interval."
+)
+@click.option("--keep", multiple=True, metavar="COL", help="Column of NEW to carry over. May be repeated.")
+def predict(model: str, new: str, output: str, interval: bool, prob: float, keep: tuple[str, ...]) -> int:
+    """Predict the class of each row, with its probability and those of the other classes.
+
+    Rows are read and written in parts, in their order. A file is written whole or not at all.
+    """
+    from bayesnb import files
+
+    clf = load_model(model)
+    frames = clf.predict_table(source_of(new), interval, prob, keep)
+    if output == "-":
+        files.write_csv(frames, sys.stdout)
+    else:
+        rows = files.write(frames, output)
+        stderr()(f"wrote {output}: {rows:,} rows")
+    return 0
+
+
+@click.command()
+@click.argument("model", metavar="MODEL")
+@click.option("-n", "rows", type=click.IntRange(0), default=10, show_default=True, help="Rows.")
+@click.option("--label", help="The class to sample from.  [default: each row draws its own]")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("-o", "--output", default="-", metavar="FILE", help="A Parquet or CSV file.  [default: CSV on stdout]")
+def sample(model: str, rows: int, label: str | None, seed: int, output: str) -> int:
+    """Draw new rows from a model: a class, and the columns given the class."""
+    from bayesnb import files
+
+    clf = load_model(model).set_params(random_state=seed)
+    frame = clf.sample(rows, class_of(clf, label, "--label"))
+    if clf.target_ is not None and clf.target_ not in frame:
+        frame = frame.rename(columns={frame.columns[0]: clf.target_})
+    if output == "-":
+        files.write_csv([frame], sys.stdout)
+    else:
+        files.write([frame], output)
+    return 0

@@ -1,0 +1,149 @@
+"""``bayesnb compare``: each estimate beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayesnb import datasets
+from bayesnb.cli.printing import print_json, print_tables, stderr
+from bayesnb.cli.rows import asked_rows, frame_of, identifiers, load
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesnb.estimator import BayesianNB
+
+
+@click.command(epilog="Embedded data: " + ", ".join(datasets.names()) + ".")
+@click.argument("data", metavar="DATA")
+@click.option("--target", help="Column that holds the class (known for embedded data).")
+@click.option(
+    "--row",
+    "rows",
+    multiple=True,
+    metavar="K=V,K=V",
+    help="A row to predict; columns not named are missing. May be repeated.  [default: the textbook's, else the first]",
+)
+@click.option("--cv", type=click.IntRange(2), help="Score by this many folds instead of exact leave-one-out.")
+@click.option("--draws", type=click.IntRange(1), default=4000, show_default=True, help="Exact draws for intervals.")
+@click.option(
+    "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the intervals."
+)
+@click.option("--nuts", is_flag=True, help="Also sample the PyMC model with NUTS, and hold the two roads together.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="json holds everything, csv the scores.",
+)
+def compare(
+    data: str,
+    target: str | None,
+    rows: tuple[str, ...],
+    cv: int | None,
+    draws: int,
+    prob: float,
+    nuts: bool,
+    seed: int,
+    layout: str,
+) -> int:
+    """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table.
+
+    DATA is the name of an embedded data set, or a CSV or Parquet file. Printed are the family of each
+    column, the scores of each estimate on rows it has not seen, and the probabilities of the asked rows with
+    the interval of p(class | row, parameters) over exact posterior draws.
+    """
+    from bayesnb.estimator import BayesianNB
+    from bayesnb.evaluation import compare_estimates
+
+    name, X, y = load(data, target)
+    say = stderr()
+    say(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
+    clf = BayesianNB(random_state=seed).fit(X, y)
+    for column in identifiers(clf, len(X)):
+        say(f"column {column!r} has about as many levels as there are rows: is it an identifier or free text?")
+    asked = asked_rows(rows, name, X)
+    say(f"scoring by {f'{cv} folds' if cv else 'exact leave-one-out'}")
+    table = compare_estimates(clf, X, y, cv or "loo")
+    answers = [answer_of(clf, X, row, draws, prob) for row in asked]
+    roads = by_nuts(clf, X, asked, answers, say) if nuts else None
+    described = clf.describe()
+    how = f"{cv}-fold cross-validation" if cv else "exact leave-one-out"
+    if layout == "json":
+        print_json(name, y.name, how, described, table, asked, answers, prob, roads)
+    elif layout == "csv":
+        click.echo(table.to_csv(), nl=False)
+    else:
+        print_tables(how, described, table, asked, answers, prob, draws)
+        if roads is not None:
+            closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]
+            click.echo(f"\n{roads['verdict']}\nclosed form {closed:.0f} ms; NUTS {sampled:.0f} s, compiling included")
+    return 0 if roads is None else roads["exit"]
+
+
+def answer_of(clf: BayesianNB, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float) -> dict[str, Any]:
+    """Each estimate's probabilities of one row by class, and the interval over draws."""
+    import numpy as np
+
+    from bayesnb.model import ESTIMATES, ImpossibleRowError, normalize
+    from bayesnb.priors import BoundaryError, ImproperError
+
+    frame = frame_of([row], X)
+    data, n = clf._encoded(frame)
+    labels = [str(label) for label in clf.classes_]
+    estimates: dict[str, Any] = {}
+    for estimate in ESTIMATES:
+        try:
+            proba = np.exp(normalize(clf.posterior_.log_joint(data, n, estimate)))[0]
+            estimates[estimate] = dict(zip(labels, map(float, proba), strict=True))
+        except (BoundaryError, ImproperError, ImpossibleRowError) as error:
+            estimates[estimate] = str(error)
+    tail = (1 - prob) / 2
+    low, middle, high = np.quantile(clf.sample_proba(frame, draws)[:, 0], [tail, 0.5, 1 - tail], axis=0)
+    interval = {
+        label: {"lower": float(low[c]), "median": float(middle[c]), "upper": float(high[c])}
+        for c, label in enumerate(labels)
+    }
+    return {"estimates": estimates, "interval": interval}
+
+
+def by_nuts(
+    clf: BayesianNB, X: pd.DataFrame, asked: list[dict[str, Any]], answers: list[dict[str, Any]], say: Any
+) -> dict[str, Any]:
+    """Sample the model, add the sampled predictive to each answer, and say whether the two roads agree."""
+    import time
+
+    import numpy as np
+
+    from bayesnb.agreement import ConvergenceError
+
+    frame = frame_of(asked, X)
+    begin = time.perf_counter()
+    clf.predict_proba(frame)
+    closed = time.perf_counter() - begin
+    say("sampling with NUTS (the first run compiles the model)")
+    begin = time.perf_counter()
+    try:
+        agreement = clf.verify(frame)
+    except ConvergenceError as error:
+        return {
+            "verdict": str(error), "agrees": None, "exit": 4,
+            "seconds_closed": closed, "seconds_nuts": time.perf_counter() - begin,
+        }  # fmt: skip
+    labels = [str(label) for label in clf.classes_]
+    sampled = agreement.plug_ins["sampled"].to_numpy().reshape(len(asked), len(labels))
+    for answer, proba in zip(answers, sampled, strict=True):
+        answer["estimates"]["sampled (NUTS)"] = dict(zip(labels, map(float, np.asarray(proba)), strict=True))
+    return {
+        "verdict": str(agreement),
+        "agrees": agreement.agrees,
+        "exit": 0 if agreement.agrees else 5,
+        "seconds_closed": closed,
+        "seconds_nuts": time.perf_counter() - begin,
+    }

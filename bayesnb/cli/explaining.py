@@ -1,0 +1,121 @@
+"""``bayesnb explain``: what each value of a row speaks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayesnb import datasets
+from bayesnb.cli.printing import print_ledger, print_ledger_json, stderr
+from bayesnb.cli.rows import asked_rows, class_of, frame_of, load, load_model, parsed, row_at, template_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesnb.estimator import BayesianNB
+
+
+@click.command(epilog="Embedded data: " + ", ".join(datasets.names()) + ".")
+@click.argument("data", metavar="DATA|MODEL")
+@click.argument("new", metavar="[NEW]", required=False)
+@click.option("--target", help="Column that holds the class (known for embedded data).")
+@click.option(
+    "--row",
+    metavar="N|K=V,K=V",
+    help="The row to explain: its position, counted from 0, or its values; columns not named are missing.  "
+    "[default: the textbook's, else the first]",
+)
+@click.option("--label", help="The class that the log-odds are for.  [default: the most probable]")
+@click.option("--against", help="The class that they are against.  [default: the most probable other]")
+@click.option(
+    "--unit",
+    type=click.Choice(["nats", "bits", "decibans"]),
+    default="nats",
+    show_default=True,
+    help="Of the log-odds; ten decibans are a factor of ten.",
+)
+@click.option(
+    "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the intervals."
+)
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+)
+def explain(
+    data: str,
+    new: str | None,
+    target: str | None,
+    row: str | None,
+    label: str | None,
+    against: str | None,
+    unit: str,
+    prob: float,
+    layout: str,
+) -> int:
+    """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
+
+    DATA is the name of an embedded data set, or a CSV or Parquet file, and a model is fitted to it; or MODEL is a file
+    that holds one, and the row is one of NEW. The entries sum to the total. A missing value adds nothing.
+    """
+    from bayesnb import storage
+
+    position = int(row) if row is not None and row.isdecimal() else None
+    if storage.is_model(data):
+        clf, frame = _of_model(data, new, row, position)
+        name, target = data, clf.target_
+    else:
+        if new is not None:
+            raise click.UsageError(f"{data} is not a model file, and only a model explains the rows of another table")
+        clf, frame, name, target = _of_data(data, target, row, position)
+    asked = frame.iloc[0].dropna().to_dict()
+    pair = [class_of(clf, text, option) for text, option in ((label, "--label"), (against, "--against"))]
+    if pair[0] is not None and pair[0] == pair[1]:
+        raise click.BadParameter(
+            f"both are {label!r}: there are no odds of a class against itself", param_hint="--against"
+        )
+    ledger = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
+    if layout == "json":
+        proba = dict(zip(map(str, clf.classes_), map(float, clf.predict_proba(frame)[0]), strict=True))
+        print_ledger_json(name, target, asked, proba, ledger, unit, prob)
+    elif layout == "csv":
+        click.echo(ledger.to_csv(), nl=False)
+    else:
+        print_ledger(asked, ledger, unit, prob)
+    return 0
+
+
+def _of_model(path: str, new: str | None, row: str | None, position: int | None) -> tuple[BayesianNB, pd.DataFrame]:
+    """The model of a file, and the row that is asked, as a table."""
+    clf = load_model(path)
+    template = template_of(clf)
+    if row is not None and position is None:
+        if new is not None:
+            raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
+        return clf, frame_of([parsed(row, template)], template)
+    if new is None:
+        raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
+    frame = row_at(new, position or 0)
+    return clf, frame[[name for name in frame.columns if name in clf.schema_.names]]
+
+
+def _of_data(
+    data: str, target: str | None, row: str | None, position: int | None
+) -> tuple[BayesianNB, pd.DataFrame, str, Any]:
+    """The model of a table, and the row that is asked, as a table."""
+    from bayesnb.estimator import BayesianNB
+
+    name, X, y = load(data, target)
+    stderr()(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
+    clf = BayesianNB(random_state=0).fit(X, y)
+    if position is not None:
+        if position >= len(X):
+            raise click.BadParameter(
+                f"there is no row {position} in {name}: it has {len(X)}, counted from 0", param_hint="--row"
+            )
+        return clf, X.iloc[[position]], name, y.name
+    (asked,) = asked_rows([] if row is None else [row], name, X)
+    return clf, frame_of([asked], X), name, y.name

@@ -1,0 +1,92 @@
+"""``bayesnb inspect``: what a table or a model file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayesnb.cli.learning import SOURCES
+from bayesnb.cli.printing import console_of, grid_of, records_of
+from bayesnb.cli.rows import source_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesnb.summary import Summary
+
+
+@click.command(epilog=SOURCES)
+@click.argument("data", metavar="DATA|MODEL")
+@click.option("--target", help="Column that holds the class, to be left out.")
+@click.option(
+    "--format", "layout", type=click.Choice(["table", "json"]), default="table", show_default=True
+)  # fmt: skip
+def inspect(data: str, target: str | None, layout: str) -> int:
+    """Say what each column of a table would be taken for, or what a model file holds."""
+    from bayesnb import storage
+
+    if data != "-" and storage.is_model(data):
+        found = storage.describe(data)
+        about = {
+            "model": data,
+            "written by": f"bayesnb {found['bayesnb_version']} (format {found['format_version']})",
+            "content": found["content_hash"],
+            "target": found["target"],
+            "rows": {str(label): rows for label, rows in found["rows"].items()},
+            "settings": {name: _setting(value) for name, value in found["configuration"].items()},
+        }
+        _print(about, _frame(found["features"]), layout)
+        return 0
+    from bayesnb import engines
+    from bayesnb.estimator import BayesianNB
+
+    summary = engines.summary(BayesianNB(unlabelled_weight=0), source_of(data), target)
+    about = {"data": data, "rows": summary.rows}
+    if target is not None:
+        about |= {"target": target, "without a class": summary.blank}
+        about["classes"] = {str(k): n for k, n in zip(summary.classes, summary.statistics.rows.tolist(), strict=True)}
+    _print(about, _columns(summary), layout)
+    return 0
+
+
+def _columns(summary: Summary) -> pd.DataFrame:
+    """One row a column, with the mean and the standard deviation of numbers."""
+    import numpy as np
+
+    from bayesnb.families.gaussian import Moments
+
+    frame = summary.schema.describe(summary.statistics).drop(columns=["prior", "columns"])
+    for name, s in summary.statistics.features.items():
+        if isinstance(s, Moments):
+            pooled = s.pooled()
+            n = pooled.n[0, 0]
+            frame.loc[name, "mean"] = pooled.mean[0, 0] if n else np.nan
+            frame.loc[name, "sd"] = np.sqrt(pooled.scatter[0, 0] / n) if n else np.nan
+    return frame
+
+
+def _frame(features: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(features).set_index("feature")
+
+
+def _setting(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
+def _print(about: Mapping[str, Any], features: pd.DataFrame, layout: str) -> None:
+    if layout == "json":
+        import json
+
+        document = {**about, "features": records_of(features)}
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+        return
+    console = console_of()
+    for name, value in about.items():
+        if isinstance(value, Mapping):
+            value = ", ".join(f"{k} {v:,.10g}" if isinstance(v, float) else f"{k}={v}" for k, v in value.items())
+        console.print(f"{name}: {value}", markup=False, soft_wrap=True)
+    console.print(grid_of(features.reset_index().astype(object), 3))

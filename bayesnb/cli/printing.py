@@ -1,0 +1,203 @@
+"""What commands print: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def stderr() -> Any:
+    """What says something on stderr."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    return lambda text: console.print(text, style="dim", markup=False, soft_wrap=True)
+
+
+def console_of() -> Any:
+    """Stdout; 120 columns wide where it is no terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=120)
+
+
+def print_json(
+    name: str,
+    target: Any,
+    how: str,
+    described: pd.DataFrame,
+    table: pd.DataFrame,
+    asked: list[dict[str, Any]],
+    answers: list[dict[str, Any]],
+    prob: float,
+    roads: dict[str, Any] | None,
+) -> None:
+    """Everything that ``compare`` found."""
+    import json
+
+    rows = [{"row": plain(row), "prob": prob, **answer} for row, answer in zip(asked, answers, strict=True)]
+    document = {
+        "data": name,
+        "target": str(target),
+        "features": records_of(described),
+        "scored_by": how,
+        "scores": records_of(table),
+        "rows": rows,
+    } | ({} if roads is None else {"nuts": roads})
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def plain(record: Mapping[Any, Any]) -> dict[str, Any]:
+    """JSON has no infinity and no NaN: they are written as text and null."""
+    found = {}
+    for name, value in record.items():
+        value = value.item() if hasattr(value, "item") else value
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            value = None if value != value else str(value)
+        found[str(name)] = value
+    return found
+
+
+def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame, index and all."""
+    return [plain(record) for record in frame.reset_index().to_dict("records")]
+
+
+def print_tables(
+    how: str,
+    described: pd.DataFrame,
+    table: pd.DataFrame,
+    asked: list[dict[str, Any]],
+    answers: list[dict[str, Any]],
+    prob: float,
+    draws: int,
+) -> None:
+    """What ``compare`` found, as tables."""
+    console = console_of()
+    console.print("What each column got", style="bold")
+    console.print(grid_of(described.reset_index().astype(object), 3))
+    shown = table.reset_index().drop(columns="note")
+    shown = shown.drop(columns="impossible") if not table["impossible"].fillna(0).any() else shown
+    console.print(f"\nEach estimate on rows it has not seen ({how})", style="bold")
+    console.print(grid_of(shown, 4))
+    for estimate, note in table["note"].items():
+        if note:
+            console.print(f"{estimate}: {note}", markup=False)
+    for row, answer in zip(asked, answers, strict=True):
+        said = ", ".join(f"{column}={value}" for column, value in row.items())
+        console.print(f"\nThe row {said}", style="bold", markup=False)
+        console.print(row_grid(answer, prob))
+        console.print(f"interval: p(class | row, θ) over {draws} exact posterior draws of θ", markup=False)
+
+
+def grid_of(frame: pd.DataFrame, digits: int) -> Any:
+    """A frame as a table for people."""
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid()
+    for name in frame.columns:
+        number = all(isinstance(v, int | float) for v in frame[name])
+        grid.add_column(Text(str(name)), justify="right" if number else "left", overflow="fold")
+    for _, record in frame.iterrows():
+        grid.add_row(*(Text(shown_text(value, digits)) for value in record))
+    return grid
+
+
+def shown_text(value: Any, digits: int) -> str:
+    """A value with so many digits."""
+    if isinstance(value, float):
+        return "—" if value != value else f"{value:.{digits}f}"
+    return str(value)
+
+
+def row_grid(answer: Mapping[str, Any], prob: float) -> Any:
+    """The probabilities of one row by each estimate, and their interval."""
+    import pandas as pd
+
+    labels = list(answer["interval"])
+    records = []
+    for estimate, proba in answer["estimates"].items():
+        said = dict.fromkeys(labels, float("nan")) if isinstance(proba, str) else proba
+        records.append({"estimate": estimate, **{f"p({label})": said[label] for label in labels}})
+    for what in ("lower", "median", "upper"):
+        values = {f"p({label})": answer["interval"][label][what] for label in labels}
+        records.append({"estimate": "median of p" if what == "median" else f"{prob:.0%} interval, {what}", **values})
+    return grid_of(pd.DataFrame(records), 3)
+
+
+def print_ledger_json(
+    name: str, target: Any, asked: dict[str, Any], proba: dict[str, float], ledger: pd.DataFrame, unit: str, prob: float
+) -> None:
+    """A ledger for programs."""
+    import json
+
+    document = {
+        "data": name,
+        "target": str(target),
+        "row": plain(asked),
+        "probabilities": proba,
+        **plain(ledger.iloc[0][["label", "against"]]),
+        "unit": unit,
+        "prob": prob,
+        "entries": records_of(ledger.drop(columns=["label", "against"])),
+    }
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def print_ledger(asked: dict[str, Any], ledger: pd.DataFrame, unit: str, prob: float) -> None:
+    """A ledger with its bars."""
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    console = console_of()
+    label, against = ledger.iloc[0][["label", "against"]]
+    console.print("The row " + ", ".join(f"{k}={v}" for k, v in asked.items()), style="bold", markup=False)
+    grid = Grid()
+    for title in ("entry", "value"):
+        grid.add_column(title, overflow="fold")
+    for title in (f"log-odds [{unit}]", "lower", "upper"):
+        grid.add_column(Text(title), justify="right")
+    sides = [f"{name[:9]}…" if len(name) > 10 else name for name in map(str, (against, label))]
+    grid.add_column(Text(f"{sides[0] + ' ←':>12}│{'→ ' + sides[1]:<12}"), no_wrap=True)
+    finite = [abs(v) for v in ledger["log_odds"] if abs(v) < float("inf")]
+    widest = max(finite, default=0.0) or 1.0
+    for k, (entry, line) in enumerate(ledger.iterrows()):
+        if k == len(ledger) - 1:
+            grid.add_section()
+        value = "missing" if line["missing"] else "" if line["value"] is None else cell_text(line["value"])
+        numbers = [Text(shown_text(float(line[k]), 3)) for k in ("log_odds", "lower", "upper")]
+        grid.add_row(Text(str(entry)), Text(value), *numbers, bar_of(line["log_odds"] / widest))
+    console.print(grid)
+    console.print(
+        f"log-odds of {label} against {against}; the entries sum to the total; lower and upper: {prob:.0%} interval "
+        "under the posterior of the parameters",
+        markup=False,
+    )
+
+
+def cell_text(value: Any) -> str:
+    """A cell of the data."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def bar_of(share: float, half: int = 12) -> Any:
+    """A signed bar: to the right where the share of the largest is positive; with an arrow if it is infinite."""
+    from rich.text import Text
+
+    size = min(abs(share), 1.0) * half
+    bar = "█" * int(size) + ("▌" if size % 1 >= 0.5 else "")
+    endless = abs(share) == float("inf")
+    if share < 0:
+        # The half block that fills its right side.
+        bar = bar[::-1].replace("▌", "▐")
+        bar = "◀" + bar[1:] if endless else bar
+        return Text.assemble((bar.rjust(half), "dark_orange3"), "│", " " * half)
+    bar = bar[:-1] + "▶" if endless else bar
+    return Text.assemble(" " * half, "│", (bar.ljust(half), "blue"))

@@ -1,0 +1,90 @@
+"""``bayesnb report``: a page about a table."""
+
+from __future__ import annotations
+
+import click
+
+from bayesnb import datasets
+from bayesnb.cli.printing import stderr
+from bayesnb.cli.rows import identifiers, load
+
+
+@click.command(epilog="Embedded data: " + ", ".join(datasets.names()) + ".")
+@click.argument("data", metavar="DATA")
+@click.option("--target", help="Column that holds the class (known for embedded data).")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Where to write the page, all of it or nothing; - is stdout.",
+)
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["html", "md"]),
+    help="[default: md for a FILE that ends in .md or .markdown, else html]",
+)
+@click.option("--title", help="Of the page.  [default: names the data]")
+@click.option("--rows", type=click.IntRange(0), default=5, show_default=True, help="Uncertain rows to explain.")
+@click.option(
+    "--by",
+    type=click.Choice(["total", "epistemic"]),
+    default="total",
+    show_default=True,
+    help="The entropy that makes a row uncertain.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["nats", "bits", "decibans"]),
+    default="nats",
+    show_default=True,
+    help="Of the log-odds.",
+)
+@click.option("--draws", type=click.IntRange(2), default=4000, show_default=True, help="Exact draws for entropies.")
+@click.option(
+    "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the intervals."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
+def report(
+    data: str,
+    target: str | None,
+    output: str,
+    layout: str | None,
+    title: str | None,
+    rows: int,
+    by: str,
+    unit: str,
+    draws: int,
+    prob: float,
+    seed: int,
+) -> int:
+    """Write one self-contained page about a table: its model, its scores, its calibration, its uncertain rows.
+
+    DATA is the name of an embedded data set, or a CSV or Parquet file. The page asks nothing of the network.
+    """
+    from pathlib import Path
+
+    if output != "-" and not (folder := Path(output).absolute().parent).is_dir():
+        raise click.BadParameter(f"there is no folder {str(folder)!r}", param_hint="--output")
+    if output != "-" and Path(output).is_dir():
+        raise click.BadParameter(f"{output!r} is a folder", param_hint="--output")
+    from bayesnb.estimator import BayesianNB
+    from bayesnb.report import report as page_of
+    from bayesnb.report import write
+
+    name, X, y = load(data, target)
+    say = stderr()
+    say(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
+    clf = BayesianNB(random_state=seed).fit(X, y)
+    for column in identifiers(clf, len(X)):
+        say(f"column {column!r} has about as many levels as there are rows: is it an identifier or free text?")
+    layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
+    title = title if title is not None else f"Naive Bayes: {name}"
+    page = page_of(clf, X, y, title, layout, rows, by, unit, prob, draws, progress=say)
+    if output == "-":
+        click.echo(page, nl=False)
+    else:
+        write(page, output)
+        say(f"wrote {output}")
+    return 0

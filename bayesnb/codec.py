@@ -1,0 +1,140 @@
+"""Values as JSON, and back: numbers, names, arrays, priors, families and cuts, exactly.
+
+What may come back is a closed list of classes, found by name in this file. Nothing in a document is ever imported,
+called or looked up anywhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from bayesnb.binning import Binned, Cut
+from bayesnb.families.bernoulli import Bernoulli
+from bayesnb.families.categorical import Categorical
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.poisson import Poisson
+from bayesnb.priors import UNSEEN, Beta, Dirichlet, Gamma, Known, Normal, NormalGamma
+
+CLASSES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        Bernoulli, Categorical, Gaussian, GaussianKnownVariance, Multinomial, Poisson, Binned, Cut,
+        Beta, Dirichlet, Gamma, Known, Normal, NormalGamma,
+    )
+}  # fmt: skip
+
+DTYPES = ("b", "i", "u", "f", "U", "O")
+
+
+class NotPlainError(ValueError):
+    """A value that no document can hold."""
+
+
+def dumps(value: Any) -> str:
+    """A value as JSON text; the same value gives the same text."""
+    return json.dumps(encode(value), allow_nan=False, separators=(",", ":"))
+
+
+def loads(text: str) -> Any:
+    """The value of a text.
+
+    Raises
+    ------
+    ValueError
+        For anything that :func:`dumps` does not write.
+    """
+    try:
+        return decode(json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twice))
+    except (RecursionError, KeyError, TypeError, OverflowError, AttributeError) as error:
+        raise ValueError(f"not a document of this format ({type(error).__name__}: {error})") from error
+
+
+def encode(value: Any) -> Any:
+    """As JSON knows it: a name of a type stands around what JSON cannot tell from other things."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    match value:
+        case None | bool() | str() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else {"float": repr(value)}
+        case np.ndarray():
+            if value.dtype.kind not in DTYPES:
+                raise NotPlainError(f"an array of {value.dtype} cannot be written")
+            return {
+                "array": [encode(v) for v in value.ravel().tolist()],
+                "shape": value.shape,
+                "dtype": value.dtype.str,
+            }
+        case tuple():
+            return {"tuple": [encode(v) for v in value]}
+        case list():
+            return [encode(v) for v in value]
+        case Mapping():
+            return {"map": [[encode(k), encode(v)] for k, v in value.items()]}
+        case _ if value is UNSEEN:
+            return {"unseen": True}
+    kind = type(value)
+    if CLASSES.get(kind.__name__) is not kind:
+        raise NotPlainError(f"{kind.__name__} cannot be written: {value!r}")
+    return {"is": kind.__name__, **{f.name: encode(getattr(value, f.name)) for f in fields(value)}}
+
+
+def decode(value: Any) -> Any:
+    """What :func:`encode` was given."""
+    if isinstance(value, list):
+        return [decode(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    match value:
+        case {"float": ("nan" | "inf" | "-inf") as text, **rest} if not rest:
+            return float(text)
+        case {"array": list(cells), "shape": list(shape), "dtype": str(dtype), **rest} if not rest:
+            return _array(cells, shape, dtype)
+        case {"tuple": list(items), **rest} if not rest:
+            return tuple(decode(v) for v in items)
+        case {"map": list(items), **rest} if not rest:
+            return {decode(k): decode(v) for k, v in items}
+        case {"unseen": True, **rest} if not rest:
+            return UNSEEN
+        case {"is": str(name), **arguments} if name in CLASSES:
+            kind = CLASSES[name]
+            if set(arguments) != {f.name for f in fields(kind)}:
+                raise ValueError(f"{name} has no arguments {sorted(arguments)}")
+            return kind(**{k: decode(v) for k, v in arguments.items()})
+    raise ValueError(f"not a value of this format: {str(value)[:80]}")
+
+
+def _array(cells: list[Any], shape: list[int], dtype: str) -> np.ndarray:
+    if math.prod(shape) != len(cells):
+        raise ValueError(f"not an array of this format: {len(cells)} cells as {shape}")
+    return filled([decode(cell) for cell in cells], dtype).reshape(shape)
+
+
+def filled(cells: Sequence[Any], dtype: str) -> np.ndarray:
+    """Cells as an array of a type that a document may name, and of no more bytes than a document is worth."""
+    kind = np.dtype(dtype)
+    if kind.kind not in DTYPES or kind.itemsize * len(cells) > 2**27:
+        raise ValueError(f"not an array of this format: {len(cells)} cells of {str(dtype)[:40]}")
+    found = np.empty(len(cells), kind)
+    for k, cell in enumerate(cells):
+        found[k] = cell
+    return found
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found

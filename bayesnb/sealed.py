@@ -1,0 +1,195 @@
+"""HDF5 files that are whole: a digest at their end, and nothing in them that is not there.
+
+The digest of all bytes before it stands behind the HDF5 data, where HDF5 readers pass it over. It is checked before
+HDF5 sees a byte, so that a cut or damaged file is refused and not parsed; and what a file whose digest is right
+claims to hold is looked for in it before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesnb.__about__ import __version__
+from bayesnb.priors import Array
+
+FORMAT_VERSION = 1
+SEAL = b"\nbayesnb sha256 "
+SEAL_SIZE = len(SEAL) + 64 + 1
+HDF5 = b"\x89HDF\r\n\x1a\n"
+ATTRIBUTES = ("format", "format_version", "bayesnb_version", "configuration", "schema", "content_hash")
+
+
+class ModelFileError(ValueError):
+    """A file is not a model file, not a whole one, or not one that this version can read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayesnb as nb
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> _ = nb.BayesianNB().fit(*nb.datasets.play_tennis()).save(path)
+    >>> _ = path.write_bytes(path.read_bytes()[:-100])
+    >>> try:
+    ...     nb.load(path)
+    ... except nb.ModelFileError:
+    ...     print("not whole")
+    not whole
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """An array of numbers or texts with its dimensions; one that is called like its dimension holds its coordinates."""
+
+    dims: tuple[str, ...]
+    values: Array
+
+
+def sealed(attributes: Mapping[str, Any], variables: Mapping[str, Variable]) -> bytes:
+    """A netCDF file of these attributes and variables, "/name" or "/group/name", with its digest."""
+    import h5netcdf
+    import h5py
+
+    held = io.BytesIO()
+    # xarray would ask Dask for a lock wherever a Dask cluster runs, and takes seconds to import.
+    with h5netcdf.File(held, "w") as file:
+        file.attrs.update(attributes)
+        for path, variable in variables.items():
+            place, _, name = path[1:].rpartition("/")
+            group = file if not place else file[place] if place in file.groups else file.create_group(place)
+            for dim, size in zip(variable.dims, variable.values.shape, strict=True):
+                if dim not in group.dimensions and dim not in file.dimensions:
+                    group.dimensions[dim] = size
+            text = variable.values.dtype.kind == "O"
+            kind = h5py.string_dtype() if text else "<f8"
+            made = group.create_variable(name, variable.dims, kind, data=variable.values)
+            if len(variable.dims) > 1 and (beside := _beside(variables, path)):
+                made.attrs["coordinates"] = beside
+    return seal(held.getvalue())
+
+
+def _beside(variables: Mapping[str, Variable], path: str) -> str:
+    """The texts along the last dimension of a variable that are not the coordinates of that dimension itself."""
+    group, dim = path.rpartition("/")[0], variables[path].dims[-1]
+    names = [p.rpartition("/")[2] for p, v in variables.items() if p.rpartition("/")[0] == group and v.dims == (dim,)]
+    return " ".join(name for name in names if name != dim)
+
+
+def seal(data: bytes) -> bytes:
+    """The bytes of a whole file, with their digest behind them."""
+    return data + SEAL + hashlib.sha256(data).hexdigest().encode() + b"\n"
+
+
+def content_hash(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
+    """The content hash: of all names, attributes and arrays, whoever laid them out in whichever file."""
+    digest = hashlib.sha256()
+
+    def add(*parts: bytes) -> None:
+        for part in parts:
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
+
+    for name in sorted(set(attributes) - {"content_hash", "bayesnb_version"}):
+        add(name.encode(), str(attributes[name]).encode())
+    for name, array in sorted(arrays.items()):
+        numbers = array.dtype.kind == "f"
+        add(name.encode(), str(array.shape).encode())
+        add(*([np.ascontiguousarray(array, "<f8").tobytes()] if numbers else [str(v).encode() for v in array]))
+    return digest.hexdigest()
+
+
+def require(file: Any) -> None:
+    """The digest at the end is that of all bytes before it."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if file.read(len(HDF5)) != HDF5:
+        raise ModelFileError("is not a model file: Expected one that `save` or `bayesnb fit` wrote")
+    file.seek(max(0, size - SEAL_SIZE))
+    seal = file.read()
+    if len(seal) != SEAL_SIZE or not seal.startswith(SEAL):
+        raise ModelFileError("was cut short, or was not written by bayesnb: the digest at its end is missing")
+    digest, left = hashlib.sha256(), size - SEAL_SIZE
+    file.seek(0)
+    while left:
+        block = file.read(min(left, 2**20))
+        if not block:
+            break
+        digest.update(block)
+        left -= len(block)
+    if seal != SEAL + digest.hexdigest().encode() + b"\n":
+        raise ModelFileError("was damaged or changed: its digest does not fit its bytes")
+
+
+def opened(file: Any) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Attributes and arrays, nothing of which is allocated before its size is known to be in the file."""
+    import h5py
+
+    file.seek(0)
+    with h5py.File(file, "r") as held:
+        attributes = {name: _attribute(held, name) for name in ("format", "format_version")}
+        if attributes["format"] != "bayesnb":
+            raise ModelFileError("is not a model file: its attribute 'format' is not 'bayesnb'")
+        version = attributes["format_version"]
+        if version > FORMAT_VERSION:
+            raise ModelFileError(
+                f"was written by a newer bayesnb (format {version}); this one, {__version__}, reads formats up to "
+                f"{FORMAT_VERSION}: update it"
+            )
+        attributes |= {name: _attribute(held, name) for name in ATTRIBUTES}
+        arrays: dict[str, Array] = {}
+        for name, item in _items(held):
+            if isinstance(item, h5py.Group):
+                arrays |= {f"/{name}/{inner}": _array(inner, each) for inner, each in _items(item)}
+            else:
+                arrays[f"/{name}"] = _array(name, item)
+    if attributes["content_hash"] != content_hash(attributes, arrays):
+        raise ModelFileError("was changed: its content hash does not fit its content")
+    return attributes, arrays
+
+
+def _items(group: Any) -> Iterator[tuple[str, Any]]:
+    """What a group holds itself: a link could lead anywhere."""
+    import h5py
+
+    for name in group:
+        if group.get(name, getlink=True, getclass=True) is not h5py.HardLink:
+            raise ModelFileError(f"holds a link, {name!r}, which no model has")
+        yield name, group[name]
+
+
+def _attribute(held: Any, name: str) -> Any:
+    """A text or a whole number."""
+    if name not in held.attrs:
+        raise ModelFileError(f"has no attribute {name!r}")
+    identity = held.attrs.get_id(name)
+    if identity.shape not in ((), (1,)):
+        raise ModelFileError(f"its attribute {name!r} is of shape {identity.shape}")
+    value = held.attrs[name]
+    value = value.item() if isinstance(value, np.ndarray | np.generic) else value
+    if not isinstance(value, int if name == "format_version" else str) or isinstance(value, bool):
+        raise ModelFileError(f"its attribute {name!r} is {type(value).__name__}")
+    return value
+
+
+def _array(name: str, item: Any) -> Array:
+    """Numbers or text of a dataset whose cells are all in the file: a header alone may claim any number."""
+    import h5py
+
+    if not isinstance(item, h5py.Dataset):
+        raise ModelFileError(f"holds {name!r}, which no model has")
+    text = h5py.check_string_dtype(item.dtype) is not None
+    if not text and item.dtype != np.dtype("<f8"):
+        raise ModelFileError(f"its array {name!r} is of type {item.dtype}, and not float64 or text")
+    size = int(np.prod([int(n) for n in item.shape], dtype=object)) * item.dtype.itemsize
+    plain = not item.is_virtual and item.external is None and item.id.get_create_plist().get_nfilters() == 0
+    if not plain or item.id.get_storage_size() < size:
+        raise ModelFileError(f"its array {name!r} claims {size} bytes, which the file does not hold")
+    return item.asstr()[()] if text else item[()]

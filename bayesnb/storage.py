@@ -1,0 +1,335 @@
+"""Model files: what was told and what was learned, as netCDF that any HDF5 reader opens, sealed with a digest.
+
+Start with :func:`write` and :func:`read`. The statistics of all features of one kind share an array; the schema
+and the settings are JSON in the file's attributes. Behind the HDF5 data stand the digest of all bytes before it,
+which HDF5 readers pass over: it is checked before HDF5 sees a byte, so that a cut or damaged file is refused and
+not parsed. Nothing in a file is executed; families come from a fixed list (see :mod:`bayesnb.codec`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from bayesnb import codec, files, packing, sealed
+from bayesnb.__about__ import __version__
+from bayesnb.binning import Cut
+from bayesnb.encoding import Feature
+from bayesnb.families.bernoulli import Successes
+from bayesnb.families.family import Family, Statistic
+from bayesnb.model import Statistics
+from bayesnb.priors import Array
+from bayesnb.schema import Schema
+from bayesnb.sealed import FORMAT_VERSION, ModelFileError
+from bayesnb.targets import labels_of
+
+if TYPE_CHECKING:
+    pass
+
+UNSEEN_POLICIES = ("missing", "new", "error")
+
+
+class ModelChangedError(ValueError):
+    """A model file was changed by someone else after it was read; nothing was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> read = nb.BayesianNB().fit(X, y).save(path)
+    >>> mine, theirs = nb.load(path), nb.load(path)
+    >>> _ = theirs.partial_fit(X, y).save(path, replacing=read)
+    >>> try:
+    ...     mine.partial_fit(X, y).save(path, replacing=read)
+    ... except nb.ModelChangedError:
+    ...     print("read it again, and learn from the rows again")
+    read it again, and learn from the rows again
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What a model file holds.
+
+    Parameters
+    ----------
+    configuration : {name: value}
+        What the estimator was told.
+    schema : Schema
+    statistics : Statistics
+    classes : array (class,)
+    target : column name or None
+        Where the class stood, if that is known.
+    expected : bool
+        Whether unlabelled rows were counted by their responsibilities.
+    hash : str
+        Of everything above, as 64 hexadecimal digits; "" before it is written.
+    version : str
+        Of the bayesnb that wrote it.
+    """
+
+    configuration: Mapping[str, Any]
+    schema: Schema
+    statistics: Statistics
+    classes: Array
+    target: Any = None
+    expected: bool = False
+    hash: str = ""
+    version: str = __version__
+
+
+def write(contents: Contents, path: str | os.PathLike, replacing: str | None = None) -> str:
+    """Write a model file, all of it or nothing, and return its content hash.
+
+    Parameters
+    ----------
+    contents : Contents
+    path : path
+    replacing : str, optional
+        The content hash of the file that is to be replaced. Who else writes it waits for that.
+
+    Raises
+    ------
+    ModelChangedError
+        If ``path`` holds another model by now.
+    ValueError
+        For what no file can hold, such as a sampled feature; nothing is written.
+    OSError
+        If the disk is full or the folder cannot be written; the old file is then as it was.
+    """
+    path = Path(os.path.realpath(path))
+    data, own = to_bytes(contents)
+    with _alone(path):
+        if replacing is not None and (held := content_hash(path)) != replacing:
+            raise ModelChangedError(
+                f"{path}: was changed since it was read (its content was {replacing[:12]} and is {held[:12]}); nothing "
+                "was written. Read it again and repeat the change"
+            )
+        with files.replacing(path) as part, part.open("wb") as file:
+            file.write(data)
+    return own
+
+
+def to_bytes(contents: Contents) -> tuple[bytes, str]:
+    """The bytes of a model file, and their content hash."""
+    schema, statistics = contents.schema, contents.statistics
+    described = {
+        "labels": list(statistics.labels),
+        "classes": np.asarray(contents.classes).dtype.str,
+        "target": contents.target,
+        "expected": contents.expected,
+        "names": schema.names,
+        "named": schema.named,
+        "unseen": schema.unseen,
+        "features": [[name, _described(feature)] for name, feature in schema.features.items()],
+    }
+    variables = packing.packed(schema, statistics)
+    try:
+        texts = {"configuration": codec.dumps(dict(contents.configuration)), "schema": codec.dumps(described)}
+    except codec.NotPlainError as error:
+        raise ValueError(f"this model cannot be written to a file: {error}") from error
+    attributes = {"format": "bayesnb", "format_version": FORMAT_VERSION, "bayesnb_version": contents.version, **texts}
+    arrays = {name: variable.values for name, variable in variables.items()}
+    attributes["content_hash"] = sealed.content_hash(attributes, arrays)
+    return sealed.sealed(attributes, variables), attributes["content_hash"]
+
+
+def _alone(path: Path) -> Any:
+    """The lock that all writers of a path hold; the system frees it if its holder dies."""
+    from filelock import FileLock
+
+    return FileLock(path.with_name(f".{path.name}.lock"), timeout=60)
+
+
+def _described(feature: Feature) -> dict[str, Any]:
+    return {
+        "columns": feature.columns,
+        "family": feature.family,
+        "how": feature.how,
+        "levels": feature.levels,
+        "kinds": feature.kinds,
+        "cuts": feature.cuts,
+    }
+
+
+# Reading
+
+
+def content_hash(path: str | os.PathLike) -> str:
+    """The content hash of a model file; "" where there is no file."""
+    return read(path).hash if Path(path).exists() else ""
+
+
+def is_model(path: str | os.PathLike) -> bool:
+    """Whether a file is, or was, a model file: told by its content, whatever it is called."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(sealed.HDF5)) == sealed.HDF5
+    except OSError:
+        return False
+
+
+def read(path: str | os.PathLike | BinaryIO) -> Contents:
+    """The contents of a model file, all of them checked.
+
+    Parameters
+    ----------
+    path : path, or a binary file that can be read and sought
+
+    Raises
+    ------
+    FileNotFoundError
+    ModelFileError
+        If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
+    """
+    if hasattr(path, "read"):
+        return _read(path, getattr(path, "name", "the file"))
+    with Path(path).open("rb") as file:
+        return _read(file, path)
+
+
+def _read(file: BinaryIO, name: Any) -> Contents:
+    try:
+        sealed.require(file)
+        attributes, arrays = sealed.opened(file)
+        return _contents(attributes, arrays)
+    except ModelFileError as error:
+        raise ModelFileError(f"{name}: {error}") from error.__cause__
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        ArithmeticError,
+        AttributeError,
+        RuntimeError,
+        OSError,
+        MemoryError,
+    ) as error:
+        said = " ".join(str(error).split())
+        raise ModelFileError(f"{name}: is not a model that can be read ({said[:200]})") from error
+
+
+# From what a file says to what it means
+
+
+def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Contents:
+    """The model, if it is one."""
+    said = codec.loads(attributes["schema"])
+    labels = tuple(said["labels"])
+    classes = codec.filled(labels, said["classes"])
+    if not labels or labels_of(classes) != labels or len(set(labels)) < len(labels):
+        raise ModelFileError(f"its classes are {list(labels)[:8]}")
+    names, features = said["names"], {name: _feature(name, each) for name, each in said["features"]}
+    used = {column for feature in features.values() for column in (*feature.columns, *feature.exposure)}
+    sound = isinstance(names, tuple) and isinstance(said["named"], bool) and said["unseen"] in UNSEEN_POLICIES
+    if not sound or not features or not used <= set(names):
+        raise ModelFileError("its schema is not one")
+    schema = Schema(names, said["named"], features, said["unseen"])
+    expected = {"/rows", "/class_label"}
+    each: dict[Any, Statistic] = {}
+    for kind, members in packing.by_kind(schema).items():
+        dims = packing.GROUPS[kind][1]
+        expected |= {
+            f"/{kind}/{what}" for what in (*dims, *(t for dim in dims.values() for t in packing.COORDINATES[dim]))
+        }
+        each |= packing.unpacked(kind, members, schema, arrays, len(labels))
+    if set(arrays) != expected:
+        raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
+    rows = arrays["/rows"]
+    if rows.shape != (len(labels),):
+        raise ModelFileError(f"its rows are of shape {rows.shape}; there are {len(labels)} classes")
+    statistics = Statistics(labels, rows, {name: each[name] for name in features})
+    _require_possible(statistics)
+    configuration = codec.loads(attributes["configuration"])
+    if not isinstance(configuration, dict):
+        raise ModelFileError("its configuration is not one")
+    return Contents(
+        configuration,
+        schema,
+        statistics,
+        classes,
+        said["target"],
+        bool(said["expected"]),
+        attributes["content_hash"],
+        attributes["bayesnb_version"],
+    )
+
+
+def _feature(name: Any, said: Mapping[str, Any]) -> Feature:
+    feature = Feature(**said)
+    columns, levels, cuts = feature.columns, feature.levels, feature.cuts
+    fits = isinstance(feature.family, Family) and isinstance(columns, tuple) and isinstance(feature.kinds, tuple)
+    fits = fits and len(set(columns)) == len(columns) > 0 and isinstance(feature.how, str)
+    if fits and (feature.family.reads == "levels") != (levels is None):
+        if levels is not None:
+            fits = _tuples(levels) and len(levels) == len(columns) and all(len(set(n)) == len(n) for n in levels)
+        if cuts is not None:
+            fits = fits and len(cuts) == len(columns) and all(isinstance(cut, Cut) for cut in cuts)
+        if fits:
+            return feature
+    raise ModelFileError(f"its feature {name!r} is not one")
+
+
+def _tuples(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(part, tuple) for part in value)
+
+
+def _require_possible(statistics: Statistics) -> None:
+    """Numbers that rows can have: finite, and no weight negative or more than the rows weigh."""
+    rows = statistics.rows
+    if not (np.isfinite(rows) & (rows >= 0)).all():
+        raise ModelFileError(f"its rows of the classes are {rows.tolist()[:8]}")
+    for name, s in statistics.features.items():
+        for what, value in s.arrays().items():
+            if not np.isfinite(value).all() or (what not in s.signed and (value < 0).any()):
+                worst = value[~np.isfinite(value)] if not np.isfinite(value).all() else value[value < 0]
+                raise ModelFileError(f"feature {name!r}: its {what} is {worst[0]:g} somewhere")
+        if (s.seen() > rows[:, None] * (1 + 1e-6)).any():
+            raise ModelFileError(f"feature {name!r}: more values were seen than there are rows")
+        if isinstance(s, Successes) and (s.ones > s.n * (1 + 1e-6)).any():
+            raise ModelFileError(f"feature {name!r}: more ones were seen than values")
+
+
+def describe(path: str | os.PathLike) -> dict[str, Any]:
+    """What a model file holds, without a model being made of it.
+
+    Returns
+    -------
+    dict
+        ``format_version``, ``bayesnb_version``, ``content_hash``, ``target``, ``rows`` (weight by class),
+        ``configuration`` (what was told), and ``features``: one dictionary each of ``feature``, ``family``, ``prior``,
+        ``columns``, ``levels``, ``missing`` (share) and ``chosen`` (why this family).
+
+    Raises
+    ------
+    FileNotFoundError, ModelFileError
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayesnb as nb
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> _ = nb.BayesianNB().fit(*nb.datasets.play_tennis()).save(path)
+    >>> nb.describe(path)["rows"]
+    {'no': 5.0, 'yes': 9.0}
+    """
+    contents = read(path)
+    table = contents.schema.describe(contents.statistics).reset_index()
+    return {
+        "format_version": FORMAT_VERSION,
+        "bayesnb_version": contents.version,
+        "content_hash": contents.hash,
+        "target": contents.target,
+        "rows": dict(zip(contents.statistics.labels, contents.statistics.rows.tolist(), strict=True)),
+        "configuration": dict(contents.configuration),
+        "features": table.to_dict("records"),
+    }

@@ -1,0 +1,280 @@
+"""The verbs of model files: fit, predict, update, forget, merge, sample, explain, inspect."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesnb import BayesianNB, Bernoulli, Beta, Binned, Categorical, Dirichlet, Known, Poisson, cli, datasets, load
+
+
+def run(capsys, *arguments):
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main([str(a) for a in arguments])
+    printed = capsys.readouterr()
+    return ended.value.code, printed.out, printed.err
+
+
+@pytest.fixture
+def done(capsys):
+    """A command that has to succeed, and what it prints."""
+
+    def command(*arguments):
+        code, out, err = run(capsys, *arguments)
+        assert code == 0, err
+        return out
+
+    return command
+
+
+@pytest.fixture
+def penguins(tmp_path):
+    """The penguins as a CSV file, and the frame."""
+    X, y = datasets.penguins()
+    path = tmp_path / "penguins.csv"
+    X.assign(species=y).to_csv(path, index=False)
+    return path, X, y
+
+
+@pytest.fixture
+def tennis(tmp_path, done):
+    """A model file of PlayTennis."""
+    done("fit", "play-tennis", "-o", tmp_path / "tennis.nc")
+    return tmp_path / "tennis.nc"
+
+
+def test_a_fit_writes_the_model_of_the_estimator(capsys, penguins, tmp_path):
+    path, X, y = penguins
+    code, out, err = run(capsys, "fit", path, "--target", "species", "-o", tmp_path / "m.nc")
+    assert (code, out) == (0, "")
+    assert "344 rows, 7 features; Adelie 152, Chinstrap 68, Gentoo 124" in err
+    clf = BayesianNB().fit(X, y)
+    np.testing.assert_allclose(load(tmp_path / "m.nc").predict_proba(X), clf.predict_proba(X), rtol=1e-9)
+
+
+def test_what_is_told_of_a_fit_reaches_the_model(done, tmp_path):
+    X, y = datasets.heights()
+    frame = X.assign(sex=y, visits=np.arange(40) % 4, half=0.5)
+    frame.loc[3, "sex"] = None
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done(
+        "fit", tmp_path / "t.csv", "--target", "sex", "-o", tmp_path / "m.nc", "--feature", "visits=poisson",
+        "--feature", "height_cm=binned:165,175", "--weight", "half", "--m", "2", "--class-prior",
+        "female=0.25,male=0.75", "--unseen", "new", "--estimate", "mean",
+    )  # fmt: skip
+    known = frame.dropna()
+    clf = BayesianNB(
+        {"visits": Poisson(), "height_cm": Binned(edges=[165.0, 175.0], prior=Dirichlet.m_estimate(2))},
+        class_prior={"female": 0.25, "male": 0.75}, unseen="new", estimate="mean",
+    ).fit(known.drop(columns=["sex", "half"]), known["sex"], known["half"])  # fmt: skip
+    found = load(tmp_path / "m.nc")
+    asked = frame.drop(columns=["sex", "half"])
+    np.testing.assert_allclose(found.predict_proba(asked), clf.predict_proba(asked), rtol=1e-9)
+    assert isinstance(found._label_prior(), Known)
+    assert found.class_count_.sum() == 39 / 2
+
+
+def test_m_smooths_whatever_is_categorical(done, tmp_path):
+    X, y = datasets.play_tennis()
+    X.assign(windy=(X["wind"] == "strong"), play=y).to_csv(tmp_path / "t.csv", index=False)
+    done("fit", tmp_path / "t.csv", "--target", "play", "-o", tmp_path / "m.nc", "--m", "3")
+    smooth = Categorical(Dirichlet.m_estimate(3.0))
+    told = dict.fromkeys(X.columns, smooth) | {"windy": Bernoulli(Beta.m_estimate(3.0))}
+    clf = BayesianNB(told).fit(X.assign(windy=(X["wind"] == "strong")), y)
+    again = load(tmp_path / "m.nc")
+    for name, table in clf.tables().items():
+        pd.testing.assert_frame_equal(again.tables()[name], table)
+    assert repr(again.features["outlook"]) == repr(smooth)
+
+
+def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path):
+    path, X, y = penguins
+    done("fit", path, "--target", "species", "-o", tmp_path / "m.nc")
+    expected = BayesianNB().fit(X, y).predict_proba(X)
+    out = pd.read_csv(io.StringIO(done("predict", tmp_path / "m.nc", path)))
+    assert out.columns.tolist() == ["prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
+    np.testing.assert_allclose(out.iloc[:, 1:], expected, rtol=1e-9)
+    assert done("predict", tmp_path / "m.nc", path, "-o", tmp_path / "p.parquet", "--interval", "--keep", "year") == ""
+    kept = pd.read_parquet(tmp_path / "p.parquet")
+    assert kept.columns[:2].tolist() == ["year", "prediction"]
+    assert kept.columns[-1] == "p_Gentoo_upper"
+    assert ((kept["p_Gentoo_lower"] <= kept["p_Gentoo_median"]) & (kept["p_Gentoo"] <= 1)).all()
+
+
+def test_what_is_updated_can_be_forgotten(done, tennis, tmp_path):
+    before = load(tennis)
+    X, y = datasets.play_tennis()
+    more = tmp_path / "more.csv"
+    X.assign(play=y, wind="storm").to_csv(more, index=False)
+    done("update", tennis, more)
+    assert load(tennis).class_count_.tolist() == [10.0, 18.0]
+    done("forget", tennis, more)
+    after = load(tennis)
+    assert after.class_count_.tolist() == before.class_count_.tolist()
+    for name, s in before.statistics_.features.items():
+        counts = after.statistics_.features[name].counts
+        np.testing.assert_array_equal(counts[:, :, : s.counts.shape[2]], s.counts)
+        assert counts.sum() == s.counts.sum()
+
+
+def test_an_update_may_go_to_another_file_and_leaves_the_old_one(done, tennis, tmp_path):
+    old = tennis.read_bytes()
+    done("update", tennis, "play-tennis", "-o", tmp_path / "new.nc")
+    assert tennis.read_bytes() == old
+    assert load(tmp_path / "new.nc").class_count_.sum() == 28
+
+
+def test_rows_that_were_never_learned_are_not_forgotten(capsys, tennis, tmp_path):
+    old = tennis.read_bytes()
+    X, y = datasets.play_tennis()
+    pd.concat([X.assign(play=y)] * 2).to_csv(tmp_path / "twice.csv", index=False)
+    code, _, err = run(capsys, "forget", tennis, tmp_path / "twice.csv")
+    assert code == 1
+    assert "never learned" in err
+    assert tennis.read_bytes() == old
+
+
+def test_merged_models_are_the_model_of_all_rows(done, penguins, tmp_path):
+    _, X, y = penguins
+    frame = X.assign(species=y)
+    for name, part in {"a": frame[:150], "b": frame[150:200], "c": frame[200:]}.items():
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+        done("fit", tmp_path / f"{name}.csv", "--target", "species", "-o", tmp_path / f"{name}.nc",
+             "--feature", "year=categorical")  # fmt: skip
+    done("merge", *(tmp_path / f"{name}.nc" for name in "abc"), "-o", tmp_path / "all.nc")
+    clf = BayesianNB({"year": Categorical()}).fit(X, y)
+    np.testing.assert_allclose(load(tmp_path / "all.nc").predict_proba(X), clf.predict_proba(X), rtol=1e-9)
+
+
+def test_models_that_differ_are_not_merged(capsys, done, tennis, tmp_path):
+    done("fit", "heights", "-o", tmp_path / "h.nc")
+    code, _, err = run(capsys, "merge", tennis, tmp_path / "h.nc", "-o", tmp_path / "x.nc")
+    assert code == 1
+    assert "h.nc: the two models have different features" in err
+    assert not (tmp_path / "x.nc").exists()
+
+
+def test_samples_are_those_of_the_model(done, tennis, tmp_path):
+    out = pd.read_csv(io.StringIO(done("sample", tennis, "-n", "5", "--seed", "4")))
+    assert out.columns.tolist() == ["play", "outlook", "temperature", "humidity", "wind"]
+    expected = load(tennis).set_params(random_state=4).sample(5)
+    assert out.to_numpy().tolist() == expected.to_numpy().tolist()
+    done("sample", tennis, "-n", "7", "--label", "no", "-o", tmp_path / "s.parquet")
+    assert set(pd.read_parquet(tmp_path / "s.parquet")["play"]) == {"no"}
+
+
+def test_a_row_of_a_table_is_explained_by_a_model(done, tennis):
+    X, _ = datasets.play_tennis()
+    by_position = done("explain", tennis, "play-tennis", "--row", "3", "--format", "csv")
+    by_value = done("explain", tennis, "--row", "outlook=rain,temperature=mild,humidity=high,wind=weak",
+                    "--format", "csv")  # fmt: skip
+    of_data = done("explain", "play-tennis", "--row", "3", "--format", "csv")
+    assert by_position == by_value == of_data
+    frame = pd.read_csv(io.StringIO(by_position), index_col=0)
+    assert frame.loc["outlook", "value"] == X.loc[3, "outlook"]
+    said = json.loads(done("explain", tennis, "play-tennis", "--row", "3", "--format", "json"))
+    assert said["target"] == "play"
+    assert said["row"] == X.loc[3].to_dict()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["explain", "MODEL"], "name the row"),
+        (["explain", "MODEL", "play-tennis", "--row", "14"], "there is no row 14 in play-tennis: it has 14"),
+        (
+            ["explain", "MODEL", "play-tennis", "--row", "wind=weak"],
+            "either one of NEW, by its position",
+        ),
+        (["explain", "MODEL", "--row", "sky=blue"], "there is no column 'sky'"),
+        (["explain", "play-tennis", "heights"], "is not a model file"),
+        (["explain", "play-tennis", "--row", "99"], "there is no row 99"),
+        (["fit", "MODEL", "-o", "x.nc"], "--target"),
+        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=weibull"], "not COL=FAMILY"),
+        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=poisson", "--feature", "wind=poisson"], "named twice"),
+        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=binned:2,1"], "edges that increase"),
+        (["fit", "play-tennis", "-o", "x.nc", "--class-prior", "often"], "neither laplace"),
+        (["fit", "play-tennis", "-o", "x.nc", "--class-prior", "a=0.5,b=0.5"], "Expected a probability for each of"),
+        (["merge", "MODEL", "-o", "x.nc"], "two models or more"),
+        (["sample", "MODEL", "--label", "maybe"], "there is no class 'maybe'"),
+    ],
+)
+def test_commands_that_cannot_be_meant_end_with_2(capsys, tennis, arguments, said):
+    code, out, err = run(capsys, *(tennis if a == "MODEL" else a for a in arguments))
+    assert (code, out) == (2, "")
+    assert said in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["predict", "none.nc", "play-tennis"], "No such file"),
+        (["predict", "README.md", "play-tennis"], "is not a model file"),
+        (["predict", "MODEL", "heights"], "column 'outlook' was fitted and is not in this table"),
+        (["predict", "MODEL", "play-tennis", "-o", "x.xlsx"], "Expected a file that ends in"),
+        (["update", "MODEL", "heights"], "no column 'play' to hold the class"),
+        (["fit", "play-tennis", "-o", "x.nc", "--target", "wnd"], "no column 'wnd' to hold the class"),
+        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wnd=categorical"], "did you mean 'wind'?"),
+        (["fit", "play-tenis", "-o", "x.nc"], "Did you mean 'play-tennis'?"),
+        (["inspect", "none.csv"], "no such file"),
+    ],
+)
+def test_data_and_models_at_fault_end_with_1_and_one_line(capsys, tennis, arguments, said):
+    code, out, err = run(capsys, *(tennis if a == "MODEL" else a for a in arguments))
+    assert (code, out) == (1, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_table_is_inspected(done, penguins):
+    path, X, _ = penguins
+    said = json.loads(done("inspect", path, "--target", "species", "--format", "json"))
+    assert said["rows"] == 344
+    assert said["classes"] == {"Adelie": 152.0, "Chinstrap": 68.0, "Gentoo": 124.0}
+    each = {f["feature"]: f for f in said["features"]}
+    assert each["island"]["levels"] == "Biscoe, Dream, Torgersen"
+    assert each["body_mass_g"]["mean"] == pytest.approx(X["body_mass_g"].mean())
+    assert each["body_mass_g"]["sd"] == pytest.approx(X["body_mass_g"].std(ddof=0))
+    assert each["sex"]["missing"] == pytest.approx(11 / 344)
+    assert "│ species" in done("inspect", path)
+
+
+def test_a_model_is_inspected_and_known_by_its_content(done, tennis, tmp_path):
+    moved = tennis.rename(tmp_path / "no-suffix")
+    said = json.loads(done("inspect", moved, "--format", "json"))
+    assert said["rows"] == {"no": 5.0, "yes": 9.0}
+    assert said["target"] == "play"
+    assert said["content"] == load(moved).content_hash_
+    out = done("inspect", moved)
+    assert "rows: no 5, yes 9" in out
+    assert "│ outlook" in out
+
+
+def test_models_and_tables_go_through_pipes(tmp_path):
+    X, y = datasets.play_tennis()
+    table = X.assign(play=y).to_csv(index=False).encode()
+    bayesnb = [sys.executable, "-W", "error", "-m", "bayesnb"]
+    model = subprocess.run(
+        [*bayesnb, "fit", "-", "--target", "play", "-o", "-"], input=table, capture_output=True, check=True
+    ).stdout
+    (tmp_path / "m.nc").write_bytes(model)
+    predicted = subprocess.run(
+        [*bayesnb, "predict", tmp_path / "m.nc", "-"], input=table, capture_output=True, check=True
+    ).stdout
+    expected = BayesianNB().fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(pd.read_csv(io.BytesIO(predicted)).iloc[:, 1:], expected, rtol=1e-9)
+
+
+def test_help_is_quick_to_load():
+    code = (
+        "import sys\n"
+        "from bayesnb import cli\n"
+        "loaded = {'pandas', 'numpy', 'sklearn', 'scipy', 'pyarrow', 'rich', 'h5py'} & set(sys.modules)\n"
+        "assert not loaded, loaded\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,495 @@
+"""A table gives the same statistics however it is read: whole, in parts, and by every engine."""
+
+import gzip
+import subprocess
+import sys
+from itertools import chain, pairwise
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.dataset
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayesnb import BayesianNB, Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Multinomial, Poisson, engines
+from bayesnb.summary import Nothing, Reading, pooled
+
+N = 6000
+
+
+def table():
+    """Mean 1e6 and spread 1, nulls and NaNs, late levels, a class in one part only, weights."""
+    rng = np.random.default_rng(6)
+    kind = rng.choice(["ash", "birch"], N).astype(object)
+    kind[4500:5000] = "cedar"
+    real = 1e6 + rng.normal(size=N)
+    wide = rng.normal(size=N) * 10.0 ** rng.integers(-3, 4, N)
+    level = rng.choice(["u", "v", "w"], N).astype(object)
+    level[5900:] = "late"
+    level[rng.random(N) < 0.1] = None
+    code = pd.array(rng.integers(1, 5, N), "Int64")
+    code[rng.random(N) < 0.1] = pd.NA
+    flag = pd.array(rng.random(N) < 0.3, "boolean")
+    flag[rng.random(N) < 0.1] = pd.NA
+    bit = pd.array(rng.integers(0, 2, N), "Int64")
+    bit[:1500] = pd.NA
+    count = rng.poisson(3, N)
+    real[rng.random(N) < 0.1] = np.nan
+    frame = pd.DataFrame({
+        "real": real, "wide": wide, "level": level, "code": code, "flag": flag, "bit": bit, "count": count,
+        "weight": rng.integers(0, 4, N).astype(float) / 2, "kind": kind,
+    })  # fmt: skip
+    return frame.astype({"level": "str", "kind": "str"})
+
+
+FRAME = table()
+TOLD = {"code": Categorical(), "count": Poisson()}
+
+
+def arrow():
+    """The same as Arrow; half of what is missing in a real column is null, half of it NaN."""
+    found = pa.Table.from_pandas(FRAME, preserve_index=False)
+    real = FRAME["real"].to_numpy()
+    null = np.isnan(real) & (np.arange(N) % 2 == 0)
+    both = pa.Array.from_buffers(pa.float64(), N, [None, pa.py_buffer(real.tobytes())])
+    both = pa.compute.if_else(pa.array(null), pa.scalar(None, pa.float64()), both)
+    assert 0 < both.null_count < np.isnan(real).sum()
+    return found.set_column(0, "real", both)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The table in files of every kind."""
+    at = tmp_path_factory.mktemp("tables")
+    whole = arrow()
+    pq.write_table(whole, at / "whole.parquet", row_group_size=700)
+    FRAME.to_csv(at / "whole.csv", index=False)
+    with gzip.open(at / "whole.tsv.gz", "wt", encoding="utf-8", newline="") as file:
+        FRAME.to_csv(file, index=False, sep="\t")
+    pyarrow.feather.write_feather(whole, at / "whole.arrow", chunksize=900, compression="uncompressed")
+    for k in range(4):
+        (at / "parts" / f"half={k // 2}").mkdir(parents=True, exist_ok=True)
+        pq.write_table(whole.slice(k * 1500, 1500), at / "parts" / f"half={k // 2}" / f"{k}.parquet")
+        pq.write_table(whole.slice(k * 1500, 1500), at / f"part{k}.parquet")
+    return at
+
+
+def batches(size=800):
+    return (FRAME.iloc[k : k + size] for k in range(0, N, size))
+
+
+SOURCES = {
+    "iterator of pandas": lambda at: batches(),
+    "iterator of polars": lambda at: iter(pl.from_arrow(arrow()).iter_slices(700)),
+    "iterator of pyarrow": lambda at: iter(arrow().to_batches(max_chunksize=650)),
+    "parquet": lambda at: at / "whole.parquet",
+    "csv": lambda at: str(at / "whole.csv"),
+    "tsv, gzip": lambda at: at / "whole.tsv.gz",
+    "arrow file": lambda at: at / "whole.arrow",
+    "glob": lambda at: str(at / "part?.parquet"),
+    "dataset": lambda at: pyarrow.dataset.dataset(at / "whole.parquet"),
+    "reader": lambda at: arrow().to_reader(max_chunksize=500),
+    "polars lazy": lambda at: pl.scan_parquet(at / "part?.parquet"),
+    "duckdb": lambda at: duckdb.sql(f"select * from '{at}/whole.parquet'"),
+    "dask": lambda at: dask_frame(),
+}
+
+
+def dask_frame():
+    import dask.dataframe as dd
+
+    return dd.from_pandas(FRAME, npartitions=5)
+
+
+@pytest.fixture(scope="module")
+def one_pass():
+    return BayesianNB(TOLD).fit(FRAME.drop(columns=["kind", "weight"]), FRAME["kind"], FRAME["weight"])
+
+
+def assert_same(found, expected, tolerance=1e-10):
+    assert found.labels == expected.labels
+    assert list(found.features) == list(expected.features)
+    np.testing.assert_allclose(found.rows, expected.rows, rtol=tolerance)
+    for name, s in expected.features.items():
+        other = found.features[name]
+        assert type(other) is type(s)
+        assert other.names() == s.names()
+        for what, value in s.arrays().items():
+            if what != "low":  # It is what the mean is off by, and is compared with it.
+                np.testing.assert_allclose(other.arrays()[what], value, rtol=tolerance, err_msg=f"{name} {what}")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_engine_finds_the_statistics_of_one_pandas_pass(source, folder, one_pass):
+    found = BayesianNB(TOLD).fit(SOURCES[source](folder), "kind", "weight")
+    assert_same(found.statistics_, one_pass.statistics_)
+    assert found.classes_.tolist() == one_pass.classes_.tolist()
+    assert found.classes_.dtype == one_pass.classes_.dtype
+    assert found.schema_.names == one_pass.schema_.names
+    # The unit-information priors looked at the sums, and so are those of one pass too.
+    rows = FRAME.drop(columns=["kind", "weight"]).head(50)
+    np.testing.assert_allclose(found.predict_proba(rows), one_pass.predict_proba(rows), rtol=1e-9)
+
+
+def test_a_cluster_of_two_processes_finds_them_too(cluster, one_pass):
+    found = engines.statistics(BayesianNB(TOLD), dask_frame(), "kind", "weight")
+    assert_same(found, one_pass.statistics_)
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_spark_finds_them_too(spark, folder, one_pass):
+    source = spark.read.parquet(str(folder / "whole.parquet")).repartition(3)
+    assert_same(engines.statistics(BayesianNB(TOLD), source, "kind", "weight"), one_pass.statistics_)
+
+
+def test_folders_named_key_is_value_are_columns(folder, one_pass):
+    clf = BayesianNB({**TOLD, "half": Categorical()}).fit(folder / "parts", "kind", "weight")
+    assert clf.tables()["half"].columns.tolist() == [0, 1]
+    rest = {name: s for name, s in clf.statistics_.features.items() if name != "half"}
+    assert_same(type(clf.statistics_)(clf.statistics_.labels, clf.statistics_.rows, rest), one_pass.statistics_)
+
+
+@given(cuts=st.lists(st.integers(0, N), max_size=12), order=st.randoms(use_true_random=False))
+@settings(max_examples=20, deadline=None)
+def test_neither_the_cuts_nor_the_order_of_the_parts_matter(cuts, order):
+    edges = [0, *sorted(cuts), N]
+    parts = [FRAME.iloc[a:b] for a, b in pairwise(edges)]
+    order.shuffle(parts)
+    found = BayesianNB(TOLD).fit(iter(parts), "kind", "weight")
+    whole = BayesianNB(TOLD).fit(FRAME.drop(columns=["kind", "weight"]), FRAME["kind"], FRAME["weight"])
+    assert_same(found.statistics_, whole.statistics_, 1e-9)
+
+
+def fit_parts(*columns, features=None, **arguments):
+    frames = [pd.DataFrame({"x": x, "y": ["a", "b", "a"][: len(x)]}) for x in columns]
+    return BayesianNB(features, **arguments).fit(iter(frames), "y")
+
+
+def test_zeros_and_ones_that_turn_out_to_be_numbers_have_the_moments_of_all_of_them():
+    parts = [[0, 1, 1], [1, 0, 0], [2, 7, 1]]
+    clf = fit_parts(*parts)
+    whole = BayesianNB().fit(pd.DataFrame({"x": list(chain(*parts))}), ["a", "b", "a"] * 3)
+    assert isinstance(clf.schema_.features["x"].family, Gaussian)
+    assert_same(clf.statistics_, whole.statistics_, 1e-14)
+
+
+def test_zeros_and_ones_in_all_parts_are_bernoulli():
+    assert isinstance(fit_parts([0, 0, 0], [1, 0, 1]).schema_.features["x"].family, Bernoulli)
+
+
+def test_whole_numbers_that_turn_out_to_be_reals_are_reals():
+    clf = fit_parts([1, 0, 1], [0.5, 2.5, np.nan])
+    whole = BayesianNB().fit(pd.DataFrame({"x": [1, 0, 1, 0.5, 2.5, np.nan]}), ["a", "b", "a"] * 2)
+    assert_same(clf.statistics_, whole.statistics_, 1e-14)
+
+
+@pytest.mark.parametrize("late", [["u", "v", None], [1.5, 2.5, 3.0], [True, False, None], [0, 1, 1]])
+def test_a_column_of_which_the_first_part_holds_nothing_is_what_the_others_hold(late):
+    late = pd.Series(late, dtype="boolean" if late[0] is True else None)
+    clf = BayesianNB().fit(
+        iter([
+            pd.DataFrame({"x": pd.Series([None] * 3, dtype=object), "y": list("abc")}),
+            pd.DataFrame({"x": late, "y": list("aba")}),
+        ]), "y",
+    )  # fmt: skip
+    whole = BayesianNB().fit(pd.DataFrame({"x": late}), list("aba"))
+    assert type(clf.schema_.features["x"].family) is type(whole.schema_.features["x"].family)
+    assert clf.classes_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(clf.statistics_.features["x"].seen()[:2], whole.statistics_.features["x"].seen())
+
+
+def test_text_after_numbers_is_refused_with_the_column():
+    with pytest.raises(ValueError, match=r"column 'x' holds .* in one part of the table and .* in another"):
+        fit_parts([1.5, 2.5], ["u", "v"])
+    with pytest.raises(ValueError, match=r"column 'x' holds .*text"):
+        fit_parts([1, 2], ["u", "v"], features={"x": Categorical()})
+
+
+def test_a_column_that_a_part_lacks_is_named():
+    parts = iter([pd.DataFrame({"x": [1.0], "y": ["a"]}), pd.DataFrame({"z": [1.0], "y": ["a"]})])
+    with pytest.raises(ValueError, match="column 'x' stands in one part of the table and not in another"):
+        BayesianNB().fit(parts, "y")
+
+
+def test_levels_are_in_the_order_of_one_pass_so_that_a_prior_by_position_means_the_same():
+    parts = [["w", "u", "w"], ["v", "u", "u"]]
+    prior = {"x": Categorical(Dirichlet([5.0, 2.0, 1.0]))}
+    whole = BayesianNB(prior).fit(pd.DataFrame({"x": list(chain(*parts))}), list("aba") * 2)
+    clf = fit_parts(*parts, features=prior)
+    assert clf.schema_.features["x"].levels == (("u", "v", "w"),)
+    pd.testing.assert_frame_equal(clf.tables()["x"], whole.tables()["x"])
+
+
+def test_declared_levels_keep_their_order_and_those_that_no_row_has():
+    sizes = pd.CategoricalDtype(["small", "medium", "large"], ordered=True)
+    parts = [pd.Series(["large", "small", "small"], dtype=sizes), pd.Series(["large"] * 3, dtype=sizes)]
+    assert fit_parts(*parts).schema_.features["x"].levels == (("small", "medium", "large"),)
+    lazy = pl.LazyFrame({"x": ["b", "c"], "y": ["p", "q"]}, schema_overrides={"x": pl.Enum(["c", "b", "a"])})
+    assert BayesianNB().fit(lazy, "y").schema_.features["x"].levels == (("c", "b", "a"),)
+
+
+def test_levels_that_a_prior_names_exist_and_unseen_is_last():
+    prior = {"x": Categorical(Dirichlet({"u": 1.0, "v": 1.0, "never": 2.0}))}
+    clf = fit_parts(["v", "u"], ["v", "v"], features=prior, unseen="new")
+    whole = BayesianNB(prior, unseen="new").fit(pd.DataFrame({"x": ["v", "u", "v", "v"]}), list("abab"))
+    assert clf.schema_.features["x"].levels == whole.schema_.features["x"].levels
+
+
+def test_bags_of_words_in_parts_are_bags_of_words():
+    rng = np.random.default_rng(0)
+    words = pd.DataFrame(rng.poisson(1.0, (40, 5)), columns=list("vwxyz")).assign(label=list("ab") * 20)
+    clf = BayesianNB(Multinomial()).fit((words[k : k + 7] for k in range(0, 40, 7)), "label")
+    whole = BayesianNB(Multinomial()).fit(words.drop(columns="label"), words["label"])
+    assert_same(clf.statistics_, whole.statistics_)
+
+
+def test_edges_are_told_where_a_table_is_read_once():
+    with pytest.raises(ValueError, match=r"Binned\(edges=\[...\]\)"):
+        BayesianNB({"wide": Binned(5)}).fit(batches(), "kind")
+    told = {**TOLD, "wide": Binned(edges=[-1.0, 0.0, 1.0])}
+    rows = FRAME.drop(columns=["kind", "weight"])
+    assert_same(
+        BayesianNB(told).fit(batches(), "kind", "weight").statistics_,
+        BayesianNB(told).fit(rows, FRAME["kind"], FRAME["weight"]).statistics_,
+    )
+
+
+def test_rows_without_a_class_are_refused_or_left_out_when_told():
+    frames = [FRAME.iloc[:100], FRAME.iloc[100:300].assign(kind=None)]
+    with pytest.raises(ValueError, match=r"'kind' holds no class in row \d+.*unlabelled_weight=0.*from row 100"):
+        BayesianNB(TOLD).fit(iter(frames), "kind", "weight")
+    clf = BayesianNB(TOLD, unlabelled_weight=0).fit(iter(frames), "kind", "weight")
+    assert clf.class_count_.sum() == FRAME["weight"][:100].sum()
+    summary = engines.summary(BayesianNB(TOLD, unlabelled_weight=0), iter(frames), "kind")
+    assert (summary.rows, summary.blank) == (300, 200)
+    with pytest.raises(ValueError, match="no row has a label"):
+        BayesianNB(TOLD, unlabelled_weight=0).fit(iter(frames[1:]), "kind")
+    with pytest.raises(ValueError, match="there are no rows"):
+        BayesianNB().fit(iter([]), "kind")
+
+
+def test_weightless_rows_lend_neither_level_nor_class():
+    frame = pd.DataFrame({"x": ["u", "v", "never"], "w": [1.0, 2.0, 0.0], "y": ["a", "b", "ghost"]})
+    clf = BayesianNB().fit(iter([frame.iloc[:1], frame.iloc[1:]]), "y", "w")
+    assert clf.classes_.tolist() == ["a", "b"]
+    assert clf.schema_.features["x"].levels == (("u", "v"),)
+
+
+def test_a_bad_weight_is_named_with_its_part():
+    bad = FRAME.iloc[:10].assign(weight=-1.0)
+    with pytest.raises(ValueError, match=r"column 'weight' holds the weight -1 in row 0.*counted from row 800"):
+        BayesianNB(TOLD).fit(iter([FRAME.iloc[:800], bad]), "kind", "weight")
+    with pytest.raises(ValueError, match="no column 'wait' to hold the weight"):
+        BayesianNB(TOLD).fit(batches(), "kind", "wait")
+    with pytest.raises(TypeError, match="sample_weight is the name of one of its columns"):
+        BayesianNB(TOLD).fit(batches(), "kind", FRAME["weight"])
+
+
+def test_a_refused_part_changes_nothing(one_pass):
+    clf = BayesianNB(TOLD).fit(batches(), "kind", "weight")
+    before = clf.statistics_, clf.schema_
+    with pytest.raises(ValueError, match="Poisson needs a count"):
+        clf.partial_fit(iter([FRAME.iloc[:10], FRAME.iloc[10:20].assign(count=-1)]), "kind", sample_weight="weight")
+    assert (clf.statistics_, clf.schema_) == before
+
+
+def test_more_rows_are_learned_and_unlearned_in_parts(one_pass):
+    clf = BayesianNB(TOLD).fit(iter([FRAME.iloc[:4000]]), "kind", "weight")
+    clf.partial_fit((FRAME.iloc[k : k + 500] for k in range(4000, N, 500)), "kind", ["dove"], "weight")
+    assert clf.classes_.tolist() == ["ash", "birch", "cedar", "dove"]
+    levels = [clf.schema_.features["level"].levels, one_pass.schema_.features["level"].levels]
+    assert set(levels[0][0]) == set(levels[1][0])  # A level that came late stands behind those known before.
+    for name in ("real", "wide", "count", "bit"):
+        for what, value in one_pass.statistics_.features[name].arrays().items():
+            if what != "low":
+                np.testing.assert_allclose(clf.statistics_.features[name].arrays()[what][:3], value, rtol=1e-10)
+    clf.forget(iter([FRAME.iloc[4000:5000], FRAME.iloc[5000:]]), "kind", "weight")
+    start = BayesianNB(TOLD).fit(FRAME.iloc[:4000].drop(columns=["kind", "weight"]), FRAME["kind"][:4000],
+                                 FRAME["weight"][:4000])  # fmt: skip
+    np.testing.assert_allclose(clf.statistics_.rows[:2], start.statistics_.rows)
+    np.testing.assert_allclose(
+        clf.statistics_.features["real"].mean[:2], start.statistics_.features["real"].mean, rtol=1e-12
+    )
+
+
+def test_summaries_travel():
+    import pickle
+
+    reading = pickle.loads(pickle.dumps(Reading(TOLD, "missing", None, "kind", "weight")))
+    parts = [pickle.loads(pickle.dumps(reading(part))) for part in batches()]
+    assert pooled(parts).rows == N
+    assert pooled([]) == Nothing(0, 0)
+
+
+# CSV
+
+
+def test_a_csv_file_may_change_its_mind_about_a_column(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    rows = ["x,z,e,t,y"] + ["1,0,,u,a"] * 30 + ["2,1,,v,b"] * 30 + ["2.5,7,0.5,late,a"] * 30
+    path.write_text("\n".join(rows), encoding="utf-8")
+    monkeypatch.setattr("bayesnb.scanning.BLOCK", 200)
+    clf = BayesianNB().fit(path, "y")
+    whole = pd.read_csv(path)
+    assert_same(clf.statistics_, BayesianNB().fit(whole.drop(columns="y"), whole["y"]).statistics_)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ("a,b\n", "has a header and no rows"),
+        ("a,a\n1,2\n", "'a' stands 2 times"),
+        ("a,\n1,2\n", "column 2 has no name"),
+        ("a,b\n1,2\n3\n", "is not CSV.*Expected 2 columns, got 1"),
+        ("a,b\n1,2,3\n", "is not CSV.*Expected 2 columns, got 3"),
+    ],
+)
+def test_what_is_wrong_with_a_csv_file_is_said(text, said, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=said):
+        BayesianNB().fit(path, "b")
+
+
+def test_csv_cells_are_read_as_pandas_reads_them(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes('\ufeffn, p,t,q\n1, 2,True,"a, ""b""\nc"\nNA, 3,false,NA\n3, 4,TRUE,x\n'.encode())
+    (found,) = engines.frames(path)[0]
+    native = found.source.to_native()
+    assert native.columns.tolist() == ["n", " p", "t", "q"]
+    assert native["n"].tolist() == [1, pd.NA, 3]
+    assert native[" p"].tolist() == [2, 3, 4]
+    assert native["t"].tolist() == [True, False, True]
+    assert native["q"].tolist() == ['a, "b"\nc', np.nan, "x"]
+
+
+def test_files_that_are_none_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        BayesianNB().fit(tmp_path / "none.csv", "y")
+    with pytest.raises(FileNotFoundError, match="empty folder"):
+        BayesianNB().fit(tmp_path, "y")
+    (tmp_path / "a.xlsx").write_bytes(b"PK")
+    with pytest.raises(ValueError, match="neither CSV"):
+        BayesianNB().fit(tmp_path / "a.xlsx", "y")
+    (tmp_path / "b.csv").write_text("a,y\n1,u\n", encoding="utf-8")
+    (tmp_path / "c.parquet").write_bytes(b"PAR1nonsense")
+    with pytest.raises(ValueError, match="files of one kind"):
+        BayesianNB().fit(str(tmp_path / "[bc].*"), "y")
+    with pytest.raises(ValueError, match=r"c\.parquet: cannot be read"):
+        BayesianNB().fit(tmp_path / "c.parquet", "y")
+
+
+def test_parquet_files_may_differ_in_how_wide_their_numbers_are(tmp_path):
+    pq.write_table(pa.table({"x": pa.array([1, 2], pa.int32()), "y": ["a", "b"]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"x": [1.5, None], "y": ["a", "b"]}), tmp_path / "2.parquet")
+    pq.write_table(pa.table({"x": pa.nulls(2), "y": ["a", "b"]}), tmp_path / "3.parquet")
+    clf = BayesianNB().fit(tmp_path, "y")
+    np.testing.assert_array_equal(clf.statistics_.features["x"].n[:, 0], [2, 1])
+
+
+# Predictions
+
+
+@pytest.fixture(scope="module")
+def expected(one_pass):
+    return one_pass.predict_proba(FRAME.drop(columns=["kind", "weight"]))
+
+
+def test_predictions_have_a_row_for_each_and_a_column_for_each_class(one_pass, expected):
+    found = one_pass.predict_table(FRAME)
+    assert found.columns.tolist() == ["prediction", "p_ash", "p_birch", "p_cedar"]
+    np.testing.assert_array_equal(found[["p_ash", "p_birch", "p_cedar"]], expected)
+    assert found["prediction"].tolist() == one_pass.predict(FRAME.drop(columns=["kind", "weight"])).tolist()
+    with_index = FRAME.set_index(np.arange(N) + 7)
+    assert one_pass.predict_table(with_index.head(3)).index.tolist() == [7, 8, 9]
+
+
+@pytest.mark.parametrize("out", ["out.parquet", "out.csv", "out.tsv"])
+@pytest.mark.parametrize("source", ["parquet", "csv", "polars lazy", "duckdb", "iterator of pandas"])
+def test_predictions_stream_from_a_table_into_a_file(source, out, folder, one_pass, expected, tmp_path):
+    path = tmp_path / out
+    assert one_pass.write_predictions(SOURCES[source](folder), path, keep=["count"]) == N
+    found = pd.read_parquet(path) if out.endswith("parquet") else pd.read_csv(path, sep="\t" if "tsv" in out else ",")
+    assert found.columns.tolist() == ["count", "prediction", "p_ash", "p_birch", "p_cedar"]
+    np.testing.assert_array_equal(found["count"], FRAME["count"])
+    np.testing.assert_allclose(found[["p_ash", "p_birch", "p_cedar"]], expected, rtol=1e-12)
+    assert [p.name for p in tmp_path.iterdir()] == [out]
+
+
+def test_intervals_are_those_of_predict_interval(one_pass, folder):
+    first = FRAME.head(20)
+    found = next(one_pass.predict_table(iter([first]), interval=True, prob=0.5))
+    expected = one_pass.predict_interval(first.drop(columns=["kind", "weight"]), 0.5).to_numpy()
+    assert found.columns[4:7].tolist() == ["p_ash_lower", "p_ash_median", "p_ash_upper"]
+    np.testing.assert_array_equal(found.iloc[:, 4:], expected)
+
+
+def test_dask_predicts_lazily_and_keeps_the_index(cluster, one_pass, expected):
+    found = one_pass.predict_table(dask_frame(), keep=["count"])
+    assert found.npartitions == 5
+    computed = found.compute()
+    assert computed.columns.tolist() == found.columns.tolist()
+    assert computed.index.tolist() == FRAME.index.tolist()
+    np.testing.assert_array_equal(computed["count"], FRAME["count"])
+    np.testing.assert_allclose(computed[["p_ash", "p_birch", "p_cedar"]], expected, rtol=1e-12)
+    with pytest.raises(TypeError, match="written by its own engine"):
+        one_pass.write_predictions(dask_frame(), "x.parquet")
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_spark_predicts_lazily(spark, folder, one_pass, expected):
+    found = one_pass.predict_table(spark.read.parquet(str(folder / "whole.parquet")), keep=["real"])
+    assert found.columns == ["real", "prediction", "p_ash", "p_birch", "p_cedar"]
+    rows = pd.DataFrame(found.collect(), columns=found.columns).sort_values(["real", "p_ash"])
+    order = pd.DataFrame(expected, columns=["ash", "birch", "cedar"]).assign(real=FRAME["real"])
+    order = order.sort_values(["real", "ash"])
+    np.testing.assert_allclose(rows[["p_ash", "p_birch", "p_cedar"]], order[["ash", "birch", "cedar"]], rtol=1e-9)
+
+
+def test_a_table_to_predict_may_be_empty_in_parts(one_pass):
+    parts = iter([FRAME.head(0), FRAME.head(5)])
+    assert [len(part) for part in one_pass.predict_table(parts)] == [0, 5]
+
+
+# What is not loaded, and what is shown
+
+
+def test_no_engine_is_imported_unless_its_table_is_passed_in():
+    code = (
+        "import sys, bayesnb, pandas as pd\n"
+        "frame = pd.DataFrame({'x': [1.0, 2.0, 3.0], 'y': list('aba')})\n"
+        "clf = bayesnb.BayesianNB().fit(iter([frame]), 'y')\n"
+        "list(clf.predict_table(iter([frame])))\n"
+        "loaded = {'dask', 'distributed', 'pyspark', 'duckdb', 'polars', 'pymc', 'h5py', 'xarray'} & set(sys.modules)\n"
+        "assert not loaded, loaded\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_progress_is_shown_on_a_terminal_once_it_takes_long(monkeypatch, capsys):
+    from bayesnb import progress
+
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    BayesianNB(TOLD).fit(batches(), "kind", "weight")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    BayesianNB(TOLD).fit(batches(), "kind", "weight")
+    said = capsys.readouterr()
+    assert "reading" in said.err
+    assert "rows" in said.err
+    assert "a second" in said.err
+    assert said.out == ""
+    monkeypatch.setattr(progress, "PATIENCE", 1e9)
+    BayesianNB(TOLD).fit(batches(), "kind", "weight")
+    assert capsys.readouterr().err == ""

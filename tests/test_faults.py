@@ -1,0 +1,389 @@
+"""Whatever goes wrong while a model is learned or written, the old one is there, and nothing is half done."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import bayesnb as nb
+from bayesnb import datasets, files
+
+PYTHON = [sys.executable, "-W", "error", "-m", "bayesnb"]
+
+
+def numbers(n=4000):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"x": rng.normal(size=n), "c": rng.choice(list("uvw"), n), "y": rng.choice(["p", "q"], n)})
+
+
+def fitted(frame):
+    return nb.BayesianNB().fit(frame.drop(columns="y"), frame["y"])
+
+
+def assert_same(a, b):
+    assert a.labels == b.labels
+    for name, s in a.features.items():
+        for what, value in s.arrays().items():
+            if what != "low":
+                np.testing.assert_allclose(value, b.features[name].arrays()[what], rtol=1e-12)
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A model file of PlayTennis, alone in its folder but for its lock."""
+    path = tmp_path / "model.nc"
+    X, y = datasets.play_tennis()
+    nb.BayesianNB(unlabelled_weight=0).fit(X, y).save(path)
+    return path
+
+
+def others_in(folder):
+    return [p.name for p in folder.iterdir() if p.suffix == ".part"]
+
+
+# Workers that die, tasks that fail
+
+
+def test_a_dask_worker_killed_during_the_fit_is_replaced_and_the_fit_is_whole(tmp_path):
+    import dask
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    frame = numbers()
+    flag = tmp_path / "killed"
+
+    def part(k):
+        if k == 5 and not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return frame.iloc[k * 500 : (k + 1) * 500]
+
+    source = dd.from_map(part, range(8), meta=frame.head(0))
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 3}),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster),
+    ):
+        found = nb.BayesianNB().fit(source, "y")
+    assert flag.exists()
+    assert_same(found.statistics_, fitted(frame).statistics_)
+
+
+def test_an_error_in_one_dask_part_leaves_the_estimator_as_it_was(cluster):
+    import dask.dataframe as dd
+
+    frame = numbers()
+    clf = fitted(frame)
+    before = clf.statistics_
+
+    def part(k):
+        return frame.iloc[:100] if k else frame.iloc[:100].assign(x=np.inf)
+
+    with pytest.raises(ValueError, match="column 'x' is infinite"):
+        clf.partial_fit(dd.from_map(part, range(3), meta=frame.head(0)), "y")
+    assert clf.statistics_ is before
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_a_spark_task_that_fails_once_is_repeated_and_counts_once(spark, tmp_path):
+    frame, flag = numbers(), str(tmp_path / "failed")
+
+    def fails_once(batches):
+        for batch in batches:
+            if not os.path.exists(flag):  # noqa: PTH110
+                open(flag, "w").close()  # noqa: PTH123
+                raise RuntimeError("the first try fails")
+            yield batch
+
+    rows = [tuple(row) for row in frame.itertuples(index=False)]
+    source = spark.createDataFrame(rows, "x double, c string, y string").repartition(2)
+    source = source.mapInArrow(fails_once, source.schema)
+    found = nb.BayesianNB().fit(source, "y")
+    assert Path(flag).exists()
+    assert_same(found.statistics_, fitted(frame).statistics_)
+
+
+# Files that end too soon
+
+
+def damaged(path):
+    """A Parquet file whose last row group is zeros: its footer is there, and its data are not."""
+    frame = numbers()
+    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path, row_group_size=1000, compression="zstd")
+    last = pq.ParquetFile(path).metadata.row_group(3)
+    start = min(last.column(k).dictionary_page_offset or last.column(k).data_page_offset for k in range(3))
+    data = bytearray(path.read_bytes())
+    end = start + sum(last.column(k).total_compressed_size for k in range(3))
+    data[start:end] = bytes(end - start)
+    path.write_bytes(data)
+    return path
+
+
+def test_a_parquet_file_with_a_broken_last_row_group_is_refused_with_its_name(tmp_path):
+    clf = fitted(numbers(100))
+    before = clf.statistics_
+    with pytest.raises(ValueError, match=r"broken\.parquet: cannot be read past row \d+"):
+        clf.partial_fit(damaged(tmp_path / "broken.parquet"), "y")
+    assert clf.statistics_ is before
+
+
+def test_a_parquet_file_that_is_cut_short_is_refused(tmp_path):
+    path = damaged(tmp_path / "cut.parquet")
+    path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(ValueError, match=r"cut\.parquet: cannot be read as parquet"):
+        nb.BayesianNB().fit(path, "y")
+
+
+def test_predictions_of_a_broken_file_are_not_half_written(tmp_path):
+    out = tmp_path / "out.parquet"
+    with pytest.raises(ValueError, match="cannot be read past row"):
+        fitted(numbers(100)).write_predictions(damaged(tmp_path / "broken.parquet"), out)
+    assert not out.exists()
+    assert others_in(tmp_path) == []
+
+
+# A full disk
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder on a disk of 64 KiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True, check=False
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("a small disk is mounted by root only")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def wide_model():
+    levels = [f"level {k}" for k in range(3000)]
+    return nb.BayesianNB().fit(pd.DataFrame({"c": levels}), ["a", "b"] * 1500)
+
+
+def test_a_full_disk_at_save_keeps_the_old_file(small_disk):
+    path = small_disk / "model.nc"
+    fitted(numbers()).save(path)
+    old = path.read_bytes()
+    with pytest.raises(OSError, match="No space left"):
+        wide_model().save(path)
+    assert path.read_bytes() == old
+    assert others_in(small_disk) == []
+    nb.load(path)
+
+
+def test_a_file_that_may_not_grow_keeps_the_old_one(tmp_path):
+    path = tmp_path / "model.nc"
+    fitted(numbers()).save(path)
+    old, clf = path.read_bytes(), wide_model()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(old) + 1000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            clf.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert path.read_bytes() == old
+    assert others_in(tmp_path) == []
+
+
+# Ctrl-C at any moment
+
+
+class Interruption:
+    """Ctrl-C after so many calls of functions."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def __call__(self, frame, event, argument):
+        if event == "call":
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+
+    def during(self, action):
+        """Whether the action was interrupted."""
+        sys.setprofile(self)
+        try:
+            action()
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.setprofile(None)
+        return False
+
+
+def moments(action, most=120):
+    """Moments spread over an action, more of them at its end, where things change."""
+    counted = Interruption(-1)
+    counted.during(action)
+    calls = -counted.left - 1
+    spread = np.unique(np.linspace(1, calls, most).astype(int)).tolist()
+    return sorted({*spread, *range(max(1, calls - 60), calls + 1)})
+
+
+def test_an_interrupted_fit_leaves_the_old_model_or_the_new_one():
+    frame = numbers(300)
+    parts = [frame.iloc[:100], frame.iloc[100:200], frame.iloc[200:]]
+    more = frame.assign(c="late")
+
+    def learn(clf):
+        return lambda: clf.partial_fit((part.assign(c="late") for part in parts), "y")
+
+    old = nb.BayesianNB().fit(iter(parts), "y")
+    new = nb.BayesianNB().fit(iter(parts), "y").partial_fit(iter([more]), "y")
+    seen = set()
+    for moment in moments(learn(nb.BayesianNB().fit(iter(parts), "y"))):
+        clf = nb.BayesianNB().fit(iter(parts), "y")
+        Interruption(moment).during(learn(clf))
+        total = clf.class_count_.sum()
+        expected = old if total == 300 else new
+        assert total in (300, 600)
+        assert_same(clf.statistics_, expected.statistics_)
+        assert clf.schema_.features["c"].levels == expected.schema_.features["c"].levels
+        np.testing.assert_allclose(clf.predict_proba(frame[["x", "c"]]), expected.predict_proba(frame[["x", "c"]]))
+        seen.add(total)
+    assert seen == {300, 600}
+
+
+# Where it falls into the clean-up of an object Python drops it, and the save goes on.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupted_save_leaves_the_old_file_or_the_new_one(model):
+    old = nb.load(model)
+    X, y = datasets.play_tennis()
+    new = nb.load(model).partial_fit(X, y)
+    contents = {old.content_hash_}
+    for moment in moments(lambda: new.save(model), most=40):
+        old.save(model)
+        Interruption(moment).during(lambda: new.save(model))
+        contents.add(nb.load(model).content_hash_)
+        for left in model.parent.glob(".*.part"):
+            left.unlink()
+    assert contents == {old.content_hash_, new.content_hash_}
+
+
+def test_an_update_that_is_interrupted_or_killed_leaves_a_whole_model(model, tmp_path):
+    X, y = datasets.play_tennis()
+    more = tmp_path / "more.csv"
+    X.assign(play=y).to_csv(more, index=False)
+    begin = time.monotonic()
+    subprocess.run([*PYTHON, "update", model, more], check=True, capture_output=True)
+    whole, before = time.monotonic() - begin, nb.load(model).class_count_.sum()
+    for share, sent in zip((0.5, 0.7, 0.85, 0.95), (signal.SIGINT, signal.SIGKILL) * 2, strict=True):
+        running = subprocess.Popen([*PYTHON, "update", model, more], stderr=subprocess.PIPE)
+        time.sleep(share * whole)
+        running.send_signal(sent)
+        _, said = running.communicate()
+        assert running.returncode in (0, 130, -sent), said
+        after = nb.load(model).class_count_.sum()
+        assert after in (before, before + 14)
+        if running.returncode == 0:
+            assert after == before + 14
+        before = after
+    nb.load(model).partial_fit(more, "play").save(model)
+    assert nb.load(model).class_count_.sum() == before + 14
+
+
+# Two at once
+
+SLOW_UPDATE = """
+import sys, time
+import bayesnb as nb
+path, csv, wait = sys.argv[1:]
+clf = nb.load(path)
+read = clf.content_hash_
+clf.partial_fit(csv, "play")
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    clf.save(path, replacing=read)
+except nb.ModelChangedError as error:
+    sys.exit(f"told: {error}")
+"""
+
+
+def test_of_two_processes_that_update_one_file_the_second_is_told_and_nothing_is_lost(model, tmp_path):
+    X, y = datasets.play_tennis()
+    tables = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    X[:5].assign(play=y[:5]).to_csv(tables[0], index=False)
+    X[5:].assign(play=y[5:]).to_csv(tables[1], index=False)
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", SLOW_UPDATE, model, table, "0"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for table in tables
+    ]  # fmt: skip
+    for process in both:
+        assert process.stdout.readline() == "ready\n"
+    first, second = both
+    assert first.communicate("go\n")[1] == ""
+    told = second.communicate("go\n")[1]
+    assert (first.returncode, second.returncode) == (0, 1)
+    assert "was changed since it was read" in told
+    assert nb.load(model).class_count_.sum() == 14 + 5
+    subprocess.run([*PYTHON, "update", model, tables[1]], check=True, capture_output=True)
+    X2, y2 = pd.concat([X, X]), pd.concat([y, y])
+    assert_same(nb.load(model).statistics_, nb.BayesianNB().fit(X2, y2).statistics_)
+
+
+def test_of_updates_at_once_each_is_in_the_file_or_was_told(model, tmp_path):
+    X, y = datasets.play_tennis()
+    table = tmp_path / "one.csv"
+    X[:1].assign(play=y[:1]).to_csv(table, index=False)
+    running = [subprocess.Popen([*PYTHON, "update", model, table], stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    said = [process.communicate()[1] for process in running]
+    done = sum(process.returncode == 0 for process in running)
+    assert done >= 1
+    assert all("was changed since it was read" in s for s, p in zip(said, running, strict=True) if p.returncode)
+    assert nb.load(model).class_count_.sum() == 14 + done
+
+
+def test_two_shards_fitted_by_two_processes_and_merged_are_one_fit(tmp_path):
+    frame = numbers()
+    halves = [tmp_path / "a.parquet", tmp_path / "b.csv"]
+    frame[:2500].to_parquet(halves[0])
+    frame[2500:].to_csv(halves[1], index=False)
+    running = [
+        subprocess.Popen([*PYTHON, "fit", half, "--target", "y", "-o", half.with_suffix(".nc")], stderr=subprocess.PIPE)
+        for half in halves
+    ]
+    for process in running:
+        _, said = process.communicate()
+        assert process.returncode == 0, said
+    shards = [half.with_suffix(".nc") for half in halves]
+    subprocess.run([*PYTHON, "merge", *shards, "-o", tmp_path / "c.nc"], check=True, capture_output=True)
+    merged, whole = nb.load(tmp_path / "c.nc"), fitted(frame)
+    assert_same(merged.statistics_, whole.statistics_)
+    np.testing.assert_allclose(merged.predict_proba(frame[["x", "c"]]), whole.predict_proba(frame[["x", "c"]]))
+
+
+# Written whole or not at all
+
+
+def test_a_file_that_is_replaced_keeps_its_mode_and_a_link_its_target(tmp_path):
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    target.write_text("old", encoding="utf-8")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    files.write([pd.DataFrame({"a": [1]})], link)
+    assert link.is_symlink()
+    assert target.read_text(encoding="utf-8") == "a\n1\n"
+    assert target.stat().st_mode & 0o777 == 0o640

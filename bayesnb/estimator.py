@@ -434,9 +434,9 @@ class BayesianNB(ClassifierMixin, Learner):
         method : {"auto", "saddlepoint", "draws"}
             With two classes, by the saddlepoint approximation of the distribution of the log-odds, without a draw
             ("auto"); with more, or a feature that is sampled, by exact draws with the estimator's seed (0 if it has
-            none), which are the same for every row and every call. The approximation misses the asked probability by
-            less than 0.005 on each side where 20 rows or more were learned, and by up to 0.015 where a class has a
-            row or two.
+            none), which are the same for every row and every call. In the tables of ``benchmarks/README.md`` the
+            approximation missed the asked probability by up to 0.005 on each side where 20 rows or more were learned,
+            and by up to 0.013 with fewer.
         draws : int
 
         Returns
@@ -1148,7 +1148,7 @@ class BayesianNB(ClassifierMixin, Learner):
 
         References
         ----------
-        Murphy, PML1, 9.3.3; Mitchell (2017), Generative and discriminative classifiers.
+        Murphy, PML1, 9.3.4; Mitchell (2017), Generative and discriminative classifiers.
 
         Examples
         --------

@@ -677,7 +677,7 @@ class Gamma(Prior):
 class NormalGamma(Prior):
     """(μ, τ) of a Normal, τ the precision: τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)).
 
-    The conjugate prior of a Normal with both parameters unknown (Murphy, PML1, 4.6.6; BDA3 3.3).
+    The conjugate prior of a Normal with both parameters unknown (Murphy 2007, section 3; BDA3 3.3).
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class Moments(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Gaussian(Family[NormalGamma, Moments]):
-    """x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma (Murphy, PML1, 4.6.6; BDA3 3.3).
+    """x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma (Murphy 2007, section 3; BDA3 3.3).
 
     The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ).
 

@@ -57,7 +57,7 @@ class Agreement:
 
     @property
     def p_value(self) -> float:
-        """Of the largest |z| among all quantities, by Bonferroni: valid however they depend on each other."""
+        """Of the largest ``|z|`` among all quantities, by Bonferroni: valid however they depend on each other."""
         largest = float(self.table["z"].abs().max())
         return min(1.0, 2 * stats.norm.sf(largest) * len(self.table))
 
@@ -67,7 +67,7 @@ class Agreement:
         return bool(self.p_value >= LEVEL)
 
     def to_frame(self) -> pd.DataFrame:
-        """All quantities, the largest |z| first."""
+        """All quantities, the largest ``|z|`` first."""
         return self.table.reindex(self.table["z"].abs().sort_values(ascending=False).index)
 
     def __str__(self) -> str:

@@ -7,7 +7,7 @@ a table into what its family wants, and refuse what it cannot read. Missing is N
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,6 +18,8 @@ from bayesnb.families.categorical import Coded, united
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.poisson import Exposed
+from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import worth
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.tables import Column, Kind, Names, Table
@@ -100,24 +102,32 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
 
 def _matrix(table: Table, columns: Names) -> Array:
     if not table.numeric:
+        if len(columns) == 1 and columns[0] in table.place:
+            return table.column(columns[0]).finite()[:, None]
         x = np.full((table.n_rows, len(columns)), np.nan)
         for k, name in enumerate(columns):
             if name in table.place:
                 x[:, k] = table.column(name).finite()
         return x
     x = np.asarray(table.block(columns), float)
-    infinite = np.flatnonzero(np.isinf(x).any(axis=0))
-    if len(infinite):
-        Column(columns[infinite[0]], x[:, infinite[0]]).finite()
+    if reading.infinite(x):
+        first = int(np.flatnonzero(np.isinf(x).any(axis=0))[0])
+        Column(columns[first], x[:, first]).finite()
     return x
 
 
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """0 and 1: floats with NaN where missing, or a sparse matrix."""
+    """0 and 1: floats with NaN where missing, bytes of a large table without one, or a sparse matrix."""
     if table.sparse:
         x = table.block(feature.columns)
         _require_stored((x.data != 0) & (x.data != 1), x, feature, "0 or 1")
         return feature, x
+    if table.numeric and worth(table.n_rows * len(feature.columns)):
+        x = table.block(feature.columns)
+        if x.dtype == bool:
+            return feature, x.view(np.uint8)
+        if (narrow := reading.zeros_and_ones(x)) is not None:
+            return feature, narrow
     x = _matrix(table, feature.columns)
     _require_cells((x != 0) & (x != 1) & ~np.isnan(x), x, feature, "0 or 1", "use Categorical() or Gaussian()")
     return feature, x
@@ -145,8 +155,9 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
     words = feature.columns
     if table.sparse:
         x = table.block(words)
-        wrong = ~(x.data >= 0) | (x.data != np.floor(x.data)) | np.isinf(x.data)
-        _require_stored(wrong, x, feature, "a count")
+        if not reading.counts(x.data):
+            wrong = ~(x.data >= 0) | (x.data != np.floor(x.data)) | np.isinf(x.data)
+            _require_stored(wrong, x, feature, "a count")
         return feature, Bag(x, words)
     x = _matrix(table, words)
     _require_cells((x < 0) | (x != np.floor(x)) & ~np.isnan(x), x, feature, "a count", "use Gaussian()")
@@ -162,35 +173,53 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
 
 
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Codes into the levels of each column."""
-    codes = np.full((table.n_rows, len(feature.columns)), -1, np.intp)
-    levels, kinds = list(feature.levels), list(feature.kinds)
+    """Codes into the levels of each column, in bytes or whatever holds them where the table is large."""
+    levels, kinds, columns = list(feature.levels), list(feature.kinds), []
     for k, name in enumerate(feature.columns):
         if name not in table.place:
+            columns.append(None)
             continue
         column = table.column(name)
         if feature.cuts is not None:
-            codes[:, k] = feature.cuts[k].codes(column.finite())
+            columns.append(feature.cuts[k].codes(column.finite()))
             continue
-        code, values = column.coded()
+        values = table.distinct(name)
         if values:
             kinds[k] = require_one_kind(name, kinds[k], column.kind())
         if unseen is None:
             seen = values if column.declared is not None else in_order(values)
             levels[k] = united(levels[k], tuple(seen))
         place = {level: i for i, level in enumerate(levels[k])}
-        unknown = [value for value in values if value not in place]
-        if unknown and unseen == "error":
-            used = np.flatnonzero(np.isin(code, [values.index(value) for value in unknown]))
+        if unseen == "error" and (unknown := [i for i, value in enumerate(values) if value not in place]):
+            used = np.flatnonzero(np.isin(column.coded[0], unknown))
             if len(used):
+                value = values[column.coded[0][used[0]]]
                 raise ValueError(
-                    f"column {name!r} holds {values[code[used[0]]]!r} in row {used[0]}, which was never seen; "
+                    f"column {name!r} holds {value!r} in row {used[0]}, which was never seen; "
                     f'its levels are {list(levels[k])[:20]}. Fit it, or choose unseen="missing" or "new"'
                 )
         elsewhere = place.get(UNSEEN, -1)
-        table_of_codes = np.array([*(place.get(value, elsewhere) for value in values), -1], np.intp)
-        codes[:, k] = table_of_codes[code]
+        columns.append(np.array([*(place.get(value, elsewhere) for value in values), -1], np.intp))
+    large = worth(table.n_rows * len(feature.columns))
+    kind = np.min_scalar_type(-max([1, *map(len, levels)])) if large else np.intp
+    codes = _coded(table, feature, columns, kind)
     return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels))
+
+
+def _coded(table: Table, feature: Feature, columns: Sequence[Array | None], kind: Any) -> Array:
+    """Codes (row, column): the codes of a cut column, or the place of each of a column's distinct values."""
+    if feature.cuts is None and table.whole is not None:
+        index = [table.place[name] for name in feature.columns]
+        low, held = table.whole.low[index], table.whole.held[index]
+        places = np.full(held.shape, -1, kind)
+        for row, mask, place in zip(places, held, columns, strict=True):
+            row[mask] = place[:-1]
+        return reading.codes(table.block(feature.columns), low, places)
+    codes = np.full((table.n_rows, len(columns)), -1, kind)
+    for k, (name, place) in enumerate(zip(feature.columns, columns, strict=True)):
+        if place is not None:
+            codes[:, k] = place if feature.cuts is not None else place.astype(kind)[table.column(name).coded[0]]
+    return codes
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:

@@ -23,13 +23,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import decisions, engines, explain, files, storage, uncertainty, unlabelled
 from bayesnb.families.membership import Labels, blocks
+from bayesnb.kernels.blocks import CELLS, each
 from bayesnb.learner import Learner, labelled_statistics, part_of
 from bayesnb.model import (
     Data,
     Estimate,
     Evidence,
+    ImpossibleRowError,
     Parameters,
     normalize,
+    probabilities,
 )
 from bayesnb.priors import Array, ImproperError, Known, log
 from bayesnb.tables import Table
@@ -40,6 +43,10 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
     from bayesnb.agreement import Agreement
+
+
+MEMORY = 2**29
+"""Bytes of which ``sample_proba`` fills half with draws of parameters; its blocks of rows need far less."""
 
 
 class BayesianNB(ClassifierMixin, Learner):
@@ -95,7 +102,8 @@ class BayesianNB(ClassifierMixin, Learner):
     Notes
     -----
     Sample weights are frequency weights: 2 is the row seen twice. Of equally probable classes ``predict``
-    takes the first. Every row is predicted by itself.
+    takes the first. Every row is predicted by itself. Large tables are worked on by as many threads as
+    ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow; how many there are changes no answer.
 
     Examples
     --------
@@ -120,9 +128,8 @@ class BayesianNB(ClassifierMixin, Learner):
         return self._log_joint_of(*self._encoded(X))
 
     def _log_joint_of(self, data: Data, n: int) -> Array:
-        if self._plug_in is not None:
-            return self._plug_in.log_joint(data, n) + self._offset(n)
-        return self.posterior_.log_predictive(data, n) + self._offset(n)
+        joint = self._plug_in.log_joint(data, n) if self._plug_in else self.posterior_.log_predictive(data, n)
+        return joint if self._row_prior is None else joint + self._offset(n)
 
     def _offset(self, n: int) -> Array | float:
         """What a class prior of each row adds to its log joint."""
@@ -144,6 +151,14 @@ class BayesianNB(ClassifierMixin, Learner):
         -------
         BayesianNB
             A view for predicting: it shares everything else, and this estimator stays as it is.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.with_class_prior({"no": 0.1, "yes": 0.9}).predict_proba(X[:1]).round(3)
+        array([[0.306, 0.694]])
         """
         check_is_fitted(self)
         p = decisions.class_prior_of(class_prior, self.classes_)
@@ -184,6 +199,17 @@ class BayesianNB(ClassifierMixin, Learner):
         Returns
         -------
         Series (class,)
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.estimate_class_prior(X[X["outlook"] == "overcast"]).round(2)
+        class
+        no     0.0
+        yes    1.0
+        Name: probability, dtype: float64
         """
         data, n = self._encoded(X)
         if self._plug_in is not None:
@@ -194,7 +220,16 @@ class BayesianNB(ClassifierMixin, Learner):
         return pd.Series(p, index=pd.Index(self.classes_, name="class"), name="probability")
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row, (row,)."""
+        """The most probable class of each row, (row,).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict(X[:3])
+        array(['no', 'no', 'yes'], dtype=object)
+        """
         log_joint = self._log_joint(X)
         normalize(log_joint)
         return self.classes_[log_joint.argmax(axis=1)]
@@ -206,15 +241,43 @@ class BayesianNB(ClassifierMixin, Learner):
         ------
         ImpossibleRowError
             If a row has probability 0 under every class (only plug-ins can say so).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_proba(X[:2]).round(3)
+        array([[0.704, 0.296],
+               [0.847, 0.153]])
         """
-        return np.exp(self.predict_log_proba(X))
+        found = self.predict_log_proba(X)
+        return np.exp(found, out=found)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """log p(c | x, D), (row, class)."""
+        """log p(c | x, D), (row, class).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_log_proba(X[:1]).round(3)
+        array([[-0.351, -1.218]])
+        """
         return normalize(self._log_joint(X))
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """log p(c, x | D), (row, class): not normalized, so its logsumexp says how probable the row is."""
+        """log p(c, x | D), (row, class): not normalized, so its logsumexp says how probable the row is.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_joint_log_proba(X[:1]).round(2)
+        array([[-3.84, -4.71]])
+        """
         return self._log_joint(X)
 
     def sample_proba(self, X: Any, draws: int = 1000) -> Array:
@@ -222,13 +285,37 @@ class BayesianNB(ClassifierMixin, Learner):
 
         Their spread is the uncertainty of the class probability. Their mean is not ``predict_proba``, which
         is a ratio of averages and not an average of ratios.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB(random_state=0).fit(X, y)
+        >>> p = clf.sample_proba(X[:2], draws=500)
+        >>> p.shape, p[:, 0, 0].std().round(1)
+        ((500, 2, 2), np.float64(0.2))
         """
         data, n = self._encoded(X)
         if draws < 1:
             raise ValueError(f"Expected at least one draw; got {draws!r}")
-        rng, offset = self._generator(), self._offset(n)
-        parts = [self.posterior_.draw(rng, (cut.stop - cut.start,)) for cut in _cuts(draws, 512)]
-        return np.concatenate([np.exp(normalize(part.log_joint(data, n) + offset)) for part in parts])
+        rng, offset = self._generator(), np.broadcast_to(self._offset(n), (n, len(self.classes_)))
+        one = self.posterior_.draw(np.random.default_rng(0))
+        size = one.log_pi.size + sum(v.size for theta in one.features.values() for v in theta.values())
+        found = np.empty((draws, n, len(self.classes_)))
+        for part in _cuts(draws, max(1, min(512, MEMORY // 16 // size))):
+            drawn = self.posterior_.draw(rng, (part.stop - part.start,))
+
+            def answer(rows: slice, drawn: Parameters = drawn, part: slice = part) -> None:
+                joint = drawn.log_joint(part_of(data, rows), rows.stop - rows.start)
+                joint += offset[rows]
+                try:
+                    found[part, rows] = probabilities(joint)
+                except ImpossibleRowError as error:
+                    raise ImpossibleRowError(error.rows + rows.start) from error
+
+            # Few enough rows for their joints to stay in the cache from step to step.
+            list(each(answer, _cuts(n, max(1, CELLS // drawn.log_pi.size))))
+        return found
 
     # Tables in, tables out
 
@@ -251,6 +338,15 @@ class BayesianNB(ClassifierMixin, Learner):
             The kept columns, ``prediction``, and ``p_<class>`` of each class; with an interval also
             ``p_<class>_lower``, ``_median`` and ``_upper``. Of a Dask or a Spark DataFrame a lazy one of its kind; of
             what is read in parts here an iterator of frames, in order.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).predict_table(X[:2], keep=["wind"]).round(3)
+             wind prediction   p_no  p_yes
+        0    weak         no  0.704  0.296
+        1  strong         no  0.847  0.153
         """
         check_is_fitted(self)
         columns = self._predicted_columns(interval)
@@ -300,6 +396,18 @@ class BayesianNB(ClassifierMixin, Learner):
             As for :meth:`predict_table`.
         path : path
             Parquet (".parquet") or CSV (".csv", ".tsv"); written whole or not at all.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> path = Path(tempfile.mkdtemp()) / "predicted.csv"
+        >>> BayesianNB().fit(X, y).write_predictions(X, path)
+        14
+        >>> path.read_text().splitlines()[0]
+        'prediction,p_no,p_yes'
         """
         found = self.predict_table(X, interval, prob, keep)
         if not isinstance(found, pd.DataFrame | Iterator):
@@ -325,14 +433,25 @@ class BayesianNB(ClassifierMixin, Learner):
             Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
         method : {"auto", "saddlepoint", "draws"}
             With two classes, by the saddlepoint approximation of the distribution of the log-odds, without a draw
-            ("auto"); with more, by exact draws with the estimator's seed (0 if it has none), which are the same for
-            every row and every call. The approximation misses the asked probability by less than 0.005 on each side
-            where 20 rows or more were learned, and by up to 0.015 where a class has a row or two.
+            ("auto"); with more, or a feature that is sampled, by exact draws with the estimator's seed (0 if it has
+            none), which are the same for every row and every call. In the tables of ``benchmarks/README.md`` the
+            approximation missed the asked probability by up to 0.005 on each side where 20 rows or more were learned,
+            and by up to 0.013 with fewer.
         draws : int
 
         Returns
         -------
         DataFrame (row, (class, "lower" | "median" | "upper"))
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_interval(X[:1], prob=0.5).round(2)
+        class    no                yes
+              lower median upper lower median upper
+        0       0.5   0.71  0.86  0.14   0.29   0.5
         """
         data, n = self._encoded(X)
         tail = (1 - uncertainty.probability_of_interval(prob)) / 2
@@ -345,6 +464,14 @@ class BayesianNB(ClassifierMixin, Learner):
         """The posterior probability that the predicted class is the most probable one under p(c | x, θ), (row,).
 
         ``method`` and ``draws`` as in :meth:`predict_interval`.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.prob_top(X[:2]).round(2)
+        array([0.75, 0.91])
         """
         data, n = self._encoded(X)
         codes = self._log_joint_of(data, n).argmax(axis=1)
@@ -357,6 +484,17 @@ class BayesianNB(ClassifierMixin, Learner):
         -------
         DataFrame (row, (class, against, "mean" | "variance"))
             In nats, one pair for every two classes. Infinite where one of the two is ruled out, NaN where both are.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.log_odds(X[:1]).round(2)
+        class     no
+        against  yes
+                mean variance
+        0        0.9     1.87
         """
         data, n = self._encoded(X)
         self._require_two_classes()
@@ -399,6 +537,16 @@ class BayesianNB(ClassifierMixin, Learner):
         -----
         The entropies split the mean over draws, an average of ratios, which is not the predictive probability.
         Novelties of rows with different missing values are densities of different things.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB(random_state=0).fit(X, y)
+        >>> clf.uncertainty(X[:2], learned=(X, y))[["prediction", "total", "novelty", "novelty_rank"]].round(1)
+          prediction  total  novelty  novelty_rank
+        0         no    0.6      3.5           0.0
+        1         no    0.5      3.4           0.0
         """
         data, n = self._encoded(X)
         log_joint, offset = self._log_joint_of(data, n), self._offset(n)
@@ -441,10 +589,12 @@ class BayesianNB(ClassifierMixin, Learner):
         """The draws that answer, or ``None`` where the saddlepoint formula does."""
         if method not in ("auto", "saddlepoint", "draws"):
             raise ValueError(f"Expected method to be 'auto', 'saddlepoint' or 'draws'; got {method!r}")
-        two = len(self.classes_) == 2
-        if method == "saddlepoint" and not two:
-            raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes_)}")
-        if two and method != "draws":
+        two, model = len(self.classes_) == 2, self.posterior_.model
+        if method == "saddlepoint":
+            if not two:
+                raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes_)}")
+            model.require_exact("the saddlepoint formula", 'use method="draws"')
+        if two and model.exact and method != "draws":
             return None
         if draws < 2:
             raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")
@@ -467,11 +617,35 @@ class BayesianNB(ClassifierMixin, Learner):
         -------
         DataFrame (row, ...)
             ``decision`` (None where undecided), ``expected_cost``, ``abstained``.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> import pandas as pd
+        >>> costs = pd.DataFrame({"play": [10.0, 0.0], "stay": [0.0, 4.0]}, index=["no", "yes"])
+        >>> clf.decide(X[:3], costs, reject_cost=1.5).round(2)
+          decision  expected_cost  abstained
+        0     stay           1.18      False
+        1     stay           0.61      False
+        2     None           1.50       True
         """
         return decisions.decide(self.predict_proba(X), self.classes_, costs, reject_cost, _index(X))
 
     def predict_set(self, X: Any, mass: float = 0.9) -> pd.DataFrame:
-        """The smallest set of classes that has this probability by the chosen estimate, (row, class) of bool."""
+        """The smallest set of classes that has this probability by the chosen estimate, (row, class) of bool.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_set(X[:2], mass=0.7)
+             no    yes
+        0  True  False
+        1  True  False
+        """
         return decisions.smallest_set(self.predict_proba(X), self.classes_, mass, _index(X))
 
     def explain(
@@ -495,7 +669,22 @@ class BayesianNB(ClassifierMixin, Learner):
             ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. First the entry
             "(prior)", then one a column (a word, of bags of words), then "(total)", which the others sum to: the
             log-odds of the chosen estimate. The interval is that of the entry under the posterior of the
-            parameters, equal-tailed, by the saddlepoint approximation.
+            parameters, equal-tailed, by the saddlepoint approximation, or by draws where a feature is sampled.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.explain(X[:1])[["value", "log_odds"]].round(2).droplevel("row")
+                     value  log_odds
+        entry
+        (prior)       None     -0.51
+        outlook      sunny      0.69
+        temperature    hot      0.41
+        humidity      high      0.68
+        wind          weak     -0.40
+        (total)       None      0.87
         """
         if unit not in explain.UNITS:
             raise ValueError(f"Expected unit to be one of {list(explain.UNITS)}; got {unit!r}")
@@ -504,8 +693,9 @@ class BayesianNB(ClassifierMixin, Learner):
             raise ValueError("there are no rows to explain")
         tail = (1 - uncertainty.probability_of_interval(prob)) / 2
         pairs = self._contrast(self._log_joint_of(data, n), label, against)
+        drawn = None if self.posterior_.model.exact else self._ensemble("draws", 4000)
         found = explain.ledger(
-            self.schema_, self.posterior_, self._plug_in, data, pairs, (tail, 1 - tail), self._offset(n)
+            self.schema_, self.posterior_, self._plug_in, data, pairs, (tail, 1 - tail), drawn, self._offset(n)
         )
         found[["log_odds", "lower", "upper"]] *= explain.UNITS[unit]
         found.attrs["unit"] = unit
@@ -548,6 +738,17 @@ class BayesianNB(ClassifierMixin, Learner):
             ``log_density``, log p(x_i, y_i | D without row i); and under ``probability`` one column a class,
             p(c | x_i, D without row i). By the chosen estimate. A prior that was scaled to the data keeps
             that scale.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.loo(X, y).head(2).round(2)
+          log_density probability
+                               no   yes
+        0        -4.7        0.48  0.52
+        1        -4.3        0.71  0.29
         """
         log_joint, codes = self._left_out(X, y, sample_weight, self.estimate)
         proba = np.exp(normalize(log_joint))
@@ -576,8 +777,18 @@ class BayesianNB(ClassifierMixin, Learner):
         Returns
         -------
         DataFrame (n, ...)
-            The label under "y" (or "y_" if a column is called so), then the fitted columns; of a binned column,
+            The label under "y" (or ``"y_"`` if a column is called so), then the fitted columns; of a binned column,
             the names of bins. With ``estimate="predictive"`` each row has its own draw of the parameters.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB(random_state=0).fit(X, y)
+        >>> clf.sample(2, label="yes")
+             y   outlook temperature humidity  wind
+        0  yes     sunny         hot     high  weak
+        1  yes  overcast         hot     high  weak
         """
         self._require_one_prior("sample")
         chosen = None if label is None else int(codes_of(self.classes_, np.asarray([label]))[0])
@@ -619,6 +830,14 @@ class BayesianNB(ClassifierMixin, Learner):
         likelihood : {"sufficient", "rows"}
             Observe what was learned as sufficient statistics, at a cost that does not grow with the rows, or
             row by row. Both have the same log density.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> [variable.name for variable in clf.to_pymc().free_RVs]
+        ['pi', 'theta_categorical_3', 'theta_categorical_2']
         """
         from bayesnb import generative
 
@@ -695,6 +914,15 @@ class BayesianNB(ClassifierMixin, Learner):
         -----
         UserWarning
             If NUTS did not converge, with r_hat, effective draws and divergences.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB(random_state=0).fit(X, y)
+        >>> tree = clf.sample_posterior(draws=100, chains=2)
+        >>> tree["posterior"]["theta_categorical_3"].dims
+        ('chain', 'draw', 'class_label', 'categorical_3_feature', 'categorical_3_category')
         """
         from bayesnb import agreement, generative
         from bayesnb import draws as drawing
@@ -782,6 +1010,14 @@ class BayesianNB(ClassifierMixin, Learner):
         ------
         ConvergenceError
             If the chains did not converge.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB(random_state=0).fit(X, y)
+        >>> clf.verify(X[:2], sampler="exact").agrees
+        True
         """
         from bayesnb import agreement
 
@@ -829,6 +1065,16 @@ class BayesianNB(ClassifierMixin, Learner):
         ValueError
             For what no file can hold: sampled features, a generator as ``random_state``, a view under another class
             prior.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from bayesnb import BayesianNB, datasets, load
+        >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+        >>> clf = BayesianNB().fit(*datasets.play_tennis())
+        >>> clf.save(path) == load(path).content_hash_
+        True
         """
         check_is_fitted(self)
         if self._view:
@@ -844,7 +1090,16 @@ class BayesianNB(ClassifierMixin, Learner):
 
     @property
     def log_evidence_(self) -> Evidence:
-        """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y)."""
+        """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> round(clf.log_evidence_.joint, 2), round(clf.log_evidence_.features["outlook"], 2)
+        (-65.36, -16.49)
+        """
         self._require_one_prior("the evidence")
         self._require_counted("rows that were counted have a marginal likelihood")
         return self.posterior_.log_evidence()
@@ -859,6 +1114,17 @@ class BayesianNB(ClassifierMixin, Learner):
 
         At the chosen estimate (the posterior mean for "predictive"): probabilities of levels, "mean" and "sd"
         of reals, "rate" of counts; one row a class (and column).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.tables()["wind"].round(2)
+               strong  weak
+        class
+        no       0.57  0.43
+        yes      0.36  0.64
         """
         point = self._point()
         return explain.parameter_tables(self.schema_, point, self.classes_)
@@ -882,13 +1148,39 @@ class BayesianNB(ClassifierMixin, Learner):
 
         References
         ----------
-        Murphy, PML1, 9.3.3; Mitchell (2017), Generative and discriminative classifiers.
+        Murphy, PML1, 9.3.4; Mitchell (2017), Generative and discriminative classifiers.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> weights, intercept = clf.linear_form()
+        >>> weights.loc["wind"].round(2)
+                  no   yes
+        level
+        strong -0.56 -1.01
+        weak   -0.85 -0.45
         """
         point = self._point()
         return explain.linear_form(self.schema_, point, self.classes_, self.estimate)
 
     def describe(self) -> pd.DataFrame:
-        """One row a feature: family, prior, columns, levels, share of missing values, why this family."""
+        """One row a feature: family, prior, columns, levels, share of missing values, why this family.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.describe()[["family", "prior", "levels"]]
+                          family                 prior                 levels
+        feature
+        outlook      Categorical  Dirichlet(alpha=1.0)  overcast, rain, sunny
+        temperature  Categorical  Dirichlet(alpha=1.0)        cool, hot, mild
+        humidity     Categorical  Dirichlet(alpha=1.0)           high, normal
+        wind         Categorical  Dirichlet(alpha=1.0)           strong, weak
+        """
         check_is_fitted(self)
         return self.schema_.describe(self.statistics_)
 
@@ -909,6 +1201,17 @@ def load(path: str | os.PathLike) -> BayesianNB:
     FileNotFoundError
     ModelFileError
         If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> _ = nb.BayesianNB().fit(X, y).save(path)
+    >>> nb.load(path).predict(X[:3])
+    array(['no', 'no', 'yes'], dtype=object)
     """
     contents = storage.read(path)
     try:

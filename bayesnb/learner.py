@@ -24,7 +24,7 @@ from bayesnb.priors import Array, Dirichlet, Known
 from bayesnb.schema import Schema
 from bayesnb.summary import Summary
 from bayesnb.tables import Table
-from bayesnb.targets import NO_LABEL, classes_of, codes_of, labels_of, read_target
+from bayesnb.targets import NO_LABEL, classes_and_codes, classes_of, codes_of, labels_of, read_target
 
 
 class Learner(BaseEstimator):
@@ -81,6 +81,13 @@ class Learner(BaseEstimator):
 
         A table is read once, in parts or not, and its statistics do not depend on the parts: the priors that look at
         the data (unit information) look at their sum.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).class_count_
+        array([5., 9.])
         """
         if engines.streams(X):
             return self._learn(self._read_in_parts(X, y, sample_weight), target=y, anew=True)
@@ -88,7 +95,8 @@ class Learner(BaseEstimator):
         target = name if isinstance(name, str | int) and name != "" else None
         table, y, weight, labelled = self._any_rows(X, y, sample_weight)
         unlabelled.require_settings(self.unlabelled_weight, self.em_starts)
-        weight = np.where(labelled, weight, weight * self.unlabelled_weight)
+        if not labelled.all():
+            weight = np.where(labelled, weight, weight * self.unlabelled_weight)
         if not weight.any():
             raise ValueError(NO_LABEL)
         labelled = labelled[weight > 0]
@@ -156,6 +164,16 @@ class Learner(BaseEstimator):
         """Learn from more rows, given as to :meth:`fit`; new classes and new levels are welcome.
 
         ``classes`` may name classes that have no row yet; it is never needed.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB()
+        >>> for rows in (slice(0, 2), slice(2, 14)):
+        ...     clf = clf.partial_fit(X[rows], y[rows])
+        >>> clf.class_count_
+        array([5., 9.])
         """
         self._require_own_prior("partial_fit")
         if engines.streams(X):
@@ -180,6 +198,13 @@ class Learner(BaseEstimator):
         ------
         ValueError
             Where it can be seen that the rows were never learned; nothing is changed then.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).forget(X[:2], y[:2]).class_count_
+        array([3., 9.])
         """
         check_is_fitted(self)
         self._require_own_prior("forget")
@@ -192,7 +217,15 @@ class Learner(BaseEstimator):
         return self._believe(self.schema_, self.statistics_.without(statistics), self.classes_)
 
     def merge(self, other: Learner) -> Self:
-        """Add what another estimator has learned from other rows, as if this one had seen them too."""
+        """Add what another estimator has learned from other rows, as if this one had seen them too.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X[:6], y[:6]).merge(BayesianNB().fit(X[6:], y[6:])).class_count_
+        array([5., 9.])
+        """
         check_is_fitted(self)
         check_is_fitted(other)
         self._require_own_prior("merge")
@@ -218,7 +251,15 @@ class Learner(BaseEstimator):
             )
 
     def discount(self, factor: float) -> Self:
-        """Weigh everything learned so far by a factor between 0 and 1, to forget slowly."""
+        """Weigh everything learned so far by a factor between 0 and 1, to forget slowly.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).discount(0.5).class_count_
+        array([2.5, 4.5])
+        """
         check_is_fitted(self)
         self._require_own_prior("discount")
         if not 0 <= factor <= 1:
@@ -256,15 +297,17 @@ class Learner(BaseEstimator):
     def _table(self, X: Any) -> Table:
         """A table to read with the fitted schema; scikit-learn's own checks where it has no names."""
         table = Table.of(X)
-        if not (self.schema_.named and table.named):
+        if not (self.schema_.named and table.named) and (
+            self.schema_.named or table.named or len(table.names) != self.n_features_in_
+        ):
             validate_data(self, X if table.named else table.source, reset=False, skip_check_array=True)
         return table
 
     def _summary(self, schema: Schema, table: Table, y: Array, weight: Array) -> tuple[Schema, Statistics, Array]:
         """What these rows say: the schema with their levels, their statistics, their classes."""
         schema, data = schema.read(table, learn=True)
-        classes, codes = np.unique(y, return_inverse=True)
-        labels = Labels(codes.astype(np.intp), weight, len(classes))
+        classes, codes = classes_and_codes(y)
+        labels = Labels(codes, weight, len(classes))
         return schema, schema.model(self._label_prior()).statistics(data, labels, labels_of(classes)), classes
 
     def _believe(self, schema: Schema, statistics: Statistics, classes: Array, anew: bool = False, **also: Any) -> Self:
@@ -329,6 +372,8 @@ class Learner(BaseEstimator):
 def _weighed(table: Table, y: Array, weight: Array) -> tuple[Table, Array, Array]:
     """The rows that weigh anything: the others must not even lend their levels and classes."""
     keep = weight > 0
+    if keep.all():
+        return table, y, weight
     return table.rows(keep), y[keep], weight[keep]
 
 

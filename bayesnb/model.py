@@ -18,6 +18,8 @@ from numpy.random import Generator
 
 from bayesnb.families.family import Family, Statistic, Theta, cleared
 from bayesnb.families.membership import Labels, Membership
+from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import worth
 from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known, Prior, Size, UnlearnedError, log
 
 type Data = Mapping[str, Any]
@@ -29,6 +31,15 @@ class ImpossibleRowError(ValueError):
     """No class can have produced a row: its probability is 0 under every one of them.
 
     ``rows`` are the positions of such rows.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> clf = BayesianNB(estimate="mle").fit({"a": ["x", "y"], "b": ["x", "y"]}, [0, 1])
+    >>> clf.predict({"a": ["x"], "b": ["y"]})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    bayesnb.model.ImpossibleRowError: row 0 has probability 0 under every class, so no class can be preferred; ...
     """
 
     def __init__(self, rows: Array) -> None:
@@ -48,13 +59,31 @@ def normalize(log_joint: Array) -> Array:
     ------
     ImpossibleRowError
         Where every class has -inf. (With draws in front, rows that are impossible in any draw.)
+
+    Examples
+    --------
+    >>> np.exp(normalize(np.log(np.array([[0.0206, 0.0053]])))).round(3)
+    array([[0.795, 0.205]])
     """
+    if log_joint.ndim == 2 and worth(log_joint.size):
+        found = densities.normalized(log_joint)
+        if found is not None:
+            return found
     top = log_joint.max(axis=-1, keepdims=True)
     if np.isneginf(top).any():
         raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(top))[:, -2] if top.ndim > 1 else [0]))
     # The largest is taken off first: beside a joint of -1e17 the logarithm of a sum would be lost.
     below = log_joint - top
     return below - np.log(np.exp(below).sum(axis=-1, keepdims=True))
+
+
+def probabilities(log_joint: Array) -> Array:
+    """p(c | x) from log p(c, x), the class on the last axis; raises as :func:`normalize`."""
+    if worth(log_joint.size):
+        flat = log_joint.reshape(-1, log_joint.shape[-1])
+        if (found := densities.normalized(flat, logs=False)) is not None:
+            return found.reshape(log_joint.shape)
+    return np.exp(normalize(log_joint))
 
 
 @contextmanager
@@ -105,6 +134,17 @@ class Statistics:
     rows : array (class,)
         Weight of the rows of each class.
     features : {name: Statistic}
+
+    Examples
+    --------
+    >>> from bayesnb import Bernoulli, NaiveBayes
+    >>> from bayesnb.families.membership import Labels
+    >>> model = NaiveBayes({"wet": Bernoulli()})
+    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
+    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
+    >>> seen = model.statistics(data, labels, ["spring", "summer"])
+    >>> (seen + seen).rows, (seen + seen - seen).rows, (seen * 0.5).rows
+    (array([4., 2.]), array([2., 1.]), array([1. , 0.5]))
     """
 
     labels: tuple[Any, ...]
@@ -174,6 +214,12 @@ class Evidence:
         log p(y): how well the class prior foresaw the labels.
     features : {name: float}
         log p(x_f | y) of each feature; they add up.
+
+    Examples
+    --------
+    >>> evidence = Evidence(-1.5, {"outlook": -3.0, "wind": -2.0})
+    >>> evidence.conditional, evidence.joint
+    (-5.0, -6.5)
     """
 
     label: float
@@ -204,6 +250,19 @@ class NaiveBayes:
         Prior of the class probabilities.
     columns : {name: column names}, optional
         What the columns of a feature are called, where there are several: coordinates of draws.
+
+    Examples
+    --------
+    >>> from bayesnb import Bernoulli, NaiveBayes
+    >>> from bayesnb.families.membership import Labels
+    >>> model = NaiveBayes({"wet": Bernoulli()})
+    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
+    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
+    >>> posterior = model.posterior(model.statistics(data, labels, ["spring", "summer"]))
+    >>> np.exp(posterior.log_joint(data, 3)).round(3)
+    array([[0.3  , 0.267],
+           [0.3  , 0.133],
+           [0.3  , 0.267]])
     """
 
     features: Mapping[str, Family]
@@ -215,6 +274,11 @@ class NaiveBayes:
         self.require_exact("maximum likelihood", 'use estimate="predictive" or "mean"')
         label = self.label if isinstance(self.label, Known) else Dirichlet.flat()
         return replace(self, features={name: family.flat() for name, family in self.features.items()}, label=label)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the posterior of every feature is a formula."""
+        return all(family.exact for family in self.features.values())
 
     def require_exact(self, what: str, cure: str) -> None:
         """Raise ``ValueError``, naming the first feature that is sampled, where ``what`` needs a closed form."""
@@ -243,7 +307,7 @@ class NaiveBayes:
         for name, family in self.features.items():
             with about(f"feature {name!r}", labels):
                 each[name] = family.statistic(data[name], members)
-        return Statistics(tuple(labels), members.totals(np.ones((len(members), 1)))[:, 0], each)
+        return Statistics(tuple(labels), members.weights(), each)
 
     def posterior(self, statistics: Statistics) -> Posterior:
         """Everything believed after the data. Nothing is refused here that a later question may not need."""
@@ -286,6 +350,21 @@ class Posterior:
         The priors at their full shapes.
     label, features : Dirichlet or Known; {name: Prior}
         The posteriors.
+
+    Examples
+    --------
+    >>> from bayesnb import Bernoulli, NaiveBayes
+    >>> from bayesnb.families.membership import Labels
+    >>> model = NaiveBayes({"wet": Bernoulli()})
+    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
+    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
+    >>> posterior = model.posterior(model.statistics(data, labels, ["spring", "summer"]))
+    >>> posterior.features["wet"]
+    Beta(alpha=[[2.],
+     [2.]], beta=[[2.],
+     [1.]])
+    >>> round(posterior.log_evidence().joint, 3)
+    -4.97
     """
 
     model: NaiveBayes
@@ -360,7 +439,8 @@ class Posterior:
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
         """log p(c, x | D) of each row by itself as (row, class), all parameters integrated out."""
-        return log(self._label("mean")) + self.log_predictive_features(data, n_rows)
+        label = log(self._label("mean"))
+        return densities.add_row(self.log_predictive_features(data, n_rows), label)
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, D) of each row as (row, class): the predictive without its class probability."""
@@ -396,7 +476,8 @@ class Posterior:
             cuts = [slice(start, start + 32) for start in range(0, len(labels), 32)]
             own = np.concatenate([self._plug_in_left_out(data, labels, cut, pick) for cut in cuts])
         total[np.arange(len(labels)), labels.codes] = own
-        return total + self._log_label_left_out(labels, pick)
+        total += self._log_label_left_out(labels, pick)
+        return total
 
     def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, pick: str) -> Array:
         """log p(x_i | estimate without row i) at the row's own class: each row is a class of its own."""
@@ -416,13 +497,17 @@ class Posterior:
         known = isinstance(self.label, Known)
         if known and self.model.label.p is not None:
             return np.tile(log(self.label.p), (len(labels), 1))
-        left = np.tile(self.statistics.rows if known else self.label.alpha, (len(labels), 1))
-        left[np.arange(len(labels)), labels.codes] -= labels.weight
+        # Rows of one class and of weight 1 leave the same behind.
+        codes, weight, place = np.arange(labels.n), np.ones(labels.n), labels.codes
+        if not (labels.weight == 1).all():
+            codes, weight, place = labels.codes, labels.weight, slice(None)
+        left = np.tile(self.statistics.rows if known else self.label.alpha, (len(codes), 1))
+        left[np.arange(len(left)), codes] -= weight
         left = np.maximum(left, 0.0)
         # Without its only row, a model that counts frequencies has no opinion.
         left[left.sum(-1) == 0] = 1.0
         with about("class prior"):
-            return log(getattr(Dirichlet(left), "mean" if known else pick)())
+            return log(getattr(Dirichlet(left), "mean" if known else pick)())[place]
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
@@ -454,6 +539,18 @@ class Parameters:
         Log class probabilities.
     features : {name: theta}
         The named parameters of each feature; the axes of the draws lead.
+
+    Examples
+    --------
+    >>> from bayesnb import Bernoulli, NaiveBayes
+    >>> from bayesnb.families.membership import Labels
+    >>> model = NaiveBayes({"wet": Bernoulli()})
+    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
+    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
+    >>> posterior = model.posterior(model.statistics(data, labels, ["spring", "summer"]))
+    >>> draws = posterior.draw(np.random.default_rng(0), (1000,))
+    >>> draws.log_joint(data, 3).shape, posterior.mean().log_joint(data, 3).shape
+    ((1000, 3, 2), (3, 2))
     """
 
     model: NaiveBayes
@@ -462,7 +559,11 @@ class Parameters:
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
         """log p(c, x | θ) as (..., row, class)."""
-        return self.log_pi[..., None, :] + self.log_joint_features(data, n_rows)
+        joint = self.log_joint_features(data, n_rows)
+        if self.log_pi.ndim == 1:
+            return densities.add_row(joint, self.log_pi)
+        joint += self.log_pi[..., None, :]
+        return joint
 
     def log_joint_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, θ) as (..., row, class): the joint without its class probability."""

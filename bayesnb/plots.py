@@ -65,6 +65,15 @@ def prior_posterior(tree: DataTree, variable: str, **selection: Any) -> Figure:
     --------
     arviz_plots.plot_prior_posterior : One panel a class, as wide as the prior, and also in plotly and bokeh.
     arviz_plots.plot_dist : With ``aes={"color": ["class_label"]}``, the posteriors by class.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> figure = prior_posterior(clf.sample_posterior(draws=500), "pi")
+    >>> figure.axes[0].get_xlabel()
+    'pi'
     """
     posterior = _selected(tree, "posterior", variable, selection)
     prior = _selected(tree, "prior", variable, selection) if "prior" in tree.children else None
@@ -196,6 +205,15 @@ def class_probability(
     See Also
     --------
     arviz_plots.plot_ridge, arviz_plots.plot_forest : Of the draws through ``arviz_base.from_dict``, in any backend.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> figure = class_probability(clf.sample_proba(X), clf.classes_, rows=[0, 2], predictive=clf.predict_proba(X))
+    >>> len(figure.axes)
+    2
     """
     draws = np.asarray(draws, float)
     if draws.ndim != 3 or not draws.size or draws.shape[2] != len(classes):
@@ -257,6 +275,16 @@ def map_against_bayes(
     ------
     ValueError
         If the shapes differ, or there is nothing to compare.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> counted = BayesianNB(estimate="mle").fit(X, y)
+    >>> figure = map_against_bayes(counted.predict_proba(X), clf.predict_proba(X), clf.classes_, estimate="mle")
+    >>> figure.axes[0].get_ylabel()
+    'plug-in (MLE)'
     """
     if isinstance(plug_in, pd.DataFrame) and predictive is None:
         if missing := [name for name in (estimate, "predictive") if name not in plug_in]:
@@ -312,6 +340,17 @@ def reliability_table(
     -----
     The interval is equal-tailed, of a Beta(k + 1/2, n - k + 1/2), its end at 0 or 1 where k is 0 or n (Brown, Cai and
     DasGupta 2001). It takes rows as independent, which leave-one-out predictions are nearly.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> left_out = clf.loo(X, y)["probability"]
+    >>> reliability_table(left_out, (y == "yes").astype(int), bins=2, code=1)[["rows", "confidence", "share"]].round(2)
+       rows  confidence  share
+    0     4        0.38   0.75
+    1    10        0.71   0.60
     """
     proba, codes = np.asarray(proba, float), np.asarray(codes)
     if proba.ndim != 2 or codes.shape != proba.shape[:1] or not len(codes):
@@ -365,6 +404,16 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     --------
     sklearn.calibration.CalibrationDisplay : The curve of two classes, without error bars.
     arviz_plots.plot_ppc_pava : Without bins, of posterior predictive draws, also in plotly and bokeh.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> left_out = clf.loo(X, y)["probability"]
+    >>> figure = reliability(left_out, (y == "yes").astype(int), bins=5)
+    >>> figure.axes[0].get_ylabel()
+    'share of rows where the predicted class is true'
     """
     table = reliability_table(proba, codes, bins, code, prob)
     figure = _figure(5.2, 5.2)
@@ -405,6 +454,15 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     ------
     ValueError
         If the frame has several rows, or is no ledger.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> figure = ledger(clf.explain(X[:1], unit="decibans"))
+    >>> figure.axes[0].get_xlabel()
+    'log-odds [decibans]'
     """
     lines, label, against = _one_ledger(frame)
     lines, unit = _shortened(lines, entries), frame.attrs.get("unit") if unit is None else unit
@@ -503,6 +561,15 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     ------
     ValueError
         If a column is not there, or there are no rows.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> figure = uncertainty_scatter(clf.uncertainty(X))
+    >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+    ('aleatoric: entropy that stays [nats]', 'epistemic: entropy that rows could remove [nats]')
     """
     if missing := [name for name in ("prediction", "aleatoric", "epistemic") if name not in frame]:
         raise ValueError(f"Expected a frame with a column {missing[0]!r}, as uncertainty returns it")
@@ -568,6 +635,14 @@ def decision_regions(
     See Also
     --------
     sklearn.inspection.DecisionBoundaryDisplay : Of tables of two columns, and without the entropy of several classes.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.heights()
+    >>> figure = decision_regions(BayesianNB().fit(X, y), X, y, ("height_cm", "weight_kg"), grid_resolution=20)
+    >>> figure.axes[0].get_xlabel()
+    'height_cm'
     """
     if response not in ("entropy", "class"):
         raise ValueError(f"Expected response to be 'entropy' or 'class'; got {response!r}")

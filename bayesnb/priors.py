@@ -38,6 +38,13 @@ class ImproperError(ValueError):
     """A distribution that cannot be normalized was asked for something only a proper one has.
 
     ``where`` is the position (class, column) of the first improper cell.
+
+    Examples
+    --------
+    >>> NormalGamma(0, 1, 0.5, 0).mean()
+    Traceback (most recent call last):
+        ...
+    bayesnb.priors.ImproperError: A mean needs a proper NormalGamma; got m=0, kappa=1, a=0.5, b=0
     """
 
     def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
@@ -49,6 +56,13 @@ class BoundaryError(ValueError):
     """A posterior has no mode inside its range; its mean exists.
 
     ``where`` is the position (class, column[, level]) of the first such cell.
+
+    Examples
+    --------
+    >>> Dirichlet([0.5, 3.0]).mode()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    bayesnb.priors.BoundaryError: the mode is on the boundary, where concentration plus count is 0.5 < 1; ...
     """
 
     def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
@@ -148,6 +162,8 @@ class Prior(ABC):
 
     _own_cell: ClassVar[str] = "class"
     _class_axis: ClassVar[int] = 0
+    _not_told: ClassVar[str] = "None"
+    """What ``repr`` says of a field that is None: "pooled" for what is taken from the whole column."""
 
     @abstractmethod
     def proper(self) -> Array:
@@ -218,7 +234,8 @@ class Prior(ABC):
             )
 
     def __repr__(self) -> str:
-        given = (f"{f.name}={_short(getattr(self, f.name))}" for f in fields(self) if f.name != "per")
+        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "per"}
+        given = (f"{name}={self._not_told if value is None else _short(value)}" for name, value in told.items())
         per = f", per={self.per!r}" if getattr(self, "per", None) not in (None, self._own_cell) else ""
         return f"{type(self).__name__}({', '.join(given)}{per})"
 
@@ -455,6 +472,11 @@ class Beta(Prior):
     alpha, beta : float or array (class, column)
     per : {"class", "feature"}
         Whether the concentrations are those of each class, or are shared equally among all classes.
+
+    Examples
+    --------
+    >>> Beta(3, 1).mean(), Beta.m_estimate(4, 0.25)
+    (array(0.75), Beta(alpha=1, beta=3))
     """
 
     alpha: float | Array = 1.0
@@ -558,7 +580,14 @@ class Gamma(Prior):
     beta : float, array (class, column) or None
         Rate, in units of exposure. ``None`` is α / pooled rate, so that the prior mean is the rate of
         the whole column (or β = α, a mean of 1, where the column has no events).
+
+    Examples
+    --------
+    >>> Gamma(6, 2).mean(), Gamma(6, 2).mode()
+    (np.float64(3.0), np.float64(2.5))
     """
+
+    _not_told = "pooled"
 
     alpha: float | Array = 1.0
     beta: float | Array | None = None
@@ -648,7 +677,7 @@ class Gamma(Prior):
 class NormalGamma(Prior):
     """(μ, τ) of a Normal, τ the precision: τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)).
 
-    The conjugate prior of a Normal with both parameters unknown (Murphy, PML1, 4.6.6; BDA3 3.3).
+    The conjugate prior of a Normal with both parameters unknown (Murphy 2007, section 3; BDA3 3.3).
 
     Parameters
     ----------
@@ -661,7 +690,20 @@ class NormalGamma(Prior):
     b : float, array or None
         Half their sum of squares. ``None`` is a × pooled variance. Where that variance is 0 or unknown,
         the square of the pooled mean stands for it, and 1 where that is 0 too.
+
+    Examples
+    --------
+    >>> NormalGamma(m=170, kappa=5, a=3, b=100).mean()  # of μ and of τ
+    (array(170.), np.float64(0.03))
+    >>> NormalGamma.unit_information().over(np.array([10.0]), np.array([4.0]), n_classes=2)
+    NormalGamma(m=[[10.],
+     [10.]], kappa=[[1.],
+     [1.]], a=[[0.5],
+     [0.5]], b=[[2.],
+     [2.]])
     """
+
+    _not_told = "pooled"
 
     m: float | Array | None = None
     kappa: float | Array = 1.0
@@ -764,7 +806,14 @@ class Normal(Prior):
         Location. ``None`` is the pooled mean of the column.
     v : float, array or None
         Variance. ``None`` is the known variance of one row, which makes the prior worth one row.
+
+    Examples
+    --------
+    >>> Normal(170, 25).variance()
+    array(25.)
     """
+
+    _not_told = "pooled"
 
     m: float | Array | None = None
     v: float | Array | None = None
@@ -842,6 +891,12 @@ class Known(Prior):
     p : array (class,), {label: float} or None
         Probabilities that sum to 1. ``None`` is the relative frequency of the labels, ``"uniform"`` the
         same for each.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> BayesianNB(class_prior=Known({"a": 0.2, "b": 0.8})).fit({"x": [1.0, 2.0]}, ["a", "b"]).posterior_.label
+    Known(p=[0.2, 0.8])
     """
 
     p: Array | Mapping[Any, float] | Literal["uniform"] | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -72,16 +72,20 @@ class Schema:
         exposures = {spec.exposure for spec, _ in told.values() if getattr(spec, "exposure", None) is not None}
         for name, (spec, columns) in told.items():
             chosen[name] = _feature(table, spec, columns, "told", unseen, weight)
-        taken = {column for feature in chosen.values() for column in feature.columns} | exposures
-        rest = [name for name in table.names if name not in taken]
+        # A wide array is one feature, and its names need not be gone through.
+        whole = any(feature.columns is table.names for feature in chosen.values())
+        taken = exposures if whole else {c for feature in chosen.values() for c in feature.columns} | exposures
+        rest = () if whole else table.names
+        if taken:
+            rest = tuple(name for name in rest if name not in taken)
         for name, (spec, columns, how) in _by_type(table, rest).items():
             if name in chosen:
                 raise ValueError(f"a feature called {name!r} was told, but a column of that name is left over")
             chosen[name] = _feature(table, spec, columns, how, unseen, weight)
         if not chosen:
             raise ValueError("the table has no column to learn from")
-        order = {name: k for k, name in enumerate(table.names)}
-        chosen = dict(sorted(chosen.items(), key=lambda item: order[item[1].columns[0]]))
+        if len(chosen) > 1:
+            chosen = dict(sorted(chosen.items(), key=lambda item: table.place[item[1].columns[0]]))
         return cls(table.names, table.named, chosen, unseen)
 
     def model(self, label: Dirichlet | Known) -> NaiveBayes:
@@ -118,7 +122,9 @@ class Schema:
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
-            return replace(table, names=self.names) if not table.named else _renamed(table, self.names)
+            if table.named:
+                return _renamed(table, self.names)
+            return table if table.names == self.names else replace(table, names=self.names)
         extra = [name for name in table.names if name not in self.names]
         if extra:
             warnings.warn(f"columns that were not fitted are ignored: {extra}", UserWarning, stacklevel=4)
@@ -201,7 +207,8 @@ def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
         return {}
     if isinstance(features, Family | Binned):
         features = _with_exposure(table, features)
-        columns = tuple(name for name in table.names if name != getattr(features, "exposure", None))
+        exposure = getattr(features, "exposure", None)
+        columns = table.names if exposure is None else tuple(name for name in table.names if name != exposure)
         if getattr(features, "reads", None) == "bag":
             return {"words" if table.named else "x": (features, columns)}
         return {name: (features, (name,)) for name in columns} if table.named else {"x": (features, columns)}
@@ -246,14 +253,14 @@ def _resolve(table: Table, column: Any) -> Any:
     )
 
 
-def _by_type(table: Table, rest: Sequence[Any]) -> dict[Any, tuple[Family, Names, str]]:
+def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
     """A family for each column that nobody named."""
     if not rest:
         return {}
     if table.sparse:
-        return {"x": (Multinomial(), tuple(rest), "sparse counts")}
+        return {"x": (Multinomial(), rest, "sparse counts")}
     if table.numeric:
-        return {"x": (Gaussian(), tuple(rest), f"array of {table.source.dtype}")}
+        return {"x": (Gaussian(), rest, f"array of {table.source.dtype}")}
     found = {}
     for name in rest:
         column = table.column(name)
@@ -262,7 +269,7 @@ def _by_type(table: Table, rest: Sequence[Any]) -> dict[Any, tuple[Family, Names
             found[name] = (Categorical(), (name,), column.dtype)
         elif kind == "boolean":
             found[name] = (Bernoulli(), (name,), column.dtype)
-        elif kind == "integer" and set(column.coded()[1]) <= {0, 1}:
+        elif kind == "integer" and set(column.coded[1]) <= {0, 1}:
             found[name] = (Bernoulli(), (name,), column.dtype + ZERO_ONE)
         else:
             found[name] = (Gaussian(), (name,), NO_VALUE if kind == "empty" else column.dtype)
@@ -284,7 +291,7 @@ def _feature(
     levels = []
     for name in columns:
         declared = table.column(name).declared
-        known = declared if declared is not None else tuple(in_order(table.column(name).coded()[1]))
+        known = declared if declared is not None else tuple(in_order(table.distinct(name)))
         known = united(known, named_levels(spec))
         levels.append(united(known, (UNSEEN,)) if unseen == "new" else known)
     kinds = tuple(table.column(name).kind() for name in columns)

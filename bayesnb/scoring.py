@@ -66,7 +66,7 @@ def _one_hot(codes: Array, n_classes: int) -> Array:
 
 
 def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
-    """Σ_bins share × |mean confidence - share right|, over bins of equal width (Guo et al. 2017, eq. 3)."""
+    """Σ_bins share × ``|mean confidence - share right|``, over bins of equal width (Guo et al. 2017, eq. 3)."""
     gap = np.bincount(_binned(confidence, bins), confidence - right, minlength=bins)
     return float(np.abs(gap).sum() / len(confidence))
 

@@ -27,7 +27,22 @@ ATTRIBUTES = ("format", "format_version", "bayesnb_version", "configuration", "s
 
 
 class ModelFileError(ValueError):
-    """A file is not a model file, not a whole one, or not one that this version can read."""
+    """A file is not a model file, not a whole one, or not one that this version can read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayesnb as nb
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> _ = nb.BayesianNB().fit(*nb.datasets.play_tennis()).save(path)
+    >>> _ = path.write_bytes(path.read_bytes()[:-100])
+    >>> try:
+    ...     nb.load(path)
+    ... except nb.ModelFileError:
+    ...     print("not whole")
+    not whole
+    """
 
 
 @dataclass(frozen=True, eq=False)

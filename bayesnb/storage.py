@@ -35,7 +35,24 @@ UNSEEN_POLICIES = ("missing", "new", "error")
 
 
 class ModelChangedError(ValueError):
-    """A model file was changed by someone else after it was read; nothing was written."""
+    """A model file was changed by someone else after it was read; nothing was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> read = nb.BayesianNB().fit(X, y).save(path)
+    >>> mine, theirs = nb.load(path), nb.load(path)
+    >>> _ = theirs.partial_fit(X, y).save(path, replacing=read)
+    >>> try:
+    ...     mine.partial_fit(X, y).save(path, replacing=read)
+    ... except nb.ModelChangedError:
+    ...     print("read it again, and learn from the rows again")
+    read it again, and learn from the rows again
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,6 +311,16 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     Raises
     ------
     FileNotFoundError, ModelFileError
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayesnb as nb
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> _ = nb.BayesianNB().fit(*nb.datasets.play_tennis()).save(path)
+    >>> nb.describe(path)["rows"]
+    {'no': 5.0, 'yes': 9.0}
     """
     contents = read(path)
     table = contents.schema.describe(contents.statistics).reset_index()

@@ -254,7 +254,7 @@ class Reading:
         """The classes of these rows, sorted, and the position of each row's; -1 where it has none."""
         if self.target is None:
             return np.array([""], object), np.zeros(table.n_rows, np.intp)
-        codes, distinct = _column(table, self.target, "class").coded()
+        codes, distinct = _column(table, self.target, "class").coded
         # Only the distinct labels are looked at one by one.
         labels = np.array(distinct, object if any(isinstance(label, str) for label in distinct) else None)
         some_missing = bool((codes < 0).any())

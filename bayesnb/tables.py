@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from numbers import Integral, Number
 from typing import Any, Literal
 
@@ -19,6 +19,8 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils import check_array
 
+from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import worth
 from bayesnb.priors import Array
 
 type Names = tuple[Any, ...]
@@ -73,6 +75,10 @@ class Column:
 
     def kind(self) -> Kind:
         """What it holds; "empty" where every value is missing."""
+        return self._kind
+
+    @cached_property
+    def _kind(self) -> Kind:
         if not isinstance(self.values, nw.Series):
             return _kind_of_array(self.name, self.values)
         dtype = self.values.dtype
@@ -114,29 +120,54 @@ class Column:
     def finite(self) -> Array:
         """Its numbers, none of them infinite."""
         x = self.reals()
-        if np.isinf(x).any():
+        if reading.infinite(x[:, None]):
             row = int(np.flatnonzero(np.isinf(x))[0])
             raise ValueError(
                 f"column {self.name!r} is infinite in row {row}: write a missing value (NaN) or a number there"
             )
         return x
 
+    @cached_property
     def coded(self) -> tuple[Array, list[Any]]:
         """Codes (row,), -1 where missing, and the distinct values they stand for."""
         self.kind()
         values = self.values
         if isinstance(values, nw.Series):
             native = values.to_native()
+            if self.textual and not isinstance(native, pd.Series):
+                return _dictionary(native)
             values = native if isinstance(native, pd.Series) else np.array(self._objects(), object)
         if isinstance(values, pd.Series) and isinstance(values.dtype, pd.CategoricalDtype):
-            return values.cat.codes.to_numpy().astype(np.intp), values.cat.categories.tolist()
+            return values.cat.codes.to_numpy(), values.cat.categories.tolist()
         if values.dtype.kind == "f" and not isinstance(values, pd.Series):
             values = pd.Series(values)
         codes, distinct = pd.factorize(values)
-        return codes.astype(np.intp), distinct.tolist()
+        return codes, distinct.tolist()
 
     def _objects(self) -> list[Any]:
         return self.values.to_list() if isinstance(self.values, nw.Series) else self.values.tolist()
+
+
+def _dictionary(native: Any) -> tuple[Array, list[Any]]:
+    """Codes (row,), -1 where missing, and values of text or categories as polars and Arrow themselves encode them."""
+    if not hasattr(native, "to_physical"):
+        array = native.unify_dictionaries().combine_chunks()
+        encoded = array if hasattr(array, "dictionary") else array.dictionary_encode()
+        values = encoded.dictionary.to_pylist()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        if None in values:
+            codes = np.where(codes == values.index(None), -1, codes)
+        return codes, values
+    import polars as pl
+
+    known = np.flatnonzero(native.is_not_null().to_numpy())
+    text = native if native.dtype in (pl.Categorical, pl.Enum) else native.cast(pl.Categorical)
+    places, distinct = pd.factorize(text.to_physical().fill_null(0).to_numpy()[known])
+    codes, first = np.full(len(native), -1), np.empty(len(distinct), np.intp)
+    codes[known] = places
+    # Written from the end, the first row of each value stays.
+    first[places[::-1]] = known[::-1]
+    return codes, native.gather(first).to_list()
 
 
 def _no_family(name: Any, dtype: Any) -> str:
@@ -162,6 +193,8 @@ def _kind_of_array(name: Any, values: Array) -> Kind:
 
 
 def _kind_of_objects(name: Any, values: Sequence[Any]) -> Kind:
+    if pd.api.types.infer_dtype(values, skipna=True) == "string":
+        return "text"
     kinds = {_kind_of_one(name, value) for value in values} - {"empty"}
     if not kinds:
         return "empty"
@@ -214,10 +247,12 @@ class Table:
         """
         if isinstance(X, Table):
             return X
+        if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[1] and len(X) >= min_rows:
+            # The one kind of table of which nothing need be asked.
+            return cls(_positions(X.shape[1]), X, len(X))
         if sparse.issparse(X):
-            X = sparse.csr_array(
-                check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
-            )
+            X = check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
+            X = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
             if not X.has_canonical_format:
                 # Cells stored in parts are added up, in a copy: the matrix is the caller's.
                 X = X.copy()
@@ -274,9 +309,32 @@ class Table:
 
     def column(self, name: Any) -> Column:
         """The column of that name."""
-        if self.named:
-            return Column(name, self.source.get_column(name), self.declares is None or name in self.declares)
-        return Column(name, self.source[:, self.place[name]])
+        if name not in self._columns:
+            if self.named:
+                self._columns[name] = Column(
+                    name, self.source.get_column(name), self.declares is None or name in self.declares
+                )
+            else:
+                self._columns[name] = Column(name, self.source[:, self.place[name]])
+        return self._columns[name]
+
+    @cached_property
+    def _columns(self) -> dict[Any, Column]:
+        """The columns that were looked at: each is encoded once, though it is asked first what it holds."""
+        return {}
+
+    @cached_property
+    def whole(self) -> reading.Whole | None:
+        """Which whole numbers the columns of a large array hold, where it holds nothing else and no wide span."""
+        if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
+            return None
+        return reading.whole(self.source) if worth(self.source.size) else None
+
+    def distinct(self, name: Any) -> list[Any]:
+        """The distinct values of a column that are not missing, in no order."""
+        if self.whole is None:
+            return self.column(name).coded[1]
+        return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def block(self, names: Sequence[Any]) -> Any:
         """These columns of a dense or sparse array, in this order; all of them without a copy."""
@@ -297,6 +355,7 @@ class Table:
         return replace(self, names=tuple(source.columns), source=source)
 
 
+@cache
 def _positions(n: int) -> tuple[str, ...]:
     return tuple(f"x{k}" for k in range(n))
 

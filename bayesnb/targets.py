@@ -14,6 +14,8 @@ import pandas as pd
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import worth
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
 
@@ -44,7 +46,10 @@ def read_target(y: Any, unlabelled: Any = None) -> tuple[Array, Array]:
             _require_one_kind(y[labelled].tolist())
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
-        check_classification_targets(y[labelled])
+        _, distinct = _distinct(y if labelled.all() else y[labelled])
+        # Each label twice is as good as all of them, and does not look like one class a row.
+        few = len(distinct) <= len(y) // 2
+        check_classification_targets(np.tile(distinct, 2) if few else y[labelled])
     return y, labelled
 
 
@@ -78,11 +83,30 @@ def classes_of(*groups: Array) -> Array:
 def codes_of(classes: Array, y: Array) -> Array:
     """Positions of labels among the classes."""
     place = {label: c for c, label in enumerate(labels_of(classes))}
-    labels = labels_of(y)
-    for label in dict.fromkeys(labels):
+    codes, distinct = _distinct(y)
+    for label in labels_of(distinct):
         if label not in place:
             raise ValueError(f"class {label!r} was never learned; the classes are {list(place)}")
-    return np.array([place[label] for label in labels], np.intp)
+    return np.array([place[label] for label in labels_of(distinct)], np.intp)[codes]
+
+
+def classes_and_codes(y: Array) -> tuple[Array, Array]:
+    """The classes of labels, sorted, and the position of each label among them."""
+    codes, distinct = _distinct(y)
+    classes, place = np.unique(distinct, return_inverse=True)
+    in_order = (place == np.arange(len(place))).all()
+    return classes, codes if in_order else place.astype(np.intp)[codes]
+
+
+def _distinct(y: Array) -> tuple[Array, Array]:
+    """The place of each label among the distinct ones, and these: no label is sorted, or looked at one by one."""
+    if y.dtype.kind == "i" and worth(len(y)) and (found := reading.whole(y[:, None])) is not None:
+        distinct = found.values(0)
+        table = np.full(found.held.shape, -1)
+        table[found.held] = np.arange(len(distinct))
+        return reading.codes(y[:, None], found.low, table)[:, 0], distinct.astype(y.dtype)
+    codes, distinct = pd.factorize(y)
+    return codes.astype(np.intp, copy=False), np.asarray(distinct).astype(y.dtype, copy=False)
 
 
 def _filled(y: Array, labelled: Array) -> Array:

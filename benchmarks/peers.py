@@ -3,16 +3,21 @@
     uv run python -m benchmarks.peers [--quick] [--json FILE] [--only WORD]
 
 Ours and the peer take turns in one process, after a warm-up of each; a line holds the medians. The ratio is the
-peer's time over ours. "Reads" is our time over that of one ``numpy.sum`` of the input.
+peer's time over ours, and stands beside the one to reach. "Reads" is our time over that of one ``numpy.sum`` of the
+input. "Extra" is the peak memory of a run of ours beyond what the process held before, its answer included (Linux
+only).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
+import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,7 +33,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from sklearn.preprocessing import OrdinalEncoder
 
-from bayesnb import BayesianNB, Bernoulli, Categorical, Multinomial, datasets
+from bayesnb import BayesianNB, Bernoulli, Categorical, Multinomial
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,9 @@ class Work:
         The same work; ``peer`` may be another piece of our own.
     beside : str
         What the peer is.
-    input : array or None
+    goal : float
+        The ratio to reach.
+    input : array, sparse matrix, DataFrame or None
         Whose bytes are read once, for the limit.
     """
 
@@ -50,7 +57,21 @@ class Work:
     ours: Callable[[], Any]
     peer: Callable[[], Any]
     beside: str
-    input: np.ndarray | None = None
+    goal: float
+    input: Any = None
+
+    @property
+    def bytes(self) -> int:
+        """Of the input."""
+        if isinstance(self.input, pd.DataFrame):
+            return int(self.input.memory_usage(deep=True).sum())
+        if sparse.issparse(self.input):
+            return self.input.data.nbytes + self.input.indices.nbytes + self.input.indptr.nbytes
+        return self.input.nbytes
+
+    def read(self) -> Any:
+        """One reading of the input's numbers."""
+        return self.input.data.sum() if sparse.issparse(self.input) else self.input.sum()
 
 
 def gaussian(n: int, rng: np.random.Generator) -> Iterator[Work]:
@@ -59,19 +80,21 @@ def gaussian(n: int, rng: np.random.Generator) -> Iterator[Work]:
     X[:, ::2] += y[:, None]
     ours, peer = BayesianNB().fit(X, y), GaussianNB().fit(X, y)
     size = f"{n:,} × 20"
-    yield Work(f"Gaussian fit, {size}", lambda: BayesianNB().fit(X, y), lambda: GaussianNB().fit(X, y), "GaussianNB", X)
+    yield Work(
+        f"Gaussian fit, {size}", lambda: BayesianNB().fit(X, y), lambda: GaussianNB().fit(X, y), "GaussianNB", 12, X
+    )
     yield Work(
         f"Gaussian predict (Student-t), {size}", lambda: ours.predict_proba(X), lambda: peer.predict_proba(X),
-        "GaussianNB's plug-in", X,
+        "GaussianNB's plug-in", 4, X,
     )  # fmt: skip
     row = X[:1]
     yield Work(
         "one row of an array, predict_proba, 200 times", lambda: [ours.predict_proba(row) for _ in range(200)],
-        lambda: [peer.predict_proba(row) for _ in range(200)], "GaussianNB",
+        lambda: [peer.predict_proba(row) for _ in range(200)], "GaussianNB", 1,
     )  # fmt: skip
     yield Work(
         f"exact leave-one-out, {size}", lambda: ours.loo(X, y), lambda: BayesianNB().fit(X, y).predict_proba(X),
-        "one of our own fit + predict", X,
+        "one of our own fit + predict", 0.5, X,
     )  # fmt: skip
 
 
@@ -83,11 +106,12 @@ def categorical(n: int, rng: np.random.Generator) -> Iterator[Work]:
     size = f"{n:,} × 20, 8 levels"
     yield Work(
         f"categorical fit, {size}", lambda: BayesianNB(Categorical()).fit(X, y), lambda: CategoricalNB().fit(X, y),
-        "CategoricalNB", X,
+        "CategoricalNB", 40, X,
     )  # fmt: skip
     yield Work(
-        f"categorical predict, {size}", lambda: ours.predict_proba(X), lambda: peer.predict_proba(X), "CategoricalNB", X
-    )
+        f"categorical predict, {size}", lambda: ours.predict_proba(X), lambda: peer.predict_proba(X), "CategoricalNB",
+        6, X,
+    )  # fmt: skip
 
 
 def bernoulli(n: int, columns: int, rng: np.random.Generator) -> Iterator[Work]:
@@ -98,10 +122,10 @@ def bernoulli(n: int, columns: int, rng: np.random.Generator) -> Iterator[Work]:
     size = f"{n:,} × {columns:,}"
     yield Work(
         f"Bernoulli fit, {size}", lambda: BayesianNB(Bernoulli()).fit(X, y),
-        lambda: BernoulliNB(binarize=None).fit(X, y), "BernoulliNB", X,
+        lambda: BernoulliNB(binarize=None).fit(X, y), "BernoulliNB", 5, X,
     )  # fmt: skip
     yield Work(
-        f"Bernoulli predict, {size}", lambda: ours.predict_proba(X), lambda: peer.predict_proba(X), "BernoulliNB", X
+        f"Bernoulli predict, {size}", lambda: ours.predict_proba(X), lambda: peer.predict_proba(X), "BernoulliNB", 3, X
     )
 
 
@@ -120,15 +144,15 @@ def multinomial(n: int, words: int, rng: np.random.Generator) -> Iterator[Work]:
     size = f"CSR {n:,} × {words:,}"
     yield Work(
         f"multinomial fit, {size}", lambda: BayesianNB(Multinomial()).fit(X, y), lambda: MultinomialNB().fit(X, y),
-        "MultinomialNB", X.data,
+        "MultinomialNB", 3, X,
     )  # fmt: skip
     yield Work(
         f"multinomial plug-in predict, {size}", lambda: plug_in.predict_proba(X), lambda: peer.predict_proba(X),
-        "MultinomialNB", X.data,
+        "MultinomialNB", 1.5, X,
     )  # fmt: skip
     yield Work(
         f"Dirichlet-multinomial predict, {size}", lambda: ours.predict_proba(X), lambda: peer.predict_proba(X),
-        "MultinomialNB's plug-in", X.data,
+        "MultinomialNB's plug-in", 0.5, X,
     )  # fmt: skip
 
 
@@ -165,7 +189,7 @@ def frame(n: int, rng: np.random.Generator) -> Iterator[Work]:
     X = X.mask(rng.random(X.shape) < 0.05)
     yield Work(
         f"DataFrame fit + predict, {n:,} rows, 5 text + 5 real", lambda: BayesianNB().fit(X, y).predict_proba(X),
-        lambda: Joined().fit(X, y).predict_proba(X), "OrdinalEncoder, CategoricalNB, SimpleImputer, GaussianNB",
+        lambda: Joined().fit(X, y).predict_proba(X), "OrdinalEncoder, CategoricalNB, SimpleImputer, GaussianNB", 4, X,
     )  # fmt: skip
 
 
@@ -174,15 +198,49 @@ def draws(n: int, rng: np.random.Generator) -> Iterator[Work]:
     y = rng.integers(0, 3, n)
     X = rng.normal(size=(n, 20)) + y[:, None]
     clf = BayesianNB(random_state=0).fit(X, y)
-    data, rows = clf._encoded(X)
+    drawn = clf.posterior_.draw(np.random.default_rng(0), (1000,))
+    (theta,) = drawn.features.values()
 
     def loop() -> np.ndarray:
-        drawn = clf.posterior_.draw(np.random.default_rng(0), (1000,))
-        return np.stack([np.exp(drawn.at(k).log_joint(data, rows)) for k in range(1000)])
+        found = np.empty((1000, n, 3))
+        for k, (pi, mu, tau) in enumerate(zip(drawn.log_pi, theta["mu"], theta["tau"], strict=True)):
+            joint = pi + 0.5 * np.log(tau).sum(1) - 0.5 * ((X[:, None] - mu) ** 2 * tau).sum(2)
+            joint -= joint.max(axis=1, keepdims=True)
+            np.exp(joint, out=joint)
+            np.divide(joint, joint.sum(axis=1, keepdims=True), out=found[k])
+        return found
 
     yield Work(
-        f"sample_proba, 1000 draws × {n:,} rows × 20", lambda: clf.sample_proba(X, 1000), loop, "a loop over draws"
-    )
+        f"sample_proba, 1000 draws × {n:,} rows × 20 × 3", lambda: clf.sample_proba(X, 1000), loop,
+        "a loop over draws with numpy, draws not counted", 10, X,
+    )  # fmt: skip
+
+
+def imports() -> Iterator[Work]:
+    """Whole processes."""
+
+    def process(code: str) -> None:
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    yield Work(
+        "import bayesnb", lambda: process("import bayesnb"), lambda: process("import sklearn.base"),
+        "import sklearn.base", 1 / 1.1,
+    )  # fmt: skip
+
+
+def beside_nuts() -> dict[str, Any]:
+    """Effective draws a second, conjugate ones and PyMC's NUTS: 3 classes, 9 mixed columns, 1000 rows."""
+    from benchmarks import sampling
+
+    nuts = sampling.measure(1000, "sufficient", 1000)["effective draws a second"]
+    posterior = BayesianNB().fit(*sampling.table(1000, np.random.default_rng(0))).posterior_
+    rng = np.random.default_rng(0)
+    posterior.draw(rng, (10_000,))
+    one = median(seconds(lambda: posterior.draw(rng, (10_000,))) for _ in range(5))
+    return {
+        "work": "conjugate draws, effective ones a second", "beside": f"NUTS, {nuts:g} a second, compiling not counted",
+        "ratio": 10_000 / one / nuts, "goal": 1000,
+    }  # fmt: skip
 
 
 def works(quick: bool) -> Iterator[Work]:
@@ -196,12 +254,7 @@ def works(quick: bool) -> Iterator[Work]:
     yield from multinomial(n // 10, 50_000, rng)
     yield from frame(n, rng)
     yield from draws(1_000 if quick else 10_000, rng)
-    X, y = datasets.play_tennis()
-    clf = BayesianNB().fit(X, y)
-    yield Work(
-        "play_tennis fit + predict", lambda: BayesianNB().fit(X, y).predict_proba(X), lambda: clf.predict_proba(X),
-        "its predict alone",
-    )  # fmt: skip
+    yield from imports()
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -214,13 +267,41 @@ def seconds(work: Callable[[], Any]) -> float:
 def measure(work: Work, repeats: int) -> dict[str, Any]:
     """Medians of runs that take turns, after one of each."""
     seconds(work.ours), seconds(work.peer)
+    extra = peak(work.ours)
     runs = [(seconds(work.ours), seconds(work.peer)) for _ in range(repeats)]
     ours, peer = (median(times) for times in zip(*runs, strict=True))
-    read = median(seconds(work.input.sum) for _ in range(repeats)) if work.input is not None else None
-    return {
+    found = {
         "work": work.name, "beside": work.beside, "ours, s": ours, "peer, s": peer, "ratio": peer / ours,
-        "reads": ours / read if read else None,
+        "goal": work.goal,
     }  # fmt: skip
+    if work.input is not None:
+        if not isinstance(work.input, pd.DataFrame) and work.bytes > 2**23:
+            found["reads"] = ours / median(seconds(work.read) for _ in range(repeats))
+        found["input, MiB"] = work.bytes / 2**20
+        found["extra, MiB"] = extra
+    return found
+
+
+def peak(work: Callable[[], Any]) -> float | None:
+    """The peak of one run's memory beyond what the process holds before it, MiB."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return None
+    before = _resident("VmRSS")
+    work()
+    resident = (_resident("VmHWM") - before) / 1024
+    # Memory that the allocator kept from the run before is not counted there, and Arrow's not here.
+    tracemalloc.start()
+    work()
+    traced = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    return max(resident, traced)
+
+
+def _resident(what: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(what)).split()[1])
 
 
 def main(args: list[str] | None = None) -> None:
@@ -236,12 +317,14 @@ def main(args: list[str] | None = None) -> None:
         if chosen.only.lower() in work.name.lower():
             found.append(measure(work, chosen.repeats))
             sys.stderr.write(f"{found[-1]['work']}: {found[-1]['ratio']:.2f}\n")
+    if not chosen.quick and chosen.only.lower() in "conjugate draws beside nuts":
+        found.append(beside_nuts())
     table = pd.DataFrame(found)
-    sys.stdout.write(table.to_string(index=False, float_format=lambda x: f"{x:.4g}") + "\n")
+    sys.stdout.write(table.to_string(index=False, float_format=lambda x: f"{x:.4g}", na_rep="") + "\n")
     if chosen.json:
         about = {
             "date": datetime.now(UTC).isoformat(),
-            "machine": platform.machine(),
+            "machine": f"{platform.machine()}, {os.cpu_count()} processors",
             "python": platform.python_version(),
         }
         Path(chosen.json).write_text(json.dumps(about | {"results": found}, indent=2))

@@ -1,4 +1,4 @@
-"""Engines that take long to start, started once for all tests that ask for them."""
+"""What several files of tests share: both roads of every sum, and engines that take long to start."""
 
 import os
 import shutil
@@ -6,6 +6,17 @@ import sys
 import warnings
 
 import pytest
+
+from bayesnb.kernels import blocks
+
+
+@pytest.fixture(scope="module", params=["numpy", "compiled"])
+def road(request):
+    """The form in which every sum is taken: numpy, as for small tables, or the compiled loops, as for large ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "compiled":
+            patch.setattr(blocks, "COMPILED_FROM", 0)
+        yield request.param
 
 
 @pytest.fixture(scope="session")

@@ -44,6 +44,8 @@ from bayesnb.families.multinomial import Bag
 from bayesnb.model import ESTIMATES
 
 SMOOTHED = ("predictive", "mean", "map")
+pytestmark = pytest.mark.usefixtures("road")
+
 HALVES = np.repeat([0, 1], 10)
 
 

@@ -30,6 +30,8 @@ from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.poisson import Exposed, Poisson
 from bayesnb.priors import Array, Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior
 
+pytestmark = pytest.mark.usefixtures("road")
+
 CLASSES = ("ant", "bee", "cow")
 
 

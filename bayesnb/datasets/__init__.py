@@ -31,12 +31,20 @@ _TARGETS = {
 
 
 def names() -> list[str]:
-    """The names of the data sets, as written on the command line."""
+    """The names of the data sets, as written on the command line.
+
+    >>> names()
+    ['play-tennis', 'buys-computer', 'posts', 'heights', 'penguins']
+    """
     return list(_TARGETS)
 
 
 def target(name: str) -> str:
-    """The name of the target column of the data set ``name``."""
+    """The name of the target column of the data set ``name``.
+
+    >>> target("play-tennis")
+    'play'
+    """
     return _TARGETS[_known(name)]
 
 

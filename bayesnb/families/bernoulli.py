@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
+from bayesnb.families.categorical import log_less_one
 from bayesnb.families.family import (
     Discrete,
     Statistic,
@@ -21,7 +24,8 @@ from bayesnb.families.family import (
     rising_ratio,
     scaled,
 )
-from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.families.membership import Column, Labels, Membership, blocks
+from bayesnb.kernels import densities
 from bayesnb.priors import Array, Beta, Dirichlet, log, log1p, log_gamma_slopes, log_rising
 
 
@@ -47,6 +51,16 @@ class Bernoulli(Discrete[Beta, Successes]):
     """x | θ ~ Bernoulli(θ) with θ ~ Beta(α, β) (Murphy, PML1, 4.6.2).
 
     Columns hold 0, 1 or NaN, dense, or 0 and 1 in a sparse matrix.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> clf = BayesianNB({"fever": Bernoulli(Beta(2, 8))}).fit({"fever": [1, 1, 0, 0]}, ["ill", "ill", "ill", "well"])
+    >>> clf.tables()["fever"].round(2)
+              0     1
+    class
+    ill    0.69  0.31
+    well   0.82  0.18
     """
 
     prior: Any = field(default_factory=Beta)
@@ -58,8 +72,14 @@ class Bernoulli(Discrete[Beta, Successes]):
         return Bernoulli(Beta.flat())
 
     def statistic(self, x: Column, members: Membership) -> Successes:
+        if sparse.issparse(x) or x.dtype.kind != "f":
+            return self._statistic(x, members)
+        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in blocks(len(members))))
+
+    def _statistic(self, x: Column, members: Membership) -> Successes:
+        """The same of rows few enough for some copies of them, or that need none."""
         seen, ones = _seen(x), _ones(x)
-        n = members.totals(np.ones((len(members), 1))) if seen is None else members.totals(seen)
+        n = members.weights()[:, None] if seen is None else members.totals(seen)
         totals = members.totals(ones)
         return Successes(np.array(np.broadcast_to(n, totals.shape)), totals)
 
@@ -85,7 +105,11 @@ class Bernoulli(Discrete[Beta, Successes]):
         def over_seen(table: Array) -> Array:
             return table.sum(-1)[..., None, :] if seen is None else products(seen, table)
 
-        total = products(ones, yes - no) + over_seen(no)
+        total = products(ones, yes - no)
+        if seen is None and no.ndim == 2:
+            densities.add_row(total, no.sum(-1))
+        else:
+            total += over_seen(no)
         if never.any() or always.any():
             hits = products(ones, never.astype(float))
             misses = over_seen(always.astype(float)) - products(ones, always.astype(float))
@@ -117,6 +141,10 @@ class Bernoulli(Discrete[Beta, Successes]):
     def log_left_out(self, posterior: Beta, x: Column, labels: Labels) -> Array:
         if sparse.issparse(x):
             return self._log_left_out_sparse(posterior, x, labels)
+        if x.dtype.kind in "bu" and labels.worth_counting(x.size):
+            total = densities.looked_up(x, log_less_one(posterior.pair()), labels.codes)
+            if not np.isnan(total).any():
+                return total
         c, seen, ones = labels.codes, _seen(x), _ones(x)
         w = labels.weight[:, None] * (1.0 if seen is None else seen)
         a, b = posterior.alpha[c], posterior.beta[c]
@@ -195,7 +223,9 @@ def _seen(x: Column) -> Array | None:
 
 
 def _ones(x: Column) -> Column:
-    """The cells that are 1, as floats; a missing cell is not one."""
+    """The cells that are 1, as numbers; a missing cell is not one."""
     if sparse.issparse(x):
         return sparse.csr_array(x, dtype=float)
+    if x.dtype.kind in "bu":
+        return x
     return np.nan_to_num(np.asarray(x, float), nan=0.0)

@@ -11,6 +11,8 @@ from numpy.random import Generator
 
 from bayesnb.families.family import Discrete, Statistic, Theta, impossible, require_left, rising_ratio
 from bayesnb.families.membership import Labels, Membership
+from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import worth
 from bayesnb.priors import Array, Dirichlet, log, log_gamma_slopes, log_rising
 
 
@@ -70,6 +72,13 @@ class Tally(Statistic):
         return self.counts.sum(-1)
 
 
+def log_less_one(posterior: Dirichlet) -> Array:
+    """Log mean of each level once one row of it is left out, (class, column, level); NaN where nothing is left."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = np.log(np.where(posterior.total > 1, posterior.total - 1, np.nan))
+        return np.log(posterior.alpha - 1) - rest[..., None]
+
+
 def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
     """The largest number of levels of a column; at least one, though nobody may have seen it yet."""
     return max([1, *map(len, levels)])
@@ -82,7 +91,19 @@ def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Categorical(Discrete[Dirichlet, Tally]):
-    """x | θ ~ Categorical(θ) with θ ~ Dirichlet(α) (Murphy, PML1, 4.6.3; Mitchell, 6.9)."""
+    """x | θ ~ Categorical(θ) with θ ~ Dirichlet(α) (Murphy, PML1, 4.6.3; Mitchell, 6.9).
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> days = {"outlook": ["sunny", "rain", "sunny", "sunny"]}
+    >>> laplace = Categorical(Dirichlet({"sunny": 1, "rain": 1, "snow": 1}))
+    >>> BayesianNB({"outlook": laplace}).fit(days, ["a", "a", "a", "b"]).tables()["outlook"].round(2)
+           rain  sunny  snow
+    class
+    a      0.33    0.5  0.17
+    b      0.25    0.5  0.25
+    """
 
     prior: Any = field(default_factory=Dirichlet)
 
@@ -109,6 +130,8 @@ class Categorical(Discrete[Dirichlet, Tally]):
 
     def log_likelihood(self, theta: Theta, x: Coded) -> Array:
         table = theta["log_theta"]
+        if table.ndim == 3 and worth(x.codes.size * len(table)):
+            return densities.looked_up(x.codes, table)
         # A missing value, code -1, reads the last cell: a factor of one.
         table = np.concatenate([table, np.zeros((*table.shape[:-1], 1))], axis=-1)
         total = np.zeros((*table.shape[:-2], len(x)))
@@ -146,6 +169,14 @@ class Categorical(Discrete[Dirichlet, Tally]):
         return -lowest
 
     def log_left_out(self, posterior: Dirichlet, x: Coded, labels: Labels) -> Array:
+        if not labels.worth_counting(x.codes.size):
+            return self._log_left_out(posterior, x, labels)
+        total = densities.looked_up(x.codes, log_less_one(posterior), labels.codes)
+        odd = np.flatnonzero(np.isnan(total))
+        total[odd] = self._log_left_out(posterior, x[odd], labels[odd])
+        return total
+
+    def _log_left_out(self, posterior: Dirichlet, x: Coded, labels: Labels) -> Array:
         c, column, known = labels.codes[:, None], np.arange(x.codes.shape[1]), x.codes >= 0
         w = labels.weight[:, None] * known
         total = posterior.total[c, column] - w

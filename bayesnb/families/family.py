@@ -23,6 +23,8 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import worth
 from bayesnb.priors import Array, Dirichlet, ImproperError, Prior, Size, UnlearnedError, first, log, shared
 
 type Theta = Mapping[str, Array]
@@ -58,7 +60,7 @@ class Statistic(ABC):
         return {f.name: v for f in fields(self) if not isinstance(v := getattr(self, f.name), np.ndarray)}
 
     def shared(self) -> Self:
-        """The same with PyTensor variables for arrays (see :func:`bayesnb.priors.shared`)."""
+        """The same with PyTensor variables for arrays (see ``bayesnb.priors.shared``)."""
         return type(self)(**{name: shared(value) for name, value in self.arrays().items()}, **self.names())
 
     def take(self, classes: Sequence[int] | Array) -> Self:
@@ -316,8 +318,13 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
 
 def products(x: Column, table: Array) -> Array:
     """Σ_j x_ij table_cj as (..., row, class); x dense or sparse, table (..., class, column)."""
+    one_point = table.ndim == 2
     if not sparse.issparse(x):
-        return x @ np.swapaxes(table, -1, -2)
+        if one_point and worth(x.size):
+            return densities.products(x, table)
+        return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
+    if one_point and worth(x.nnz):
+        return densities.stored_products(sparse.csr_array(x), table)
     flat = table.reshape(-1, table.shape[-1])
     return np.moveaxis((x @ flat.T).reshape(-1, *table.shape[:-1]), 0, -2)
 

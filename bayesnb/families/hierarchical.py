@@ -62,6 +62,15 @@ class HierarchicalCategorical(Sampled[LearnedConcentration]):
         Of the prior of α, the concentration of each level.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
+
+    Examples
+    --------
+    >>> from bayesnb.families.categorical import Coded
+    >>> from bayesnb.families.membership import Labels
+    >>> family, x = HierarchicalCategorical(shape=2, rate=1), Coded(np.array([[0], [1], [1]]), (("no", "yes"),))
+    >>> s = family.statistic(x, Labels(np.array([0, 0, 1]), np.ones(3), 2))
+    >>> [variable.name for variable in family.pymc_model(family.priors(s, ["a", "b"]), s).free_RVs]
+    ['alpha']
     """
 
     conjugate = LearnedConcentration

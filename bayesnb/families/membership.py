@@ -8,21 +8,21 @@ sums over rows, so that no family needs to know which of the two it met.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from bayesnb.kernels import sums
+from bayesnb.kernels.blocks import ROWS, worth
 from bayesnb.priors import Array
 
 type Column = Any
 
-# Sums of more rows than this lose digits that a sum of partial sums keeps.
-BLOCK = 65_536
 
-
-def blocks(n_rows: int, size: int = BLOCK) -> list[slice]:
+def blocks(n_rows: int, size: int = ROWS) -> list[slice]:
     """Slices of at most ``size`` rows that cover the table; one empty slice if it has no rows."""
     return [slice(start, start + size) for start in range(0, max(n_rows, 1), size)]
 
@@ -39,6 +39,10 @@ class Membership(ABC):
     def __getitem__(self, rows: Any) -> Membership: ...
 
     @abstractmethod
+    def weights(self) -> Array:
+        """Σ_i w_ic as (class,)."""
+
+    @abstractmethod
     def totals(self, x: Column) -> Array:
         """Σ_i w_ic x_ij as (class, column); x dense or sparse, without NaN."""
 
@@ -47,12 +51,11 @@ class Membership(ABC):
         """Weight of each level as (class, column, level); a code of -1 counts nowhere."""
 
     @abstractmethod
-    def deviations(self, x: Array, centre: Array) -> tuple[Array, Array]:
-        """Sums of x - centre_c and of its square, as (class, column); NaN adds nothing."""
+    def moments(self, x: Array) -> Iterator[Array]:
+        """Weight, mean as high and low part, and scatter, (4, class, column), of block after block of the rows.
 
-    @abstractmethod
-    def a_value(self, x: Array) -> Array:
-        """Some value of each class and column that is not NaN, or 0 where there is none."""
+        NaN adds nothing.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,34 +89,36 @@ class Labels(Membership):
     def __getitem__(self, rows: Any) -> Labels:
         return Labels(self.codes[rows], self.weight[rows], self.n)
 
-    def _matrix(self) -> sparse.csr_array:
-        row = np.arange(len(self.codes))
-        return sparse.csr_array((self.weight, (self.codes, row)), shape=(self.n, len(row)))
+    def worth_counting(self, cells: float) -> bool:
+        """Whether every row counts once, and a compiled loop over this many cells is worth its start."""
+        return worth(cells) and bool((self.weight == 1).all())
+
+    def weights(self) -> Array:
+        return sums.weights(self.codes, self.weight, self.n)
 
     def totals(self, x: Column) -> Array:
-        if not sparse.issparse(x):
-            x = np.asarray(x, float)
-        return sum(dense(self[cut]._matrix() @ x[cut]) for cut in blocks(len(self)))
+        return sums.totals(x, self.codes, self.weight, self.n)
 
     def table(self, codes: Array, n_levels: int) -> Array:
-        tables = np.zeros((self.n, codes.shape[1], n_levels))
-        for column, code in enumerate(codes.T):
-            known = code >= 0
-            cell = self.codes[known] * n_levels + code[known]
-            counts = np.bincount(cell, self.weight[known], minlength=self.n * n_levels)
-            tables[:, column] = counts.reshape(self.n, n_levels)
-        return tables
+        return sums.tally(codes, self.codes, self.weight, self.n, n_levels)
 
-    def deviations(self, x: Array, centre: Array) -> tuple[Array, Array]:
-        away = x - centre[self.codes]
-        away[np.isnan(away)] = 0.0
-        return self.totals(away), self.totals(away * away)
+    def moments(self, x: Array) -> Iterator[Array]:
+        if worth(x.size):
+            return sums.moments(x, self.codes, self.weight, self.n)
+        return (_two_passes(x[cut], self[cut], self[cut]._a_value(x[cut])) for cut in blocks(len(self)))
 
-    def a_value(self, x: Array) -> Array:
+    def _a_value(self, x: Array) -> Array:
+        """Some value of each class and column that is not NaN, or 0 where there is none."""
         found = np.zeros((self.n, x.shape[1]))
         row, column = np.nonzero(~np.isnan(x))
         found[self.codes[row], column] = x[row, column]
         return found
+
+    def deviations(self, x: Array, centre: Array) -> tuple[Array, Array]:
+        """Sums of x - centre_c and of its square, as (class, column); NaN adds nothing."""
+        away = x - centre[self.codes]
+        away[np.isnan(away)] = 0.0
+        return self.totals(away), self.totals(away * away)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +137,9 @@ class Responsibilities(Membership):
     def __getitem__(self, rows: Any) -> Responsibilities:
         return Responsibilities(self.r[rows])
 
+    def weights(self) -> Array:
+        return sum(self.r[cut].sum(axis=0) for cut in blocks(len(self)))
+
     def totals(self, x: Column) -> Array:
         if not sparse.issparse(x):
             x = np.asarray(x, float)
@@ -145,7 +153,14 @@ class Responsibilities(Membership):
             tables[:, column] = dense(self.r.T @ hot)
         return tables
 
+    def moments(self, x: Array) -> Iterator[Array]:
+        one_class = Labels.of(np.zeros(len(x), int), 1)
+        for cut in blocks(len(self)):
+            near = np.repeat(one_class[cut]._a_value(x[cut]), self.n, axis=0)
+            yield _two_passes(x[cut], self[cut], near)
+
     def deviations(self, x: Array, centre: Array) -> tuple[Array, Array]:
+        """Sums of x - centre_c and of its square, as (class, column); NaN adds nothing."""
         first, second = np.zeros_like(centre), np.zeros_like(centre)
         for c in range(self.n):
             away = x - centre[c]
@@ -153,9 +168,22 @@ class Responsibilities(Membership):
             first[c], second[c] = self.r[:, c] @ away, self.r[:, c] @ (away * away)
         return first, second
 
-    def a_value(self, x: Array) -> Array:
-        one_class = Labels.of(np.zeros(len(x), int), 1).a_value(x)
-        return np.repeat(one_class, self.n, axis=0)
+
+def _two_passes(x: Array, members: Any, near: Array) -> Array:
+    """The moments of one block: the mean, from a value nearby, and then the scatter about it."""
+    n = members.totals(~np.isnan(x))
+    weight = np.where(n > 0, n, 1.0)
+    mean = near + members.deviations(x, near)[0] / weight
+    away, squares = members.deviations(x, mean)
+    low = away / weight
+    return np.stack([n, *two_sum(mean, low), np.maximum(squares - away * low, 0.0)])
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b as its rounded sum and the rounding error (Knuth, TAOCP 4.2.2)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
 def dense(x: Any) -> Array:

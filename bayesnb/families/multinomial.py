@@ -14,6 +14,8 @@ from scipy.special import gammaln
 from bayesnb.families.categorical import united
 from bayesnb.families.family import Discrete, Statistic, Theta, impossible, products, require_left, rising_ratio
 from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import worth
 from bayesnb.priors import Array, Dirichlet, log, log_gamma_slopes, log_rising
 
 
@@ -73,6 +75,14 @@ class Multinomial(Discrete[Dirichlet, Totals]):
     All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3;
     Madsen, Kauchak and Elkan 2005) and not a product of plug-in probabilities. A row that is all NaN is
     missing.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> clf = BayesianNB(Multinomial()).fit([[3, 0, 1], [1, 1, 0]], ["a", "b"])
+    >>> clf.predict_proba([[1, 0, 0], [10, 0, 0]]).round(2)  # ten words are not ten independent words
+    array([[0.59, 0.41],
+           [0.76, 0.24]])
     """
 
     prior: Any = field(default_factory=Dirichlet)
@@ -85,9 +95,11 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 
     def statistic(self, x: Bag, members: Membership) -> Totals:
         counts = _counts(x)
-        seen = np.ones(len(x)) if sparse.issparse(x.counts) else ~np.isnan(x.counts).all(axis=1)
-        base = _log_coefficient(counts)
-        return Totals(members.totals(counts), members.totals(seen[:, None]), members.totals(base[:, None]), x.words)
+        base, totals = _log_coefficient(counts)[:, None], members.totals(counts)
+        if sparse.issparse(x.counts):
+            return Totals(totals, members.weights()[:, None], members.totals(base), x.words)
+        seen = ~np.isnan(x.counts).all(axis=1)
+        return Totals(totals, members.totals(seen[:, None]), members.totals(base), x.words)
 
     def complete(self, prior: Dirichlet, s: Totals) -> Dirichlet:
         return Dirichlet(prior.over((s.words,), s.counts.shape[0]).alpha[:, 0])
@@ -108,7 +120,12 @@ class Multinomial(Discrete[Dirichlet, Totals]):
         return total + impossible(products(counts, never.astype(float))) if never.any() else total
 
     def log_predictive(self, posterior: Dirichlet, x: Bag) -> Array:
-        return self.log_moment(posterior, x, 1.0)
+        counts = _counts(x)
+        if not _worth(counts, len(posterior.alpha)):
+            return self.log_moment(posterior, x, 1.0)
+        lengths, factorials = densities.log_factorials(counts)
+        whole = _log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
+        return densities.rising(counts, posterior.alpha) - whole
 
     def log_moment(self, posterior: Dirichlet, x: Bag, t: float | Array) -> Array:
         counts = _counts(x)
@@ -141,13 +158,19 @@ class Multinomial(Discrete[Dirichlet, Totals]):
     def log_left_out(self, posterior: Dirichlet, x: Bag, labels: Labels) -> Array:
         counts = _counts(x)
         lengths, own = _lengths(counts), np.zeros(len(x))
+        if _worth(counts):
+            own = densities.rising(counts, posterior.alpha, labels.codes, labels.weight)
+            return own - self._whole_left_out(posterior, lengths, labels) + _log_coefficient(counts)
         for c in np.unique(labels.codes):
             rows = np.flatnonzero(labels.codes == c)
             own[rows] = _rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
+        return own - self._whole_left_out(posterior, lengths, labels) + _log_coefficient(counts)
+
+    def _whole_left_out(self, posterior: Dirichlet, lengths: Array, labels: Labels) -> Array:
+        """ln Γ(A + N) - ln Γ(A) of each row, A less the row's own words."""
         left = posterior.total[labels.codes] - labels.weight * lengths
         require_left(np.where(lengths > 0, left, 1.0)[:, None], labels)
-        whole = log_rising(left, lengths)
-        return own - whole + _log_coefficient(counts)
+        return log_rising(left, lengths)
 
     def sample(self, theta: Theta, rng: Generator, s: Totals) -> Array:
         # The model takes a row's length as given; new rows get the average length.
@@ -192,12 +215,25 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 def _counts(x: Bag) -> Column:
     """The counts as floats, CSR or dense; a missing row holds no words."""
     if sparse.issparse(x.counts):
-        counts = sparse.csr_array(x.counts, dtype=float)
+        counts = x.counts
+        if not (isinstance(counts, sparse.csr_array) and counts.dtype == float):
+            counts = sparse.csr_array(counts, dtype=float)
         if not counts.has_canonical_format:
             counts = counts.copy()
             counts.sum_duplicates()
         return counts
     return np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
+
+
+def _worth(counts: Column, classes: int = 1) -> bool:
+    """Whether the counts are sparse and a compiled loop over them, for so many classes, is worth its start."""
+    return sparse.issparse(counts) and worth(counts.nnz * classes)
+
+
+def _log_rising_of_lengths(total: Array, lengths: Array) -> Array:
+    """``log_rising`` of (class,) by (row,), (row, class), once for each length that occurs."""
+    found, place = np.unique(lengths, return_inverse=True)
+    return log_rising(total, found[:, None])[place]
 
 
 def _lengths(counts: Column) -> Array:
@@ -207,6 +243,9 @@ def _lengths(counts: Column) -> Array:
 
 def _log_coefficient(counts: Column) -> Array:
     """ln N! - Σ ln x!, the number of orders in which the words of a row could have come."""
+    if _worth(counts):
+        lengths, factorials = densities.log_factorials(counts)
+        return gammaln(lengths + 1) - factorials
     return gammaln(_lengths(counts) + 1) - _row_sums(counts, lambda row, word, n: gammaln(n + 1))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.random import Generator
 from scipy.special import digamma, gammaln, xlogy, zeta
 
 from bayesnb.families.family import Family, Statistic, Theta, added, over_columns, require_left, scaled
-from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.membership import Labels, Membership, blocks
 from bayesnb.priors import Array, Gamma, Size, log, log_rising
 
 
@@ -65,6 +67,17 @@ class Poisson(Family[Gamma, Events]):
     prior : Gamma
     exposure : str, optional
         Column that holds the exposure of each row (hours watched, area searched), positive; 1 if not given.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> calls = {"calls": [3, 5, 0], "hours": [1.0, 2.0, 1.0]}
+    >>> clf = BayesianNB({"calls": Poisson(Gamma(1, 1), exposure="hours")}).fit(calls, ["day", "day", "night"])
+    >>> clf.tables()["calls"]  # events an hour
+           rate
+    class
+    day    2.25
+    night  0.50
     """
 
     prior: Any = field(default_factory=Gamma)
@@ -77,6 +90,10 @@ class Poisson(Family[Gamma, Events]):
         return Poisson(Gamma.flat(), self.exposure)
 
     def statistic(self, x: Array | Exposed, members: Membership) -> Events:
+        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in blocks(len(members))))
+
+    def _statistic(self, x: Array | Exposed, members: Membership) -> Events:
+        """The same of rows few enough for some copies of them."""
         counts, exposure = _cells(x)
         seen = ~np.isnan(counts)
         k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 1.0)

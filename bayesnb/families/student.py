@@ -87,6 +87,14 @@ class StudentT(Pointwise[LocationScale]):
         Numbers of the prior, in units of the column: see :class:`LocationScale`.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
+
+    Examples
+    --------
+    >>> from bayesnb.families.membership import Labels
+    >>> family, x = StudentT(), np.array([[1.0], [2.0], [90.0], [3.0]])
+    >>> s = family.statistic(x, Labels(np.array([0, 0, 0, 1]), np.ones(4), 2))
+    >>> [variable.name for variable in family.pymc_model(family.priors(s, ["a", "b"]), s).free_RVs]
+    ['mu', 'inverse_sigma', 'nu']
     """
 
     conjugate = LocationScale

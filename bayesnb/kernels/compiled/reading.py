@@ -1,0 +1,74 @@
+"""Loops that look at cells and code them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesnb.kernels.blocks import Array
+from bayesnb.kernels.compiled import compiled
+
+
+@compiled
+def zeros_and_ones(x: Array, found: Array) -> bool:
+    """The cells as bytes, and whether all of them are 0 or 1."""
+    odd = 0
+    for i in range(len(x)):
+        row, out = x[i], found[i]
+        for j in range(len(row)):
+            one = 1.0 if row[j] == 1.0 else 0.0
+            odd += row[j] != one
+            out[j] = np.uint8(one)
+    return odd == 0
+
+
+@compiled
+def counts(data: Array) -> bool:
+    """Whether all are whole numbers, finite and not negative."""
+    # Beside 2^52 a float has no fraction left; from there on it never had one.
+    top, odd = 4503599627370496.0, 0
+    for i in range(len(data)):
+        v = data[i]
+        whole = ((v + top) - top == v) | (v >= top)
+        odd += 0 if whole & (v >= 0.0) & (v < np.inf) else 1
+    return odd == 0
+
+
+@compiled
+def bits(x: Array) -> tuple[Array, bool]:
+    """One bit for each value from 0 to 63 that a column holds, and whether all its values are such."""
+    found, other = np.zeros(x.shape[1], np.int64), np.int64(0)
+    for i in range(len(x)):
+        for j in range(x.shape[1]):
+            v = x[i, j]
+            found[j] |= np.int64(1) << (v & 63)
+            other |= v & ~63
+    return found, other == 0
+
+
+@compiled
+def bounds(x: Array) -> tuple[Array, Array]:
+    """Smallest and largest of each column of whole numbers."""
+    low, high = x[0].copy(), x[0].copy()
+    for i in range(1, len(x)):
+        for j in range(x.shape[1]):
+            v = x[i, j]
+            low[j] = min(low[j], v)
+            high[j] = max(high[j], v)
+    return low, high
+
+
+@compiled
+def marks(x: Array, low: Array, found: Array) -> None:
+    """Mark in ``found`` (column, place) which values a column holds, counted from its smallest."""
+    for i in range(len(x)):
+        for j in range(x.shape[1]):
+            found[j, x[i, j] - low[j]] = True
+
+
+@compiled
+def places(x: Array, low: Array, table: Array, found: Array) -> None:
+    """The code of each cell, as ``table`` (column, place) has it; a value off the table has code -1."""
+    for i in range(len(x)):
+        for j in range(x.shape[1]):
+            place = x[i, j] - low[j]
+            found[i, j] = table[j, place] if 0 <= place < table.shape[1] else -1

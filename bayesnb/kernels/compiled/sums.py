@@ -1,0 +1,130 @@
+"""Loops that sum over rows by class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesnb.kernels.blocks import Array
+from bayesnb.kernels.compiled import compiled
+
+
+@compiled
+def moments(x: Array, codes: Array, weight: Array, n_classes: int, chunk: int) -> Array:
+    """Weight, mean as high and low part, and scatter, as (4, class, column), from one reading of memory.
+
+    Rows are taken ``chunk`` at a time. A chunk is summed about the mean of what came before it, so its squares lose no
+    digit that the whole has; a class of which little came before is first given the mean of its own chunk, which is
+    then read again, from the cache. Chan, Golub and LeVeque (1983) join the chunks.
+    """
+    rows, columns = x.shape
+    whole = np.zeros((4, n_classes, columns))
+    # Centre, weight, sum and sum of squares of the chunk, side by side: a cell is one vector.
+    part = np.zeros((n_classes, columns, 4))
+    total = np.empty(n_classes)
+    thin = np.empty(n_classes, np.bool_)
+    for start in range(0, rows, chunk):
+        stop = min(start + chunk, rows)
+        total[:] = 0.0
+        for i in range(start, stop):
+            total[codes[i]] += weight[i]
+        some_thin = False
+        for c in range(n_classes):
+            thin[c] = False
+            for j in range(columns):
+                part[c, j, 0] = whole[1, c, j]
+                thin[c] |= total[c] > 8.0 * whole[0, c, j]
+                part[c, j, 1] = part[c, j, 2] = part[c, j, 3] = 0.0
+            some_thin |= thin[c]
+        if some_thin:
+            _centre(x, codes, weight, start, stop, thin, part)
+        for i in range(start, stop):
+            cells, w = part[codes[i]], weight[i]
+            for j in range(columns):
+                v = x[i, j]
+                known = v == v
+                away = v - cells[j, 0] if known else 0.0
+                here = w if known else 0.0
+                cells[j, 1] += here
+                cells[j, 2] += here * away
+                cells[j, 3] += here * away * away
+        _join(whole, part)
+    return whole
+
+
+@compiled
+def _centre(x: Array, codes: Array, weight: Array, start: int, stop: int, thin: Array, part: Array) -> None:
+    """The mean of a chunk as its centre, for classes of which too little came before."""
+    for i in range(start, stop):
+        if thin[codes[i]]:
+            cells, w = part[codes[i]], weight[i]
+            for j in range(x.shape[1]):
+                v = x[i, j]
+                if v == v:
+                    if cells[j, 1] == 0.0:
+                        cells[j, 0] = v
+                    cells[j, 1] += w
+                    cells[j, 2] += w * (v - cells[j, 0])
+    for c in range(len(part)):
+        if thin[c]:
+            for j in range(x.shape[1]):
+                if part[c, j, 1] > 0.0:
+                    part[c, j, 0] += part[c, j, 2] / part[c, j, 1]
+                part[c, j, 1] = part[c, j, 2] = 0.0
+
+
+@compiled
+def _join(whole: Array, part: Array) -> None:
+    """Add a chunk to what came before, the mean in two parts."""
+    for c in range(len(part)):
+        for j in range(part.shape[1]):
+            more = part[c, j, 1]
+            if more == 0.0:
+                continue
+            n, mean, low = whole[0, c, j], whole[1, c, j], whole[2, c, j]
+            step = part[c, j, 2] / more
+            gap = (part[c, j, 0] - mean) + (step - low)
+            both = n + more
+            if n >= more:
+                base, rest = mean, low + gap * (more / both)
+            else:
+                base, rest = part[c, j, 0], step - gap * (n / both)
+            # The rounded sum and its rounding error (Knuth, TAOCP 4.2.2).
+            high = base + rest
+            left = high - base
+            whole[0, c, j] = both
+            whole[1, c, j] = high
+            whole[2, c, j] = (base - (high - left)) + (rest - left)
+            scatter = part[c, j, 3] - part[c, j, 2] * step
+            whole[3, c, j] += max(scatter, 0.0) + gap * (gap * (n * (more / both)))
+
+
+@compiled
+def totals(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
+    """Σ w x of each class, (class, column)."""
+    found = np.zeros((n_classes, x.shape[1]))
+    for i in range(len(x)):
+        row, w = found[codes[i]], weight[i]
+        for j in range(x.shape[1]):
+            row[j] += w * x[i, j]
+    return found
+
+
+@compiled
+def stored_totals(
+    data: Array, indices: Array, indptr: Array, codes: Array, weight: Array, start: int, found: Array
+) -> None:
+    """Σ w x of each class, (class, column), of rows of a CSR matrix, added to ``found``."""
+    for i in range(len(codes)):
+        row, w = found[codes[i]], weight[i]
+        for k in range(indptr[start + i], indptr[start + i + 1]):
+            row[indices[k]] += w * data[k]
+
+
+@compiled
+def tally(levels: Array, codes: Array, weight: Array, found: Array) -> None:
+    """Weight of each level, added to ``found`` (class, column, level); a level of -1 counts nowhere."""
+    for i in range(len(levels)):
+        table, w = found[codes[i]], weight[i]
+        for j in range(levels.shape[1]):
+            if levels[i, j] >= 0:
+                table[j, levels[i, j]] += w

@@ -1,0 +1,111 @@
+"""Cells to what the sums read: are they finite, are they 0 and 1, and which codes have whole numbers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bayesnb.kernels import blocks
+from bayesnb.kernels.blocks import Array
+
+SPAN = 2**17
+"""Widest span of whole numbers that are coded by a table of all of them."""
+
+
+def infinite(x: Array) -> bool:
+    """Whether some cell of a table is infinite."""
+    if x.dtype.kind != "f":
+        return False
+
+    def part(cut: slice) -> bool:
+        # A sum reads each cell once and asks nothing of it; only one that is not finite needs a closer look.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return not np.isfinite(x[cut].sum()) and bool(np.isinf(x[cut]).any())
+
+    if not blocks.worth(x.size):
+        return part(slice(None))
+    return any(blocks.each(part, _parts(x)))
+
+
+def zeros_and_ones(x: Array) -> Array | None:
+    """The cells as 0 and 1 in bytes; ``None`` where one of them is missing or something else."""
+    from bayesnb.kernels.compiled import reading as loops
+
+    found = np.empty(x.shape, np.uint8)
+
+    def part(cut: slice) -> bool:
+        return loops.zeros_and_ones(blocks.contiguous(x[cut], float), found[cut])
+
+    return found if all(blocks.each(part, _parts(x))) else None
+
+
+def counts(data: Array) -> bool:
+    """Whether all numbers, (cell,), are whole, finite and not negative."""
+    if not blocks.worth(len(data)):
+        return not (~(data >= 0) | (data != np.floor(data)) | np.isinf(data)).any()
+    from bayesnb.kernels.compiled import reading as loops
+
+    parts = [slice(start, start + blocks.CELLS) for start in range(0, len(data), blocks.CELLS)]
+    return all(blocks.each(lambda cut: loops.counts(blocks.contiguous(data[cut], float)), parts))
+
+
+class Whole(NamedTuple):
+    """Which whole numbers the columns of a table hold: ``low`` (column,) and up, where ``held`` (column, place)."""
+
+    low: Array
+    held: Array
+
+    def values(self, column: int) -> Array:
+        """The numbers of a column, sorted."""
+        return self.low[column] + np.flatnonzero(self.held[column])
+
+
+def whole(x: Array) -> Whole | None:
+    """Which numbers the columns hold; ``None`` where one of them spans more than ``SPAN``, or there is no row."""
+    from bayesnb.kernels.compiled import reading as loops
+
+    if not len(x):
+        return None
+    parts = _parts(x)
+    masks, few = zip(*blocks.each(lambda cut: loops.bits(_wide(x[cut])), parts), strict=True)
+    if all(few):
+        held = np.bitwise_or.reduce(masks)[:, None] >> np.arange(64) & 1 == 1
+        return Whole(np.zeros(x.shape[1], np.int64), held)
+    lows, highs = zip(*blocks.each(lambda cut: loops.bounds(_wide(x[cut])), parts), strict=True)
+    low, high = np.min(lows, axis=0), np.max(highs, axis=0)
+    span = max(int(b) - int(a) for a, b in zip(low, high, strict=True)) + 1
+    if span > SPAN:
+        return None
+
+    def marked(cut: slice) -> Array:
+        found = np.zeros((x.shape[1], span), bool)
+        loops.marks(_wide(x[cut]), low, found)
+        return found
+
+    return Whole(low, np.any(list(blocks.each(marked, parts)), axis=0))
+
+
+def codes(x: Array, low: Array, table: Array) -> Array:
+    """The code of each cell, in the type of ``table`` (column, place), whose places count from ``low``.
+
+    Where all numbers are their own codes the cells themselves, and no copy.
+    """
+    from bayesnb.kernels.compiled import reading as loops
+
+    own = np.arange(table.shape[1])
+    if not low.any() and x.dtype == np.int64 and ((table == own) | (table == -1)).all():
+        return x
+    found = np.empty(x.shape, table.dtype)
+    parts = _parts(x)
+    list(blocks.each(lambda cut: loops.places(_wide(x[cut]), low, table, found[cut]), parts))
+    return found
+
+
+def _wide(x: Array) -> Array:
+    return blocks.contiguous(x, np.int64)
+
+
+def _parts(x: Array) -> list[slice]:
+    """Blocks of rows of which nothing is summed, so that they may be long."""
+    return blocks.cuts(len(x), x.shape[1], blocks.CELLS // max(1, x.shape[1]))

@@ -1,0 +1,99 @@
+"""Sums over rows by class: weights, totals, tallies and moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from operator import iadd
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bayesnb.kernels import blocks
+from bayesnb.kernels.blocks import Array
+
+
+def weights(codes: Array, weight: Array, n: int) -> Array:
+    """Σ w of each class, (class,)."""
+    parts = blocks.cuts(len(codes), 1)
+    return reduce(iadd, (np.bincount(codes[cut], weight[cut], n) for cut in parts), np.zeros(n))
+
+
+def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
+    """Σ w x of each class, (class, column); x dense or sparse, without NaN."""
+    if sparse.issparse(x):
+        return _stored_totals(sparse.csr_array(x), codes, weight, n)
+    if not blocks.worth(x.size):
+        return _products(np.asarray(x, float), codes, weight, n)
+    from bayesnb.kernels.compiled import sums as loops
+
+    def part(cut: slice) -> Array:
+        return loops.totals(blocks.cells(x[cut]), codes[cut], weight[cut], n)
+
+    return reduce(iadd, blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n)))
+
+
+def _products(x: Any, codes: Array, weight: Array, n: int) -> Array:
+    total = np.zeros((n, x.shape[1]))
+    for cut in blocks.cuts(len(codes), 1):
+        row = np.arange(len(codes[cut]))
+        members = sparse.csr_array((weight[cut], (codes[cut], row)), shape=(n, len(row)))
+        product = members @ x[cut]
+        total += product.toarray() if sparse.issparse(product) else product
+    return total
+
+
+def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> Array:
+    if not blocks.worth(x.nnz):
+        return _products(x, codes, weight, n)
+    from bayesnb.kernels.compiled import sums as loops
+
+    data = blocks.contiguous(x.data, float)
+
+    def part(cut: slice) -> Array:
+        found = np.zeros((n, x.shape[1]))
+        loops.stored_totals(data, x.indices, x.indptr, codes[cut], weight[cut], cut.start, found)
+        return found
+
+    # As many blocks as keep their tables small beside the matrix.
+    several = max(1, min(4, x.nnz // (4 * n * x.shape[1])))
+    size = max(1, -(-x.shape[0] // several))
+    parts = [slice(start, start + size) for start in range(0, max(x.shape[0], 1), size)]
+    return reduce(iadd, blocks.each(part, parts))
+
+
+def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int) -> Array:
+    """Weight of each level, (class, column, level); ``levels`` is (row, column), and -1 counts nowhere."""
+    shape = (n, levels.shape[1], n_levels)
+    if blocks.worth(levels.size):
+        from bayesnb.kernels.compiled import sums as loops
+
+        def part(cut: slice) -> Array:
+            found = np.zeros(shape)
+            loops.tally(blocks.contiguous(levels[cut]), codes[cut], weight[cut], found)
+            return found
+
+        parts = blocks.cuts(len(levels), levels.shape[1], 4 * n * n_levels)
+        return reduce(iadd, blocks.each(part, parts))
+    found = np.zeros(shape)
+    for column, level in enumerate(levels.T):
+        known = level >= 0
+        cell = codes[known] * n_levels + level[known]
+        found[:, column] = np.bincount(cell, weight[known], n * n_levels).reshape(n, n_levels)
+    return found
+
+
+def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
+    """Weight, mean as high and low part, and scatter of each class, (4, class, column), block by block.
+
+    For tables that are :func:`bayesnb.kernels.blocks.worth` it.
+    """
+    from bayesnb.kernels.compiled import sums as loops
+
+    chunk = max(64, 8 * n, 2**14 // max(1, x.shape[1]))
+
+    def part(cut: slice) -> Array:
+        return loops.moments(blocks.contiguous(x[cut], float), codes[cut], weight[cut], n, chunk)
+
+    return blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n))

@@ -1,0 +1,152 @@
+"""The documentation names everything public, shows it running, and points nowhere that is not there."""
+
+import doctest
+import importlib
+import inspect
+import re
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import bayesnb
+from bayesnb import BayesianNB, cli, datasets, plots
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts and "notebooks" not in path.parts)
+FILES = [
+    *PAGES,
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "notebooks/README.md")),
+]
+API = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
+
+NAMES = [name for name in bayesnb.__all__ if not inspect.ismodule(getattr(bayesnb, name)) and not name.startswith("__")]
+METHODS = [
+    name
+    for name, value in inspect.getmembers(BayesianNB)
+    if not name.startswith("_")
+    and (value.fget if isinstance(value, property) else value).__module__.startswith("bayesnb.")
+]
+PUBLIC = {name: getattr(bayesnb, name) for name in NAMES}
+PUBLIC |= {f"BayesianNB.{name}": getattr(BayesianNB, name) for name in METHODS}
+PUBLIC |= {
+    f"plots.{name}": value
+    for name, value in inspect.getmembers(plots, inspect.isfunction)
+    if value.__module__ == plots.__name__ and not name.startswith("_")
+}
+PUBLIC |= {f"datasets.{name}": getattr(datasets, name) for name in datasets.__all__}
+
+
+def relative(path):
+    return str(path.relative_to(ROOT))
+
+
+def fences(text):
+    """The fenced blocks of a page, as (language, content)."""
+    return re.findall(r"^```([^\n]*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def listed():
+    """Every name on the API page."""
+    blocks = re.findall(r"\.\. autosummary::\n(.*?)```", API, flags=re.DOTALL)
+    return [line.strip() for block in blocks for line in block.splitlines() if line.strip() and ":" not in line]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_stands_on_the_api_page(name):
+    assert name in listed()
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "UNSEEN"])
+def test_every_public_name_has_an_example_that_runs(name):
+    # The examples themselves are run by --doctest-modules; a constant has no docstring of its own.
+    found = doctest.DocTestFinder(recurse=False).find(PUBLIC[name], name, module=False)
+    assert any(test.examples for test in found)
+
+
+def test_the_constant_is_shown_in_an_example_of_a_page():
+    runs = doctest.DocTestParser().get_examples((DOCS / "how-to" / "missing-and-unseen.md").read_text(encoding="utf-8"))
+    assert any("UNSEEN" in example.source for example in runs)
+
+
+def test_what_stands_on_the_api_page_exists():
+    for name in listed():
+        value, parts = bayesnb, name.split(".")
+        for k, part in enumerate(parts):
+            if inspect.ismodule(value) and not hasattr(value, part):
+                value = importlib.import_module(".".join(["bayesnb", *parts[: k + 1]]))
+            else:
+                value = getattr(value, part)
+        assert inspect.getdoc(value), name
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_links_to_files_lead_somewhere(path):
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:href|src)="([^"]+)"', text)
+    for link in links:
+        target = link.partition("#")[0]
+        if target and not re.match(r"[a-z]+:", target):
+            assert (path.parent / target).exists(), link
+
+
+def test_every_block_of_the_readme_is_run():
+    languages = [language for language, _ in fences((ROOT / "README.md").read_text(encoding="utf-8"))]
+    assert set(languages) == {"console", "pycon"}
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", DOCS / "getting-started.md"], ids=relative)
+def test_the_commands_shown_are_commands(path, tmp_path, monkeypatch):
+    (tmp_path / "table.csv").write_text(
+        "age,town,class\n" + "".join(f"{20 + 3 * k},{('Bern', 'Basel')[k % 2]},{'ab'[k // 5]}\n" for k in range(10))
+    )
+    monkeypatch.chdir(tmp_path)
+    rows = pd.read_csv("table.csv")
+    Path("rows").mkdir()
+    rows.to_parquet("rows/first.parquet")
+    rows.to_parquet("new.parquet")
+    rows.to_csv("more.csv", index=False)
+    text = path.read_text(encoding="utf-8")
+    commands = re.findall(r"uv run bayesnb ([^`\n]+)", text)
+    assert commands
+    for command in commands:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(shlex.split(command, comments=True))
+        assert ended.value.code == 0, command
+
+
+def test_the_first_command_prints_the_number_of_the_first_example(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["compare", "play-tennis"])
+    assert "array([[0.735, 0.265]])" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"predictive\s+│\s+0\.735", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "beta-bernoulli", "dirichlet-categorical", "dirichlet-multinomial", "normal-gamma", "normal-known-variance",
+        "gamma-poisson",
+    ],
+)  # fmt: skip
+def test_the_page_of_each_conjugate_pair_keeps_to_the_plan(pair):
+    text = (DOCS / "theory" / f"{pair}.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+    plan = ["Model", "Sufficient statistic", "Posterior", "Mean and mode", "Predictive", "Moment", "Evidence",
+            "Leaving one row out"]  # fmt: skip
+    found = [next((k for k, heading in enumerate(headings) if heading.startswith(item)), None) for item in plan]
+    assert None not in found, plan[found.index(None)]
+    assert found == sorted(found)
+    assert text.count(">>>") >= 8
+
+
+def test_every_line_of_the_textbooks_table_has_an_example():
+    text = (DOCS / "theory" / "textbook.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL))
+    anchors = re.findall(r"\]\(#([a-z-]+)\)", text)
+    assert len(anchors) >= 18
+    slugs = {re.sub(r"[^a-z -]", "", heading.lower()).replace(" ", "-"): body for heading, body in sections.items()}
+    for anchor in anchors:
+        assert ">>>" in slugs[anchor], anchor

@@ -1,0 +1,243 @@
+"""The page to play with says what the library says, asks nothing of the network, and can be worked by keyboard."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bayesnb import BayesianNB, BoundaryError, Categorical, Dirichlet, NaiveBayes, Statistics, datasets, normalize
+from bayesnb.families.categorical import Coded, Tally
+from bayesnb.uncertainty import intervals
+
+PAGE = Path(__file__).parent.parent / "docs" / "explore.html"
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)"),
+]
+
+
+class Page:
+    """The page in a browser, with what it asked for and what its console said."""
+
+    def __init__(self, tab):
+        self.tab, self.asked, self.said = tab, [], []
+        tab.on("request", lambda request: self.asked.append(request.url))
+        tab.on("console", lambda message: self.said.append(message.text))
+        tab.on("pageerror", lambda error: self.said.append(str(error)))
+        tab.goto(PAGE.as_uri(), wait_until="load")
+
+    def state(self):
+        return self.tab.evaluate("state")
+
+    def shown(self):
+        """The table of estimates, {estimate: [p(no), p(yes)]} in full precision, or None where it says: none."""
+        rows = self.tab.evaluate(
+            """[...document.querySelectorAll("#estimates tr")].map(row => [row.id.slice(4),
+            [...row.querySelectorAll("td")].map(cell => [cell.dataset.value ?? null, cell.textContent])])"""
+        )
+        for _, cells in rows:
+            for value, text in cells:
+                if value is not None and 0.0005 < float(value) < 0.9995:
+                    assert text == f"{float(value):.3f}" or abs(float(text) - float(value)) < 0.000501
+        return {name: None if cells[0][0] is None else [float(v) for v, _ in cells] for name, cells in rows}
+
+    def slide(self, where, value):
+        self.tab.evaluate(
+            """([where, value]) => { const slider = document.getElementById(where); slider.value = value;
+            slider.dispatchEvent(new Event("input", { bubbles: true })); }""",
+            [where, value],
+        )
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser):
+    page = Page(browser.new_page(viewport={"width": 1200, "height": 900}))
+    yield page
+    page.tab.close()
+
+
+def answered(state):
+    """What the library says of the page's counts, priors and day."""
+    play, *tables = state["tables"]
+    labels = ("no", "yes")
+    statistics = Statistics(
+        labels,
+        np.array(play["counts"][0], float),
+        {t["name"]: Tally(np.array(t["counts"], float)[:, None, :], (tuple(t["levels"]),)) for t in tables},
+    )
+    model = NaiveBayes(
+        {t["name"]: Categorical(Dirichlet(t["m"] * np.array(t["p"]))) for t in tables},
+        Dirichlet(play["m"] * np.array(play["p"])),
+    )
+    posterior = model.posterior(statistics)
+    day = {t["name"]: Coded(np.array([[state["day"][t["name"]]]]), (tuple(t["levels"]),)) for t in tables}
+    found = {}
+    for estimate in ("mle", "map", "mean", "predictive"):
+        try:
+            found[estimate] = np.exp(normalize(posterior.log_joint(day, 1, estimate)))[0]
+        except BoundaryError:
+            found[estimate] = None
+    tail = (1 - state["prob"]) / 2
+    low, middle, high = intervals(posterior, day, 1, [tail, 0.5, 1 - tail], None)[0].T
+    return found | {"lower": low, "median": middle, "upper": high}
+
+
+def assert_agrees(page):
+    shown, expected = page.shown(), answered(page.state())
+    assert set(shown) == set(expected)
+    for name, value in expected.items():
+        if value is None:
+            assert shown[name] is None
+        else:
+            np.testing.assert_allclose(shown[name], value, rtol=0, atol=1e-8, err_msg=name)
+
+
+def test_it_opens_on_mitchells_day_with_the_numbers_of_the_estimator(page):
+    X, y = datasets.play_tennis()
+    today = X.iloc[[0]].assign(temperature="cool", wind="strong")
+    shown = page.shown()
+    for estimate in ("mle", "map", "mean", "predictive"):
+        expected = BayesianNB(estimate=estimate).fit(X, y).predict_proba(today)[0]
+        np.testing.assert_allclose(shown[estimate], expected, rtol=0, atol=1e-12)
+    interval = BayesianNB().fit(X, y).predict_interval(today, prob=0.89).to_numpy().reshape(2, 3)
+    np.testing.assert_allclose([shown[n] for n in ("lower", "median", "upper")], interval.T, rtol=0, atol=1e-8)
+    page.tab.wait_for_function("document.getElementById('said').textContent.includes('0.735')")
+
+
+@pytest.mark.parametrize("preset", ["Laplace", "Jeffreys", "Perks", "BDeu, 5 rows", "nearly none"])
+def test_named_priors_are_the_librarys(page, preset):
+    page.tab.get_by_role("button", name=preset).click()
+    assert_agrees(page)
+    if preset == "BDeu, 5 rows":
+        assert page.shown()["predictive"][0] == pytest.approx(0.742370, abs=1e-6)
+
+
+def test_whatever_is_moved_the_numbers_are_the_librarys(page):
+    rng = np.random.default_rng(7)
+    tables = page.state()["tables"]
+    for _ in range(12):
+        table = tables[rng.integers(len(tables))]
+        name, level = table["name"], int(rng.integers(len(table["levels"])))
+        page.slide(f"m-{name}", round(float(rng.uniform(0.1, 20)), 1))
+        page.slide(f"p-{name}-{level}", round(float(rng.uniform(0.01, 0.99)), 2))
+        label = "" if name == "play" else f"-{rng.choice(['no', 'yes'])}"
+        page.tab.locator(f"#n-{name}-{level}{label}").fill(str(int(rng.integers(0, 40))))
+        asked = rng.choice([t["name"] for t in tables[1:]])
+        page.tab.locator(f"#day-{asked}").select_option(str(rng.integers(-1, 2)))
+        page.slide("prob", int(rng.integers(50, 99)))
+        assert_agrees(page)
+    for times in ("Ten times the rows", "A tenth"):
+        page.tab.get_by_role("button", name=times).click()
+        assert_agrees(page)
+    assert page.said == []
+
+
+def test_the_means_and_modes_shown_beside_each_density_are_those_of_its_dirichlet(page):
+    page.slide("m-outlook", 6)
+    page.slide("p-outlook-1", 0.5)
+    alpha = Dirichlet(np.array([3, 0, 2]) + 6 * np.array([0.25, 0.5, 0.25]))
+    text = page.tab.locator("#numbers-outlook-1 div").first.inner_text()
+    assert text == f"no: mean {alpha.mean()[1]:.3f}, mode {alpha.mode()[1]:.3f}"
+
+
+def test_shares_of_a_table_always_sum_to_one(page):
+    for value in (0.99, 0.01, 0.5):
+        page.slide("p-temperature-2", value)
+        assert sum(page.state()["tables"][2]["p"]) == pytest.approx(1, abs=1e-12)
+
+
+def test_more_rows_narrow_the_interval_and_leave_the_counting_estimate(page):
+    before = page.shown()
+    page.tab.get_by_role("button", name="Ten times the rows").click()
+    after = page.shown()
+    assert after["upper"][0] - after["lower"][0] < 0.6 * (before["upper"][0] - before["lower"][0])
+    np.testing.assert_allclose(after["mle"], before["mle"], atol=1e-12)
+    page.tab.get_by_role("button", name="The fourteen days again").click()
+    assert page.shown() == before
+
+
+def test_a_count_that_is_none_is_refused_and_the_last_one_holds(page):
+    before, box = page.shown(), page.tab.locator("#n-wind-0-no")
+    box.fill("-3")
+    assert box.get_attribute("aria-invalid") == "true"
+    assert "number from 0" in page.tab.inner_text("#wrong")
+    assert page.shown() == before
+    box.fill("2")
+    assert box.get_attribute("aria-invalid") == "false"
+    assert page.tab.inner_text("#wrong") == ""
+
+
+def test_the_keyboard_alone_moves_a_slider_and_the_status_line_says_so(page):
+    page.tab.locator("#day-wind").focus()
+    for _ in range(20):
+        page.tab.keyboard.press("Tab")
+        if page.tab.evaluate("document.activeElement.id") == "m-play":
+            break
+    assert page.tab.evaluate("document.activeElement.id") == "m-play"
+    outline = page.tab.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    before = page.shown()["predictive"]
+    page.tab.keyboard.press("End")
+    assert page.state()["tables"][0]["m"] == 20
+    assert page.shown()["predictive"] != before
+    said = f"{page.shown()['predictive'][0]:.3f}"
+    page.tab.wait_for_function("text => document.getElementById('said').textContent.includes(text)", arg=said)
+    assert page.tab.locator("#said").get_attribute("aria-live") == "polite"
+
+
+def test_every_control_has_a_name(page):
+    unnamed = page.tab.evaluate(
+        """[...document.querySelectorAll("input, select, button")].filter(one =>
+        !(one.labels && one.labels.length && [...one.labels].some(label => label.textContent.trim()))
+        && !one.textContent.trim()).map(one => one.id)"""
+    )
+    assert unnamed == []
+    assert len(page.tab.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")) == len(
+        set(page.tab.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)"))
+    )
+
+
+@pytest.mark.parametrize("width", [360, 700, 1200])
+def test_it_fits_the_screen_and_asks_nothing_of_the_network(browser, width):
+    page = Page(browser.new_page(viewport={"width": width, "height": 800}))
+    page.tab.wait_for_load_state("networkidle")
+    overflow = page.tab.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    page.tab.close()
+    assert overflow is False
+    assert [url for url in page.asked if not url.startswith("data:")] == [PAGE.as_uri()]
+    assert page.said == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground_by_four_and_a_half_to_one(browser, scheme):
+    page = Page(browser.new_page(color_scheme=scheme))
+    colours = page.tab.evaluate(
+        """Object.fromEntries(["ground", "panel", "ink", "quiet", "no", "yes"].map(name =>
+        [name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()]))"""
+    )
+    page.tab.close()
+
+    def luminance(colour):
+        c = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+        return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+    for text in ("ink", "quiet", "no", "yes"):
+        for ground in ("ground", "panel"):
+            high, low = sorted((luminance(colours[text]), luminance(colours[ground])), reverse=True)
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)

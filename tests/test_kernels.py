@@ -1,0 +1,407 @@
+"""The compiled loops give what numpy gives, on any number of threads, and are loaded only where they are worth it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from textwrap import dedent
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, GaussianKnownVariance, Multinomial, NormalGamma
+from bayesnb.families.categorical import Coded
+from bayesnb.families.membership import Labels
+from bayesnb.families.multinomial import Bag
+from bayesnb.kernels import blocks, densities, reading
+from bayesnb.priors import Dirichlet, log_rising
+from bayesnb.tables import Table
+from bayesnb.targets import classes_and_codes
+
+N = 3000
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Turn the compiled loops on, in many small blocks."""
+
+    def turn_on():
+        monkeypatch.setattr(blocks, "COMPILED_FROM", 0)
+        monkeypatch.setattr(blocks, "CELLS", 1000)
+
+    return turn_on
+
+
+def table(kind: str, classes: int = 3, n: int = N):
+    """A family, a table for it and labels, with weights of 1 if ``classes`` is odd, and missing cells where it may."""
+    rng = default_rng(classes)
+    y, weight = rng.integers(0, classes, n), None if classes % 2 else rng.choice([0.5, 1.0, 3.0], n)
+    if kind == "words":
+        X = sparse.random_array((n, 40), density=0.2, rng=rng, data_sampler=lambda size: rng.integers(1, 40, size))
+        return Multinomial(), sparse.csr_array(X, dtype=float), y, weight
+    if kind == "fractions of words":
+        X = sparse.random_array((n, 40), density=0.2, rng=rng, data_sampler=lambda size: rng.integers(1, 4, size))
+        return Multinomial(Dirichlet(1e-200)), sparse.csr_array(X, dtype=float), y, weight
+    if kind == "levels":
+        return Categorical(), rng.integers(-3, 7, (n, 6)), y, weight
+    if kind == "yes and no":
+        return Bernoulli(), rng.integers(0, 2, (n, 6)).astype(float), y, weight
+    X = 1e3 * np.arange(6) + rng.normal(size=(n, 6)) * (1 + y[:, None])
+    if kind == "reals with holes":
+        X[rng.random(X.shape) < 0.3] = np.nan
+    return (GaussianKnownVariance(variance=2.0) if kind == "reals of known variance" else Gaussian()), X, y, weight
+
+
+KINDS = [
+    "words", "fractions of words", "levels", "yes and no", "reals", "reals with holes", "reals of known variance",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [2, 3, 9])
+@pytest.mark.parametrize("kind", KINDS)
+def test_compiled_loops_give_what_numpy_gives(kind, classes, compiled):
+    family, X, y, weight = table(kind, classes)
+    ours = BayesianNB(family).fit(X, y, weight)
+    joint, left_out = ours.predict_joint_log_proba(X), ours.loo(X, y, weight)
+    compiled()
+    fast = BayesianNB(family).fit(X, y, weight)
+    for name, value in ours.statistics_.features["x"].arrays().items():
+        found = fast.statistics_.features["x"].arrays()[name]
+        # The low part of a mean is what rounding left of the high one.
+        assert_allclose(found, value, rtol=1e-12, atol=1e-9 if name == "low" else 0, err_msg=name)
+    assert_allclose(fast.predict_joint_log_proba(X), joint, rtol=1e-11)
+    assert_allclose(fast.loo(X, y, weight), left_out, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_number_of_threads_gives_the_same_bits(kind, compiled):
+    family, X, y, weight = table(kind, 4)
+    compiled()
+    answers = []
+    for n in (1, 2):
+        with threads(n):
+            clf = BayesianNB(family, random_state=0).fit(X, y, weight)
+            answers.append([clf.predict_log_proba(X), clf.loo(X, y, weight).to_numpy(), clf.sample_proba(X[:50], 20)])
+    for one, two in zip(*answers, strict=True):
+        assert_array_equal(one, two)
+
+
+class threads:  # noqa: N801
+    """As many threads as numba is told to use."""
+
+    def __init__(self, n: int) -> None:
+        if n > numba.config.NUMBA_NUM_THREADS:
+            pytest.skip(f"there are fewer than {n} processors")
+        self.n, self.before = n, numba.get_num_threads()
+
+    def __enter__(self) -> None:
+        numba.set_num_threads(self.n)
+
+    def __exit__(self, *error: object) -> None:
+        numba.set_num_threads(self.before)
+
+
+def test_the_number_of_threads_follows_numba_and_threadpoolctl():
+    with threads(1):
+        assert blocks.threads() == 1
+    with threads(2), threadpool_limits(2):
+        assert blocks.threads() == 2
+        with threadpool_limits(1):
+            assert blocks.threads() == 1
+
+
+def test_work_is_joined_in_the_order_of_its_blocks_and_a_worker_starts_no_others():
+    parts = [slice(k, k + 1) for k in range(20)]
+    with threads(2), threadpool_limits(2):
+        assert list(blocks.each(lambda cut: (cut.start, blocks.threads()), parts)) == [(k, 1) for k in range(20)]
+
+
+@pytest.mark.parametrize("n", [0, 1, 64, 65, 100_000])
+def test_blocks_cover_every_row_once(n):
+    for columns in (1, 1000, 10**6):
+        rows = np.concatenate([np.arange(n)[cut] for cut in blocks.cuts(n, columns)])
+        assert_array_equal(rows, np.arange(n))
+
+
+# Accuracy
+
+
+def test_a_first_value_that_lies_far_out_costs_the_moments_no_digit(compiled):
+    compiled()
+    rng = default_rng(0)
+    x = rng.normal(size=(5000, 1))
+    x[0] = 1e9
+    s, exact = Gaussian().statistic(x, Labels.of(np.zeros(5000, int))), np.longdouble(x[:, 0])
+    assert s.n[0, 0] == 5000
+    assert_allclose(s.scatter[0, 0], float(((exact - exact.mean()) ** 2).sum()), rtol=1e-14)
+    assert_allclose(s.mean[0, 0] + s.low[0, 0], float(exact.mean()), rtol=1e-15)
+
+
+def test_a_class_and_a_column_that_come_late_cost_the_moments_no_digit(compiled):
+    compiled()
+    rng = default_rng(1)
+    x = 1e9 + rng.normal(size=(4000, 2))
+    x[:2500, 1] = np.nan
+    codes = np.repeat([0, 1], 2000)
+    s = Gaussian().statistic(x, Labels.of(codes))
+    for c in (0, 1):
+        for j in (0, 1):
+            own = np.longdouble(x[codes == c, j])
+            own = own[~np.isnan(own)]
+            assert s.n[c, j] == len(own)
+            if len(own):
+                assert_allclose(s.scatter[c, j], float(((own - own.mean()) ** 2).sum()), rtol=1e-13)
+
+
+def test_products_of_columns_keep_the_digits_of_tiny_squares(compiled):
+    # With 1e15 rows behind it a cell's 1 + z² is 1 to 15 digits, and its logarithm counts 5e14 times.
+    posterior = NormalGamma(np.zeros((1, 50)), np.full((1, 50), 1e15), np.full((1, 50), 5e14), np.full((1, 50), 5e14))
+    x = default_rng(2).normal(size=(100, 50))
+    plain = Gaussian().log_predictive(posterior, x)
+    compiled()
+    assert_allclose(Gaussian().log_predictive(posterior, x), plain, rtol=1e-13)
+
+
+def test_products_of_columns_survive_values_beyond_all_scales(compiled):
+    posterior = NormalGamma(
+        np.zeros((2, 3)), np.ones((2, 3)), np.full((2, 3), 1.5), np.array([[1.0] * 3, [1e-300] * 3])
+    )
+    x = np.array([[0.0, 1e200, -1e300], [1e-300, np.nan, 1e155], [1.0, 2.0, 3.0]])
+    plain = Gaussian().log_predictive(posterior, x)
+    compiled()
+    assert_allclose(Gaussian().log_predictive(posterior, x), plain, rtol=1e-13)
+
+
+def test_columns_of_one_power_share_a_product_and_others_do_not():
+    order, run, powers = densities.runs(np.array([[2.0, 1.0, 2.0], [3.0, 3.0, 3.0]]))
+    assert_array_equal(order, [[1, 0, 2], [0, 1, 2]])
+    assert_array_equal(run, [[0, 1, 1], [0, 0, 0]])
+    assert_array_equal(powers, [[1.0, 3.0], [2.0, 0.0]])
+    _, run, powers = densities.runs(np.ones((1, 2 * densities.RUN + 1)))
+    assert_array_equal(np.bincount(run[0]), [densities.RUN, densities.RUN, 1])
+    assert powers.shape == (3, 1)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-300, 1e-3, 0.7, 3.0, 20.0, 1e6, 1e15])
+@pytest.mark.parametrize("n", [1.0, 2.0, 16.0, 17.0, 0.5, 1e4, 1e15])
+def test_rising_factorials_are_those_of_the_gamma_function(alpha, n):
+    x = sparse.csr_array(np.array([[n, 1.0]]))
+    found = densities.rising(x, np.array([[alpha, 2.0], [1.0, 2.0]]))
+    exact = log_rising(np.array([alpha, 1.0]), n) + log_rising(2.0, 1.0)
+    assert_allclose(found[0], exact, rtol=1e-13)
+
+
+def test_draws_of_a_gaussian_are_the_same_as_products_of_matrices_and_cell_by_cell():
+    rng = default_rng(3)
+    X = 1e8 + rng.normal(size=(40, 5)) + 1e3 * np.arange(5)
+    y = np.tile([0, 1], 20)
+    clf = BayesianNB(random_state=0).fit(X, y)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    drawn = clf.posterior_.draw(default_rng(4), (600,))
+    together = drawn.log_joint(clf._encoded(X)[0], 40)
+    one_by_one = np.stack([drawn.at(k).log_joint(clf._encoded(X)[0], 40) for k in range(600)])
+    assert_allclose(together, one_by_one, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("memory", [2**12, 2**29])
+def test_the_memory_for_draws_cuts_rows_and_changes_no_answer(memory, monkeypatch):
+    family, X, y, _ = table("reals with holes")
+    clf = BayesianNB(family, random_state=0).fit(X, y)
+    whole = clf.sample_proba(X[:200], 100)
+    monkeypatch.setattr("bayesnb.estimator.MEMORY", memory * 32)
+    assert_allclose(clf.sample_proba(X[:200], 100).mean(0), whole.mean(0), atol=0.05)
+    monkeypatch.setattr("bayesnb.estimator.MEMORY", 2**24)
+    assert_allclose(clf.sample_proba(X[:200], 100), whole, rtol=1e-9)
+
+
+# Reading
+
+
+INTEGERS = {
+    "codes": np.array([[0, 1], [1, 0], [2, 1]]),
+    "with gaps": np.array([[0, 5], [63, 1], [2, 1]]),
+    "negative": np.array([[-3, 1], [4, -1000], [2, 7]]),
+    "bytes": np.array([[200, 1], [255, 0], [2, 1]], np.uint8),
+    "booleans": np.array([[True, False], [True, True], [False, True]]),
+    "far": np.array([[2**62, 1], [2**62 + 3, 0], [2**62 + 1, 1]]),
+    "wide": np.array([[-(2**63), 1], [2**63 - 1, 0], [0, 1]]),
+}
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_whole_numbers_are_coded_as_one_by_one(name, compiled):
+    X, y = np.repeat(INTEGERS[name], 7, axis=0), np.tile([0, 1, 1], 7)
+    plain = BayesianNB(Categorical()).fit(X, y)
+    compiled()
+    fast = BayesianNB(Categorical()).fit(X, y)
+    assert fast.schema_.features["x"].levels == plain.schema_.features["x"].levels
+    assert [type(v) for v in fast.schema_.features["x"].levels[0]] == [
+        type(v) for v in plain.schema_.features["x"].levels[0]
+    ]
+    assert_array_equal(fast.predict_proba(X), plain.predict_proba(X))
+
+
+def test_numbers_never_seen_are_missing_new_or_refused_in_a_large_table_too(compiled):
+    X, y = np.array([[0], [1], [3]] * 7), np.tile([0, 1, 1], 7)
+    ask = np.array([[2], [3], [-1], [10**6], [-(2**63)]])
+    plain = [BayesianNB(Categorical(), unseen=policy).fit(X, y).predict_proba(ask) for policy in ("missing", "new")]
+    compiled()
+    fast = [BayesianNB(Categorical(), unseen=policy).fit(X, y) for policy in ("missing", "new")]
+    for clf, expected in zip(fast, plain, strict=True):
+        assert_allclose(clf.predict_proba(ask), expected, rtol=1e-13)
+    with pytest.raises(ValueError, match="column 'x0' holds 2 in row 1, which was never seen"):
+        BayesianNB(Categorical(), unseen="error").fit(X, y).predict([[1], [2]])
+
+
+def test_numbers_that_are_their_own_codes_are_not_copied(compiled):
+    compiled()
+    X = default_rng(5).integers(0, 8, (1000, 4))
+    clf = BayesianNB(Categorical()).fit(X, X[:, 0])
+    coded = clf.schema_.read(Table.of(X))[1]["x"]
+    assert isinstance(coded, Coded)
+    assert np.shares_memory(coded.codes, X)
+
+
+def test_a_column_of_floats_goes_in_without_a_copy():
+    values = np.arange(10.0)
+    clf = BayesianNB().fit(pd.DataFrame({"a": values}), np.arange(10) % 2)
+    polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    for frame in (
+        pd.DataFrame({"a": values}, copy=False), polars.DataFrame({"a": values}), arrow.table({"a": values})
+    ):  # fmt: skip
+        (column,) = clf.schema_.read(Table.of(frame))[1].values()
+        assert column.shape == (10, 1)
+        native = frame["a"].to_numpy()
+        assert np.shares_memory(column, native), type(frame)
+
+
+@pytest.mark.parametrize("kind", ["text", "categories", "declared"])
+@pytest.mark.parametrize("owner", ["polars", "pyarrow", "pyarrow in chunks"])
+def test_text_is_coded_by_its_owners_dictionary(owner, kind):
+    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    words = [None, "b", "a", None, "b", "c"]
+    if owner == "polars":
+        of = {"text": pl.String, "categories": pl.Categorical, "declared": pl.Enum(["c", "z", "b", "a"])}
+        frame = pl.DataFrame({"t": pl.Series(words, dtype=of[kind])})
+    else:
+        parts = [words[:2], words[2:]] if "chunks" in owner else [words]
+        chunks = [pa.array(part, pa.string()) for part in parts]
+        if kind != "text":
+            chunks = [chunk.dictionary_encode() for chunk in chunks]
+        frame = pa.table({"t": pa.chunked_array(chunks)})
+    codes, values = Table.of(frame).column("t").coded
+    assert [None if code < 0 else values[code] for code in codes] == words
+    assert set(values) == {"a", "b", "c"}
+
+
+def test_what_is_neither_0_nor_1_is_named_in_a_large_table_too(compiled):
+    X, y = np.tile([[0.0, 1.0]], (500, 1)), np.tile([0, 1], 250)
+    compiled()
+    BayesianNB(Bernoulli()).fit(X, y)
+    X[321, 1] = 0.5
+    with pytest.raises(ValueError, match=r"column 'x1' holds 0\.5 in row 321, where Bernoulli needs 0 or 1"):
+        BayesianNB(Bernoulli()).fit(X, y)
+    X[321, 1] = np.nan
+    assert BayesianNB(Bernoulli()).fit(X, y).statistics_.features["x"].n.sum() == 999
+
+
+def test_an_infinite_cell_of_a_large_table_is_named(compiled):
+    compiled()
+    X, y = np.zeros((5000, 2)), np.tile([0, 1], 2500)
+    X[4000, 1], X[17, 0] = np.inf, np.nan
+    with pytest.raises(ValueError, match="column 'x1' is infinite in row 4000"):
+        BayesianNB().fit(X, y)
+    X[4000, 1] = 1e308
+    X[4001, 1] = 1e308
+    assert not reading.infinite(X), "a sum beyond all floats is no infinite cell"
+
+
+@pytest.mark.parametrize("value", [3.0, 0.5, -1.0, np.nan, np.inf])
+def test_counts_are_whole_finite_and_not_negative(value, compiled):
+    data = np.arange(5000.0)
+    data[4321] = value
+    assert reading.counts(data) == (value == 3)
+    compiled()
+    assert reading.counts(data) == (value == 3)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [np.array([5, -2, 5, 7]), np.array([3, 3], np.int8), np.array([-(2**63), 2**63 - 1]), np.array([True, False]),
+     np.array(["b", "a", "b"]), np.array(["b", "a", "b"], object), np.array([1.0, 0.0])],
+)  # fmt: skip
+def test_labels_are_coded_as_sorting_them_would(y, compiled):
+    compiled()
+    y = np.tile(y, 5)
+    classes, codes = classes_and_codes(y)
+    expected, places = np.unique(y, return_inverse=True)
+    assert_array_equal(classes, expected)
+    assert classes.dtype == y.dtype
+    assert_array_equal(codes, places)
+
+
+def test_a_bag_of_words_whose_cells_are_stored_in_parts_counts_them_once(compiled):
+    x = sparse.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    compiled()
+    s = Multinomial().statistic(Bag(x, ("a", "b")), Labels.of([0, 0]))
+    assert_array_equal(s.counts, [[1.0, 2.0]])
+    assert_allclose(s.log_base, 0.0, atol=1e-15)
+
+
+# What is loaded, and where it is kept
+
+
+def python(code: str, **environment: str) -> str:
+    import os
+
+    done = subprocess.run(
+        [sys.executable, "-c", dedent(code)], capture_output=True, text=True, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_small_tables_load_no_compiler():
+    out = python("""
+        import sys
+        from bayesnb.cli import cli
+        assert not cli.main(["compare", "play-tennis"], standalone_mode=False)
+        import numpy as np
+        from bayesnb import BayesianNB
+        X = np.random.default_rng(0).normal(size=(1000, 20))
+        clf = BayesianNB().fit(X, np.arange(1000) % 3)
+        clf.predict_proba(X[:1]), clf.loo(X, np.arange(1000) % 3), clf.sample_proba(X[:1])
+        print([name for name in ("numba", "llvmlite") if name in sys.modules])
+    """)
+    assert out.splitlines()[-1] == "[]"
+
+
+LARGE = """
+    import sys
+    import numpy as np
+    from bayesnb import BayesianNB
+    X = np.random.default_rng(0).normal(size=(60_000, 10))
+    y = np.arange(60_000) % 2
+    proba = BayesianNB().fit(X, y).predict_proba(X)
+    assert "numba" in sys.modules and "pymc" not in sys.modules
+    from bayesnb.kernels.compiled import densities as loops
+    print(type(loops.excess._cache).__name__, round(float(proba.sum()), 6))
+"""
+
+
+def test_a_large_table_loads_the_compiler_and_keeps_what_it_compiled(tmp_path):
+    assert python(LARGE, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["FunctionCache", "60000.0"]
+    assert list(tmp_path.rglob("densities.excess-*.nbc"))
+
+
+def test_no_folder_to_keep_compiled_code_in_is_no_error():
+    out = python(
+        LARGE, NUMBA_CACHE_DIR="/dev/null/nowhere", NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator"
+    )  # fmt: skip
+    assert out.split() == ["NullCache", "60000.0"]

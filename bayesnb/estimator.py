@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import decisions, engines, explain, files, storage, uncertainty, unlabelled
 from bayesnb.families.membership import Labels, blocks
+from bayesnb.kernels.blocks import CELLS, each
 from bayesnb.learner import Learner, labelled_statistics, part_of
 from bayesnb.model import (
     Data,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 
 MEMORY = 2**29
-"""Bytes that ``sample_proba`` takes at once, beside its answer."""
+"""Bytes of which ``sample_proba`` fills half with draws of parameters; its blocks of rows need far less."""
 
 
 class BayesianNB(ClassifierMixin, Learner):
@@ -301,16 +302,19 @@ class BayesianNB(ClassifierMixin, Learner):
         one = self.posterior_.draw(np.random.default_rng(0))
         size = one.log_pi.size + sum(v.size for theta in one.features.values() for v in theta.values())
         found = np.empty((draws, n, len(self.classes_)))
-        # A quarter of the memory holds parameters, and as much one block of answers with its temporaries.
-        for part in _cuts(draws, max(1, min(512, MEMORY // 32 // size))):
+        for part in _cuts(draws, max(1, min(512, MEMORY // 16 // size))):
             drawn = self.posterior_.draw(rng, (part.stop - part.start,))
-            for rows in _cuts(n, max(1, MEMORY // 128 // drawn.log_pi.size)):
+
+            def answer(rows: slice, drawn: Parameters = drawn, part: slice = part) -> None:
                 joint = drawn.log_joint(part_of(data, rows), rows.stop - rows.start)
                 joint += offset[rows]
                 try:
                     found[part, rows] = probabilities(joint)
                 except ImpossibleRowError as error:
                     raise ImpossibleRowError(error.rows + rows.start) from error
+
+            # Few enough rows for their joints to stay in the cache from step to step.
+            list(each(answer, _cuts(n, max(1, CELLS // drawn.log_pi.size))))
         return found
 
     # Tables in, tables out
@@ -429,9 +433,10 @@ class BayesianNB(ClassifierMixin, Learner):
             Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
         method : {"auto", "saddlepoint", "draws"}
             With two classes, by the saddlepoint approximation of the distribution of the log-odds, without a draw
-            ("auto"); with more, by exact draws with the estimator's seed (0 if it has none), which are the same for
-            every row and every call. In the tables of ``benchmarks/README.md`` the approximation missed the asked
-            probability by up to 0.005 on each side where 20 rows or more were learned, and by up to 0.013 with fewer.
+            ("auto"); with more, or a feature that is sampled, by exact draws with the estimator's seed (0 if it has
+            none), which are the same for every row and every call. In the tables of ``benchmarks/README.md`` the
+            approximation missed the asked probability by up to 0.005 on each side where 20 rows or more were learned,
+            and by up to 0.013 with fewer.
         draws : int
 
         Returns
@@ -584,10 +589,12 @@ class BayesianNB(ClassifierMixin, Learner):
         """The draws that answer, or ``None`` where the saddlepoint formula does."""
         if method not in ("auto", "saddlepoint", "draws"):
             raise ValueError(f"Expected method to be 'auto', 'saddlepoint' or 'draws'; got {method!r}")
-        two = len(self.classes_) == 2
-        if method == "saddlepoint" and not two:
-            raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes_)}")
-        if two and method != "draws":
+        two, model = len(self.classes_) == 2, self.posterior_.model
+        if method == "saddlepoint":
+            if not two:
+                raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes_)}")
+            model.require_exact("the saddlepoint formula", 'use method="draws"')
+        if two and model.exact and method != "draws":
             return None
         if draws < 2:
             raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")
@@ -662,7 +669,7 @@ class BayesianNB(ClassifierMixin, Learner):
             ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. First the entry
             "(prior)", then one a column (a word, of bags of words), then "(total)", which the others sum to: the
             log-odds of the chosen estimate. The interval is that of the entry under the posterior of the
-            parameters, equal-tailed, by the saddlepoint approximation.
+            parameters, equal-tailed, by the saddlepoint approximation, or by draws where a feature is sampled.
 
         Examples
         --------
@@ -686,8 +693,9 @@ class BayesianNB(ClassifierMixin, Learner):
             raise ValueError("there are no rows to explain")
         tail = (1 - uncertainty.probability_of_interval(prob)) / 2
         pairs = self._contrast(self._log_joint_of(data, n), label, against)
+        drawn = None if self.posterior_.model.exact else self._ensemble("draws", 4000)
         found = explain.ledger(
-            self.schema_, self.posterior_, self._plug_in, data, pairs, (tail, 1 - tail), self._offset(n)
+            self.schema_, self.posterior_, self._plug_in, data, pairs, (tail, 1 - tail), drawn, self._offset(n)
         )
         found[["log_odds", "lower", "upper"]] *= explain.UNITS[unit]
         found.attrs["unit"] = unit

@@ -5,7 +5,7 @@ ledger of a row, which says what each of its values speaks for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from bayesnb.families.multinomial import Bag
 from bayesnb.model import Data, Estimate, Parameters, Posterior, about
 from bayesnb.priors import Array, Dirichlet, Prior, log, log_gamma_slopes, log_rising
 from bayesnb.schema import Schema
-from bayesnb.uncertainty import LogOdds
+from bayesnb.uncertainty import DrawnLogOdds, Ensemble, LogOdds
 
 
 def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
@@ -167,6 +167,7 @@ def ledger(
     data: Data,
     pairs: Array,
     shares: tuple[float, float],
+    drawn: Ensemble | None = None,
     offset: Array = 0.0,
 ) -> pd.DataFrame:
     """Where the log-odds of each row come from: prior, one signed entry a column, total.
@@ -181,6 +182,8 @@ def ledger(
         The two classes whose log-odds are split.
     shares : (low, high)
         The quantiles of the interval of each entry under the posterior of the parameters.
+    drawn : Ensemble, optional
+        Draws for the interval of the total, where some feature has no moments.
     offset : array that spreads to (row, class)
         Added to the log prior.
 
@@ -200,13 +203,13 @@ def ledger(
     for a, b in np.unique(pairs, axis=0):
         rows = np.flatnonzero((pairs == (a, b)).all(axis=1))
         some = {name: x[rows] for name, x in data.items()}
-        whole = LogOdds.of(posterior, some, len(rows), a, b, offset[rows])
+        whole = _whole(posterior, some, len(rows), a, b, drawn, offset[rows])
         every, nothing, present = np.arange(len(rows)), [None] * len(rows), np.zeros(len(rows), bool)
         prior = _against(log_prior + offset[rows], a, b)
-        lines = [_lines([PRIOR] * len(rows), every, prior, replace(whole, factors=()), shares, nothing, present)]
+        before = LogOdds.of_classes(posterior, len(rows), a, b, offset[rows])
+        lines = [_lines([PRIOR] * len(rows), every, prior, before, shares, nothing, present)]
         for entry in _entries(schema, posterior, point, some):
-            family, believed, x = entry.factor
-            alone = LogOdds([(family, believed.at([a, b]), x)], None, np.zeros(len(entry.rows)))
+            alone = _alone(entry, a, b)
             log_odds = _against(entry.log_p, a, b)
             lines.append(_lines(entry.name, entry.rows, log_odds, alone, shares, entry.value, entry.missing))
         sums = pd.concat(lines).groupby("row")["log_odds"].sum(skipna=False).to_numpy()
@@ -216,6 +219,25 @@ def ledger(
         parts.append(found.assign(label=posterior.labels[a], against=posterior.labels[b]))
     found = pd.concat(parts, ignore_index=True).sort_values("row", kind="stable").set_index(["row", "entry"])
     return found[["label", "against", "value", "log_odds", "lower", "upper", "missing"]]
+
+
+def _whole(
+    posterior: Posterior, data: Data, n_rows: int, a: int, b: int, drawn: Ensemble | None, offset: Array
+) -> LogOdds | DrawnLogOdds:
+    """The distribution of all of a row's log-odds."""
+    if drawn is None:
+        return LogOdds.of(posterior, data, n_rows, a, b, offset)
+    joint = drawn.log_joint(data, n_rows, offset)
+    return DrawnLogOdds(joint[..., a] - joint[..., b])
+
+
+def _alone(entry: Entry, a: int, b: int) -> LogOdds | DrawnLogOdds:
+    """The distribution of what one factor adds."""
+    family, believed, x = entry.factor
+    if getattr(family, "exact", True):
+        return LogOdds([(family, believed.at([a, b]), x)], None, np.zeros(len(entry.rows)))
+    paired = np.concatenate([value for _, value in family.paired(believed, x)], axis=1)
+    return DrawnLogOdds(paired[..., a] - paired[..., b])
 
 
 def _against(log_p: Array, a: int, b: int) -> Array:
@@ -228,7 +250,7 @@ def _lines(
     name: Sequence[Any],
     rows: Array,
     log_odds: Array,
-    distribution: LogOdds,
+    distribution: LogOdds | DrawnLogOdds,
     shares: tuple[float, float],
     value: Sequence[Any],
     missing: Array,

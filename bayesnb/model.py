@@ -275,6 +275,11 @@ class NaiveBayes:
         label = self.label if isinstance(self.label, Known) else Dirichlet.flat()
         return replace(self, features={name: family.flat() for name, family in self.features.items()}, label=label)
 
+    @property
+    def exact(self) -> bool:
+        """Whether the posterior of every feature is a formula."""
+        return all(family.exact for family in self.features.values())
+
     def require_exact(self, what: str, cure: str) -> None:
         """Raise ``ValueError``, naming the first feature that is sampled, where ``what`` needs a closed form."""
         for name, family in self.features.items():

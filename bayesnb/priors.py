@@ -162,6 +162,8 @@ class Prior(ABC):
 
     _own_cell: ClassVar[str] = "class"
     _class_axis: ClassVar[int] = 0
+    _not_told: ClassVar[str] = "None"
+    """What ``repr`` says of a field that is None: "pooled" for what is taken from the whole column."""
 
     @abstractmethod
     def proper(self) -> Array:
@@ -232,7 +234,8 @@ class Prior(ABC):
             )
 
     def __repr__(self) -> str:
-        given = (f"{f.name}={_short(getattr(self, f.name))}" for f in fields(self) if f.name != "per")
+        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "per"}
+        given = (f"{name}={self._not_told if value is None else _short(value)}" for name, value in told.items())
         per = f", per={self.per!r}" if getattr(self, "per", None) not in (None, self._own_cell) else ""
         return f"{type(self).__name__}({', '.join(given)}{per})"
 
@@ -584,6 +587,8 @@ class Gamma(Prior):
     (np.float64(3.0), np.float64(2.5))
     """
 
+    _not_told = "pooled"
+
     alpha: float | Array = 1.0
     beta: float | Array | None = None
 
@@ -698,6 +703,8 @@ class NormalGamma(Prior):
      [2.]])
     """
 
+    _not_told = "pooled"
+
     m: float | Array | None = None
     kappa: float | Array = 1.0
     a: float | Array = 0.5
@@ -805,6 +812,8 @@ class Normal(Prior):
     >>> Normal(170, 25).variance()
     array(25.)
     """
+
+    _not_told = "pooled"
 
     m: float | Array | None = None
     v: float | Array | None = None

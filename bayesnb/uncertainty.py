@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -63,15 +63,20 @@ class LogOdds:
     @classmethod
     def of(cls, posterior: Posterior, data: Data, n_rows: int, a: int = 0, b: int = 1, offset: Array = 0.0) -> LogOdds:
         """The log-odds of the classes at two positions; ``offset`` spreads to (row, class)."""
+        posterior.model.require_exact("the moments of the log-odds", 'use method="draws"')
         features = posterior.model.features.items()
         factors = [(family, posterior.features[name].at([a, b]), data[name]) for name, family in features]
+        return replace(cls.of_classes(posterior, n_rows, a, b, offset), factors=factors)
+
+    @classmethod
+    def of_classes(cls, posterior: Posterior, n_rows: int, a: int, b: int, offset: Array = 0.0) -> LogOdds:
+        """The log-odds of two classes before their rows are looked at."""
         offset = np.broadcast_to(offset, (n_rows, len(posterior.labels)))
         with np.errstate(invalid="ignore"):
             offset = offset[:, a] - offset[:, b]
-        if isinstance(posterior.label, Known):
-            with np.errstate(invalid="ignore"):
-                return cls(factors, None, offset + (log(posterior.label.p[a]) - log(posterior.label.p[b])))
-        return cls(factors, posterior.label.alpha[[a, b]], offset)
+            if isinstance(posterior.label, Known):
+                return cls((), None, offset + (log(posterior.label.p[a]) - log(posterior.label.p[b])))
+        return cls((), posterior.label.alpha[[a, b]], offset)
 
     @property
     def n_rows(self) -> int:
@@ -204,6 +209,17 @@ class LogOdds:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class DrawnLogOdds:
+    """The distribution of log-odds that no formula tells, as draws (draw, row)."""
+
+    draws: Array
+
+    def quantile(self, q: float) -> Array:
+        """z with P(log-odds < z | D) = q, (row,)."""
+        return np.quantile(self.draws, q, axis=0)
+
+
 def _lugannani_rice(w: Array, correction: Array) -> Array:
     """Φ(w) + φ(w) (1/w - 1/u), kept inside (0, 1)."""
     below = ndtr(w) + np.exp(-0.5 * w**2) / np.sqrt(2 * np.pi) * correction
@@ -262,6 +278,10 @@ class Ensemble:
             p = np.exp(normalize(np.concatenate(joint)))
             found.append({name: ask(p, cut) for name, ask in asks.items()})
         return {name: np.concatenate([part[name] for part in found]) for name in asks}
+
+    def log_joint(self, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
+        """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
+        return np.concatenate([drawn.log_joint(data, n_rows) + offset for drawn in self._few or self])
 
 
 def quantiles(shares: Sequence[float]) -> Ask:
@@ -355,11 +375,20 @@ def _two_classes(
 def log_odds_moments(posterior: Posterior, data: Data, n_rows: int, offset: Array = 0.0) -> tuple[Array, Array]:
     """Posterior mean and variance of ln p(a | x, θ) / p(b | x, θ) for all pairs, (row, a, b) each: exact.
 
-    The first two derivatives at 0 of the log moments of the factors. The mean is infinite where one of the two
-    classes is ruled out, and NaN where both are.
+    The first two derivatives at 0 of the log moments of the factors; of sampled factors, averages over draws. The
+    mean is infinite where one of the two classes is ruled out, and NaN where both are.
     """
     mean, variance = np.zeros((2, n_rows, len(posterior.labels)))
+    shared = np.zeros((n_rows, len(posterior.labels), len(posterior.labels)))
     for name, family in posterior.model.features.items():
+        if not family.exact:
+            for rows, value in family.paired(posterior.features[name], data[name]):
+                centre = value.mean(0)
+                covariance = np.einsum("dri,drj->rij", value - centre, value - centre) / len(value)
+                mean[rows] += centre
+                variance[rows] += np.diagonal(covariance, axis1=1, axis2=2)
+                shared[rows] += covariance
+            continue
         slopes = family.log_moment_slopes(posterior.features[name], data[name], 0.0)
         mean += slopes[0]
         variance += slopes[1]
@@ -371,7 +400,10 @@ def log_odds_moments(posterior: Posterior, data: Data, n_rows: int, offset: Arra
         variance += slopes[1]
     mean = mean + offset
     with np.errstate(invalid="ignore"):
-        difference, between = mean[:, :, None] - mean[:, None, :], variance[:, :, None] + variance[:, None, :]
+        difference, between = (
+            mean[:, :, None] - mean[:, None, :],
+            variance[:, :, None] + variance[:, None, :] - 2 * shared,
+        )
     classes = np.arange(len(posterior.labels))
     difference[:, classes, classes] = between[:, classes, classes] = 0.0
     return difference, between

@@ -29,7 +29,9 @@ def test_there_are_eight():
 
 
 def test_a_notebook_is_valid_and_light(path):
-    nbformat.validate(nbformat.read(path, as_version=4))
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata.language_info.pygments_lexer == "ipython3"
     assert path.stat().st_size < 500_000
 
 

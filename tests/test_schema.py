@@ -548,7 +548,7 @@ def test_describe_has_one_row_a_feature() -> None:
     assert found.index.tolist() == ["body", "words", "weather", "rain", "calls"]
     assert found["family"].tolist() == ["Gaussian", "Multinomial", "Categorical", "Categorical", "Bernoulli"]
     assert found["prior"].tolist() == [
-        "NormalGamma(m=None, kappa=1, a=0.5, b=None)",
+        "NormalGamma(m=pooled, kappa=1, a=0.5, b=pooled)",
         "Dirichlet(alpha=0.5)",
         "Dirichlet(alpha=1.0, per='class')",
         "Dirichlet(alpha=1.0)",

@@ -10,9 +10,9 @@ import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from scipy.special import logit
+from scipy.special import expit, logit
 
-from bayesnb import BayesianNB, ImpossibleRowError, StudentT, datasets, uncertainty
+from bayesnb import BayesianNB, HierarchicalCategorical, ImpossibleRowError, StudentT, datasets, uncertainty
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
@@ -432,13 +432,46 @@ def test_many_draws_of_many_parameters_are_taken_in_parts(monkeypatch):
     assert_array_equal(clf.uncertainty(X, draws=500), clf.uncertainty(X, draws=500))
 
 
+@pytest.fixture(scope="module", params=["learned concentration", "learned tails"])
+def sampled(request):
+    """A sampled feature beside exact ones, what its classes share making them dependent."""
+    if request.param == "learned tails":
+        X, y = mixed(40)
+        return BayesianNB({"g": StudentT()}, random_state=0).fit(X[["g", "c"]], y), X[["g", "c"]][:4]
+    X = pd.DataFrame({"t": ["a"] * 10 + ["b"] + ["a"] * 12, "z": np.arange(23.0) % 5})
+    clf = BayesianNB({"t": HierarchicalCategorical()}, random_state=0).fit(X, ["p"] * 11 + ["q"] * 12)
+    return clf, pd.DataFrame({"t": ["b", "a", None], "z": [1.0, 2.0, 3.0]})
+
+
 @pytest.mark.nuts
-def test_sampled_features_have_intervals_too():
-    X, y = mixed(40)
-    clf = BayesianNB({"g": StudentT(nu=4.0)}, random_state=0)
-    clf.fit(X[["g", "c"]], y)
-    by_formula, by_draws = (clf.predict_interval(X[["g", "c"]][:4], method=m, draws=8000) for m in ("auto", "draws"))
-    assert_allclose(by_formula, by_draws, atol=0.05)
+def test_the_uncertainty_of_sampled_features_is_that_of_their_draws(sampled):
+    clf, X = sampled
+    a, b = clf.classes_
+    joint = clf.posterior_.draw(default_rng(5), (20_000,)).log_joint(*clf._encoded(X))
+    odds = joint[..., 0] - joint[..., 1]
+    draws = np.stack([expit(odds), expit(-odds)], axis=-1)
+    interval = clf.predict_interval(X, 0.8, draws=20_000)
+    assert_allclose(interval[a].to_numpy().T, np.quantile(draws[..., 0], [0.1, 0.5, 0.9], axis=0), atol=0.02)
+    assert_allclose(
+        clf.prob_top(X), (draws.argmax(-1) == np.searchsorted(clf.classes_, clf.predict(X))).mean(0), atol=0.02
+    )
+    error = odds.std(0) * np.sqrt(2 / 4000) * 4
+    assert (np.abs(clf.log_odds(X)[a, b]["mean"] - odds.mean(0)) < error).all()
+    assert_allclose(clf.log_odds(X)[a, b]["variance"], odds.var(0), rtol=0.15)
+    whole = clf.explain(X, a, b, prob=0.8).xs("(total)", level="entry")
+    for end, share in (("lower", 0.1), ("upper", 0.9)):
+        assert_allclose(expit(whole[end]), expit(np.quantile(odds, share, axis=0)), atol=0.03)
+    with pytest.raises(
+        ValueError, match='is sampled and has no closed form for the saddlepoint formula; use method="dr'
+    ):
+        clf.predict_interval(X, method="saddlepoint")
+
+
+@pytest.mark.nuts
+def test_a_missing_cell_of_a_sampled_feature_is_an_entry_of_0(sampled):
+    clf, X = sampled
+    entry = clf.explain(X.assign(**{X.columns[0]: None}).astype(X.dtypes)).xs(X.columns[0], level="entry")
+    assert (entry[["log_odds", "lower", "upper"]] == 0).all(axis=None)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

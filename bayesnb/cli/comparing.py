@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     help="A row to predict; columns not named are missing. May be repeated.  [default: the textbook's, else the first]",
 )
 @click.option("--cv", type=click.IntRange(2), help="Score by this many folds instead of exact leave-one-out.")
-@click.option("--draws", type=click.IntRange(1), default=4000, show_default=True, help="Exact draws for intervals.")
+@click.option(
+    "--draws",
+    type=click.IntRange(2),
+    default=4000,
+    show_default=True,
+    help="Exact draws for intervals of more than two classes.",
+)
 @click.option(
     "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the intervals."
 )
@@ -57,7 +63,7 @@ def compare(
 
     DATA is the name of an embedded data set, or a CSV or Parquet file. Printed are the family of each
     column, the scores of each estimate on rows it has not seen, and the probabilities of the asked rows with
-    the interval of p(class | row, parameters) over exact posterior draws.
+    the interval of p(class | row, parameters) under the posterior.
     """
     from bayesnb.estimator import BayesianNB
     from bayesnb.evaluation import compare_estimates
@@ -80,7 +86,8 @@ def compare(
     elif layout == "csv":
         click.echo(table.to_csv(), nl=False)
     else:
-        print_tables(how, described, table, asked, answers, prob, draws)
+        by = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
+        print_tables(how, described, table, asked, answers, prob, by)
         if roads is not None:
             closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]
             click.echo(f"\n{roads['verdict']}\nclosed form {closed:.0f} ms; NUTS {sampled:.0f} s, compiling included")
@@ -88,7 +95,7 @@ def compare(
 
 
 def answer_of(clf: BayesianNB, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float) -> dict[str, Any]:
-    """Each estimate's probabilities of one row by class, and the interval over draws."""
+    """Each estimate's probabilities of one row by class, and the interval of p(class | row, θ)."""
     import numpy as np
 
     from bayesnb.model import ESTIMATES, ImpossibleRowError, normalize
@@ -104,12 +111,8 @@ def answer_of(clf: BayesianNB, X: pd.DataFrame, row: Mapping[str, Any], draws: i
             estimates[estimate] = dict(zip(labels, map(float, proba), strict=True))
         except (BoundaryError, ImproperError, ImpossibleRowError) as error:
             estimates[estimate] = str(error)
-    tail = (1 - prob) / 2
-    low, middle, high = np.quantile(clf.sample_proba(frame, draws)[:, 0], [tail, 0.5, 1 - tail], axis=0)
-    interval = {
-        label: {"lower": float(low[c]), "median": float(middle[c]), "upper": float(high[c])}
-        for c, label in enumerate(labels)
-    }
+    found = clf.predict_interval(frame, prob, draws=draws).iloc[0]
+    interval = {label: found[c].astype(float).to_dict() for label, c in zip(labels, clf.classes_, strict=True)}
     return {"estimates": estimates, "interval": interval}
 
 

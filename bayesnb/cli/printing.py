@@ -76,7 +76,7 @@ def print_tables(
     asked: list[dict[str, Any]],
     answers: list[dict[str, Any]],
     prob: float,
-    draws: int,
+    by: str,
 ) -> None:
     """What ``compare`` found, as tables."""
     console = console_of()
@@ -93,7 +93,7 @@ def print_tables(
         said = ", ".join(f"{column}={value}" for column, value in row.items())
         console.print(f"\nThe row {said}", style="bold", markup=False)
         console.print(row_grid(answer, prob))
-        console.print(f"interval: p(class | row, θ) over {draws} exact posterior draws of θ", markup=False)
+        console.print(f"interval: p(class | row, θ), {by}", markup=False)
 
 
 def grid_of(frame: pd.DataFrame, digits: int) -> Any:

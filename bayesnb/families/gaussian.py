@@ -449,14 +449,20 @@ def _log_normals_drawn(x: Array, mu: Array, root_tau: Array) -> Array:
         unit = np.exp(np.log(root_tau).mean(axis=0))
         centre = (mu / len(mu)).sum(axis=0)
         away, root = (mu - centre) * unit, root_tau / unit
-        weights = np.concatenate(
-            [-0.5 * root**2, root * (root * away), np.log(root_tau) - 0.5 * (LOG_2PI + (root * away) ** 2)], axis=-1
-        )
+        level = np.log(root_tau) - 0.5 * (LOG_2PI + (root * away) ** 2)
+        weights = np.concatenate([-0.5 * root**2, root * (root * away), level], axis=-1)
         for cut in blocks(len(x), max(64, 2**20 // (3 * max(1, columns)))):
             missing = np.isnan(x[cut])
+            gaps = bool(missing.any())
             for c in range(n_classes):
-                z = np.where(missing, 0.0, (x[cut] - centre[c]) * unit[c])
-                total[:, cut, c] = weights[:, c] @ np.concatenate([z * z, z, ~missing], axis=1).T
+                z = (x[cut] - centre[c]) * unit[c]
+                if gaps:
+                    terms = np.concatenate([z * z, z, np.ones(z.shape)], axis=1)
+                    terms[np.tile(missing, 3)] = 0.0
+                    total[:, cut, c] = weights[:, c] @ terms.T
+                else:
+                    total[:, cut, c] = weights[:, c, : 2 * columns] @ np.concatenate([z * z, z], axis=1).T
+                    total[:, cut, c] += level[:, c].sum(axis=-1)[:, None]
     total = total.reshape(*lead, len(x), n_classes)
     # One sum is quicker than a look at each: it is finite where all are.
     if not np.isfinite(total.sum()):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 from bayesnb.convergence import Convergence
 from bayesnb.families.categorical import Tally
@@ -225,18 +225,14 @@ class Sampled[P: Declared](Family[P, Tally]):
             total[cut] += logsumexp(t[cut] * value, axis=0) - np.log(len(posterior))
         return total
 
-    def log_moment_slopes(self, posterior: Draws, x: Column, t: float | Array) -> tuple[Array, Array]:
-        t = np.broadcast_to(np.asarray(t, float), (len(x), posterior.proper().shape[0]))
-        first, second = np.zeros((2, *t.shape))
-        for cut, value in self._densities(posterior, x):
-            weight = softmax(t[cut] * value, axis=0)
-            mean = (weight * value).sum(0)
-            first[cut] += mean
-            second[cut] += (weight * (value - mean) ** 2).sum(0)
-        return first, second
+    def paired(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
+        """log p(x | θ) at every draw, (draw, row, class), a few rows at a time.
 
-    def moment_floor(self, posterior: Draws, x: Column) -> Array:
-        return np.full((len(x), posterior.proper().shape[0]), -np.inf)
+        One draw is one θ of all classes: what they share, such as a learned concentration, makes them dependent.
+        """
+        density = self.density()
+        for cut in blocks(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
+            yield cut, density(posterior.theta, x[cut])
 
     def _densities(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
         """log p(x_j | θ) of each column at every draw, (draw, row, class), a few rows at a time."""
@@ -254,6 +250,12 @@ class Sampled[P: Declared](Family[P, Tally]):
         return dict(theta)
 
     # What needs a formula.
+
+    def log_moment_slopes(self, posterior: Draws, x: Column, t: float | Array) -> Never:
+        self._refuse("the moments of the log-odds", "take them from draws")
+
+    def moment_floor(self, posterior: Draws, x: Column) -> Never:
+        self._refuse("the moments of the log-odds", "take them from draws")
 
     def _refuse(self, what: str, cure: str) -> Never:
         raise ValueError(f"{type(self).__name__} is sampled and has no closed form for {what}; {cure}")

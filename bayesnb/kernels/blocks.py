@@ -46,12 +46,17 @@ def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
 
 def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
     """``work`` of each slice in their order, on as many threads as :func:`threads` allows."""
-    n = min(threads(), len(parts))
-    if n < 2:
+    if len(parts) < 2:
         yield from map(work, parts)
         return
-    with ThreadPoolExecutor(n, WORKER) as pool:
-        yield from pool.map(work, parts)
+    n = min(threads(), len(parts))
+    # A product of matrices within a block is one thread's: threads of threads wait for each other.
+    with _pools().limit(limits=1, user_api="blas"):
+        if n < 2:
+            yield from map(work, parts)
+            return
+        with ThreadPoolExecutor(n, WORKER) as pool:
+            yield from pool.map(work, parts)
 
 
 def threads() -> int:

@@ -110,7 +110,10 @@ class Learner(BaseEstimator):
         """The summary of a table that names its own columns."""
         for what, name in (("y", y), ("sample_weight", sample_weight)):
             if not isinstance(name, str | int | None) or (what == "y" and name is None):
-                raise TypeError(f"X is read in parts, so {what} is the name of one of its columns; got {name!r}")
+                raise TypeError(
+                    f"X is no 2-dimensional table in memory, but read in parts, so {what} is the name of one of its "
+                    f"columns; got {name!r}"
+                )
         return engines.summary(self, X, y, sample_weight, schema)
 
     def _learn(self, summary: Summary, target: Any, anew: bool = False, classes: Any = ()) -> Self:

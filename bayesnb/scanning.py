@@ -11,6 +11,7 @@ import glob
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,9 @@ from bayesnb.tables import Table
 
 CELLS = 2**21
 """Of one batch at most: what is held in memory at a time is a small multiple of it."""
+
+ROW_GROUP = 2**27
+"""Bytes of a row group that is read at once."""
 
 BLOCK = 2**23
 """Bytes of a CSV file that are read at a time."""
@@ -73,7 +77,9 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
     """A dataset, a scanner, a reader, or whatever streams Arrow."""
     pa = _pyarrow("an Arrow stream")
     if isinstance(source, pa.dataset.Dataset):
-        return tables(_said("the dataset", _batches(source)), declares=False), source.count_rows()
+        # Its own scan, since it may hold a filter.
+        batches = source.to_batches(batch_size=rows_of(len(source.schema)), batch_readahead=2, fragment_readahead=1)
+        return tables(_said("the dataset", batches), declares=False), source.count_rows()
     if isinstance(source, pa.dataset.Scanner):
         return tables(_said("the scanner", source.to_batches()), declares=False), None
     reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
@@ -155,8 +161,28 @@ def _dataset(path: Any, files: list[Path], kind: str) -> Any:
 
 
 def _batches(dataset: Any) -> Iterator[Any]:
-    # Few batches and fragments are read ahead: memory, and not waiting, is what this is for.
-    return dataset.to_batches(batch_size=rows_of(len(dataset.schema)), batch_readahead=2, fragment_readahead=1)
+    """The rows of files, one row group after the other, the next being read while the last is looked at.
+
+    Arrow's own read-ahead keeps several files in memory where who asks is slower than the disk.
+    """
+    before = None
+    with ThreadPoolExecutor(1) as ahead:
+        for fragment in dataset.get_fragments():
+            for group in fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]:
+                coming = ahead.submit(_read, group, dataset.schema)
+                if before is not None:
+                    yield from before.result()
+                before = coming
+        if before is not None:
+            yield from before.result()
+
+
+def _read(group: Any, schema: Any) -> Iterable[Any]:
+    """The batches of a row group, read at once unless it is large; of anything else, as they are asked for."""
+    groups = getattr(group, "row_groups", None)
+    small = groups is not None and sum(g.total_byte_size for g in groups) <= ROW_GROUP
+    batches = group.to_batches(schema=schema, batch_size=rows_of(len(schema)), use_threads=small, batch_readahead=1)
+    return list(batches) if small else batches
 
 
 def _said(name: Any, batches: Iterable[Any]) -> Iterator[Any]:

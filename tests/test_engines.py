@@ -493,3 +493,15 @@ def test_progress_is_shown_on_a_terminal_once_it_takes_long(monkeypatch, capsys)
     monkeypatch.setattr(progress, "PATIENCE", 1e9)
     BayesianNB(TOLD).fit(batches(), "kind", "weight")
     assert capsys.readouterr().err == ""
+
+
+def test_row_groups_too_large_to_hold_are_read_in_batches(monkeypatch, folder, one_pass):
+    monkeypatch.setattr("bayesnb.scanning.ROW_GROUP", 0)
+    found = BayesianNB(TOLD).fit(folder / "whole.parquet", "kind", "weight")
+    assert_same(found.statistics_, one_pass.statistics_)
+
+
+def test_a_dataset_is_learned_as_it_is_filtered(folder):
+    dataset = pyarrow.dataset.dataset(folder / "whole.parquet")
+    found = BayesianNB(TOLD).fit(dataset.filter(pyarrow.dataset.field("kind") == "ash"), "kind")
+    assert dict(zip(found.classes_, found.class_count_, strict=True)) == {"ash": (FRAME["kind"] == "ash").sum()}

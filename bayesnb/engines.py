@@ -55,7 +55,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     model : BayesianNB
         Whose ``features``, ``unseen``, ``unlabelled`` and ``unlabelled_weight`` are read; it need not be fitted.
     source : path, iterator of frames, dataset, or table of an engine
-        See :mod:`bayesnb.engines`.
+        See ``bayesnb.engines``.
     target, weight : column names
         The class, and the frequency weight if there is one.
 

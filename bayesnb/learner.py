@@ -345,6 +345,9 @@ class Learner(BaseEstimator):
         self.__dict__ = {"target_": None} | kept | fitted | also
         return self
 
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng(self.random_state)
+
     def _label_prior(self) -> Dirichlet | Known:
         prior = self.class_prior
         if prior is None:

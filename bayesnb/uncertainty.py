@@ -248,7 +248,7 @@ class Ensemble:
         one = self.posterior.draw(np.random.default_rng(0))
         size = one.log_pi.size + sum(v.size for theta in one.features.values() for v in theta.values())
         for cut in blocks(self.draws, max(1, PART // size)):
-            yield self.posterior.draw(rng, (min(cut.stop, self.draws) - cut.start,))
+            yield self.posterior.draw(rng, (cut.stop - cut.start,))
 
     @cached_property
     def _few(self) -> list[Parameters]:

@@ -214,9 +214,9 @@ def test_the_memory_for_draws_cuts_rows_and_changes_no_answer(memory, monkeypatc
     family, X, y, _ = table("reals with holes")
     clf = BayesianNB(family, random_state=0).fit(X, y)
     whole = clf.sample_proba(X[:200], 100)
-    monkeypatch.setattr("bayesnb.estimator.MEMORY", memory * 32)
+    monkeypatch.setattr("bayesnb.predictor.MEMORY", memory * 32)
     assert_allclose(clf.sample_proba(X[:200], 100).mean(0), whole.mean(0), atol=0.05)
-    monkeypatch.setattr("bayesnb.estimator.MEMORY", 2**24)
+    monkeypatch.setattr("bayesnb.predictor.MEMORY", 2**24)
     assert_allclose(clf.sample_proba(X[:200], 100), whole, rtol=1e-9)
 
 

@@ -23,8 +23,8 @@ type Column = Any
 
 
 def blocks(n_rows: int, size: int = ROWS) -> list[slice]:
-    """Slices of at most ``size`` rows that cover the table; one empty slice if it has no rows."""
-    return [slice(start, start + size) for start in range(0, max(n_rows, 1), size)]
+    """Slices of at most ``size`` rows that cover the table exactly; one empty slice if it has no rows."""
+    return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]
 
 
 class Membership(ABC):

@@ -150,7 +150,7 @@ def measure(engine: str, folder: Path, predict: bool, out: Any) -> None:
     if engine == "cluster":
         from distributed import Client, LocalCluster
 
-        cluster = Client(LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None))
+        cluster = Client(LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"))
     from bayesnb import BayesianNB
 
     read = reader_of(engine, folder)

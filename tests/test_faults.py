@@ -71,7 +71,7 @@ def test_a_dask_worker_killed_during_the_fit_is_replaced_and_the_fit_is_whole(tm
     source = dd.from_map(part, range(8), meta=frame.head(0))
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 3}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster),
     ):
         found = nb.BayesianNB().fit(source, "y")

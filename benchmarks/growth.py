@@ -2,8 +2,9 @@
 
     uv run python -m benchmarks.growth [--quick] [--json FILE]
 
-Each table doubles one size a few times over and holds the others. The exponent is the slope of ln seconds over
-ln size, of the larger half of the sizes: where fixed costs no longer tell. 1 is in proportion.
+Each line grows one size and holds the others. Seconds are the processor's, of all threads, which other work on the
+machine changes least; the fewest of a few runs. The exponent is the slope of ln seconds over ln size, of the larger
+half of the sizes: where fixed costs no longer tell. 1 is in proportion.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -86,14 +86,14 @@ def growths(quick: bool) -> Iterator[Growth]:
 
 
 def seconds(work: Callable[[], Any], repeats: int) -> float:
-    """The median of a few runs, after one."""
+    """The fewest processor seconds of a few runs, after one."""
     work()
     times = []
     for _ in range(repeats):
-        begin = time.perf_counter()
+        begin = time.process_time()
         work()
-        times.append(time.perf_counter() - begin)
-    return median(times)
+        times.append(time.process_time() - begin)
+    return min(times)
 
 
 def exponent(sizes: np.ndarray, times: np.ndarray) -> float:

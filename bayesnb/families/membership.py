@@ -109,10 +109,14 @@ class Labels(Membership):
 
     def _a_value(self, x: Array) -> Array:
         """Some value of each class and column that is not NaN, or 0 where there is none."""
-        found = np.zeros((self.n, x.shape[1]))
-        row, column = np.nonzero(~np.isnan(x))
-        found[self.codes[row], column] = x[row, column]
-        return found
+        found = np.full((self.n, x.shape[1]), np.nan)
+        # The first rows have a value of nearly every class.
+        for rows in (slice(64 * self.n), slice(None)):
+            row, column = np.nonzero(~np.isnan(x[rows]))
+            found[self.codes[row], column] = x[row, column]
+            if not np.isnan(found).any():
+                break
+        return np.nan_to_num(found, nan=0.0)
 
     def deviations(self, x: Array, centre: Array) -> tuple[Array, Array]:
         """Sums of x - centre_c and of its square, as (class, column); NaN adds nothing."""

@@ -13,6 +13,9 @@ from scipy import sparse
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array
 
+FEW = 4
+"""Columns that are counted one by one sooner than a matrix of memberships is made for them."""
+
 
 def weights(codes: Array, weight: Array, n: int) -> Array:
     """Σ w of each class, (class,)."""
@@ -35,6 +38,10 @@ def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
 
 
 def _products(x: Any, codes: Array, weight: Array, n: int) -> Array:
+    if not sparse.issparse(x) and x.shape[1] <= FEW:
+        return (
+            np.stack([weights(codes, weight * column, n) for column in x.T], axis=1) if x.shape[1] else np.zeros((n, 0))
+        )
     total = np.zeros((n, x.shape[1]))
     for cut in blocks.cuts(len(codes), 1):
         row = np.arange(len(codes[cut]))

@@ -231,12 +231,12 @@ class Interruption:
 
 
 def moments(action, most=120):
-    """Moments spread over an action, more of them at its end, where things change."""
+    """Moments spread over an action, more of them at its end, where things change; and one after it."""
     counted = Interruption(-1)
     counted.during(action)
     calls = -counted.left - 1
     spread = np.unique(np.linspace(1, calls, most).astype(int)).tolist()
-    return sorted({*spread, *range(max(1, calls - 60), calls + 1)})
+    return sorted({*spread, *range(max(1, calls - 60), calls + 1), 10 * calls})
 
 
 def test_an_interrupted_fit_leaves_the_old_model_or_the_new_one():

@@ -10,10 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from bayesnb import scanning
+from bayesnb.kernels.blocks import WORKER, threads, worth
 from bayesnb.model import Statistics
 from bayesnb.progress import Progress
 from bayesnb.summary import Nothing, Reading, Summary, pooled
@@ -117,16 +120,32 @@ def _each(source: Any, ask: Callable[[Table], Any], progress: Progress) -> Itera
     progress.total(total)
     row = 0
     with contextlib.closing(tables), progress:
-        for table in tables:
+        for n_rows, coming in _asked(tables, ask):
             try:
-                answer = ask(table)
+                answer = coming.result()
             except ValueError as error:
                 if not row:
                     raise
                 raise ValueError(f"{error} (rows counted from row {row} of the source)") from error
-            row += table.n_rows
+            row += n_rows
             yield answer
-            progress.add(table.n_rows)
+            progress.add(n_rows)
+
+
+def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Future]]:
+    """The answers to come, in the order of the tables; large tables are asked on as many threads as loops may use."""
+    waiting: deque[tuple[int, Future]] = deque()
+    with contextlib.ExitStack() as stack:
+        pool = None
+        for table in tables:
+            if pool is None:
+                n = threads() if worth(table.n_rows * len(table.names)) else 1
+                pool = stack.enter_context(ThreadPoolExecutor(n, WORKER))
+                stack.callback(pool.shutdown, cancel_futures=True)
+            waiting.append((table.n_rows, pool.submit(ask, table)))
+            if len(waiting) > n:
+                yield waiting.popleft()
+        yield from waiting
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:

@@ -21,7 +21,7 @@ from numpy.random import Generator
 from bayesnb.families.family import Family, Statistic, Theta, cleared
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import worth
+from bayesnb.kernels.blocks import table, worth
 from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known, Prior, Size, UnlearnedError, log
 
 type Data = Mapping[str, Any]
@@ -309,9 +309,10 @@ class NaiveBayes:
         labels : sequence
         """
         each = {}
-        for name, family in self.features.items():
-            with about(f"feature {name!r}", labels):
-                each[name] = family.statistic(data[name], members)
+        with table(len(members) * len(self.features)):
+            for name, family in self.features.items():
+                with about(f"feature {name!r}", labels):
+                    each[name] = family.statistic(data[name], members)
         return Statistics(tuple(labels), members.weights(), each)
 
     def posterior(self, statistics: Statistics) -> Posterior:
@@ -450,9 +451,10 @@ class Posterior:
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, D) of each row as (row, class): the predictive without its class probability."""
         total = np.zeros((n_rows, len(self.labels)))
-        for name, family in self.model.features.items():
-            with self._about(name):
-                total += family.log_predictive(self.features[name], data[name])
+        with table(n_rows * len(data)):
+            for name, family in self.model.features.items():
+                with self._about(name):
+                    total += family.log_predictive(self.features[name], data[name])
         return total
 
     def require_proper(self) -> None:

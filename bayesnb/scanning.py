@@ -21,7 +21,7 @@ import pandas as pd
 
 from bayesnb.tables import Table
 
-CELLS = 2**21
+CELLS = 2**22
 """Of one batch at most: what is held in memory at a time is a small multiple of it."""
 
 ROW_GROUP = 2**27

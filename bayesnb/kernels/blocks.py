@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from threading import current_thread
 from typing import Any
@@ -18,6 +20,11 @@ type Array = np.ndarray
 
 COMPILED_FROM = 2**19
 """From how many cells on a compiled loop answers: below, importing the compiler takes longer than the work."""
+
+PART = 2**16
+"""Cells of one feature of a large table from which on a compiled loop is quicker than numpy, once it is there."""
+
+_table: ContextVar[float] = ContextVar("cells of the table", default=0.0)
 
 ROWS = 65_536
 """Sums of more rows than this lose digits that a sum of partial sums keeps."""
@@ -32,7 +39,17 @@ WORKER = "bayesnb"
 
 def worth(cells: float) -> bool:
     """Whether a compiled loop over this many cells is worth its start."""
-    return cells >= COMPILED_FROM
+    return cells >= COMPILED_FROM or (cells >= PART and _table.get() >= COMPILED_FROM)
+
+
+@contextmanager
+def table(cells: float) -> Iterator[None]:
+    """What is worth it within is told by the size of the whole table, whose columns are summed one by one."""
+    token = _table.set(cells)
+    try:
+        yield
+    finally:
+        _table.reset(token)
 
 
 def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:

@@ -239,6 +239,8 @@ def moments(action, most=120):
     return sorted({*spread, *range(max(1, calls - 60), calls + 1), 10 * calls})
 
 
+# Where it falls into the clean-up of an object Python drops it, and the fit goes on.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interrupted_fit_leaves_the_old_model_or_the_new_one():
     frame = numbers(300)
     parts = [frame.iloc[:100], frame.iloc[100:200], frame.iloc[200:]]

@@ -12,7 +12,8 @@ import os
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bayesnb import scanning
@@ -120,9 +121,9 @@ def _each(source: Any, ask: Callable[[Table], Any], progress: Progress) -> Itera
     progress.total(total)
     row = 0
     with contextlib.closing(tables), progress:
-        for n_rows, coming in _asked(tables, ask):
+        for n_rows, answer_of in _asked(tables, ask):
             try:
-                answer = coming.result()
+                answer = answer_of()
             except ValueError as error:
                 if not row:
                     raise
@@ -132,17 +133,20 @@ def _each(source: Any, ask: Callable[[Table], Any], progress: Progress) -> Itera
             progress.add(n_rows)
 
 
-def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Future]]:
-    """The answers to come, in the order of the tables; large tables are asked on as many threads as loops may use."""
-    waiting: deque[tuple[int, Future]] = deque()
+def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
+    """How to get the answers, in the order of the tables; large ones are asked on as many threads as loops may use."""
+    waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None
         for table in tables:
             if pool is None:
-                n = threads() if worth(table.n_rows * len(table.names)) else 1
+                if not worth(table.n_rows * len(table.names)):
+                    yield table.n_rows, partial(ask, table)
+                    continue
+                n = threads()
                 pool = stack.enter_context(ThreadPoolExecutor(n, WORKER))
                 stack.callback(pool.shutdown, cancel_futures=True)
-            waiting.append((table.n_rows, pool.submit(ask, table)))
+            waiting.append((table.n_rows, pool.submit(ask, table).result))
             if len(waiting) > n:
                 yield waiting.popleft()
         yield from waiting

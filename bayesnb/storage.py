@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from bayesnb.priors import Array
 from bayesnb.schema import Schema
 from bayesnb.sealed import FORMAT_VERSION, ModelFileError
 from bayesnb.targets import labels_of
-
-if TYPE_CHECKING:
-    pass
 
 UNSEEN_POLICIES = ("missing", "new", "error")
 
@@ -236,10 +233,7 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Con
     expected = {"/rows", "/class_label"}
     each: dict[Any, Statistic] = {}
     for kind, members in packing.by_kind(schema).items():
-        dims = packing.GROUPS[kind][1]
-        expected |= {
-            f"/{kind}/{what}" for what in (*dims, *(t for dim in dims.values() for t in packing.COORDINATES[dim]))
-        }
+        expected |= {f"/{kind}/{what}" for what in packing.names(kind)}
         each |= packing.unpacked(kind, members, schema, arrays, len(labels))
     if set(arrays) != expected:
         raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")

@@ -16,7 +16,7 @@ from scipy import stats
 
 from bayesnb import draws
 from bayesnb.convergence import Convergence
-from bayesnb.model import Data, Parameters, Posterior, normalize
+from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.priors import Array, BoundaryError, ImproperError, Known, log
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def check(
         raise ConvergenceError(f"the chains did not converge ({convergence}): draw or tune more")
     drawn = draws.parameters(tree, posterior)
     records = _moments(posterior, drawn)
-    rows = [_rows(posterior, drawn, _cut(data, cut), cut) for cut in _chunks(posterior, drawn, n_rows)]
+    rows = [_rows(posterior, drawn, part_of(data, cut), cut) for cut in _chunks(posterior, drawn, n_rows)]
     skipped = sum(part[1] for part in rows)
     for part, _, _ in rows:
         records.extend(part)
@@ -277,10 +277,6 @@ def _chunks(posterior: Posterior, drawn: Parameters, n_rows: int) -> list[slice]
     """Slices of rows whose arrays over all draws stay near 64 MiB."""
     step = max(1, 2**23 // drawn.log_pi.size)
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
-
-
-def _cut(data: Data, cut: slice) -> Data:
-    return {name: x[cut] for name, x in data.items()}
 
 
 def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from scipy import sparse
 from bayesnb.encoding import Feature
 from bayesnb.families.family import Theta
 from bayesnb.families.multinomial import Bag
-from bayesnb.model import Data, Estimate, Parameters, Posterior, about
+from bayesnb.model import Data, Estimate, Parameters, Posterior, about, part_of
 from bayesnb.priors import Array, Dirichlet, Prior, log, log_gamma_slopes, log_rising
 from bayesnb.schema import Schema
 from bayesnb.uncertainty import DrawnLogOdds, Ensemble, LogOdds
@@ -202,7 +202,7 @@ def ledger(
     parts = []
     for a, b in np.unique(pairs, axis=0):
         rows = np.flatnonzero((pairs == (a, b)).all(axis=1))
-        some = {name: x[rows] for name, x in data.items()}
+        some = part_of(data, rows)
         whole = _whole(posterior, some, len(rows), a, b, drawn, offset[rows])
         every, nothing, present = np.arange(len(rows)), [None] * len(rows), np.zeros(len(rows), bool)
         prior = _against(log_prior + offset[rows], a, b)

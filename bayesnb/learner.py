@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from bayesnb import engines, unlabelled
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels
-from bayesnb.model import ESTIMATES, Data, Estimate, NaiveBayes, Statistics
+from bayesnb.model import ESTIMATES, Data, Estimate, NaiveBayes, Statistics, part_of
 from bayesnb.priors import Array, Dirichlet, Known
 from bayesnb.schema import Schema
 from bayesnb.summary import Summary
@@ -378,11 +378,6 @@ def _weighed(table: Table, y: Array, weight: Array) -> tuple[Table, Array, Array
     if keep.all():
         return table, y, weight
     return table.rows(keep), y[keep], weight[keep]
-
-
-def part_of(data: Data, rows: Array) -> Data:
-    """Some rows of encoded columns."""
-    return {name: x[rows] for name, x in data.items()}
 
 
 def labelled_statistics(

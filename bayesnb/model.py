@@ -21,7 +21,7 @@ from numpy.random import Generator
 from bayesnb.families.family import Family, Statistic, Theta, cleared
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import table, worth
+from bayesnb.kernels.blocks import slices, table, worth
 from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known, Prior, Size, UnlearnedError, log
 
 type Data = Mapping[str, Any]
@@ -52,6 +52,11 @@ class ImpossibleRowError(ValueError):
             'a proper prior never says so: use estimate="predictive" or "mean", or a concentration above 1 '
             'with "map"'
         )
+
+
+def part_of(data: Data, rows: Array | slice) -> Data:
+    """Some rows of encoded columns."""
+    return {name: x[rows] for name, x in data.items()}
 
 
 def normalize(log_joint: Array) -> Array:
@@ -480,7 +485,7 @@ class Posterior:
         else:
             pick = "mode" if estimate == "map" else "mean"
             total = self.plug_in(estimate).log_joint_features(data, len(labels))
-            cuts = [slice(start, start + 32) for start in range(0, len(labels), 32)]
+            cuts = slices(len(labels), 32)
             own = np.concatenate([self._plug_in_left_out(data, labels, cut, pick) for cut in cuts])
         total[np.arange(len(labels)), labels.codes] = own
         total += self._log_label_left_out(labels, pick)
@@ -578,6 +583,11 @@ class Parameters:
         for name, family in self.model.features.items():
             total += family.log_likelihood(self.features[name], data[name])
         return total
+
+    @property
+    def size(self) -> int:
+        """How many numbers they are."""
+        return self.log_pi.size + sum(v.size for theta in self.features.values() for v in theta.values())
 
     def repeated(self, n: int) -> Parameters:
         """The same point ``n`` times, as if it were draws."""

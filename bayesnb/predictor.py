@@ -22,10 +22,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import decisions, engines, explain, files, uncertainty
-from bayesnb.families.membership import Labels, blocks
-from bayesnb.kernels.blocks import CELLS, each
-from bayesnb.learner import Learner, part_of
-from bayesnb.model import Data, Estimate, ImpossibleRowError, Parameters, normalize, probabilities
+from bayesnb.families.membership import Labels
+from bayesnb.kernels.blocks import CELLS, each, slices
+from bayesnb.learner import Learner
+from bayesnb.model import Data, Estimate, ImpossibleRowError, Parameters, normalize, part_of, probabilities
 from bayesnb.priors import Array, Known, log
 from bayesnb.tables import Table
 from bayesnb.targets import codes_of, labels_of
@@ -322,10 +322,9 @@ class Predictor(ClassifierMixin, Learner):
         if draws < 1:
             raise ValueError(f"Expected at least one draw; got {draws!r}")
         rng, offset = self._generator(), np.broadcast_to(self._offset(n), (n, len(self.classes_)))
-        one = self.posterior_.draw(np.random.default_rng(0))
-        size = one.log_pi.size + sum(v.size for theta in one.features.values() for v in theta.values())
+        size = self.posterior_.draw(np.random.default_rng(0)).size
         found = np.empty((draws, n, len(self.classes_)))
-        for part in blocks(draws, max(1, min(512, MEMORY // 16 // size))):
+        for part in slices(draws, max(1, min(512, MEMORY // 16 // size))):
             drawn = self.posterior_.draw(rng, (part.stop - part.start,))
 
             def answer(rows: slice, drawn: Parameters = drawn, part: slice = part) -> None:
@@ -337,7 +336,7 @@ class Predictor(ClassifierMixin, Learner):
                     raise ImpossibleRowError(error.rows + rows.start) from error
 
             # Few enough rows for their joints to stay in the cache from step to step.
-            list(each(answer, blocks(n, max(1, CELLS // drawn.log_pi.size))))
+            list(each(answer, slices(n, max(1, CELLS // drawn.log_pi.size))))
         return found
 
     def predict_interval(

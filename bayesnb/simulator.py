@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from bayesnb import unlabelled
-from bayesnb.families.membership import blocks
-from bayesnb.learner import labelled_statistics, part_of
-from bayesnb.model import Data
+from bayesnb.kernels.blocks import slices
+from bayesnb.learner import labelled_statistics
+from bayesnb.model import Data, part_of
 from bayesnb.predictor import Predictor
 from bayesnb.priors import Array, ImproperError
 from bayesnb.targets import codes_of
@@ -62,7 +62,7 @@ class Simulator(Predictor):
         return self._sample_rows(n, chosen, self._generator())
 
     def _sample_rows(self, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:
-        parts = [self._sample_block(cut.stop - cut.start, chosen, rng) for cut in blocks(n, 1024)]
+        parts = [self._sample_block(cut.stop - cut.start, chosen, rng) for cut in slices(n, 1024)]
         return pd.concat(parts, ignore_index=True)
 
     def _sample_block(self, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:

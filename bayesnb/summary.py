@@ -17,7 +17,6 @@ import numpy as np
 from bayesnb.binning import Binned
 from bayesnb.encoding import Feature
 from bayesnb.families.bernoulli import Successes
-from bayesnb.families.categorical import Tally
 from bayesnb.families.family import Statistic
 from bayesnb.families.gaussian import Moments
 from bayesnb.families.membership import Labels
@@ -89,7 +88,7 @@ class Summary:
                 for k, names in enumerate(feature.levels)
             )
             features[name] = replace(feature, levels=levels)
-            statistics[name] = _tally_over(statistics[name], levels)
+            statistics[name] = statistics[name].over(levels)
         schema = replace(self.schema, features=features)
         return replace(self, schema=schema, statistics=replace(self.statistics, features=statistics))
 
@@ -106,19 +105,6 @@ def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Na
     """The levels of one column: those known or declared first, then those seen in order, then what a prior names."""
     rest = [level for level in (*named_levels(feature.family), UNSEEN) if level in names]
     return tuple(dict.fromkeys([*first, *in_order(seen - set(first)), *rest]))
-
-
-def _tally_over(s: Tally, levels: tuple[Names, ...]) -> Tally:
-    """The same counts, their levels in another order and without those that no row has."""
-    width = max([1, *map(len, levels)])
-    counts = np.zeros((*s.counts.shape[:2], width))
-    for k, (mine, wanted) in enumerate(zip(s.levels, levels, strict=True)):
-        place = {level: i for i, level in enumerate(mine)}
-        found = [(i, place[level]) for i, level in enumerate(wanted) if level in place]
-        if found:
-            to, source = map(list, zip(*found, strict=True))
-            counts[:, k, to] = s.counts[:, k, source]
-    return Tally(counts, levels)
 
 
 def _alike(a: Summary, b: Summary) -> tuple[Summary, Summary]:

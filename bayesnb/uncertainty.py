@@ -20,8 +20,8 @@ from scipy.special import expit, ndtr, ndtri
 from scipy.stats import entropy
 
 from bayesnb.families.family import Family
-from bayesnb.families.membership import blocks
-from bayesnb.model import Data, Parameters, Posterior, normalize
+from bayesnb.kernels.blocks import slices
+from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.priors import Array, Known, Prior, log, log_gamma_slopes, log_rising
 
 NEAR = 0.05
@@ -245,9 +245,8 @@ class Ensemble:
     def __iter__(self) -> Iterator[Parameters]:
         """The draws, some at a time."""
         rng = np.random.default_rng(copy.deepcopy(self.seed))
-        one = self.posterior.draw(np.random.default_rng(0))
-        size = one.log_pi.size + sum(v.size for theta in one.features.values() for v in theta.values())
-        for cut in blocks(self.draws, max(1, PART // size)):
+        size = self.posterior.draw(np.random.default_rng(0)).size
+        for cut in slices(self.draws, max(1, PART // size)):
             yield self.posterior.draw(rng, (cut.stop - cut.start,))
 
     @cached_property
@@ -272,8 +271,8 @@ class Ensemble:
         # Draws that are made anew for every part had better meet many rows.
         size = CHUNK if self._few else 8 * CHUNK
         found = []
-        for cut in blocks(n_rows, max(1, size // (self.draws * n_classes))):
-            part, add = {name: x[cut] for name, x in data.items()}, offset[cut]
+        for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
+            part, add = part_of(data, cut), offset[cut]
             joint = [drawn.log_joint(part, len(add)) + add for drawn in self._few or self]
             p = np.exp(normalize(np.concatenate(joint)))
             found.append({name: ask(p, cut) for name, ask in asks.items()})
@@ -367,7 +366,7 @@ def _two_classes(
     if (rows := np.flatnonzero(ruled_out.any(1))).size:
         yield rows, np.where(ruled_out[rows, 0], -np.inf, np.inf), None
     possible = np.flatnonzero(~ruled_out.any(1))
-    for cut in blocks(len(possible), 2**14):
+    for cut in slices(len(possible), 2**14):
         if len(rows := possible[cut]):
             yield rows, np.empty(0), whole[rows]
 

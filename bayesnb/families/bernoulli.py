@@ -24,8 +24,9 @@ from bayesnb.families.family import (
     rising_ratio,
     scaled,
 )
-from bayesnb.families.membership import Column, Labels, Membership, blocks
+from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Beta, Dirichlet, log, log1p, log_gamma_slopes, log_rising
 
 
@@ -74,7 +75,7 @@ class Bernoulli(Discrete[Beta, Successes]):
     def statistic(self, x: Column, members: Membership) -> Successes:
         if sparse.issparse(x) or x.dtype.kind != "f":
             return self._statistic(x, members)
-        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in blocks(len(members))))
+        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
 
     def _statistic(self, x: Column, members: Membership) -> Successes:
         """The same of rows few enough for some copies of them, or that need none."""

@@ -55,15 +55,16 @@ class Tally(Statistic):
         if len(self.levels) != len(other.levels):
             raise ValueError(f"Expected {len(self.levels)} columns; got {len(other.levels)}")
         levels = tuple(united(*pair) for pair in zip(self.levels, other.levels, strict=True))
-        return Tally(self._over(levels) + other._over(levels), levels)
+        return Tally(self.over(levels).counts + other.over(levels).counts, levels)
 
-    def _over(self, levels: tuple[tuple[Any, ...], ...]) -> Array:
-        """The counts in another, wider dictionary."""
-        wide = np.zeros((*self.counts.shape[:2], widest(levels)))
-        for column, (mine, all_names) in enumerate(zip(self.levels, levels, strict=True)):
-            place = {name: k for k, name in enumerate(all_names)}
-            wide[:, column, [place[name] for name in mine]] = self.counts[:, column, : len(mine)]
-        return wide
+    def over(self, levels: tuple[tuple[Any, ...], ...]) -> Tally:
+        """The same counts in another dictionary; a level that it does not name is dropped."""
+        counts = np.zeros((*self.counts.shape[:2], widest(levels)))
+        for column, (mine, wanted) in enumerate(zip(self.levels, levels, strict=True)):
+            place = {name: k for k, name in enumerate(mine)}
+            kept = [k for k, name in enumerate(wanted) if name in place]
+            counts[:, column, kept] = self.counts[:, column, [place[wanted[k]] for k in kept]]
+        return Tally(counts, levels)
 
     def __mul__(self, factor: float) -> Tally:
         return Tally(self.counts * factor, self.levels)

@@ -12,9 +12,9 @@ from numpy.random import Generator
 
 from bayesnb.families.categorical import Tally
 from bayesnb.families.family import Theta
-from bayesnb.families.membership import blocks
 from bayesnb.families.pointwise import Cells, Pointwise
 from bayesnb.families.sampled import CHUNK, Declared
+from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class FromPyMC(Pointwise[Given]):
             shape = views[0].shape
             found = np.zeros(shape)
             step = max(1, CHUNK // max(1, int(np.prod(shape[1:]))))
-            for cut in blocks(shape[0], step):
+            for cut in slices(shape[0], step):
                 with np.errstate(all="ignore"):
                     found[cut] = compiled(*(v[cut].ravel() for v in views)).reshape(found[cut].shape)
             return found

@@ -13,9 +13,9 @@ from numpy.random import Generator
 from scipy.special import digamma, zeta
 
 from bayesnb.families.family import Family, Statistic, Theta, over_columns, require_left
-from bayesnb.families.membership import Labels, Membership, blocks, two_sum
+from bayesnb.families.membership import Labels, Membership, two_sum
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import worth
+from bayesnb.kernels.blocks import slices, worth
 from bayesnb.priors import Array, Normal, NormalGamma, Size, log, log_rising, shared
 
 LOG_2PI = float(np.log(2 * np.pi))
@@ -451,7 +451,7 @@ def _log_normals_drawn(x: Array, mu: Array, root_tau: Array) -> Array:
         away, root = (mu - centre) * unit, root_tau / unit
         level = np.log(root_tau) - 0.5 * (LOG_2PI + (root * away) ** 2)
         weights = np.concatenate([-0.5 * root**2, root * (root * away), level], axis=-1)
-        for cut in blocks(len(x), max(64, 2**20 // (3 * max(1, columns)))):
+        for cut in slices(len(x), max(64, 2**20 // (3 * max(1, columns)))):
             missing = np.isnan(x[cut])
             gaps = bool(missing.any())
             for c in range(n_classes):

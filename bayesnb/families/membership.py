@@ -16,15 +16,10 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.kernels import sums
-from bayesnb.kernels.blocks import ROWS, worth
+from bayesnb.kernels.blocks import slices, worth
 from bayesnb.priors import Array
 
 type Column = Any
-
-
-def blocks(n_rows: int, size: int = ROWS) -> list[slice]:
-    """Slices of at most ``size`` rows that cover the table exactly; one empty slice if it has no rows."""
-    return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]
 
 
 class Membership(ABC):
@@ -105,7 +100,7 @@ class Labels(Membership):
     def moments(self, x: Array) -> Iterator[Array]:
         if worth(x.size):
             return sums.moments(x, self.codes, self.weight, self.n)
-        return (_two_passes(x[cut], self[cut], self[cut]._a_value(x[cut])) for cut in blocks(len(self)))
+        return (_two_passes(x[cut], self[cut], self[cut]._a_value(x[cut])) for cut in slices(len(self)))
 
     def _a_value(self, x: Array) -> Array:
         """Some value of each class and column that is not NaN, or 0 where there is none."""
@@ -142,12 +137,12 @@ class Responsibilities(Membership):
         return Responsibilities(self.r[rows])
 
     def weights(self) -> Array:
-        return sum(self.r[cut].sum(axis=0) for cut in blocks(len(self)))
+        return sum(self.r[cut].sum(axis=0) for cut in slices(len(self)))
 
     def totals(self, x: Column) -> Array:
         if not sparse.issparse(x):
             x = np.asarray(x, float)
-        return sum(dense(self.r[cut].T @ x[cut]) for cut in blocks(len(self)))
+        return sum(dense(self.r[cut].T @ x[cut]) for cut in slices(len(self)))
 
     def table(self, codes: Array, n_levels: int) -> Array:
         tables = np.zeros((self.n, codes.shape[1], n_levels))
@@ -159,7 +154,7 @@ class Responsibilities(Membership):
 
     def moments(self, x: Array) -> Iterator[Array]:
         one_class = Labels.of(np.zeros(len(x), int), 1)
-        for cut in blocks(len(self)):
+        for cut in slices(len(self)):
             near = np.repeat(one_class[cut]._a_value(x[cut]), self.n, axis=0)
             yield _two_passes(x[cut], self[cut], near)
 

@@ -13,7 +13,8 @@ from numpy.random import Generator
 from scipy.special import digamma, gammaln, xlogy, zeta
 
 from bayesnb.families.family import Family, Statistic, Theta, added, over_columns, require_left, scaled
-from bayesnb.families.membership import Labels, Membership, blocks
+from bayesnb.families.membership import Labels, Membership
+from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Gamma, Size, log, log_rising
 
 
@@ -90,7 +91,7 @@ class Poisson(Family[Gamma, Events]):
         return Poisson(Gamma.flat(), self.exposure)
 
     def statistic(self, x: Array | Exposed, members: Membership) -> Events:
-        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in blocks(len(members))))
+        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
 
     def _statistic(self, x: Array | Exposed, members: Membership) -> Events:
         """The same of rows few enough for some copies of them."""

@@ -21,7 +21,8 @@ from scipy.special import logsumexp
 from bayesnb.convergence import Convergence
 from bayesnb.families.categorical import Tally
 from bayesnb.families.family import Family, Theta
-from bayesnb.families.membership import Column, Labels, blocks
+from bayesnb.families.membership import Column, Labels
+from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Prior, Size
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ class Sampled[P: Declared](Family[P, Tally]):
         One draw is one θ of all classes: what they share, such as a learned concentration, makes them dependent.
         """
         density = self.density()
-        for cut in blocks(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
+        for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
             yield cut, density(posterior.theta, x[cut])
 
     def _densities(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
@@ -240,7 +241,7 @@ class Sampled[P: Declared](Family[P, Tally]):
         for column in range(n_columns):
             theta = {name: value[:, :, [column]] for name, value in posterior.theta.items()}
             cells = x.columns([column]) if hasattr(x, "columns") else x[:, [column]]
-            for cut in blocks(len(x), max(1, CHUNK // (len(posterior) * n_classes))):
+            for cut in slices(len(x), max(1, CHUNK // (len(posterior) * n_classes))):
                 yield cut, density(theta, cells[cut])
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:

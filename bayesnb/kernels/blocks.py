@@ -52,13 +52,17 @@ def table(cells: float) -> Iterator[None]:
         _table.reset(token)
 
 
+def slices(n_rows: int, size: int = ROWS) -> list[slice]:
+    """Slices of at most ``size`` rows that cover the table exactly; one empty slice if it has no rows."""
+    return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]
+
+
 def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
     """Slices that cover the rows, if only an empty one.
 
     A slice has about ``CELLS`` cells, at least ``least`` rows, and at most ``ROWS``.
     """
-    size = max(least, 64, min(ROWS, CELLS // max(1, columns)))
-    return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]
+    return slices(n_rows, max(least, 64, min(ROWS, CELLS // max(1, columns))))
 
 
 def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:

@@ -46,7 +46,7 @@ def counts(data: Array) -> bool:
         return not (~(data >= 0) | (data != np.floor(data)) | np.isinf(data)).any()
     from bayesnb.kernels.compiled import reading as loops
 
-    parts = [slice(start, start + blocks.CELLS) for start in range(0, len(data), blocks.CELLS)]
+    parts = blocks.slices(len(data), blocks.CELLS)
     return all(blocks.each(lambda cut: loops.counts(blocks.contiguous(data[cut], float)), parts))
 
 

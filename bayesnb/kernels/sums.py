@@ -65,8 +65,7 @@ def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> 
 
     # As many blocks as keep their tables small beside the matrix.
     several = max(1, min(4, x.nnz // (4 * n * x.shape[1])))
-    size = max(1, -(-x.shape[0] // several))
-    parts = [slice(start, start + size) for start in range(0, max(x.shape[0], 1), size)]
+    parts = blocks.slices(x.shape[0], max(1, -(-x.shape[0] // several)))
     return reduce(iadd, blocks.each(part, parts))
 
 

@@ -91,16 +91,16 @@ class Feature:
 # The encoders: one for each way a family can read its columns.
 
 type Encoded = tuple[Feature, Any]
-type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
+type Encoder = Callable[[Table, Feature, UnseenPolicy | None, bool], Encoded]
 
 
-def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: bool) -> Encoded:
     """Float64 (row, column), NaN where missing."""
     table.require_dense(feature.family)
-    return feature, _matrix(table, feature.columns)
+    return feature, _matrix(table, feature.columns, trust)
 
 
-def _matrix(table: Table, columns: Names) -> Array:
+def _matrix(table: Table, columns: Names, trust: bool = False) -> Array:
     if not table.numeric:
         if len(columns) == 1 and columns[0] in table.place:
             return table.column(columns[0]).finite()[:, None]
@@ -110,14 +110,17 @@ def _matrix(table: Table, columns: Names) -> Array:
                 x[:, k] = table.column(name).finite()
         return x
     x = np.asarray(table.block(columns), float)
-    if reading.infinite(x):
+    if not (trust and worth(x.size)) and reading.infinite(x):
         first = int(np.flatnonzero(np.isinf(x).any(axis=0))[0])
         Column(columns[first], x[:, first]).finite()
     return x
 
 
-def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """0 and 1: floats with NaN where missing, bytes of a large table without one, or a sparse matrix."""
+def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: bool) -> Encoded:
+    """0 and 1: floats with NaN where missing, bytes of a large table without one, or a sparse matrix.
+
+    Trusted floats of a large table are handed on as they are.
+    """
     if table.sparse:
         x = table.block(feature.columns)
         _require_stored((x.data != 0) & (x.data != 1), x, feature, "0 or 1")
@@ -126,6 +129,8 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         x = table.block(feature.columns)
         if x.dtype == bool:
             return feature, x.view(np.uint8)
+        if trust and x.dtype == float:
+            return feature, x
         if (narrow := reading.zeros_and_ones(x)) is not None:
             return feature, narrow
     x = _matrix(table, feature.columns)
@@ -133,7 +138,7 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     return feature, x
 
 
-def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: bool) -> Encoded:
     """Counts, float64 (row, column) with NaN where missing; with their exposure if there is one."""
     table.require_dense(feature.family)
     x = _matrix(table, feature.columns)
@@ -150,12 +155,12 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     return feature, Exposed(x, exposure[:, 0])
 
 
-def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: bool) -> Encoded:
     """A row of counts, dense or CSR."""
     words = feature.columns
     if table.sparse:
         x = table.block(words)
-        if not reading.counts(x.data):
+        if not (trust and worth(x.nnz)) and not reading.counts(x.data):
             wrong = ~(x.data >= 0) | (x.data != np.floor(x.data)) | np.isinf(x.data)
             _require_stored(wrong, x, feature, "a count")
         return feature, Bag(x, words)
@@ -172,7 +177,7 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
     return feature, Bag(x, words)
 
 
-def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: bool) -> Encoded:
     """Codes into the levels of each column, in bytes or whatever holds them where the table is large."""
     levels, kinds, columns = list(feature.levels), list(feature.kinds), []
     for k, name in enumerate(feature.columns):

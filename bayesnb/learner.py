@@ -99,8 +99,7 @@ class Learner(BaseEstimator):
             weight = np.where(labelled, weight, weight * self.unlabelled_weight)
         if not weight.any():
             raise ValueError(NO_LABEL)
-        labelled = labelled[weight > 0]
-        table, y, weight = _weighed(table, y, weight)
+        table, y, weight, labelled = _weighed(table, y, weight, labelled)
         schema = Schema.infer(table, self.features, self.unseen, weight)
         if not labelled.all():
             return self._fit_by_em(schema, table, y, weight, labelled, target)
@@ -305,10 +304,14 @@ class Learner(BaseEstimator):
 
     def _summary(self, schema: Schema, table: Table, y: Array, weight: Array) -> tuple[Schema, Statistics, Array]:
         """What these rows say: the schema with their levels, their statistics, their classes."""
-        schema, data = schema.read(table, learn=True)
+        schema, data = schema.read(table, learn=True, trust=True)
         classes, codes = classes_and_codes(y)
-        labels = Labels(codes, weight, len(classes))
-        return schema, schema.model(self._label_prior()).statistics(data, labels, labels_of(classes)), classes
+        labels, model = Labels(codes, weight, len(classes)), schema.model(self._label_prior())
+        statistics = model.statistics(data, labels, labels_of(classes))
+        if not statistics.finite():
+            # Either a cell that is refused now, by name, or numbers whose sums are beyond all floats.
+            schema.read(table, learn=True)
+        return schema, statistics, classes
 
     def _believe(self, schema: Schema, statistics: Statistics, classes: Array, anew: bool = False, **also: Any) -> Self:
         """Work out all that follows from the statistics, and only then change anything, at one stroke.
@@ -372,12 +375,12 @@ class Learner(BaseEstimator):
             ) from error
 
 
-def _weighed(table: Table, y: Array, weight: Array) -> tuple[Table, Array, Array]:
+def _weighed(table: Table, y: Array, weight: Array, *more: Array) -> tuple[Any, ...]:
     """The rows that weigh anything: the others must not even lend their levels and classes."""
     keep = weight > 0
     if keep.all():
-        return table, y, weight
-    return table.rows(keep), y[keep], weight[keep]
+        return table, y, weight, *more
+    return table.rows(keep), *(column[keep] for column in (y, weight, *more))
 
 
 def labelled_statistics(

@@ -188,6 +188,10 @@ class Statistics:
     def __sub__(self, other: Statistics) -> Statistics:
         return self + other * -1.0
 
+    def finite(self) -> bool:
+        """Whether all numbers are."""
+        return all(np.isfinite(v).all() for s in self.features.values() for v in s.arrays().values())
+
     def without(self, other: Statistics) -> Statistics:
         """``self - other`` where ``other`` is a part of what was learned.
 

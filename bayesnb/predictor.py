@@ -100,13 +100,18 @@ class Predictor(ClassifierMixin, Learner):
         """
         return self._log_joint(X)
 
-    def _encoded(self, X: Any) -> tuple[Data, int]:
+    def _encoded(self, X: Any, trust: bool = False) -> tuple[Data, int]:
         check_is_fitted(self)
         table = self._table(X)
-        return self.schema_.read(table, absent=self.absent)[1], table.n_rows
+        return self.schema_.read(table, absent=self.absent, trust=trust)[1], table.n_rows
 
     def _log_joint(self, X: Any) -> Array:
-        return self._log_joint_of(*self._encoded(X))
+        joint = self._log_joint_of(*self._encoded(X, trust=True))
+        # One sum is quicker than a look at each: it is finite where all are.
+        if not np.isfinite(joint.sum()):
+            # Either a cell that is refused now, by name, or a class that is ruled out.
+            self._encoded(X)
+        return joint
 
     def _log_joint_of(self, data: Data, n: int) -> Array:
         joint = self._plug_in.log_joint(data, n) if self._plug_in else self.posterior_.log_predictive(data, n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from textwrap import dedent
 
 import numba
@@ -50,8 +51,10 @@ def table(kind: str, classes: int = 3, n: int = N):
         return Multinomial(Dirichlet(1e-200)), sparse.csr_array(X, dtype=float), y, weight
     if kind == "levels":
         return Categorical(), rng.integers(-3, 7, (n, 6)), y, weight
-    if kind == "yes and no":
-        return Bernoulli(), rng.integers(0, 2, (n, 6)).astype(float), y, weight
+    if kind.startswith("yes and no"):
+        X = rng.integers(0, 2, (n, 6)).astype(float)
+        X[rng.random(X.shape) < (0.3 if kind == "yes and no with holes" else 0.0)] = np.nan
+        return Bernoulli(), X, y, weight
     X = 1e3 * np.arange(6) + rng.normal(size=(n, 6)) * (1 + y[:, None])
     if kind == "reals with holes":
         X[rng.random(X.shape) < 0.3] = np.nan
@@ -320,6 +323,46 @@ def test_an_infinite_cell_of_a_large_table_is_named(compiled):
     X[4000, 1] = 1e308
     X[4001, 1] = 1e308
     assert not reading.infinite(X), "a sum beyond all floats is no infinite cell"
+
+
+ODD = {
+    "reals": (np.inf, -np.inf),
+    "reals with holes": (np.inf, -np.inf),
+    "reals of known variance": (np.inf, -np.inf),
+    "yes and no": (0.5, 2.0, -1.0, np.inf, -np.inf),
+    "yes and no with holes": (0.5, 2.0, -1.0, np.inf, -np.inf),
+    "words": (0.5, -1.0, np.inf, -np.inf, np.nan),
+}
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean", "mle"])
+@pytest.mark.parametrize(("kind", "value"), [(kind, value) for kind, values in ODD.items() for value in values])
+def test_a_cell_that_nobody_looked_at_first_is_refused_by_name_all_the_same(kind, value, estimate, compiled):
+    family, X, y, _ = table(kind)
+    compiled()
+    family = family.flat() if estimate == "mle" else family
+    clf = BayesianNB(family, estimate=estimate).fit(X, y)
+    believed = clf.posterior_.features["x"]
+    odd, data = X.copy(), clf.schema_.read(Table.of(X[:0]))[1]
+    if sparse.issparse(X):
+        place, row = X.indptr[2001], 2001
+        odd.data[place] = value
+        column, data["x"] = X.indices[place], replace(data["x"], counts=odd)
+    else:
+        row, column = 2001, 3
+        odd[row, column] = value
+        data["x"] = odd
+    assert family.notices
+    members = Labels.of(y)
+    assert not all(np.isfinite(v).all() for v in family.statistic(data["x"], members).arrays().values())
+    assert not np.isfinite(family.log_predictive(believed, data["x"])[row]).any()
+    before = dict(vars(clf))
+    for verb in (clf.fit, clf.partial_fit, clf.forget):
+        with pytest.raises(ValueError, match=f"column 'x{column}' .* row {row}"):
+            verb(odd, y)
+    with pytest.raises(ValueError, match=f"column 'x{column}' .* row {row}"):
+        clf.predict_proba(odd)
+    assert vars(clf) == before
 
 
 @pytest.mark.parametrize("value", [3.0, 0.5, -1.0, np.nan, np.inf])

@@ -26,7 +26,7 @@ from bayesnb.families.family import (
 )
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import slices
+from bayesnb.kernels.blocks import slices, worth
 from bayesnb.priors import Array, Beta, Dirichlet, log, log1p, log_gamma_slopes, log_rising
 
 
@@ -68,6 +68,7 @@ class Bernoulli(Discrete[Beta, Successes]):
 
     conjugate = Beta
     reads = "binary"
+    notices = True
 
     def flat(self) -> Bernoulli:
         return Bernoulli(Beta.flat())
@@ -75,14 +76,15 @@ class Bernoulli(Discrete[Beta, Successes]):
     def statistic(self, x: Column, members: Membership) -> Successes:
         if sparse.issparse(x) or x.dtype.kind != "f":
             return self._statistic(x, members)
+        if (ones := members.ones(x)) is not None:
+            return Successes(_every(members.weights(), ones), ones)
         return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
 
     def _statistic(self, x: Column, members: Membership) -> Successes:
         """The same of rows few enough for some copies of them, or that need none."""
         seen, ones = _seen(x), _ones(x)
-        n = members.weights()[:, None] if seen is None else members.totals(seen)
         totals = members.totals(ones)
-        return Successes(np.array(np.broadcast_to(n, totals.shape)), totals)
+        return Successes(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
 
     def complete(self, prior: Beta, s: Successes) -> Beta:
         return prior.over(s.n.shape[1], s.n.shape[0])
@@ -100,6 +102,9 @@ class Bernoulli(Discrete[Beta, Successes]):
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
         no, yes = theta["log_theta"][..., 0], theta["log_theta"][..., 1]
         never, always = np.isneginf(yes), np.isneginf(no)
+        possible = not (never.any() or always.any())
+        if possible and no.ndim == 2 and _unlooked(x) and (total := densities.chosen(x, yes - no)) is not None:
+            return densities.add_row(total, no.sum(-1))
         no, yes = np.where(always, 0.0, no), np.where(never, 0.0, yes)
         seen, ones = _seen(x), _ones(x)
 
@@ -111,7 +116,7 @@ class Bernoulli(Discrete[Beta, Successes]):
             densities.add_row(total, no.sum(-1))
         else:
             total += over_seen(no)
-        if never.any() or always.any():
+        if not possible:
             hits = products(ones, never.astype(float))
             misses = over_seen(always.astype(float)) - products(ones, always.astype(float))
             total = total + impossible(hits, misses)
@@ -224,9 +229,22 @@ def _seen(x: Column) -> Array | None:
 
 
 def _ones(x: Column) -> Column:
-    """The cells that are 1, as numbers; a missing cell is not one."""
+    """The cells that are 1, as numbers; a missing cell is not one, and one that nobody looked at may be NaN."""
     if sparse.issparse(x):
         return sparse.csr_array(x, dtype=float)
     if x.dtype.kind in "bu":
         return x
-    return np.nan_to_num(np.asarray(x, float), nan=0.0)
+    ones = np.nan_to_num(np.asarray(x, float), nan=0.0)
+    if _unlooked(x):
+        ones[(ones != 0) & (ones != 1)] = np.nan
+    return ones
+
+
+def _unlooked(x: Column) -> bool:
+    """Whether cells may be anything, as those of a large table are handed on as they are."""
+    return not sparse.issparse(x) and x.dtype.kind == "f" and worth(x.size)
+
+
+def _every(rows: Array, totals: Array) -> Array:
+    """The weight of all rows of a class, (class,), for every column of ``totals``."""
+    return np.array(np.broadcast_to(rows[:, None], totals.shape))

@@ -136,6 +136,12 @@ class Family[P: Prior, S: Statistic](ABC):
     reads: ClassVar[str] = "reals"
     """How a table's columns reach it: "reals", "counts", "binary", "levels" or "bag" (see ``schema``)."""
 
+    notices: ClassVar[bool] = False
+    """Whether of rows with a cell that it cannot read its statistic, and what it answers, is never all finite.
+
+    The cells of a large array are then not looked at before they are summed (``trust`` in ``schema.read``).
+    """
+
     def __post_init__(self) -> None:
         for prior in self.prior.values() if isinstance(self.prior, Mapping) else [self.prior]:
             if not isinstance(prior, self.conjugate):

@@ -104,6 +104,7 @@ class Gaussian(Family[NormalGamma, Moments]):
     prior: Any = field(default_factory=NormalGamma)
 
     conjugate = NormalGamma
+    notices = True
 
     def flat(self) -> Gaussian:
         return Gaussian(NormalGamma.flat())
@@ -277,6 +278,7 @@ class GaussianKnownVariance(Family[Normal, Moments]):
     variance: Any = 1.0
 
     conjugate = Normal
+    notices = True
 
     def flat(self) -> GaussianKnownVariance:
         return GaussianKnownVariance(Normal.flat(), self.variance)

@@ -41,6 +41,10 @@ class Membership(ABC):
     def totals(self, x: Column) -> Array:
         """Σ_i w_ic x_ij as (class, column); x dense or sparse, without NaN."""
 
+    def ones(self, x: Column) -> Array | None:
+        """The same, where it is known without another look that every cell is 0 or 1, and ``None`` where not."""
+        return None
+
     @abstractmethod
     def table(self, codes: Array, n_levels: int) -> Array:
         """Weight of each level as (class, column, level); a code of -1 counts nowhere."""
@@ -93,6 +97,9 @@ class Labels(Membership):
 
     def totals(self, x: Column) -> Array:
         return sums.totals(x, self.codes, self.weight, self.n)
+
+    def ones(self, x: Column) -> Array | None:
+        return sums.ones(x, self.codes, self.weight, self.n) if worth(x.size) else None
 
     def table(self, codes: Array, n_levels: int) -> Array:
         return sums.tally(codes, self.codes, self.weight, self.n, n_levels)

@@ -89,6 +89,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 
     conjugate = Dirichlet
     reads = "bag"
+    notices = True
 
     def flat(self) -> Multinomial:
         return Multinomial(Dirichlet.flat())

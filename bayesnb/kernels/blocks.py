@@ -6,6 +6,7 @@ threads gives the same answer, to the last bit.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -76,8 +77,13 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         if n < 2:
             yield from map(work, parts)
             return
-        with ThreadPoolExecutor(n, WORKER) as pool:
-            yield from pool.map(work, parts)
+        yield from _workers(os.getpid(), n).map(work, parts)
+
+
+@cache
+def _workers(process: int, n: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: to start them anew takes longer than many a sum. A forked process has its own."""
+    return ThreadPoolExecutor(n, WORKER)
 
 
 def threads() -> int:

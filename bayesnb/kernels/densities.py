@@ -156,6 +156,18 @@ def products(x: Array, table: Array) -> Array:
     return total
 
 
+def chosen(x: Array, table: Array) -> Array | None:
+    """As :func:`products`, of cells that are 0 or 1; ``None`` where one of them is not."""
+    from bayesnb.kernels.compiled import densities as loops
+
+    table, total = blocks.contiguous(table, float), np.empty((len(x), len(table)))
+
+    def part(cut: slice) -> bool:
+        return loops.chosen(blocks.contiguous(x[cut], float), table, total[cut])
+
+    return total if all(blocks.each(part, blocks.cuts(len(x), x.shape[1]))) else None
+
+
 def stored_products(x: sparse.csr_array, table: Array) -> Array:
     """Σ_j x_j table_j, (row, class); x CSR, ``table`` (class, column)."""
     from bayesnb.kernels.compiled import densities as loops

@@ -12,6 +12,9 @@ from bayesnb.kernels.blocks import Array
 SPAN = 2**17
 """Widest span of whole numbers that are coded by a table of all of them."""
 
+SIDE = 64
+"""Cells side by side, from which on a loop over the columns of a row is long enough."""
+
 
 def infinite(x: Array) -> bool:
     """Whether some cell of a table is infinite."""
@@ -68,7 +71,7 @@ def whole(x: Array) -> Whole | None:
     if not len(x):
         return None
     parts = _parts(x)
-    masks, few = zip(*blocks.each(lambda cut: loops.bits(_wide(x[cut])), parts), strict=True)
+    masks, few = zip(*blocks.each(lambda cut: _bits(_wide(x[cut])), parts), strict=True)
     if all(few):
         held = np.bitwise_or.reduce(masks)[:, None] >> np.arange(64) & 1 == 1
         return Whole(np.zeros(x.shape[1], np.int64), held)
@@ -84,6 +87,19 @@ def whole(x: Array) -> Whole | None:
         return found
 
     return Whole(low, np.any(list(blocks.each(marked, parts)), axis=0))
+
+
+def _bits(x: Array) -> tuple[Array, bool]:
+    """One bit for each value from 0 to 63 that a column holds, and whether all its values are such."""
+    from bayesnb.kernels.compiled import reading as loops
+
+    # Of few columns several rows are laid side by side: the processor takes long rows many cells at once.
+    columns = x.shape[1]
+    side = max(1, SIDE // columns)
+    whole = len(x) // side * side
+    folded, few = loops.bits(x[:whole].reshape(-1, side * columns))
+    rest, few_left = loops.bits(x[whole:])
+    return np.bitwise_or.reduce(folded.reshape(side, columns)) | rest, few and few_left
 
 
 def codes(x: Array, low: Array, table: Array) -> Array:

@@ -20,7 +20,16 @@ FEW = 4
 def weights(codes: Array, weight: Array, n: int) -> Array:
     """Σ w of each class, (class,)."""
     parts = blocks.cuts(len(codes), 1)
-    return reduce(iadd, (np.bincount(codes[cut], weight[cut], n) for cut in parts), np.zeros(n))
+    if not blocks.worth(len(codes)):
+        return reduce(iadd, (np.bincount(codes[cut], weight[cut], n) for cut in parts), np.zeros(n))
+    from bayesnb.kernels.compiled import sums as loops
+
+    def part(cut: slice) -> Array:
+        found = np.zeros((4, n))
+        loops.weights(codes[cut], weight[cut], found)
+        return found.sum(axis=0)
+
+    return reduce(iadd, map(part, parts))
 
 
 def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
@@ -32,9 +41,23 @@ def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
     from bayesnb.kernels.compiled import sums as loops
 
     def part(cut: slice) -> Array:
-        return loops.totals(blocks.cells(x[cut]), codes[cut], weight[cut], n)
+        found = np.zeros((n, x.shape[1]))
+        loops.totals(blocks.cells(x[cut]), codes[cut], weight[cut], found)
+        return found
 
     return reduce(iadd, blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n)))
+
+
+def ones(x: Array, codes: Array, weight: Array, n: int) -> Array | None:
+    """As :func:`totals`, of a table worth it whose cells are 0 or 1; ``None`` where one of them is not."""
+    from bayesnb.kernels.compiled import sums as loops
+
+    def part(cut: slice) -> Array | None:
+        found = np.zeros((n, x.shape[1]))
+        return found if loops.ones(blocks.contiguous(x[cut], float), codes[cut], weight[cut], found) else None
+
+    parts = list(blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n)))
+    return None if any(found is None for found in parts) else reduce(iadd, parts)
 
 
 def _products(x: Any, codes: Array, weight: Array, n: int) -> Array:

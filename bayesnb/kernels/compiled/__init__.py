@@ -28,3 +28,7 @@ def compiled(loop: Callable, rules: set[str] | bool = False) -> Callable:
 def compiled_sum(loop: Callable) -> Callable:
     """A loop that may add in any order, though never as if a NaN or an infinity could not be."""
     return compiled(loop, {"reassoc", "contract"})
+
+
+NEAR = 2**15
+"""Cells that one pass leaves in the cache for the next: to look at them first and then sum them reads memory once."""

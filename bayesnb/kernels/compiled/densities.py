@@ -7,7 +7,8 @@ from math import lgamma, log, log1p
 import numpy as np
 
 from bayesnb.kernels.blocks import Array
-from bayesnb.kernels.compiled import compiled, compiled_sum
+from bayesnb.kernels.compiled import NEAR, compiled, compiled_sum
+from bayesnb.kernels.compiled.reading import binary
 
 TILE = 64
 """Rows that one step of a loop over columns takes at once, side by side in the processor's vector."""
@@ -135,14 +136,39 @@ def squares(x: Array, location: Array, scale: Array, top: Array, found: Array) -
 
 @compiled_sum
 def products(x: Array, table: Array, found: Array) -> None:
-    """Σ_j x_j table_j, (row, class); ``table`` is (class, column)."""
-    for i in range(len(x)):
-        row = x[i]
+    """Σ_j x_j table_j, (row, class); ``table`` is (class, column).
+
+    Four rows at a time share what is read of the table, which need not fit in the cache.
+    """
+    last = len(x) - 1
+    for i in range(0, len(x), 4):
+        r0, r1, r2, r3 = x[i], x[min(i + 1, last)], x[min(i + 2, last)], x[min(i + 3, last)]
         for c in range(len(table)):
-            weights, summed = table[c], 0.0
-            for j in range(len(row)):
-                summed += row[j] * weights[j]
-            found[i, c] = summed
+            weights = table[c]
+            s0 = s1 = s2 = s3 = 0.0
+            for j in range(len(weights)):
+                w = weights[j]
+                s0 += r0[j] * w
+                s1 += r1[j] * w
+                s2 += r2[j] * w
+                s3 += r3[j] * w
+            found[i, c] = s0
+            # Past the last row these are the last row's again.
+            found[min(i + 1, last), c] = s1
+            found[min(i + 2, last), c] = s2
+            found[min(i + 3, last), c] = s3
+
+
+@compiled
+def chosen(x: Array, table: Array, found: Array) -> bool:
+    """As :func:`products`, of cells that are 0 or 1; whether all of them are."""
+    step = max(4, NEAR // x.shape[1])
+    for start in range(0, len(x), step):
+        stop = start + step
+        if not binary(x[start:stop]):
+            return False
+        products(x[start:stop], table, found[start:stop])
+    return True
 
 
 @compiled
@@ -219,7 +245,7 @@ def log_rising(a: float, t: float) -> float:
     z = a + t
     if a == 0.0:
         return -np.inf
-    if t <= 16.0 and t == np.floor(t) and 1e-150 < a < 1e12:
+    if 0.0 < t <= 16.0 and t == np.floor(t) and 1e-150 < a < 1e12:
         product = a
         for step in range(1, int(t)):
             product *= a + step
@@ -237,14 +263,20 @@ def _stirling(z: float) -> float:
 
 @compiled
 def log_factorials(data: Array, indptr: Array, start: int, small: Array, lengths: Array, found: Array) -> None:
-    """Σ ln n! of each row of a CSR matrix, and Σ n; ``small`` holds ln n! of the first whole numbers."""
+    """Σ ln n! of each row of a CSR matrix, and Σ n; ``small`` holds ln n! of the first whole numbers.
+
+    Of a row with what is no count, NaN.
+    """
     for i in range(len(found)):
         summed = length = 0.0
         for k in range(indptr[start + i], indptr[start + i + 1]):
             n = data[k]
             length += n
-            place = int(n) if n < len(small) else 0
-            summed += small[place] if place == n else lgamma(n + 1.0)
+            place = int(n) if 0.0 <= n < len(small) else 0
+            if place == n:
+                summed += small[place]
+            else:
+                summed += lgamma(n + 1.0) if n >= 0.0 and n == np.floor(n) and n < np.inf else np.nan
         lengths[i], found[i] = length, summed
 
 

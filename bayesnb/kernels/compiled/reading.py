@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from bayesnb.kernels.blocks import Array
-from bayesnb.kernels.compiled import compiled
+from bayesnb.kernels.compiled import compiled, compiled_sum
+
+
+@compiled_sum
+def binary(x: Array) -> bool:
+    """Whether all cells are 0 or 1."""
+    odd = 0.0
+    for i in range(len(x)):
+        row = x[i]
+        for j in range(len(row)):
+            odd += abs(row[j] * row[j] - row[j])
+    return odd == 0.0
 
 
 @compiled

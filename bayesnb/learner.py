@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from bayesnb import engines, unlabelled
 from bayesnb.families.family import Family
-from bayesnb.families.membership import Labels
+from bayesnb.families.membership import Labels, every_row
 from bayesnb.model import ESTIMATES, Data, Estimate, NaiveBayes, Statistics, part_of
 from bayesnb.priors import Array, Dirichlet, Known
 from bayesnb.schema import Schema
@@ -286,7 +286,7 @@ class Learner(BaseEstimator):
         y, labelled = read_target(y, self.unlabelled)
         if len(y) != table.n_rows:
             raise ValueError(f"X has {table.n_rows} rows and y has {len(y)}")
-        weight = np.ones(len(y))
+        weight = every_row(len(y))
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():

@@ -19,7 +19,7 @@ from bayesnb.encoding import Feature
 from bayesnb.families.bernoulli import Successes
 from bayesnb.families.family import Statistic
 from bayesnb.families.gaussian import Moments
-from bayesnb.families.membership import Labels
+from bayesnb.families.membership import Labels, every_row
 from bayesnb.model import Statistics, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
 from bayesnb.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
@@ -225,7 +225,7 @@ class Reading:
 
     def _weights(self, table: Table) -> Array:
         if self.weight is None:
-            return np.ones(table.n_rows)
+            return every_row(table.n_rows)
         weight = _column(table, self.weight, "weight").finite()
         wrong = np.isnan(weight) | (weight < 0)
         if wrong.any():

@@ -79,7 +79,7 @@ class Labels(Membership):
     def of(cls, codes: Any, n: int | None = None, weight: Any = None) -> Labels:
         """Labels from codes alone, every row of weight 1."""
         codes = np.asarray(codes, np.intp)
-        weight = np.ones(len(codes)) if weight is None else np.asarray(weight, float)
+        weight = every_row(len(codes)) if weight is None else np.asarray(weight, float)
         return cls(codes, weight, int(codes.max(initial=-1)) + 1 if n is None else n)
 
     def __len__(self) -> int:
@@ -173,6 +173,11 @@ class Responsibilities(Membership):
             away[np.isnan(away)] = 0.0
             first[c], second[c] = self.r[:, c] @ away, self.r[:, c] @ (away * away)
         return first, second
+
+
+def every_row(n: int) -> Array:
+    """Weight 1 for each row, (row,), in the memory of one number; it cannot be written to."""
+    return np.broadcast_to(1.0, n)
 
 
 def _two_passes(x: Array, members: Any, near: Array) -> Array:

@@ -204,7 +204,9 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
         if codes is None:
             loops.rising(data, x.indices, x.indptr, cut.start, wide, known, total[cut])
         else:
-            loops.rising_own(data, x.indices, x.indptr, cut.start, wide, codes[cut], weight[cut], total[cut])
+            loops.rising_own(
+                data, x.indices, x.indptr, cut.start, wide, codes[cut], blocks.contiguous(weight[cut]), total[cut]
+            )
 
     list(blocks.each(part, stored_cuts(x)))
     return total

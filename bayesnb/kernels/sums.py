@@ -26,10 +26,15 @@ def weights(codes: Array, weight: Array, n: int) -> Array:
 
     def part(cut: slice) -> Array:
         found = np.zeros((4, n))
-        loops.weights(codes[cut], weight[cut], found)
+        loops.weights(*_labels(codes, weight, cut), found)
         return found.sum(axis=0)
 
     return reduce(iadd, map(part, parts))
+
+
+def _labels(codes: Array, weight: Array, cut: slice) -> tuple[Array, Array]:
+    """The labels of a block as the loops read them; a weight that all rows share is written out, for the block."""
+    return blocks.contiguous(codes[cut]), blocks.contiguous(weight[cut])
 
 
 def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
@@ -42,7 +47,7 @@ def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
 
     def part(cut: slice) -> Array:
         found = np.zeros((n, x.shape[1]))
-        loops.totals(blocks.cells(x[cut]), codes[cut], weight[cut], found)
+        loops.totals(blocks.cells(x[cut]), *_labels(codes, weight, cut), found)
         return found
 
     return reduce(iadd, blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n)))
@@ -54,7 +59,7 @@ def ones(x: Array, codes: Array, weight: Array, n: int) -> Array | None:
 
     def part(cut: slice) -> Array | None:
         found = np.zeros((n, x.shape[1]))
-        return found if loops.ones(blocks.contiguous(x[cut], float), codes[cut], weight[cut], found) else None
+        return found if loops.ones(blocks.contiguous(x[cut], float), *_labels(codes, weight, cut), found) else None
 
     parts = list(blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n)))
     return None if any(found is None for found in parts) else reduce(iadd, parts)
@@ -83,7 +88,7 @@ def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> 
 
     def part(cut: slice) -> Array:
         found = np.zeros((n, x.shape[1]))
-        loops.stored_totals(data, x.indices, x.indptr, codes[cut], weight[cut], cut.start, found)
+        loops.stored_totals(data, x.indices, x.indptr, *_labels(codes, weight, cut), cut.start, found)
         return found
 
     # As many blocks as keep their tables small beside the matrix.
@@ -100,7 +105,7 @@ def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int) -> 
 
         def part(cut: slice) -> Array:
             found = np.zeros(shape)
-            loops.tally(blocks.contiguous(levels[cut]), codes[cut], weight[cut], found)
+            loops.tally(blocks.contiguous(levels[cut]), *_labels(codes, weight, cut), found)
             return found
 
         parts = blocks.cuts(len(levels), levels.shape[1], 4 * n * n_levels)
@@ -123,6 +128,6 @@ def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
     chunk = max(64, 8 * n, 2**14 // max(1, x.shape[1]))
 
     def part(cut: slice) -> Array:
-        return loops.moments(blocks.contiguous(x[cut], float), codes[cut], weight[cut], n, chunk)
+        return loops.moments(blocks.contiguous(x[cut], float), *_labels(codes, weight, cut), n, chunk)
 
     return blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n))

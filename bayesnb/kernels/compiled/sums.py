@@ -19,10 +19,11 @@ def moments(x: Array, codes: Array, weight: Array, n_classes: int, chunk: int) -
     """
     rows, columns = x.shape
     whole = np.zeros((4, n_classes, columns))
-    # Centre, weight, sum and sum of squares of the chunk, side by side: a cell is one vector.
-    part = np.zeros((n_classes, columns, 4))
+    # Centre, weight, sum and sum of squares of the chunk.
+    part = np.zeros((n_classes, 4, columns))
     total = np.empty(n_classes)
     thin = np.empty(n_classes, np.bool_)
+    gaps = False
     for start in range(0, rows, chunk):
         stop = min(start + chunk, rows)
         total[:] = 0.0
@@ -32,70 +33,100 @@ def moments(x: Array, codes: Array, weight: Array, n_classes: int, chunk: int) -
         for c in range(n_classes):
             thin[c] = False
             for j in range(columns):
-                part[c, j, 0] = whole[1, c, j]
+                part[c, 0, j] = whole[1, c, j]
                 thin[c] |= total[c] > 8.0 * whole[0, c, j]
-                part[c, j, 1] = part[c, j, 2] = part[c, j, 3] = 0.0
             some_thin |= thin[c]
         if some_thin:
             _centre(x, codes, weight, start, stop, thin, part)
-        for i in range(start, stop):
-            cells, w = part[codes[i]], weight[i]
-            for j in range(columns):
-                v = x[i, j]
-                known = v == v
-                away = v - cells[j, 0] if known else 0.0
-                here = w if known else 0.0
-                cells[j, 1] += here
-                cells[j, 2] += here * away
-                cells[j, 3] += here * away * away
+        # A block in which a cell is missing has others: its later chunks are not tried without a look.
+        gaps = gaps or not _all_known(x, codes, weight, start, stop, total, part)
+        if gaps:
+            _known(x, codes, weight, start, stop, part)
         _join(whole, part)
     return whole
 
 
 @compiled
+def _all_known(x: Array, codes: Array, weight: Array, start: int, stop: int, total: Array, part: Array) -> bool:
+    """The sums of a chunk of which no cell is missing; whether that is so."""
+    for c in range(len(part)):
+        part[c, 1] = total[c]
+        part[c, 2:] = 0.0
+    for i in range(start, stop):
+        cells, w = part[codes[i]], weight[i]
+        centre, first, second = cells[0], cells[2], cells[3]
+        for j in range(len(centre)):
+            away = x[i, j] - centre[j]
+            first[j] += w * away
+            second[j] += w * away * away
+    for c in range(len(part)):
+        for j in range(part.shape[2]):
+            if np.isnan(part[c, 2, j]):
+                return False
+    return True
+
+
+@compiled
+def _known(x: Array, codes: Array, weight: Array, start: int, stop: int, part: Array) -> None:
+    """The sums of a chunk over the cells that are not missing."""
+    part[:, 1:] = 0.0
+    for i in range(start, stop):
+        cells, w = part[codes[i]], weight[i]
+        centre, n, first, second = cells
+        for j in range(len(centre)):
+            v = x[i, j]
+            known = v == v
+            away = v - centre[j] if known else 0.0
+            here = w if known else 0.0
+            n[j] += here
+            first[j] += here * away
+            second[j] += here * away * away
+
+
+@compiled
 def _centre(x: Array, codes: Array, weight: Array, start: int, stop: int, thin: Array, part: Array) -> None:
     """The mean of a chunk as its centre, for classes of which too little came before."""
+    part[:, 1:] = 0.0
     for i in range(start, stop):
         if thin[codes[i]]:
             cells, w = part[codes[i]], weight[i]
             for j in range(x.shape[1]):
                 v = x[i, j]
                 if v == v:
-                    if cells[j, 1] == 0.0:
-                        cells[j, 0] = v
-                    cells[j, 1] += w
-                    cells[j, 2] += w * (v - cells[j, 0])
+                    if cells[1, j] == 0.0:
+                        cells[0, j] = v
+                    cells[1, j] += w
+                    cells[2, j] += w * (v - cells[0, j])
     for c in range(len(part)):
         if thin[c]:
             for j in range(x.shape[1]):
-                if part[c, j, 1] > 0.0:
-                    part[c, j, 0] += part[c, j, 2] / part[c, j, 1]
-                part[c, j, 1] = part[c, j, 2] = 0.0
+                if part[c, 1, j] > 0.0:
+                    part[c, 0, j] += part[c, 2, j] / part[c, 1, j]
 
 
 @compiled
 def _join(whole: Array, part: Array) -> None:
     """Add a chunk to what came before, the mean in two parts."""
     for c in range(len(part)):
-        for j in range(part.shape[1]):
-            more = part[c, j, 1]
+        for j in range(part.shape[2]):
+            more = part[c, 1, j]
             if more == 0.0:
                 continue
             n, mean, low = whole[0, c, j], whole[1, c, j], whole[2, c, j]
-            step = part[c, j, 2] / more
-            gap = (part[c, j, 0] - mean) + (step - low)
+            step = part[c, 2, j] / more
+            gap = (part[c, 0, j] - mean) + (step - low)
             both = n + more
             if n >= more:
                 base, rest = mean, low + gap * (more / both)
             else:
-                base, rest = part[c, j, 0], step - gap * (n / both)
+                base, rest = part[c, 0, j], step - gap * (n / both)
             # The rounded sum and its rounding error (Knuth, TAOCP 4.2.2).
             high = base + rest
             left = high - base
             whole[0, c, j] = both
             whole[1, c, j] = high
             whole[2, c, j] = (base - (high - left)) + (rest - left)
-            scatter = part[c, j, 3] - part[c, j, 2] * step
+            scatter = part[c, 3, j] - part[c, 2, j] * step
             whole[3, c, j] += max(scatter, 0.0) + gap * (gap * (n * (more / both)))
 
 

@@ -77,12 +77,22 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         if n < 2:
             yield from map(work, parts)
             return
-        yield from _workers(os.getpid(), n).map(work, parts)
+        found: list[Any] = [None] * len(parts)
+        left = iter(range(len(parts)))
+
+        def some() -> None:
+            # Each takes the next one that is left: to hand every block to a thread takes longer than many a sum.
+            for k in left:
+                found[k] = work(parts[k])
+
+        for thread in [_workers(os.getpid(), n).submit(some) for _ in range(n)]:
+            thread.result()
+        yield from found
 
 
 @cache
 def _workers(process: int, n: int) -> ThreadPoolExecutor:
-    """Threads that wait for work: to start them anew takes longer than many a sum. A forked process has its own."""
+    """Threads that wait for work, as starting them takes long too. A forked process has its own."""
     return ThreadPoolExecutor(n, WORKER)
 
 

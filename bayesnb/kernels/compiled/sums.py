@@ -175,5 +175,7 @@ def tally(levels: Array, codes: Array, weight: Array, found: Array) -> None:
     for i in range(len(levels)):
         table, w = found[codes[i]], weight[i]
         for j in range(levels.shape[1]):
-            if levels[i, j] >= 0:
-                table[j, levels[i, j]] += w
+            level = levels[i, j]
+            if level >= 0:
+                # Unsigned, it is not asked again whether it counts from the end.
+                table[j, np.uintp(level)] += w

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
 from typing import Any, Literal
 
 import numpy as np
@@ -76,15 +74,12 @@ def normalize(log_joint: Array) -> Array:
         found = densities.normalized(log_joint)
         if found is not None:
             return found
-    # Of few classes one by one: numpy is slow at short rows, and adds up to eight of them in this order too.
-    few = log_joint.shape[-1] < 8
-    top = reduce(np.maximum, np.moveaxis(log_joint, -1, 0))[..., None] if few else log_joint.max(-1, keepdims=True)
+    top = densities.over_last(np.maximum, log_joint)
     if np.isneginf(top).any():
         raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(top))[:, -2] if top.ndim > 1 else [0]))
     # The largest is taken off first: beside a joint of -1e17 the logarithm of a sum would be lost.
     below = log_joint - top
-    powers = np.exp(below)
-    return below - np.log(reduce(add, np.moveaxis(powers, -1, 0))[..., None] if few else powers.sum(-1, keepdims=True))
+    return below - np.log(densities.over_last(np.add, np.exp(below)))
 
 
 def probabilities(log_joint: Array) -> Array:

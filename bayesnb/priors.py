@@ -12,11 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
 from scipy.special import digamma, gammaln, xlogy, zeta
+
+from bayesnb.kernels.densities import over_last
 
 type Array = np.ndarray
 
@@ -433,8 +436,8 @@ class Dirichlet(Prior):
         """Draws of ln θ: with a concentration of 1e-3 half the θ would be 0 as a float."""
         self.require_proper("A draw")
         drawn = log_gamma_draw(self.alpha, rng, size)
-        top = drawn.max(-1, keepdims=True)
-        return drawn - top - np.log(np.exp(drawn - top).sum(-1, keepdims=True))
+        drawn -= over_last(np.maximum, drawn)
+        return drawn - np.log(over_last(np.add, np.exp(drawn)))
 
     def draw(self, rng: Generator, size: Size = ()) -> Array:
         return np.exp(self.log_draw(rng, size))
@@ -787,6 +790,19 @@ class NormalGamma(Prior):
     def log_normalizer(self) -> Array:
         self.require_proper("A density")
         return gammaln(self.a) - self.a * np.log(self.b) + 0.5 * np.log(2 * np.pi / self.kappa)
+
+    @cached_property
+    def marginal(self) -> tuple[Array, Array, Array, Array]:
+        """The Student-t of a number x ~ Normal(μ, 1/τ), as top - power ln(1 + ((x - m) scale)²) (BDA3 3.3).
+
+        Returns
+        -------
+        m, scale, power, top : arrays (class, column)
+            ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``power`` a + 1/2, and ``top`` the log density at m.
+        """
+        self.require_proper("A predictive")
+        scale = np.sqrt(self.kappa / (self.kappa + 1) / 2) / np.sqrt(self.b)
+        return self.m, scale, self.a + 0.5, log_rising(self.a, 0.5) - 0.5 * np.log(np.pi) + np.log(scale)
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm

@@ -146,7 +146,7 @@ class Gaussian(Family[NormalGamma, Moments]):
         return _log_normals(x, theta["mu"], np.sqrt(theta["tau"]))
 
     def log_predictive(self, posterior: NormalGamma, x: Array) -> Array:
-        return _log_students(x, *_student(posterior))
+        return _log_students(x, *posterior.marginal)
 
     def log_moment(self, posterior: NormalGamma, x: Array, t: float | Array) -> Array:
         t = np.asarray(t, float)[..., None]
@@ -215,7 +215,7 @@ class Gaussian(Family[NormalGamma, Moments]):
         rest = b - gap * (gap * (w * kappa / less / 2))
         require_left(rest, labels)
         left = NormalGamma(m - gap * (w / less), less, a - w / 2, rest)
-        return np.where(missing, 0.0, _log_student(x, *_student(left))).sum(-1)
+        return np.where(missing, 0.0, _log_student(x, *left.marginal)).sum(-1)
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
         return rng.normal(theta["mu"], 1 / np.sqrt(theta["tau"]))
@@ -494,14 +494,6 @@ def _less_a_row(posterior: NormalGamma) -> tuple[Array, Array, Array, Array]:
         scale = np.sqrt(kappa / less / 2) / np.sqrt(b)
         top = log_rising(power, 0.5) + 0.5 * (np.log(less / kappa) - np.log(b) - LOG_2PI)
     return m, scale, power, np.where(np.isnan(power + less), np.nan, top)
-
-
-def _student(posterior: NormalGamma) -> tuple[Array, Array, Array, Array]:
-    """Location, 1 / sqrt(2b(κ+1)/κ), a + 1/2 and the log density at the location."""
-    posterior.require_proper("A predictive")
-    m, kappa, a, b = posterior.m, posterior.kappa, posterior.a, posterior.b
-    scale = np.sqrt(kappa / (kappa + 1) / 2) / np.sqrt(b)
-    return m, scale, a + 0.5, log_rising(a, 0.5) - 0.5 * np.log(np.pi) + np.log(scale)
 
 
 def _log_student(x: Array, m: Array, scale: Array, power: Array, top: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -229,6 +230,16 @@ def log_factorials(x: sparse.csr_array) -> tuple[Array, Array]:
 def stored_cuts(x: Any) -> list[slice]:
     """Blocks of the rows of a sparse matrix."""
     return blocks.cuts(x.shape[0], x.nnz // max(1, x.shape[0]))
+
+
+def over_last(combine: np.ufunc, x: Array) -> Array:
+    """``combine.reduce`` over the last axis, which stays with length 1.
+
+    Few items are combined one by one: numpy is slow at short rows, and adds up to eight of them in this order too.
+    """
+    if 0 < x.shape[-1] < 8:
+        return reduce(combine, np.moveaxis(x, -1, 0))[..., None]
+    return combine.reduce(x, axis=-1, keepdims=True)
 
 
 def add_row(joint: Array, row: Array) -> Array:

@@ -23,7 +23,7 @@ from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, first
 from bayesnb.schema import Schema
 from bayesnb.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.tables import Table
-from bayesnb.targets import codes_of, read_target
+from bayesnb.targets import Target, read_target
 
 type Folds = Literal["loo"] | int | None
 
@@ -162,17 +162,17 @@ def _held(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[Array, Array]:
     exact = isinstance(clf, BayesianNB)
     if isinstance(X, Mapping) and not exact:
         X = pd.DataFrame(X)
-    y = _true_classes(clf, y, Table.of(X).n_rows if exact else _num_samples(X))
+    target = _true_classes(clf, y, Table.of(X).n_rows if exact else _num_samples(X))
     if cv is None:
         check_is_fitted(clf)
-        return _log_joint(clf, X), codes_of(clf.classes_, y)
+        return _log_joint(clf, X), target.among(clf.classes_)
     if exact and getattr(clf, "_view", False):
         raise ValueError(
             "the class prior of a view would be lost in fitting it anew: score held-out rows with cv=None, or give "
             "BayesianNB the class_prior"
         )
-    classes = np.unique(y)
-    codes = codes_of(classes, y)
+    classes, codes = target.classes, target.codes
+    y = classes[codes]
     if isinstance(cv, str) and cv == "loo":
         if exact:
             # Found out before a sampler has run.
@@ -193,7 +193,7 @@ def _held(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[Array, Array]:
     return log_joint, codes
 
 
-def _true_classes(clf: Any, y: Any, n: int) -> Array:
+def _true_classes(clf: Any, y: Any, n: int) -> Target:
     """The labels of ``n`` rows, all of them there."""
     if y is None:
         raise ValueError("Expected y, the true class of each row; got None")
@@ -201,13 +201,9 @@ def _true_classes(clf: Any, y: Any, n: int) -> Array:
         raise ValueError(f"X has {n} rows and y has {_num_samples(y)}")
     if n == 0:
         raise ValueError("Expected at least one row to score; got a table of none")
-    y, labelled = read_target(y, getattr(clf, "unlabelled", None))
-    if not labelled.all():
-        raise ValueError(
-            f"y is missing in {int((~labelled).sum())} of {n} rows, first in row "
-            f"{int(np.flatnonzero(~labelled)[0])}: a score needs the true class; drop those rows"
-        )
-    return y
+    target = read_target(y, getattr(clf, "unlabelled", None))
+    target.require_labels("a score needs the true class")
+    return target
 
 
 def _taken(X: Any, rows: Array) -> Any:

@@ -24,7 +24,7 @@ from bayesnb.priors import Array, Dirichlet, Known
 from bayesnb.schema import Schema
 from bayesnb.summary import Summary
 from bayesnb.tables import Table
-from bayesnb.targets import NO_LABEL, classes_and_codes, classes_of, codes_of, labels_of, read_target
+from bayesnb.targets import NO_LABEL, Target, classes_of, labels_of, read_target
 
 
 class Learner(BaseEstimator):
@@ -93,16 +93,16 @@ class Learner(BaseEstimator):
             return self._learn(self._read_in_parts(X, y, sample_weight), target=y, anew=True)
         name = getattr(y, "name", None)
         target = name if isinstance(name, str | int) and name != "" else None
-        table, y, weight, labelled = self._any_rows(X, y, sample_weight)
+        table, y, weight = self._any_rows(X, y, sample_weight)
         unlabelled.require_settings(self.unlabelled_weight, self.em_starts)
-        if not labelled.all():
-            weight = np.where(labelled, weight, weight * self.unlabelled_weight)
+        if not y.labelled.all():
+            weight = np.where(y.labelled, weight, weight * self.unlabelled_weight)
         if not weight.any():
             raise ValueError(NO_LABEL)
-        table, y, weight, labelled = _weighed(table, y, weight, labelled)
+        table, y, weight = _weighed(table, y, weight)
         schema = Schema.infer(table, self.features, self.unseen, weight)
-        if not labelled.all():
-            return self._fit_by_em(schema, table, y, weight, labelled, target)
+        if not y.labelled.all():
+            return self._fit_by_em(schema, table, y, weight, target)
         return self._believe(*self._summary(schema, table, y, weight), anew=True, target_=target)
 
     def _read_in_parts(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None = None) -> Summary:
@@ -125,17 +125,17 @@ class Learner(BaseEstimator):
         statistics = self.statistics_ + summary.statistics
         return self._believe(summary.schema, statistics.over(labels_of(classes)), classes)
 
-    def _fit_by_em(self, schema: Schema, table: Table, y: Array, weight: Array, labelled: Array, target: Any) -> Self:
+    def _fit_by_em(self, schema: Schema, table: Table, y: Target, weight: Array, target: Any) -> Self:
         """Learn from rows of which some have no label; their weights have λ in them."""
         schema, data = schema.read(table, learn=True)
-        classes = self._named_classes(schema, np.unique(y[labelled]))
-        if not labelled.any() and len(classes) < 2:
+        classes = self._named_classes(schema, y.classes)
+        if not y.labelled.any() and len(classes) < 2:
             raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
         model = schema.model(self._label_prior())
-        free = np.flatnonzero(~labelled)
+        free = np.flatnonzero(~y.labelled)
         em = unlabelled.em(
             model.flat() if self.estimate == "mle" else model,
-            labelled_statistics(model, data, y, weight, labelled, classes),
+            labelled_statistics(model, data, y, weight, classes),
             part_of(data, free),
             len(free),
             row_weight=weight[free],
@@ -181,7 +181,7 @@ class Learner(BaseEstimator):
         if not hasattr(self, "statistics_"):
             table, y, weight = _weighed(*self._rows(X, y, sample_weight))
             schema = Schema.infer(table, self.features, self.unseen, weight)
-            before, known = None, np.asarray([], y.dtype)
+            before, known = None, y.classes[:0]
         else:
             table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
             schema, before, known = self.schema_, self.statistics_, self.classes_
@@ -265,33 +265,28 @@ class Learner(BaseEstimator):
             raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
         return self._believe(self.schema_, self.statistics_ * factor, self.classes_)
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, known: bool = False) -> tuple[Table, Array, Array]:
+    def _rows(self, X: Any, y: Any, sample_weight: Any, known: bool = False) -> tuple[Table, Target, Array]:
         """The table, labels and weights of rows that are or were learned, all of them labelled."""
-        table, y, weight, labelled = self._any_rows(X, y, sample_weight, known)
-        if not labelled.any():
+        table, target, weight = self._any_rows(X, y, sample_weight, known)
+        if not target.labelled.any():
             raise ValueError(NO_LABEL)
-        if not labelled.all():
-            raise ValueError(
-                f"y is missing in {int((~labelled).sum())} of {len(y)} rows, first in row "
-                f"{int(np.flatnonzero(~labelled)[0])}: only fit, and NUTS with the labels summed out, can use "
-                "unlabelled rows; drop those rows"
-            )
-        return table, y, weight
+        target.require_labels("only fit, and NUTS with the labels summed out, can use unlabelled rows")
+        return table, target, weight
 
-    def _any_rows(self, X: Any, y: Any, sample_weight: Any, known: bool = False) -> tuple[Table, Array, Array, Array]:
-        """The table, labels and weights of rows, and which are labelled; the others' label is a filler."""
+    def _any_rows(self, X: Any, y: Any, sample_weight: Any, known: bool = False) -> tuple[Table, Target, Array]:
+        """The table, labels and weights of rows, labelled or not."""
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
         table = self._table(X) if known else Table.of(X, min_rows=1)
-        y, labelled = read_target(y, self.unlabelled)
-        if len(y) != table.n_rows:
-            raise ValueError(f"X has {table.n_rows} rows and y has {len(y)}")
-        weight = every_row(len(y))
+        target = read_target(y, self.unlabelled)
+        if len(target) != table.n_rows:
+            raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
+        weight = every_row(len(target))
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+            weight = _check_sample_weight(sample_weight, target.codes, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
-        return table, y, weight, labelled
+        return table, target, weight
 
     def _table(self, X: Any) -> Table:
         """A table to read with the fitted schema; scikit-learn's own checks where it has no names."""
@@ -302,16 +297,15 @@ class Learner(BaseEstimator):
             validate_data(self, X if table.named else table.source, reset=False, skip_check_array=True)
         return table
 
-    def _summary(self, schema: Schema, table: Table, y: Array, weight: Array) -> tuple[Schema, Statistics, Array]:
+    def _summary(self, schema: Schema, table: Table, y: Target, weight: Array) -> tuple[Schema, Statistics, Array]:
         """What these rows say: the schema with their levels, their statistics, their classes."""
         schema, data = schema.read(table, learn=True, trust=True)
-        classes, codes = classes_and_codes(y)
-        labels, model = Labels(codes, weight, len(classes)), schema.model(self._label_prior())
-        statistics = model.statistics(data, labels, labels_of(classes))
+        labels, model = Labels(y.codes, weight, len(y.classes)), schema.model(self._label_prior())
+        statistics = model.statistics(data, labels, labels_of(y.classes))
         if not statistics.finite():
             # Either a cell that is refused now, by name, or numbers whose sums are beyond all floats.
             schema.read(table, learn=True)
-        return schema, statistics, classes
+        return schema, statistics, y.classes
 
     def _believe(self, schema: Schema, statistics: Statistics, classes: Array, anew: bool = False, **also: Any) -> Self:
         """Work out all that follows from the statistics, and only then change anything, at one stroke.
@@ -375,18 +369,14 @@ class Learner(BaseEstimator):
             ) from error
 
 
-def _weighed(table: Table, y: Array, weight: Array, *more: Array) -> tuple[Any, ...]:
+def _weighed(table: Table, y: Target, weight: Array) -> tuple[Table, Target, Array]:
     """The rows that weigh anything: the others must not even lend their levels and classes."""
     keep = weight > 0
-    if keep.all():
-        return table, y, weight, *more
-    return table.rows(keep), *(column[keep] for column in (y, weight, *more))
+    return (table, y, weight) if keep.all() else (table.rows(keep), y.rows(keep), weight[keep])
 
 
-def labelled_statistics(
-    model: NaiveBayes, data: Data, y: Array, weight: Array, labelled: Array, classes: Array
-) -> Statistics:
+def labelled_statistics(model: NaiveBayes, data: Data, y: Target, weight: Array, classes: Array) -> Statistics:
     """What the labelled rows say, with all classes."""
-    rows = np.flatnonzero(labelled)
-    members = Labels(codes_of(classes, y[rows]), weight[rows], len(classes))
+    rows = np.flatnonzero(y.labelled)
+    members = Labels(y.among(classes)[rows], weight[rows], len(classes))
     return model.statistics(part_of(data, rows), members, labels_of(classes))

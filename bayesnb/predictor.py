@@ -685,9 +685,9 @@ class Predictor(ClassifierMixin, Learner):
     def _left_out(self, X: Any, y: Any, sample_weight: Any, estimate: Estimate) -> tuple[Array, Array]:
         self._require_one_prior("leave-one-out")
         self._require_counted("leave-one-out is exact for rows that were counted")
-        table, y, weight = self._rows(X, y, sample_weight, known=True)
+        table, target, weight = self._rows(X, y, sample_weight, known=True)
         _, data = self.schema_.read(table)
-        codes = codes_of(self.classes_, y)
+        codes = target.among(self.classes_)
         labels = Labels(codes, weight, len(self.classes_))
         return self.posterior_.log_left_out(data, labels, estimate), codes
 

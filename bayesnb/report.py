@@ -32,7 +32,7 @@ from bayesnb.explain import UNITS
 from bayesnb.files import replacing
 from bayesnb.priors import Array
 from bayesnb.tables import Table
-from bayesnb.targets import codes_of, read_target
+from bayesnb.targets import read_target
 from bayesnb.uncertainty import probability_of_interval
 
 if TYPE_CHECKING:
@@ -176,12 +176,12 @@ def _row_labels(X: Any) -> pd.Index:
 
 def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
     """The classes of the rows as codes, or a refusal of rows that are not those that were learned."""
-    labels, labelled = read_target(y, clf.unlabelled)
-    if len(labels) != table.n_rows:
-        raise ValueError(f"X has {table.n_rows} rows and y has {len(labels)}")
-    if not labelled.all():
-        raise ValueError(f"{int((~labelled).sum())} rows have no label: fit and report the labelled rows")
-    codes = codes_of(clf.classes_, labels)
+    target = read_target(y, clf.unlabelled)
+    if len(target) != table.n_rows:
+        raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
+    if not target.labelled.all():
+        raise ValueError(f"{int((~target.labelled).sum())} rows have no label: fit and report the labelled rows")
+    codes = target.among(clf.classes_)
     count = np.bincount(codes, minlength=len(clf.classes_))
     if not np.allclose(count, clf.class_count_):
         raise ValueError(

@@ -115,11 +115,11 @@ class Simulator(Predictor):
             return summed_out
         data = codes = None
         if X is not None:
-            table, y, weight = self._rows(X, y, None, known=True)
-            data, codes = self.schema_.read(table)[1], codes_of(self.classes_, y)
+            table, target, weight = self._rows(X, y, None, known=True)
+            data, codes = self.schema_.read(table)[1], target.among(self.classes_)
             if not np.isclose(weight.sum(), self.class_count_.sum()):
                 raise ValueError(
-                    f"{len(y)} rows were given and rows of weight {self.class_count_.sum():g} were learned: "
+                    f"{len(target)} rows were given and rows of weight {self.class_count_.sum():g} were learned: "
                     "likelihood='rows' observes exactly the learned rows, unweighted"
                 )
         return generative.build(self.posterior_, data, codes, likelihood)
@@ -128,18 +128,18 @@ class Simulator(Predictor):
         """The PyMC model of learned rows of which some have no label; ``None`` where all have one."""
         if X is None or y is None:
             return None
-        table, y, weight, labelled = self._any_rows(X, y, None, known=True)
-        if labelled.all():
+        table, target, weight = self._any_rows(X, y, None, known=True)
+        if target.labelled.all():
             return None
-        weight = np.where(labelled, weight, weight * self.unlabelled_weight)
+        weight = np.where(target.labelled, weight, weight * self.unlabelled_weight)
         if not np.isclose(weight.sum(), self.class_count_.sum()):
             raise ValueError(
                 f"rows of weight {weight.sum():g} were given and rows of weight {self.class_count_.sum():g} were "
                 "learned: pass exactly the rows that were learned, with the unlabelled ones, and no sample weights"
             )
         data = self.schema_.read(table)[1]
-        counted = labelled_statistics(self.posterior_.model, data, y, weight, labelled, self.classes_)
-        free = np.flatnonzero(~labelled)
+        counted = labelled_statistics(self.posterior_.model, data, target, weight, self.classes_)
+        free = np.flatnonzero(~target.labelled)
         return unlabelled.build(self.posterior_, counted, part_of(data, free), len(free), row_weight=weight[free])
 
     def sample_posterior(
@@ -228,8 +228,8 @@ class Simulator(Predictor):
             raise ValueError(f"Expected include to be of {list(known)}; got {sorted(odd)}")
         if X is None or y is None:
             raise ValueError("include speaks of rows: pass them as X and y")
-        table, y, _ = self._rows(X, y, None, known=True)
-        data, codes = self.schema_.read(table)[1], codes_of(self.classes_, y)
+        table, target, _ = self._rows(X, y, None, known=True)
+        data, codes = self.schema_.read(table)[1], target.among(self.classes_)
         layout = drawing.blocks(self.posterior_.model, self.statistics_)
         found = {"observed_data": {"y": codes, **drawing.observed(data, layout)}}
         for group in set(include) - {"log_likelihood"}:

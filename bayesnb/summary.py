@@ -24,7 +24,7 @@ from bayesnb.model import Statistics, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
 from bayesnb.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
 from bayesnb.tables import Column, Names, Table
-from bayesnb.targets import classes_of, labels_of, read_target
+from bayesnb.targets import Target, array_of, classes_of, labels_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,31 +197,29 @@ class Reading:
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
         read, weight = table.n_rows, self._weights(table)
-        classes, codes = self._classes(table)
-        keep = (codes >= 0) & (weight > 0)
-        if not self.drop and (unlabelled := (codes < 0) & (weight > 0)).any():
+        target = self._target(table)
+        keep, unlabelled = target.labelled & (weight > 0), ~target.labelled & (weight > 0)
+        if not self.drop and unlabelled.any():
             raise ValueError(
                 f"column {self.target!r} holds no class in row {int(np.flatnonzero(unlabelled)[0])}: rows without one "
                 "are learned from only in a table in memory; leave them out with unlabelled_weight=0"
             )
         table = table.without([name for name in (self.target, self.weight) if name is not None]).rows(keep)
-        blank = int(((codes < 0) & (weight > 0)).sum())
+        blank = int(unlabelled.sum())
         if not table.n_rows:
             return Nothing(read, blank)
-        codes, weight = codes[keep], weight[keep]
+        target, weight = target.rows(keep), weight[keep]
         schema = self.schema or Schema.infer(table, self.features, self.unseen, weight)
         schema, data = schema.read(table, learn=True)
-        present = np.flatnonzero(np.bincount(codes, minlength=len(classes)))
-        codes = np.searchsorted(present, codes)
-        labels = Labels(codes, weight, len(present))
-        statistics = schema.model(Dirichlet()).statistics(data, labels, labels_of(classes[present]))
+        labels = Labels(target.codes, weight, len(target.classes))
+        statistics = schema.model(Dirichlet()).statistics(data, labels, labels_of(target.classes))
         declared = {
             column: table.column(column).declared if column in table.place else None
             for feature in schema.features.values()
             if feature.levels is not None
             for column in feature.columns
         }
-        return Summary(schema, statistics, classes[present], read, blank, declared)
+        return Summary(schema, statistics, target.classes, read, blank, declared)
 
     def _weights(self, table: Table) -> Array:
         if self.weight is None:
@@ -236,23 +234,12 @@ class Reading:
             )
         return weight
 
-    def _classes(self, table: Table) -> tuple[Array, Array]:
-        """The classes of these rows, sorted, and the position of each row's; -1 where it has none."""
+    def _target(self, table: Table) -> Target:
+        """The labels of these rows; one class for all where no column holds them."""
         if self.target is None:
-            return np.array([""], object), np.zeros(table.n_rows, np.intp)
+            return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
         codes, distinct = _column(table, self.target, "class").coded
-        # Only the distinct labels are looked at one by one.
-        labels = np.array(distinct, object if any(isinstance(label, str) for label in distinct) else None)
-        some_missing = bool((codes < 0).any())
-        if some_missing:
-            labels = np.array([*distinct, None], object)
-        if not distinct:
-            return np.array([], object), codes
-        y, labelled = read_target(labels, self.unlabelled)
-        classes, place = np.unique(y[labelled], return_inverse=True)
-        positions = np.full(len(y) + 1, -1, np.intp)
-        positions[np.flatnonzero(labelled)] = place
-        return classes, positions[codes]
+        return Target.of(codes, array_of(distinct), self.unlabelled)
 
 
 def _column(table: Table, name: Any, what: str) -> Column:

@@ -1,14 +1,16 @@
-"""Class labels: a target as an array, its classes in order, and labels as codes.
+"""Class labels: read once, each row's as the place of its class among all of them.
 
 ``y`` may be any sequence scikit-learn takes; a missing label is None, NaN or pd.NA, or whatever the user says
-stands for one.
+stands for one. Only the distinct labels are ever looked at one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from sklearn.utils import assert_all_finite, column_or_1d
@@ -18,50 +20,103 @@ from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import worth
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
+from bayesnb.tables import Column
 
 NO_LABEL = "no row has a label: y is missing everywhere"
 NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
 
 
-def read_target(y: Any, unlabelled: Any = None) -> tuple[Array, Array]:
-    """Labels (row,) in the type of those that are not missing, and which rows are labelled, as booleans.
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The labels of rows.
 
     Parameters
     ----------
-    y : array (row,)
-    unlabelled : label, optional
-        What stands for "no label", beside missing values.
+    codes : int array (row,)
+        The place of the row's label among ``classes``; -1 where it has none.
+    classes : array (class,)
+        The distinct labels, sorted.
     """
+
+    codes: Array
+    classes: Array
+
+    @classmethod
+    def of(cls, codes: Array, distinct: Array, unlabelled: Any = None) -> Target:
+        """Labels as codes of distinct values in any order; ``unlabelled`` is a value that stands for no label.
+
+        Raises
+        ------
+        ValueError
+            For values that are no class labels, or not of one kind.
+        """
+        codes = codes.astype(np.intp, copy=False)
+        if unlabelled is not None and any(stands := [label == unlabelled for label in distinct.tolist()]):
+            place = np.where(stands, -1, np.cumsum(~np.array(stands)) - 1)
+            codes, distinct = np.append(place, -1)[codes], distinct[~np.array(stands)]
+        if not len(distinct):
+            return cls(codes, distinct)
+        if (codes < 0).any():
+            distinct = _as_if_none_were_missing(distinct)
+        if distinct.dtype.kind == "O":
+            _require_one_kind(distinct, codes)
+        if distinct.dtype.kind == "f":
+            assert_all_finite(distinct, input_name="y")
+        # Each label twice is as good as all of them, and does not look like one class a row.
+        few = len(distinct) <= len(codes) // 2
+        check_classification_targets(np.tile(distinct, 2) if few else distinct[codes[codes >= 0]])
+        classes, place = np.unique(distinct, return_inverse=True)
+        return cls(_placed(codes, place), classes)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def labelled(self) -> Array:
+        """Which rows have a label, as booleans."""
+        return self.codes >= 0
+
+    def require_labels(self, why: str) -> None:
+        """Raise ``ValueError`` unless every row has a label."""
+        if not self.labelled.all():
+            raise ValueError(
+                f"y is missing in {int((~self.labelled).sum())} of {len(self)} rows, first in row "
+                f"{int(np.flatnonzero(~self.labelled)[0])}: {why}; drop those rows"
+            )
+
+    def rows(self, keep: Array) -> Target:
+        """The rows of a mask, and the classes that they have."""
+        codes = self.codes[keep]
+        present = np.bincount(codes[codes >= 0], minlength=len(self.classes)) > 0
+        return Target(_placed(codes, np.cumsum(present) - 1), self.classes[present])
+
+    def among(self, classes: Array) -> Array:
+        """The place of each row's label among other classes, (row,), -1 where it has none.
+
+        Raises
+        ------
+        ValueError
+            For a label that is not one of them.
+        """
+        return _placed(self.codes, _places(classes, self.classes))
+
+
+def read_target(y: Any, unlabelled: Any = None) -> Target:
+    """Labels (row,) of any kind; ``unlabelled`` is a label that stands for none, beside missing values."""
     if isinstance(y, list | tuple) and any(np.ndim(label) == 0 and pd.isna(label) for label in y):
         # As an array of strings, a NaN would be a class called "nan".
         y = np.array(y, object)
-    y = column_or_1d(y, warn=True)
-    labelled = ~pd.isna(y)
-    if unlabelled is not None:
-        labelled[labelled] = [label != unlabelled for label in y[labelled].tolist()]
-    if not labelled.all():
-        y = _filled(y, labelled)
-    if labelled.any():
-        if y.dtype.kind == "O":
-            _require_one_kind(y[labelled].tolist())
-        if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
-        _, distinct = _distinct(y if labelled.all() else y[labelled])
-        # Each label twice is as good as all of them, and does not look like one class a row.
-        few = len(distinct) <= len(y) // 2
-        check_classification_targets(np.tile(distinct, 2) if few else y[labelled])
-    return y, labelled
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    column = Column("y", series)
+    if isinstance(series, nw.Series) and column.textual:
+        codes, distinct = column.coded
+        return Target.of(*_present(codes, array_of(distinct)), unlabelled)
+    return Target.of(*_distinct(column_or_1d(y, warn=True)), unlabelled)
 
 
-def _require_one_kind(labels: Sequence[Any]) -> None:
-    """Labels must have an order, since the classes are sorted."""
-    text = [isinstance(label, str) for label in labels]
-    if any(text) and not all(text):
-        odd = labels[text.index(False)]
-        raise ValueError(
-            f"y holds text, such as {labels[text.index(True)]!r}, and {type(odd).__name__}, such as {odd!r} in row "
-            f"{text.index(False)}: write all labels in one type, such as y.astype(str)"
-        )
+def array_of(labels: list[Any]) -> Array:
+    """Distinct labels as an array, of objects where one is text: so no text is cut to the length of others."""
+    return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
 
 
 def labels_of(classes: Array) -> tuple[Any, ...]:
@@ -82,41 +137,60 @@ def classes_of(*groups: Array) -> Array:
 
 def codes_of(classes: Array, y: Array) -> Array:
     """Positions of labels among the classes."""
-    place = {label: c for c, label in enumerate(labels_of(classes))}
     codes, distinct = _distinct(y)
+    return _placed(codes, _places(classes, distinct))
+
+
+def _places(classes: Array, distinct: Array) -> Array:
+    """The position of each distinct label among the classes."""
+    place = {label: c for c, label in enumerate(labels_of(classes))}
     for label in labels_of(distinct):
         if label not in place:
             raise ValueError(f"class {label!r} was never learned; the classes are {list(place)}")
-    return np.array([place[label] for label in labels_of(distinct)], np.intp)[codes]
+    return np.array([place[label] for label in labels_of(distinct)], np.intp)
 
 
-def classes_and_codes(y: Array) -> tuple[Array, Array]:
-    """The classes of labels, sorted, and the position of each label among them."""
-    codes, distinct = _distinct(y)
-    classes, place = np.unique(distinct, return_inverse=True)
-    in_order = (place == np.arange(len(place))).all()
-    return classes, codes if in_order else place.astype(np.intp)[codes]
+def _placed(codes: Array, place: Array) -> Array:
+    """Codes of which each has moved to ``place``; -1 stays."""
+    if (place == np.arange(len(place))).all():
+        return codes
+    return np.append(place, -1).astype(np.intp)[codes]
 
 
 def _distinct(y: Array) -> tuple[Array, Array]:
-    """The place of each label among the distinct ones, and these: no label is sorted, or looked at one by one."""
+    """The place of each label among the distinct ones, -1 where it is missing, and these: no label is sorted."""
     if y.dtype.kind == "i" and worth(len(y)) and (found := reading.whole(y[:, None])) is not None:
         distinct = found.values(0)
         table = np.full(found.held.shape, -1)
         table[found.held] = np.arange(len(distinct))
         return reading.codes(y[:, None], found.low, table)[:, 0], distinct.astype(y.dtype)
     codes, distinct = pd.factorize(y)
-    return codes.astype(np.intp, copy=False), np.asarray(distinct).astype(y.dtype, copy=False)
+    return codes, np.asarray(distinct).astype(y.dtype, copy=False)
 
 
-def _filled(y: Array, labelled: Array) -> Array:
-    """Labels of which some are missing, in the type of those that are not; a filler stands for the missing."""
-    named = y[labelled]
-    if named.dtype.kind == "O" and pd.api.types.infer_dtype(named) in NUMBERS:
-        named = np.array(named.tolist())
-    if named.dtype.kind == "f" and np.isfinite(named).all() and (named == np.rint(named)).all():
+def _present(codes: Array, distinct: Array) -> tuple[Array, Array]:
+    """The same without the values that no row has, as a categorical type may declare them."""
+    held = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
+    return _placed(codes, np.cumsum(held) - 1), distinct[held]
+
+
+def _require_one_kind(distinct: Array, codes: Array) -> None:
+    """Labels must have an order, since the classes are sorted."""
+    text = [isinstance(label, str) for label in distinct]
+    if any(text) and not all(text):
+        odd = text.index(False)
+        raise ValueError(
+            f"y holds text, such as {distinct[text.index(True)]!r}, and {type(distinct[odd]).__name__}, such as "
+            f"{distinct[odd]!r} in row {int(np.flatnonzero(codes == odd)[0])}: write all labels in one type, such as "
+            "y.astype(str)"
+        )
+
+
+def _as_if_none_were_missing(distinct: Array) -> Array:
+    """Labels of rows beside others without one, in the type that they would have alone."""
+    if distinct.dtype.kind == "O" and pd.api.types.infer_dtype(distinct) in NUMBERS:
+        distinct = np.array(distinct.tolist())
+    if distinct.dtype.kind == "f" and np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all():
         # Only the missing ones made floats of them.
-        named = named.astype(np.int64)
-    filled = np.zeros(len(y), named.dtype)
-    filled[labelled] = named
-    return filled
+        distinct = distinct.astype(np.int64)
+    return distinct

@@ -23,7 +23,7 @@ from bayesnb.families.multinomial import Bag
 from bayesnb.kernels import blocks, densities, reading
 from bayesnb.priors import Dirichlet, log_rising
 from bayesnb.tables import Table
-from bayesnb.targets import classes_and_codes
+from bayesnb.targets import read_target
 
 N = 3000
 
@@ -382,7 +382,8 @@ def test_counts_are_whole_finite_and_not_negative(value, compiled):
 def test_labels_are_coded_as_sorting_them_would(y, compiled):
     compiled()
     y = np.tile(y, 5)
-    classes, codes = classes_and_codes(y)
+    target = read_target(y)
+    classes, codes = target.classes, target.codes
     expected, places = np.unique(y, return_inverse=True)
     assert_array_equal(classes, expected)
     assert classes.dtype == y.dtype

@@ -371,8 +371,10 @@ class Learner(BaseEstimator):
 
 def _weighed(table: Table, y: Target, weight: Array) -> tuple[Table, Target, Array]:
     """The rows that weigh anything: the others must not even lend their levels and classes."""
+    if weight.min() > 0:
+        return table, y, weight
     keep = weight > 0
-    return (table, y, weight) if keep.all() else (table.rows(keep), y.rows(keep), weight[keep])
+    return table.rows(keep), y.rows(keep), weight[keep]
 
 
 def labelled_statistics(model: NaiveBayes, data: Data, y: Target, weight: Array, classes: Array) -> Statistics:

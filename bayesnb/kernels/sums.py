@@ -29,7 +29,7 @@ def weights(codes: Array, weight: Array, n: int) -> Array:
         loops.weights(*_labels(codes, weight, cut), found)
         return found.sum(axis=0)
 
-    return reduce(iadd, map(part, parts))
+    return reduce(iadd, blocks.each(part, parts))
 
 
 def _labels(codes: Array, weight: Array, cut: slice) -> tuple[Array, Array]:

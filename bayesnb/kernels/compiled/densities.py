@@ -265,19 +265,34 @@ def _stirling(z: float) -> float:
 def log_factorials(data: Array, indptr: Array, start: int, small: Array, lengths: Array, found: Array) -> None:
     """Σ ln n! of each row of a CSR matrix, and Σ n; ``small`` holds ln n! of the first whole numbers.
 
-    Of a row with what is no count, NaN.
+    Of a row with what is no count, NaN. As ln n! = ln 2 + … + ln n, it is told for most words by how many of them
+    come at least twice, three and four times, which needs no look-up.
     """
     for i in range(len(found)):
-        summed = length = 0.0
-        for k in range(indptr[start + i], indptr[start + i + 1]):
-            n = data[k]
-            length += n
-            place = int(n) if 0.0 <= n < len(small) else 0
-            if place == n:
-                summed += small[place]
-            else:
-                summed += lgamma(n + 1.0) if n >= 0.0 and n == np.floor(n) and n < np.inf else np.nan
-        lengths[i], found[i] = length, summed
+        row = data[indptr[start + i] : indptr[start + i + 1]]
+        lengths[i], twos, threes, fours, more, odd = _at_least(row)
+        summed = twos * small[2] + threes * (small[3] - small[2]) + fours * (small[4] - small[3])
+        if more:
+            for k in range(len(row)):
+                n = row[k]
+                if n > 4.0:
+                    summed += (small[np.uintp(n)] if n < len(small) else lgamma(n + 1.0)) - small[4]
+        found[i] = np.nan if odd else summed
+
+
+@compiled_sum
+def _at_least(row: Array) -> tuple[float, float, float, float, bool, bool]:
+    """Σ n, and how many are 2, 3 and 4 or more; whether one is more than 4, and whether one is no count."""
+    length = twos = threes = fours = more = odd = 0.0
+    for k in range(len(row)):
+        n = row[k]
+        length += n
+        twos += 1.0 if n >= 2.0 else 0.0
+        threes += 1.0 if n >= 3.0 else 0.0
+        fours += 1.0 if n >= 4.0 else 0.0
+        more += 1.0 if n > 4.0 else 0.0
+        odd += 0.0 if (n == np.floor(n)) & (n >= 0.0) & (n < np.inf) else 1.0
+    return length, twos, threes, fours, more > 0.0, odd > 0.0
 
 
 @compiled

@@ -6,19 +6,17 @@ import sys
 
 import click
 
-from bayesnb.cli.learning import SOURCES
+from bayesnb.cli import options
 from bayesnb.cli.printing import stderr
 from bayesnb.cli.rows import class_of, load_model, source_of
 
 
-@click.command(epilog=SOURCES.replace("DATA", "NEW"))
+@click.command(epilog=options.SOURCES.replace("DATA", "NEW"))
 @click.argument("model", metavar="MODEL")
 @click.argument("new", metavar="NEW")
-@click.option("-o", "--output", default="-", metavar="FILE", help="A Parquet or CSV file.  [default: CSV on stdout]")
+@options.to_table
 @click.option("--interval", is_flag=True, help="Add the interval of each class probability.")
-@click.option(
-    "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the interval."
-)
+@options.prob("Of the interval.")
 @click.option("--keep", multiple=True, metavar="COL", help="Column of NEW to carry over. May be repeated.")
 def predict(model: str, new: str, output: str, interval: bool, prob: float, keep: tuple[str, ...]) -> int:
     """Predict the class of each row, with its probability and those of the other classes.
@@ -41,8 +39,8 @@ def predict(model: str, new: str, output: str, interval: bool, prob: float, keep
 @click.argument("model", metavar="MODEL")
 @click.option("-n", "rows", type=click.IntRange(0), default=10, show_default=True, help="Rows.")
 @click.option("--label", help="The class to sample from.  [default: each row draws its own]")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("-o", "--output", default="-", metavar="FILE", help="A Parquet or CSV file.  [default: CSV on stdout]")
+@options.seed
+@options.to_table
 def sample(model: str, rows: int, label: str | None, seed: int, output: str) -> int:
     """Draw new rows from a model: a class, and the columns given the class."""
     from bayesnb import files

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb import datasets
+from bayesnb.cli import options
 from bayesnb.cli.printing import print_json, print_tables, stderr
-from bayesnb.cli.rows import asked_rows, frame_of, identifiers, load
+from bayesnb.cli.rows import asked_rows, fitted, frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
 
 
-@click.command(epilog="Embedded data: " + ", ".join(datasets.names()) + ".")
+@click.command(epilog=options.EMBEDDED)
 @click.argument("data", metavar="DATA")
-@click.option("--target", help="Column that holds the class (known for embedded data).")
+@options.target
 @click.option(
     "--row",
     "rows",
@@ -28,26 +28,11 @@ if TYPE_CHECKING:
     help="A row to predict; columns not named are missing. May be repeated.  [default: the textbook's, else the first]",
 )
 @click.option("--cv", type=click.IntRange(2), help="Score by this many folds instead of exact leave-one-out.")
-@click.option(
-    "--draws",
-    type=click.IntRange(2),
-    default=4000,
-    show_default=True,
-    help="Exact draws for intervals of more than two classes.",
-)
-@click.option(
-    "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the intervals."
-)
+@options.draws("Exact draws for intervals of more than two classes.")
+@options.prob("Of the intervals.")
 @click.option("--nuts", is_flag=True, help="Also sample the PyMC model with NUTS, and hold the two roads together.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
-@click.option(
-    "--format",
-    "layout",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="json holds everything, csv the scores.",
-)
+@options.seed
+@options.layout("table", "json", "csv", help="json holds everything, csv the scores.")
 def compare(
     data: str,
     target: str | None,
@@ -65,15 +50,10 @@ def compare(
     column, the scores of each estimate on rows it has not seen, and the probabilities of the asked rows with
     the interval of p(class | row, parameters) under the posterior.
     """
-    from bayesnb.estimator import BayesianNB
     from bayesnb.evaluation import compare_estimates
 
-    name, X, y = load(data, target)
     say = stderr()
-    say(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
-    clf = BayesianNB(random_state=seed).fit(X, y)
-    for column in identifiers(clf, len(X)):
-        say(f"column {column!r} has about as many levels as there are rows: is it an identifier or free text?")
+    name, X, y, clf = fitted(data, target, seed)
     asked = asked_rows(rows, name, X)
     say(f"scoring by {f'{cv} folds' if cv else 'exact leave-one-out'}")
     table = compare_estimates(clf, X, y, cv or "loo")

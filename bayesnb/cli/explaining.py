@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb import datasets
-from bayesnb.cli.printing import print_ledger, print_ledger_json, stderr
-from bayesnb.cli.rows import asked_rows, class_of, frame_of, load, load_model, parsed, row_at, template_of
+from bayesnb.cli import options
+from bayesnb.cli.printing import print_ledger, print_ledger_json
+from bayesnb.cli.rows import asked_rows, class_of, fitted, frame_of, load_model, parsed, row_at, template_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
 
 
-@click.command(epilog="Embedded data: " + ", ".join(datasets.names()) + ".")
+@click.command(epilog=options.EMBEDDED)
 @click.argument("data", metavar="DATA|MODEL")
 @click.argument("new", metavar="[NEW]", required=False)
-@click.option("--target", help="Column that holds the class (known for embedded data).")
+@options.target
 @click.option(
     "--row",
     metavar="N|K=V,K=V",
@@ -28,23 +28,9 @@ if TYPE_CHECKING:
 )
 @click.option("--label", help="The class that the log-odds are for.  [default: the most probable]")
 @click.option("--against", help="The class that they are against.  [default: the most probable other]")
-@click.option(
-    "--unit",
-    type=click.Choice(["nats", "bits", "decibans"]),
-    default="nats",
-    show_default=True,
-    help="Of the log-odds; ten decibans are a factor of ten.",
-)
-@click.option(
-    "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the intervals."
-)
-@click.option(
-    "--format",
-    "layout",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    show_default=True,
-)
+@options.unit("Of the log-odds; ten decibans are a factor of ten.")
+@options.prob("Of the intervals.")
+@options.layout("table", "json", "csv")
 def explain(
     data: str,
     new: str | None,
@@ -106,11 +92,7 @@ def _of_data(
     data: str, target: str | None, row: str | None, position: int | None
 ) -> tuple[BayesianNB, pd.DataFrame, str, Any]:
     """The model of a table, and the row that is asked, as a table."""
-    from bayesnb.estimator import BayesianNB
-
-    name, X, y = load(data, target)
-    stderr()(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
-    clf = BayesianNB(random_state=0).fit(X, y)
+    name, X, y, clf = fitted(data, target)
     if position is not None:
         if position >= len(X):
             raise click.BadParameter(

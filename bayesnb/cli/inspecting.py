@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb.cli.learning import SOURCES
+from bayesnb.cli import options
 from bayesnb.cli.printing import console_of, grid_of, records_of
 from bayesnb.cli.rows import source_of
 
@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     from bayesnb.summary import Summary
 
 
-@click.command(epilog=SOURCES)
+@click.command(epilog=options.SOURCES)
 @click.argument("data", metavar="DATA|MODEL")
 @click.option("--target", help="Column that holds the class, to be left out.")
-@click.option(
-    "--format", "layout", type=click.Choice(["table", "json"]), default="table", show_default=True
-)  # fmt: skip
+@options.layout("table", "json")
 def inspect(data: str, target: str | None, layout: str) -> int:
     """Say what each column of a table would be taken for, or what a model file holds."""
     from bayesnb import storage

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb import datasets
+from bayesnb.cli import options
 from bayesnb.cli.printing import stderr
 from bayesnb.cli.rows import load_model, save_model, source_of
 
@@ -19,22 +20,18 @@ FAMILIES = {
     "bernoulli": "Bernoulli", "categorical": "Categorical", "gaussian": "Gaussian", "poisson": "Poisson",
     "multinomial": "Multinomial", "binned": "Binned",
 }  # fmt: skip
-SOURCES = (
-    "DATA is the name of an embedded data set, a CSV, Parquet or Arrow file, a folder or a quoted glob of them, or - "
-    "for stdin (CSV, or an Arrow stream). It is read in parts and may be larger than memory."
-)
 
 
-@click.command(epilog=SOURCES)
+@click.command(epilog=options.SOURCES)
 @click.argument("data", metavar="DATA")
-@click.option("--target", help="Column that holds the class (known for embedded data).")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model; - is stdout.")
+@options.target
+@options.to_model
 @click.option(
     "--feature", "told", multiple=True, metavar="COL=FAMILY",
     help="Family of a column: bernoulli, categorical, gaussian, poisson, binned:EDGE,EDGE…; or a bag of words, as "
     "NAME=multinomial:COL,COL…. May be repeated; the others get theirs by type.",
 )  # fmt: skip
-@click.option("--weight", metavar="COL", help="Column that holds the frequency weight of a row.")
+@options.weight
 @click.option("--m", type=click.FloatRange(0), help="m-estimate: categorical columns are smoothed by M imaginary rows.")
 @click.option(
     "--class-prior", metavar="PRIOR",
@@ -80,12 +77,12 @@ def fit(
     return 0
 
 
-@click.command(epilog=SOURCES.replace("DATA", "MORE"))
+@click.command(epilog=options.SOURCES.replace("DATA", "MORE"))
 @click.argument("model", metavar="MODEL")
 @click.argument("more", metavar="MORE")
-@click.option("--target", help="Column that holds the class.  [default: the one the model was fitted with]")
-@click.option("--weight", metavar="COL", help="Column that holds the frequency weight of a row.")
-@click.option("-o", "--output", metavar="FILE", help="Where to write the model.  [default: in place of the old one]")
+@options.fitted_target
+@options.weight
+@options.to_same_model
 def update(model: str, more: str, target: str | None, weight: str | None, output: str | None) -> int:
     """Learn further rows into a model, as if they had been there from the start.
 
@@ -94,12 +91,12 @@ def update(model: str, more: str, target: str | None, weight: str | None, output
     return _changed("partial_fit", model, more, target, weight, output)
 
 
-@click.command(epilog=SOURCES.replace("DATA", "ROWS"))
+@click.command(epilog=options.SOURCES.replace("DATA", "ROWS"))
 @click.argument("model", metavar="MODEL")
 @click.argument("rows", metavar="ROWS")
-@click.option("--target", help="Column that holds the class.  [default: the one the model was fitted with]")
-@click.option("--weight", metavar="COL", help="Column that holds the frequency weight of a row.")
-@click.option("-o", "--output", metavar="FILE", help="Where to write the model.  [default: in place of the old one]")
+@options.fitted_target
+@options.weight
+@options.to_same_model
 def forget(model: str, rows: str, target: str | None, weight: str | None, output: str | None) -> int:
     """Unlearn rows that a model has learned, exactly, as if they had never been seen."""
     return _changed("forget", model, rows, target, weight, output)
@@ -120,7 +117,7 @@ def _changed(verb: str, model: str, data: str, target: str | None, weight: str |
 
 @click.command()
 @click.argument("models", metavar="A B…", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model; - is stdout.")
+@options.to_model
 def merge(models: Sequence[str], output: str) -> int:
     """Merge models of different rows into the one of all of them."""
     if len(models) < 2:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from bayesnb import datasets
+from bayesnb.cli import options
 from bayesnb.cli.printing import stderr
-from bayesnb.cli.rows import identifiers, load
+from bayesnb.cli.rows import fitted
 
 
-@click.command(epilog="Embedded data: " + ", ".join(datasets.names()) + ".")
+@click.command(epilog=options.EMBEDDED)
 @click.argument("data", metavar="DATA")
-@click.option("--target", help="Column that holds the class (known for embedded data).")
+@options.target
 @click.option(
     "-o",
     "--output",
@@ -34,18 +34,10 @@ from bayesnb.cli.rows import identifiers, load
     show_default=True,
     help="The entropy that makes a row uncertain.",
 )
-@click.option(
-    "--unit",
-    type=click.Choice(["nats", "bits", "decibans"]),
-    default="nats",
-    show_default=True,
-    help="Of the log-odds.",
-)
-@click.option("--draws", type=click.IntRange(2), default=4000, show_default=True, help="Exact draws for entropies.")
-@click.option(
-    "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help="Of the intervals."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
+@options.unit("Of the log-odds.")
+@options.draws("Exact draws for entropies.")
+@options.prob("Of the intervals.")
+@options.seed
 def report(
     data: str,
     target: str | None,
@@ -69,16 +61,11 @@ def report(
         raise click.BadParameter(f"there is no folder {str(folder)!r}", param_hint="--output")
     if output != "-" and Path(output).is_dir():
         raise click.BadParameter(f"{output!r} is a folder", param_hint="--output")
-    from bayesnb.estimator import BayesianNB
     from bayesnb.report import report as page_of
     from bayesnb.report import write
 
-    name, X, y = load(data, target)
     say = stderr()
-    say(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
-    clf = BayesianNB(random_state=seed).fit(X, y)
-    for column in identifiers(clf, len(X)):
-        say(f"column {column!r} has about as many levels as there are rows: is it an identifier or free text?")
+    name, X, y, clf = fitted(data, target, seed)
     layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
     title = title if title is not None else f"Naive Bayes: {name}"
     page = page_of(clf, X, y, title, layout, rows, by, unit, prob, draws, progress=say)

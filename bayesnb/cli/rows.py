@@ -52,6 +52,19 @@ def load(data: str, target: str | None) -> tuple[str, pd.DataFrame, pd.Series]:
     return data, frame.drop(columns=target), frame[target]
 
 
+def fitted(data: str, target: str | None, seed: int = 0) -> tuple[str, pd.DataFrame, pd.Series, BayesianNB]:
+    """The table, its labels and what was learned of them, with a word on what was read."""
+    from bayesnb.estimator import BayesianNB
+
+    name, X, y = load(data, target)
+    say = stderr()
+    say(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
+    clf = BayesianNB(random_state=seed).fit(X, y)
+    for column in identifiers(clf, len(X)):
+        say(f"column {column!r} has about as many levels as there are rows: is it an identifier or free text?")
+    return name, X, y, clf
+
+
 def source_of(data: str) -> Any:
     """What a command reads in parts: a path, or the frame of an embedded table; a file wins by its suffix or a path."""
     if data != "-" and "." not in data and "/" not in data and not Path(data).exists():

@@ -95,13 +95,13 @@ class Learner(BaseEstimator):
         target = name if isinstance(name, str | int) and name != "" else None
         table, y, weight = self._any_rows(X, y, sample_weight)
         unlabelled.require_settings(self.unlabelled_weight, self.em_starts)
-        if not y.labelled.all():
+        if not y.complete:
             weight = np.where(y.labelled, weight, weight * self.unlabelled_weight)
-        if not weight.any():
-            raise ValueError(NO_LABEL)
+            if not weight.any():
+                raise ValueError(NO_LABEL)
         table, y, weight = _weighed(table, y, weight)
         schema = Schema.infer(table, self.features, self.unseen, weight)
-        if not y.labelled.all():
+        if not y.complete:
             return self._fit_by_em(schema, table, y, weight, target)
         return self._believe(*self._summary(schema, table, y, weight), anew=True, target_=target)
 
@@ -129,7 +129,7 @@ class Learner(BaseEstimator):
         """Learn from rows of which some have no label; their weights have λ in them."""
         schema, data = schema.read(table, learn=True)
         classes = self._named_classes(schema, y.classes)
-        if not y.labelled.any() and len(classes) < 2:
+        if not len(y.classes) and len(classes) < 2:
             raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
         model = schema.model(self._label_prior())
         free = np.flatnonzero(~y.labelled)
@@ -268,7 +268,7 @@ class Learner(BaseEstimator):
     def _rows(self, X: Any, y: Any, sample_weight: Any, known: bool = False) -> tuple[Table, Target, Array]:
         """The table, labels and weights of rows that are or were learned, all of them labelled."""
         table, target, weight = self._any_rows(X, y, sample_weight, known)
-        if not target.labelled.any():
+        if not len(target.classes):
             raise ValueError(NO_LABEL)
         target.require_labels("only fit, and NUTS with the labels summed out, can use unlabelled rows")
         return table, target, weight

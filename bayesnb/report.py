@@ -179,7 +179,7 @@ def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
     target = read_target(y, clf.unlabelled)
     if len(target) != table.n_rows:
         raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
-    if not target.labelled.all():
+    if not target.complete:
         raise ValueError(f"{int((~target.labelled).sum())} rows have no label: fit and report the labelled rows")
     codes = target.among(clf.classes_)
     count = np.bincount(codes, minlength=len(clf.classes_))

@@ -129,7 +129,7 @@ class Simulator(Predictor):
         if X is None or y is None:
             return None
         table, target, weight = self._any_rows(X, y, None, known=True)
-        if target.labelled.all():
+        if target.complete:
             return None
         weight = np.where(target.labelled, weight, weight * self.unlabelled_weight)
         if not np.isclose(weight.sum(), self.class_count_.sum()):

@@ -56,7 +56,7 @@ class Target:
             codes, distinct = np.append(place, -1)[codes], distinct[~np.array(stands)]
         if not len(distinct):
             return cls(codes, distinct)
-        if (codes < 0).any():
+        if codes.min() < 0:
             distinct = _as_if_none_were_missing(distinct)
         if distinct.dtype.kind == "O":
             _require_one_kind(distinct, codes)
@@ -76,9 +76,14 @@ class Target:
         """Which rows have a label, as booleans."""
         return self.codes >= 0
 
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every row has a label."""
+        return self.codes.min(initial=0) >= 0
+
     def require_labels(self, why: str) -> None:
         """Raise ``ValueError`` unless every row has a label."""
-        if not self.labelled.all():
+        if not self.complete:
             raise ValueError(
                 f"y is missing in {int((~self.labelled).sum())} of {len(self)} rows, first in row "
                 f"{int(np.flatnonzero(~self.labelled)[0])}: {why}; drop those rows"

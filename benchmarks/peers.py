@@ -36,6 +36,10 @@ from sklearn.preprocessing import OrdinalEncoder
 from bayesnb import BayesianNB, Bernoulli, Categorical, Multinomial
 
 
+REST = 0.05
+"""Seconds between runs."""
+
+
 @dataclass(frozen=True)
 class Work:
     """One line of the table.
@@ -258,7 +262,8 @@ def works(quick: bool) -> Iterator[Work]:
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """One run."""
+    """One run, when the threads of what ran before it have gone to sleep: a matrix library's wait for more, awake."""
+    time.sleep(REST)
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin

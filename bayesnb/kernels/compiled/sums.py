@@ -172,10 +172,11 @@ def stored_totals(
 @compiled
 def tally(levels: Array, codes: Array, weight: Array, found: Array) -> None:
     """Weight of each level, added to ``found`` (class, column, level); a level of -1 counts nowhere."""
+    n_levels = np.uintp(found.shape[2])
     for i in range(len(levels)):
         table, w = found[codes[i]], weight[i]
         for j in range(levels.shape[1]):
-            level = levels[i, j]
-            if level >= 0:
-                # Unsigned, it is not asked again whether it counts from the end.
-                table[j, np.uintp(level)] += w
+            # Unsigned, -1 is past all levels, and no index is asked whether it counts from the end.
+            level = np.uintp(levels[i, j])
+            if level < n_levels:
+                table[j, level] += w

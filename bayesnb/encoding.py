@@ -91,13 +91,18 @@ class Feature:
 # The encoders: one for each way a family can read its columns.
 
 type Encoded = tuple[Feature, Any]
-type Encoder = Callable[[Table, Feature, UnseenPolicy | None, bool], Encoded]
+type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
-def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: bool) -> Encoded:
+def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """Float64 (row, column), NaN where missing."""
     table.require_dense(feature.family)
-    return feature, _matrix(table, feature.columns, trust)
+    return feature, _matrix(table, feature.columns, _trusted(table, feature))
+
+
+def _trusted(table: Table, feature: Feature) -> bool:
+    """Whether cells may be handed on without a look, as the family notices what it cannot read."""
+    return table.trust and feature.family.notices
 
 
 def _matrix(table: Table, columns: Names, trust: bool = False) -> Array:
@@ -116,7 +121,7 @@ def _matrix(table: Table, columns: Names, trust: bool = False) -> Array:
     return x
 
 
-def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: bool) -> Encoded:
+def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """0 and 1: floats with NaN where missing, bytes of a large table without one, or a sparse matrix.
 
     Trusted floats of a large table are handed on as they are.
@@ -129,7 +134,7 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: 
         x = table.block(feature.columns)
         if x.dtype == bool:
             return feature, x.view(np.uint8)
-        if trust and x.dtype == float:
+        if _trusted(table, feature) and x.dtype == float:
             return feature, x
         if (narrow := reading.zeros_and_ones(x)) is not None:
             return feature, narrow
@@ -138,7 +143,7 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: 
     return feature, x
 
 
-def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: bool) -> Encoded:
+def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """Counts, float64 (row, column) with NaN where missing; with their exposure if there is one."""
     table.require_dense(feature.family)
     x = _matrix(table, feature.columns)
@@ -155,12 +160,12 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: 
     return feature, Exposed(x, exposure[:, 0])
 
 
-def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: bool) -> Encoded:
+def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """A row of counts, dense or CSR."""
     words = feature.columns
     if table.sparse:
         x = table.block(words)
-        if not (trust and worth(x.nnz)) and not reading.counts(x.data):
+        if not (_trusted(table, feature) and worth(x.nnz)) and not reading.counts(x.data):
             wrong = ~(x.data >= 0) | (x.data != np.floor(x.data)) | np.isinf(x.data)
             _require_stored(wrong, x, feature, "a count")
         return feature, Bag(x, words)
@@ -177,8 +182,11 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: boo
     return feature, Bag(x, words)
 
 
-def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: bool) -> Encoded:
+def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """Codes into the levels of each column, in bytes or whatever holds them where the table is large."""
+    if unseen is not None and table.trust:
+        # A level that was never seen may be no error, and then none would be noticed.
+        table = replace(table, trust=False)
     levels, kinds, columns = list(feature.levels), list(feature.kinds), []
     for k, name in enumerate(feature.columns):
         if name not in table.place:
@@ -208,7 +216,8 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None, trust: 
     large = worth(table.n_rows * len(feature.columns))
     kind = np.min_scalar_type(-max([1, *map(len, levels)])) if large else np.intp
     codes = _coded(table, feature, columns, kind)
-    return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels))
+    guessed = feature.cuts is None and table.whole is not None and table.trust
+    return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels), guessed)
 
 
 def _coded(table: Table, feature: Feature, columns: Sequence[Array | None], kind: Any) -> Array:

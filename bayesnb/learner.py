@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -100,10 +101,9 @@ class Learner(BaseEstimator):
             if not weight.any():
                 raise ValueError(NO_LABEL)
         table, y, weight = _weighed(table, y, weight)
-        schema = Schema.infer(table, self.features, self.unseen, weight)
         if not y.complete:
-            return self._fit_by_em(schema, table, y, weight, target)
-        return self._believe(*self._summary(schema, table, y, weight), anew=True, target_=target)
+            return self._fit_by_em(table, y, weight, target)
+        return self._believe(*self._summary(table, y, weight), anew=True, target_=target)
 
     def _read_in_parts(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None = None) -> Summary:
         """The summary of a table that names its own columns."""
@@ -125,9 +125,9 @@ class Learner(BaseEstimator):
         statistics = self.statistics_ + summary.statistics
         return self._believe(summary.schema, statistics.over(labels_of(classes)), classes)
 
-    def _fit_by_em(self, schema: Schema, table: Table, y: Target, weight: Array, target: Any) -> Self:
+    def _fit_by_em(self, table: Table, y: Target, weight: Array, target: Any) -> Self:
         """Learn from rows of which some have no label; their weights have λ in them."""
-        schema, data = schema.read(table, learn=True)
+        schema, data = Schema.infer(table, self.features, self.unseen, weight).read(table, learn=True)
         classes = self._named_classes(schema, y.classes)
         if not len(y.classes) and len(classes) < 2:
             raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
@@ -180,12 +180,11 @@ class Learner(BaseEstimator):
             return self._learn(summary, target=y, classes=() if classes is None else classes)
         if not hasattr(self, "statistics_"):
             table, y, weight = _weighed(*self._rows(X, y, sample_weight))
-            schema = Schema.infer(table, self.features, self.unseen, weight)
-            before, known = None, y.classes[:0]
+            schema, before, known = None, None, y.classes[:0]
         else:
             table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
             schema, before, known = self.schema_, self.statistics_, self.classes_
-        schema, statistics, found = self._summary(schema, table, y, weight)
+        schema, statistics, found = self._summary(table, y, weight, schema)
         names = classes_of(known, found, known[:0] if classes is None else column_or_1d(classes))
         statistics = statistics.over(labels_of(names))
         return self._believe(schema, statistics if before is None else before + statistics, names)
@@ -212,7 +211,7 @@ class Learner(BaseEstimator):
             statistics = self._read_in_parts(X, y, sample_weight, self.schema_).statistics
             return self._believe(self.schema_, self.statistics_.without(statistics), self.classes_)
         table, y, weight = _weighed(*self._rows(X, y, sample_weight, known=True))
-        _, statistics, _ = self._summary(self.schema_, table, y, weight)
+        _, statistics, _ = self._summary(table, y, weight, self.schema_)
         return self._believe(self.schema_, self.statistics_.without(statistics), self.classes_)
 
     def merge(self, other: Learner) -> Self:
@@ -297,14 +296,19 @@ class Learner(BaseEstimator):
             validate_data(self, X if table.named else table.source, reset=False, skip_check_array=True)
         return table
 
-    def _summary(self, schema: Schema, table: Table, y: Target, weight: Array) -> tuple[Schema, Statistics, Array]:
+    def _summary(
+        self, table: Table, y: Target, weight: Array, known: Schema | None = None
+    ) -> tuple[Schema, Statistics, Array]:
         """What these rows say: the schema with their levels, their statistics, their classes."""
-        schema, data = schema.read(table, learn=True, trust=True)
-        labels, model = Labels(y.codes, weight, len(y.classes)), schema.model(self._label_prior())
-        statistics = model.statistics(data, labels, labels_of(y.classes))
-        if not statistics.finite():
-            # Either a cell that is refused now, by name, or numbers whose sums are beyond all floats.
-            schema.read(table, learn=True)
+        labels = Labels(y.codes, weight, len(y.classes))
+        # On trust first. Where that is not finite, a look at each cell refuses one by name, or finds a rare level.
+        for trust in (True, False):
+            read = replace(table, trust=trust)
+            schema = known or Schema.infer(read, self.features, self.unseen, weight)
+            schema, data = schema.read(read, learn=True)
+            statistics = schema.model(self._label_prior()).statistics(data, labels, labels_of(y.classes))
+            if statistics.finite():
+                break
         return schema, statistics, y.classes
 
     def _believe(self, schema: Schema, statistics: Statistics, classes: Array, anew: bool = False, **also: Any) -> Self:

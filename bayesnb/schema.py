@@ -93,9 +93,7 @@ class Schema:
         families = {name: feature.family for name, feature in self.features.items()}
         return NaiveBayes(families, label, {name: feature.columns for name, feature in self.features.items()})
 
-    def read(
-        self, table: Table, learn: bool = False, absent: str = "error", trust: bool = False
-    ) -> tuple[Schema, Data]:
+    def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
         """Encode a table.
 
         Parameters
@@ -105,9 +103,6 @@ class Schema:
             Whether new levels are learned, in a new schema, or are unseen.
         absent : {"error", "missing"}
             What a column is that the table does not have.
-        trust : bool
-            Whether cells of a large array may be handed on without a look at them. What follows is then not finite
-            where a family cannot read one of them; who sees that reads the table again, to be told which.
 
         Returns
         -------
@@ -119,8 +114,7 @@ class Schema:
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
             encode = ENCODERS[feature.family.reads]
-            unseen = None if learn else self.unseen
-            features[name], data[name] = encode(table, feature, unseen, trust and feature.family.notices)
+            features[name], data[name] = encode(table, feature, self.unseen if not learn else None)
         return (replace(self, features=features) if learn else self), data
 
     def _by_name(self, table: Table, absent: str) -> Table:

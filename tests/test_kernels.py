@@ -16,7 +16,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, GaussianKnownVariance, Multinomial, NormalGamma
+from bayesnb import (
+    BayesianNB,
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    GaussianKnownVariance,
+    Multinomial,
+    NormalGamma,
+    tables,
+)
 from bayesnb.families.categorical import Coded
 from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Bag
@@ -363,6 +372,30 @@ def test_a_cell_that_nobody_looked_at_first_is_refused_by_name_all_the_same(kind
     with pytest.raises(ValueError, match=f"column 'x{column}' .* row {row}"):
         clf.predict_proba(odd)
     assert vars(clf) == before
+
+
+@pytest.mark.parametrize("value", [1, 3, 4, -1, 63, 64, 10**6, -(10**12)])
+@pytest.mark.parametrize("column", [0, 1])
+def test_a_level_that_only_one_row_has_is_learned_though_the_levels_of_some_rows_are_tried_first(
+    value, column, compiled, monkeypatch
+):
+    rng = default_rng(0)
+    X, y = np.column_stack([rng.integers(0, 3, N), rng.integers(0, 5, N)]), rng.integers(0, 3, N)
+    X[value == X], X[1234, column] = 0, value
+    expected = BayesianNB(Categorical()).fit(X, y)
+    compiled()
+    monkeypatch.setattr(tables, "SOME", 20)
+    some = tables.Table.of(X)
+    assert value not in replace(some, trust=True).distinct(f"x{column}")
+    found = BayesianNB(Categorical()).fit(X, y)
+    parts = BayesianNB(Categorical()).fit(X[:1000], y[:1000]).partial_fit(X[1000:], y[1000:])
+    for clf in (found, parts):
+        got, want = clf.statistics_.features["x"], expected.statistics_.features["x"]
+        assert_array_equal(got.over(want.levels).counts, want.counts)
+        assert got.counts.sum() == X.size
+    assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=1e-12)
+    with pytest.raises(ValueError, match="were never learned"):
+        BayesianNB(Categorical()).fit(np.delete(X, 1234, axis=0), np.delete(y, 1234)).forget(X, y)
 
 
 @pytest.mark.parametrize("value", [3.0, 0.5, -1.0, np.nan, np.inf])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,20 +26,23 @@ class Coded:
         Position of the level in its column's dictionary; -1 is missing.
     levels : tuple of tuples
         The dictionary of each column.
+    guessed : bool
+        Whether the levels are those of some rows, so that a code which is none of theirs is an error to be noticed.
     """
 
     codes: Array
     levels: tuple[tuple[Any, ...], ...]
+    guessed: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def __getitem__(self, rows: Any) -> Coded:
-        return Coded(self.codes[rows], self.levels)
+        return replace(self, codes=self.codes[rows])
 
     def columns(self, index: Sequence[int]) -> Coded:
         """Some of the columns."""
-        return Coded(self.codes[:, index], tuple(self.levels[k] for k in index))
+        return replace(self, codes=self.codes[:, index], levels=tuple(self.levels[k] for k in index))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +113,16 @@ class Categorical(Discrete[Dirichlet, Tally]):
 
     conjugate = Dirichlet
     reads = "levels"
+    notices = True
 
     def flat(self) -> Categorical:
         return Categorical(Dirichlet.flat())
 
     def statistic(self, x: Coded, members: Membership) -> Tally:
-        return Tally(members.table(x.codes, widest(x.levels)), x.levels)
+        counts = members.table(x.codes, widest(x.levels), x.guessed)
+        if x.guessed and any(counts[:, column, len(names) :].any() for column, names in enumerate(x.levels)):
+            counts[:] = np.nan
+        return Tally(counts, x.levels)
 
     def complete(self, prior: Dirichlet, s: Tally) -> Dirichlet:
         return prior.over(s.levels, s.counts.shape[0])

@@ -139,7 +139,7 @@ class Family[P: Prior, S: Statistic](ABC):
     notices: ClassVar[bool] = False
     """Whether of rows with a cell that it cannot read its statistic, and what it answers, is never all finite.
 
-    The cells of a large array are then not looked at before they are summed (``trust`` in ``schema.read``).
+    The cells of a large array are then not looked at before they are summed (``trust`` of a ``Table``).
     """
 
     def __post_init__(self) -> None:

@@ -46,8 +46,11 @@ class Membership(ABC):
         return None
 
     @abstractmethod
-    def table(self, codes: Array, n_levels: int) -> Array:
-        """Weight of each level as (class, column, level); a code of -1 counts nowhere."""
+    def table(self, codes: Array, n_levels: int, every: bool = False) -> Array:
+        """Weight of each level as (class, column, level); a code of -1 counts nowhere.
+
+        With ``every``, NaN where not all codes are of a level.
+        """
 
     @abstractmethod
     def moments(self, x: Array) -> Iterator[Array]:
@@ -101,8 +104,8 @@ class Labels(Membership):
     def ones(self, x: Column) -> Array | None:
         return sums.ones(x, self.codes, self.weight, self.n) if worth(x.size) else None
 
-    def table(self, codes: Array, n_levels: int) -> Array:
-        return sums.tally(codes, self.codes, self.weight, self.n, n_levels)
+    def table(self, codes: Array, n_levels: int, every: bool = False) -> Array:
+        return sums.tally(codes, self.codes, self.weight, self.n, n_levels, every)
 
     def moments(self, x: Array) -> Iterator[Array]:
         if worth(x.size):
@@ -151,7 +154,7 @@ class Responsibilities(Membership):
             x = np.asarray(x, float)
         return sum(dense(self.r[cut].T @ x[cut]) for cut in slices(len(self)))
 
-    def table(self, codes: Array, n_levels: int) -> Array:
+    def table(self, codes: Array, n_levels: int, every: bool = False) -> Array:
         tables = np.zeros((self.n, codes.shape[1], n_levels))
         for column, code in enumerate(codes.T):
             known = np.flatnonzero(code >= 0)

@@ -97,15 +97,20 @@ def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> 
     return reduce(iadd, blocks.each(part, parts))
 
 
-def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int) -> Array:
-    """Weight of each level, (class, column, level); ``levels`` is (row, column), and -1 counts nowhere."""
+def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int, every: bool = False) -> Array:
+    """Weight of each level, (class, column, level); ``levels`` is (row, column), and -1 counts nowhere.
+
+    With ``every``, NaN where not all are levels, of a table worth a compiled loop.
+    """
     shape = (n, levels.shape[1], n_levels)
     if blocks.worth(levels.size):
         from bayesnb.kernels.compiled import sums as loops
 
         def part(cut: slice) -> Array:
             found = np.zeros(shape)
-            loops.tally(blocks.contiguous(levels[cut]), *_labels(codes, weight, cut), found)
+            others = loops.tally(blocks.contiguous(levels[cut]), *_labels(codes, weight, cut), found)
+            if every and others:
+                found[:] = np.nan
             return found
 
         parts = blocks.cuts(len(levels), levels.shape[1], 4 * n * n_levels)

@@ -170,9 +170,9 @@ def stored_totals(
 
 
 @compiled
-def tally(levels: Array, codes: Array, weight: Array, found: Array) -> None:
-    """Weight of each level, added to ``found`` (class, column, level); a level of -1 counts nowhere."""
-    n_levels = np.uintp(found.shape[2])
+def tally(levels: Array, codes: Array, weight: Array, found: Array) -> int:
+    """Weight of each level, added to ``found`` (class, column, level); how many cells are no level, such as -1."""
+    n_levels, others = np.uintp(found.shape[2]), 0
     for i in range(len(levels)):
         table, w = found[codes[i]], weight[i]
         for j in range(levels.shape[1]):
@@ -180,3 +180,6 @@ def tally(levels: Array, codes: Array, weight: Array, found: Array) -> None:
             level = np.uintp(levels[i, j])
             if level < n_levels:
                 table[j, level] += w
+            else:
+                others += 1
+    return others

@@ -240,7 +240,6 @@ def update_gaussian(**wrong: Callable[..., Any]) -> Callable[..., NormalGamma]:
 
 RIGHT_GAUSSIAN = Gaussian.update
 RIGHT_KNOWN = GaussianKnownVariance.update
-RIGHT_STUDENT = gaussian._student
 RIGHT_DRAW = Parameters.log_joint
 RIGHT_PREDICTIVE = Posterior.log_predictive
 
@@ -252,13 +251,13 @@ def gap2(prior: NormalGamma, s: gaussian.Moments) -> np.ndarray:
 def student(scale2: Callable[[NormalGamma], np.ndarray], df: Callable[[NormalGamma], np.ndarray] | None = None) -> Any:
     """A Student-t predictive of another squared scale, or other degrees of freedom."""
 
-    def density(posterior: NormalGamma) -> tuple[np.ndarray, ...]:
+    def marginal(posterior: NormalGamma) -> tuple[np.ndarray, ...]:
         nu = 2 * posterior.a if df is None else df(posterior)
         scale = 1 / np.sqrt(nu * scale2(posterior))
         top = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(np.pi) + np.log(scale)
         return posterior.m, scale, (nu + 1) / 2, top
 
-    return density
+    return property(marginal)
 
 
 def student_scale2(p: NormalGamma) -> np.ndarray:
@@ -303,7 +302,7 @@ def average_of_ratios(self: Posterior, data: Any, n: int) -> np.ndarray:
 
 
 def missing_is_zero(self: Gaussian, posterior: NormalGamma, x: np.ndarray) -> np.ndarray:
-    return over_columns(gaussian._log_student, np.nan_to_num(x), *gaussian._student(posterior))
+    return over_columns(gaussian._log_student, np.nan_to_num(x), *posterior.marginal)
 
 
 @dataclass(frozen=True)
@@ -346,14 +345,16 @@ MUTANTS = {
     "kappa lost from the variance of mu": Mutant(
         NormalGamma, "variance", lambda self: (self.b / (self.a - 1), self.a / self.b**2), "length"
     ),
-    "kappa lost from the scale of the predictive": Mutant(gaussian, "_student", student(lambda p: p.b / p.a), "length"),
+    "kappa lost from the scale of the predictive": Mutant(
+        NormalGamma, "marginal", student(lambda p: p.b / p.a), "length"
+    ),
     "standard deviation for variance in the predictive": Mutant(
-        gaussian, "_student", student(lambda p: np.sqrt(student_scale2(p))), "length"
+        NormalGamma, "marginal", student(lambda p: np.sqrt(student_scale2(p))), "length"
     ),
     # With the default a = 1/2 the two are n + 1 and n; an informative a = 4 makes them n + 8 and n, and the
     # row at -2, far out, is where the tails differ.
-    "n degrees of freedom": Mutant(gaussian, "_student", student(student_scale2, lambda p: p.kappa - 0.5), "length"),
-    "a degrees of freedom": Mutant(gaussian, "_student", student(student_scale2, lambda p: p.a), "length"),
+    "n degrees of freedom": Mutant(NormalGamma, "marginal", student(student_scale2, lambda p: p.kappa - 0.5), "length"),
+    "a degrees of freedom": Mutant(NormalGamma, "marginal", student(student_scale2, lambda p: p.a), "length"),
     "plug-in Normal for Student-t": Mutant(Gaussian, "log_predictive", plug_in_normal, "length"),
     "a missing real taken for 0": Mutant(Gaussian, "log_predictive", missing_is_zero, "length"),
     # Known variance

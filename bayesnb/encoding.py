@@ -97,15 +97,10 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """Float64 (row, column), NaN where missing."""
     table.require_dense(feature.family)
-    return feature, _matrix(table, feature.columns, _trusted(table, feature))
+    return feature, _matrix(table, feature.columns)
 
 
-def _trusted(table: Table, feature: Feature) -> bool:
-    """Whether cells may be handed on without a look, as the family notices what it cannot read."""
-    return table.trust and feature.family.notices
-
-
-def _matrix(table: Table, columns: Names, trust: bool = False) -> Array:
+def _matrix(table: Table, columns: Names) -> Array:
     if not table.numeric:
         if len(columns) == 1 and columns[0] in table.place:
             return table.column(columns[0]).finite()[:, None]
@@ -115,7 +110,7 @@ def _matrix(table: Table, columns: Names, trust: bool = False) -> Array:
                 x[:, k] = table.column(name).finite()
         return x
     x = np.asarray(table.block(columns), float)
-    if not (trust and worth(x.size)) and reading.infinite(x):
+    if not (table.trust and worth(x.size)) and reading.infinite(x):
         first = int(np.flatnonzero(np.isinf(x).any(axis=0))[0])
         Column(columns[first], x[:, first]).finite()
     return x
@@ -134,7 +129,7 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         x = table.block(feature.columns)
         if x.dtype == bool:
             return feature, x.view(np.uint8)
-        if _trusted(table, feature) and x.dtype == float:
+        if table.trust and x.dtype == float:
             return feature, x
         if (narrow := reading.zeros_and_ones(x)) is not None:
             return feature, narrow
@@ -165,7 +160,7 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
     words = feature.columns
     if table.sparse:
         x = table.block(words)
-        if not (_trusted(table, feature) and worth(x.nnz)) and not reading.counts(x.data):
+        if not (table.trust and worth(x.nnz)) and not reading.counts(x.data):
             wrong = ~(x.data >= 0) | (x.data != np.floor(x.data)) | np.isinf(x.data)
             _require_stored(wrong, x, feature, "a count")
         return feature, Bag(x, words)
@@ -184,9 +179,9 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
 
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """Codes into the levels of each column, in bytes or whatever holds them where the table is large."""
-    if unseen is not None and table.trust:
+    if unseen is not None:
         # A level that was never seen may be no error, and then none would be noticed.
-        table = replace(table, trust=False)
+        table = table.looked_at
     levels, kinds, columns = list(feature.levels), list(feature.kinds), []
     for k, name in enumerate(feature.columns):
         if name not in table.place:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -302,10 +301,9 @@ class Learner(BaseEstimator):
         """What these rows say: the schema with their levels, their statistics, their classes."""
         labels = Labels(y.codes, weight, len(y.classes))
         # On trust first. Where that is not finite, a look at each cell refuses one by name, or finds a rare level.
-        for trust in (True, False):
-            read = replace(table, trust=trust)
-            schema = known or Schema.infer(read, self.features, self.unseen, weight)
-            schema, data = schema.read(read, learn=True)
+        for cells in (table.on_trust(), table):
+            schema = known or Schema.infer(cells, self.features, self.unseen, weight)
+            schema, data = schema.read(cells, learn=True)
             statistics = schema.model(self._label_prior()).statistics(data, labels, labels_of(y.classes))
             if statistics.finite():
                 break

@@ -102,8 +102,8 @@ class Predictor(ClassifierMixin, Learner):
 
     def _encoded(self, X: Any, trust: bool = False) -> tuple[Data, int]:
         check_is_fitted(self)
-        table = replace(self._table(X), trust=trust)
-        return self.schema_.read(table, absent=self.absent)[1], table.n_rows
+        table = self._table(X)
+        return self.schema_.read(table.on_trust() if trust else table, absent=self.absent)[1], table.n_rows
 
     def _log_joint(self, X: Any) -> Array:
         joint = self._log_joint_of(*self._encoded(X, trust=True))

@@ -114,7 +114,8 @@ class Schema:
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
             encode = ENCODERS[feature.family.reads]
-            features[name], data[name] = encode(table, feature, self.unseen if not learn else None)
+            cells = table if feature.family.notices else table.looked_at
+            features[name], data[name] = encode(cells, feature, self.unseen if not learn else None)
         return (replace(self, features=features) if learn else self), data
 
     def _by_name(self, table: Table, absent: str) -> Table:
@@ -288,6 +289,7 @@ def _feature(
     if spec.reads != "levels":
         return Feature(columns, spec, how)
     table.require_dense(spec)
+    table = table if spec.notices else table.looked_at
     levels = []
     for name in columns:
         declared = table.column(name).declared

@@ -290,6 +290,15 @@ class Table:
         )
         return cls(_positions(X.shape[1]), X, len(X))
 
+    def on_trust(self) -> Table:
+        """The same, handed on without a look at each cell if it is an array."""
+        return self if self.named else replace(self, trust=True)
+
+    @cached_property
+    def looked_at(self) -> Table:
+        """The same, not on trust."""
+        return replace(self, trust=False) if self.trust else self
+
     @property
     def named(self) -> bool:
         """Whether its columns have names of their own."""

@@ -22,6 +22,7 @@ from bayesnb import (
     Categorical,
     Gaussian,
     GaussianKnownVariance,
+    HierarchicalCategorical,
     Multinomial,
     NormalGamma,
     tables,
@@ -31,6 +32,7 @@ from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Bag
 from bayesnb.kernels import blocks, densities, reading
 from bayesnb.priors import Dirichlet, log_rising
+from bayesnb.schema import Schema
 from bayesnb.tables import Table
 from bayesnb.targets import read_target
 
@@ -386,7 +388,7 @@ def test_a_level_that_only_one_row_has_is_learned_though_the_levels_of_some_rows
     compiled()
     monkeypatch.setattr(tables, "SOME", 20)
     some = tables.Table.of(X)
-    assert value not in replace(some, trust=True).distinct(f"x{column}")
+    assert value not in some.on_trust().distinct(f"x{column}")
     found = BayesianNB(Categorical()).fit(X, y)
     parts = BayesianNB(Categorical()).fit(X[:1000], y[:1000]).partial_fit(X[1000:], y[1000:])
     for clf in (found, parts):
@@ -396,6 +398,20 @@ def test_a_level_that_only_one_row_has_is_learned_though_the_levels_of_some_rows
     assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=1e-12)
     with pytest.raises(ValueError, match="were never learned"):
         BayesianNB(Categorical()).fit(np.delete(X, 1234, axis=0), np.delete(y, 1234)).forget(X, y)
+
+
+def test_a_family_that_does_not_notice_is_not_given_cells_on_trust(compiled, monkeypatch):
+    X = np.zeros((N, 1), int)
+    X[::3], X[1234] = 1, 2
+    compiled()
+    monkeypatch.setattr(tables, "SOME", 20)
+    family = HierarchicalCategorical()
+    assert not family.notices
+    cells = Table.of(X).on_trust()
+    schema, data = Schema.infer(cells, family).read(cells, learn=True)
+    assert schema.features["x"].levels == ((0, 1, 2),)
+    assert not data["x"].guessed
+    assert_array_equal(np.bincount(data["x"].codes[:, 0]), np.bincount(X[:, 0]))
 
 
 @pytest.mark.parametrize("value", [3.0, 0.5, -1.0, np.nan, np.inf])

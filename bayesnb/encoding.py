@@ -164,7 +164,7 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
             wrong = ~(x.data >= 0) | (x.data != np.floor(x.data)) | np.isinf(x.data)
             _require_stored(wrong, x, feature, "a count")
         return feature, Bag(x, words)
-    x = _matrix(table, words)
+    x = _matrix(table.looked_at, words)
     _require_cells((x < 0) | (x != np.floor(x)) & ~np.isnan(x), x, feature, "a count", "use Gaussian()")
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
@@ -210,20 +210,24 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         columns.append(np.array([*(place.get(value, elsewhere) for value in values), -1], np.intp))
     large = worth(table.n_rows * len(feature.columns))
     kind = np.min_scalar_type(-max([1, *map(len, levels)])) if large else np.intp
-    codes = _coded(table, feature, columns, kind)
+    codes = _coded(table, feature, columns, [len(names) for names in levels], kind)
     guessed = feature.cuts is None and table.whole is not None and table.trust
     return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels), guessed)
 
 
-def _coded(table: Table, feature: Feature, columns: Sequence[Array | None], kind: Any) -> Array:
+def _coded(
+    table: Table, feature: Feature, columns: Sequence[Array | None], n_levels: Sequence[int], kind: Any
+) -> Array:
     """Codes (row, column): the codes of a cut column, or the place of each of a column's distinct values."""
     if feature.cuts is None and table.whole is not None:
         index = [table.place[name] for name in feature.columns]
-        low, held = table.whole.low[index], table.whole.held[index]
-        places = np.full(held.shape, -1, kind)
-        for row, mask, place in zip(places, held, columns, strict=True):
+        whole = reading.Whole(table.whole.low[index], table.whole.held[index])
+        places = np.full(whole.held.shape, -1, kind)
+        for row, mask, place in zip(places, whole.held, columns, strict=True):
             row[mask] = place[:-1]
-        return reading.codes(table.block(feature.columns), low, places)
+        # A number that the guess lacks must not pass for a level that stands at its place.
+        own = not table.trust or bool((whole.held.sum(axis=1) == n_levels).all())
+        return reading.codes(table.block(feature.columns), whole, places, own)
     codes = np.full((table.n_rows, len(columns)), -1, kind)
     for k, (name, place) in enumerate(zip(feature.columns, columns, strict=True)):
         if place is not None:

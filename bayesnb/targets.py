@@ -113,7 +113,7 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
         y = np.array(y, object)
     series = nw.from_native(y, series_only=True, pass_through=True)
     column = Column("y", series)
-    if isinstance(series, nw.Series) and column.textual:
+    if isinstance(series, nw.Series) and column.textual and all(isinstance(c, str) for c in column.declared or ()):
         codes, distinct = column.coded
         return Target.of(*_present(codes, array_of(distinct)), unlabelled)
     return Target.of(*_distinct(column_or_1d(y, warn=True)), unlabelled)
@@ -164,11 +164,12 @@ def _placed(codes: Array, place: Array) -> Array:
 
 def _distinct(y: Array) -> tuple[Array, Array]:
     """The place of each label among the distinct ones, -1 where it is missing, and these: no label is sorted."""
+    y = y.astype(y.dtype.newbyteorder("="), copy=False)
     if y.dtype.kind == "i" and worth(len(y)) and (found := reading.whole(y[:, None])) is not None:
         distinct = found.values(0)
         table = np.full(found.held.shape, -1)
         table[found.held] = np.arange(len(distinct))
-        return reading.codes(y[:, None], found.low, table)[:, 0], distinct.astype(y.dtype)
+        return reading.codes(y[:, None], found, table)[:, 0], distinct.astype(y.dtype)
     codes, distinct = pd.factorize(y)
     return codes, np.asarray(distinct).astype(y.dtype, copy=False)
 

@@ -400,6 +400,109 @@ def test_a_level_that_only_one_row_has_is_learned_though_the_levels_of_some_rows
         BayesianNB(Categorical()).fit(np.delete(X, 1234, axis=0), np.delete(y, 1234)).forget(X, y)
 
 
+@pytest.mark.parametrize("row", [0, 100_000, -1])
+@pytest.mark.parametrize("hole", [False, True])
+def test_a_cell_is_noticed_in_whichever_block_of_a_large_table_it_stands(row, hole):
+    X, y = np.tile([[0.0, 1.0], [1.0, 0.0]], (140_000, 1)), np.tile([0, 1, 0, 1], 70_000)
+    if hole:
+        X[7, 0] = np.nan
+    clf = BayesianNB(Bernoulli()).fit(X, y)
+    X[row, 0] = 2.0
+    for verb in (clf.fit, clf.partial_fit, clf.forget, lambda X, _: clf.predict_proba(X)):
+        with pytest.raises(ValueError, match=r"column 'x0' holds 2 in row .*, where Bernoulli needs 0 or 1"):
+            verb(X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64])
+@pytest.mark.parametrize("columns", [1, 10])
+@pytest.mark.parametrize("value", [1, 3, 7, -2])
+def test_a_rare_level_is_learned_by_features_that_are_small_beside_their_table(value, columns, dtype, monkeypatch):
+    monkeypatch.setattr(tables, "SOME", 20)
+    X, y = default_rng(0).integers(0, 3, (60_000, 10)).astype(dtype), np.tile([0, 1, 2], 20_000)
+    X[value == X], X[5, 0] = 0, value
+    told = {f"x{k}": Categorical() for k in range(columns)} | {f"x{k}": Gaussian() for k in range(columns, 10)}
+    clf = BayesianNB(told).fit(X, y)
+    assert set(clf.schema_.features["x0"].levels[0]) == set(X[:, 0].tolist())
+    counts = clf.statistics_.features["x0"].counts
+    assert counts.sum() == len(X)
+    assert counts[y[5], 0, clf.schema_.features["x0"].levels[0].index(value)] == 1
+
+
+def test_a_rare_level_does_not_pass_for_one_that_stands_at_its_place(compiled, monkeypatch):
+    rng, y = default_rng(0), np.tile([0, 1], N // 2)
+    compiled()
+    monkeypatch.setattr(tables, "SOME", 20)
+    X = rng.integers(0, 3, (N, 2))
+    X[5, 0] = 3
+    assert BayesianNB(Categorical(), unseen="new").fit(X, y).schema_.features["x"].levels[0][:4] == (0, 1, 2, 3)
+    X = np.zeros((N, 2), int)
+    X[5, 0] = 1
+    with pytest.raises(ValueError, match="got none for 1"):
+        BayesianNB(Categorical(Dirichlet({0: 1, 5: 1}))).fit(X, y)
+    clf = BayesianNB(Categorical()).fit(np.array([[0, 0], [5, 5]]), [0, 1]).partial_fit(np.array([[2, 2]]), [0])
+    X = 2 * rng.integers(0, 2, (N, 2))
+    X[5, 0] = 1
+    assert clf.partial_fit(X, y).schema_.features["x"].levels[0] == (0, 5, 2, 1)
+
+
+@pytest.mark.parametrize("unseen", [1, 2, 5, 63])
+def test_an_unseen_number_of_a_large_table_is_missing(unseen, compiled):
+    clf = BayesianNB(Categorical()).fit(np.array([[0, 0], [3, 0], [0, 3]]), [0, 1, 1])
+    expected = clf.predict_proba([[unseen, 3]])
+    compiled()
+    assert_allclose(clf.predict_proba(np.tile([[0, 0], [unseen, 3]], (N, 1)))[1::2], np.tile(expected, (N, 1)))
+
+
+def test_a_stored_zero_is_no_word(compiled):
+    family, X, y, _ = table("words")
+    compiled()
+    clf = BayesianNB(family).fit(X, y)
+    zeros = X.copy()
+    zeros.data[::3] = 0.0
+    none = zeros.copy()
+    none.eliminate_zeros()
+    assert_allclose(clf.predict_joint_log_proba(zeros), clf.predict_joint_log_proba(none), rtol=1e-12)
+    assert_allclose(clf.fit(zeros, y).loo(zeros, y), clf.fit(none, y).loo(none, y), rtol=1e-12)
+
+
+def test_calls_that_overlap_leave_the_matrix_library_as_it_was():
+    def now():
+        return [pool["num_threads"] for pool in blocks._pools().info() if pool["user_api"] == "blas"]
+
+    with threadpool_limits(2, user_api="blas"):
+        first, second = blocks._one_thread_each(), blocks._one_thread_each()
+        for step in (first.__enter__, second.__enter__):
+            step()
+            assert set(now()) == {1}
+        first.__exit__(None, None, None)
+        assert set(now()) == {1}
+        second.__exit__(None, None, None)
+        assert set(now()) == {2}
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [(np.array([1, 2, 1, 2], ">i8"), [1, 2]), (np.array([1.0, 2.0, 1.0, 2.0], ">f8"), [1.0, 2.0]),
+     (pd.Series(pd.Categorical([True, False, True, False])), [False, True]),
+     (pd.Series(pd.Categorical(["b", "a", "b", "a"], categories=["z", "b", "a"])), ["a", "b"]),
+     (pd.Series(["b", None, "b", "a"]), ["a", "b"]), (pd.Series([1, None, 2, 1], dtype="Int64"), [1, 2])],
+)  # fmt: skip
+def test_labels_of_every_kind_of_column_are_read_once(y, classes):
+    target = read_target(y)
+    assert target.classes.tolist() == classes
+    known = [None if pd.isna(label) else label for label in y.tolist()]
+    assert [None if code < 0 else target.classes[code] for code in target.codes] == known
+    assert target.complete == (None not in known)
+    kept = target.rows(np.array([True, False, True, False]))
+    assert kept.classes[kept.codes].tolist() == [y.tolist()[0], y.tolist()[2]]
+
+
+def test_labels_that_are_no_labels_are_refused():
+    intervals = pd.Series(pd.cut([1.0, 2.0, 3.0, 4.0], 2))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        read_target(intervals)
+
+
 def test_a_family_that_does_not_notice_is_not_given_cells_on_trust(compiled, monkeypatch):
     X = np.zeros((N, 1), int)
     X[::3], X[1234] = 1, 2

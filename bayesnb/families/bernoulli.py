@@ -78,11 +78,12 @@ class Bernoulli(Discrete[Beta, Successes]):
             return self._statistic(x, members)
         if (ones := members.ones(x)) is not None:
             return Successes(_every(members.weights(), ones), ones)
-        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
+        unlooked = _unlooked(x)
+        return reduce(add, (self._statistic(x[cut], members[cut], unlooked) for cut in slices(len(members))))
 
-    def _statistic(self, x: Column, members: Membership) -> Successes:
+    def _statistic(self, x: Column, members: Membership, unlooked: bool = False) -> Successes:
         """The same of rows few enough for some copies of them, or that need none."""
-        seen, ones = _seen(x), _ones(x)
+        seen, ones = _seen(x), _ones(x, unlooked)
         totals = members.totals(ones)
         return Successes(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
 
@@ -106,7 +107,7 @@ class Bernoulli(Discrete[Beta, Successes]):
         if possible and no.ndim == 2 and _unlooked(x) and (total := densities.chosen(x, yes - no)) is not None:
             return densities.add_row(total, no.sum(-1))
         no, yes = np.where(always, 0.0, no), np.where(never, 0.0, yes)
-        seen, ones = _seen(x), _ones(x)
+        seen, ones = _seen(x), _ones(x, _unlooked(x))
 
         def over_seen(table: Array) -> Array:
             return table.sum(-1)[..., None, :] if seen is None else products(seen, table)
@@ -228,14 +229,14 @@ def _seen(x: Column) -> Array | None:
     return (~missing).astype(float) if missing.any() else None
 
 
-def _ones(x: Column) -> Column:
-    """The cells that are 1, as numbers; a missing cell is not one, and one that nobody looked at may be NaN."""
+def _ones(x: Column, unlooked: bool = False) -> Column:
+    """The cells that are 1, as numbers; a missing cell is not one. NaN for what is neither, if nobody looked before."""
     if sparse.issparse(x):
         return sparse.csr_array(x, dtype=float)
     if x.dtype.kind in "bu":
         return x
     ones = np.nan_to_num(np.asarray(x, float), nan=0.0)
-    if _unlooked(x):
+    if unlooked:
         ones[(ones != 0) & (ones != 1)] = np.nan
     return ones
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from threading import current_thread
+from threading import Lock, current_thread
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,7 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         return
     n = min(threads(), len(parts))
     # A product of matrices within a block is one thread's: threads of threads wait for each other.
-    with _pools().limit(limits=1, user_api="blas"):
+    with _one_thread_each():
         if n < 2:
             yield from map(work, parts)
             return
@@ -88,6 +88,26 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         for thread in [_workers(os.getpid(), n).submit(some) for _ in range(n)]:
             thread.result()
         yield from found
+
+
+_limits: list[Any] = []
+_limited = Lock()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """The matrix library on one thread; the first of several that want it so sets it, and the last sets it back."""
+    with _limited:
+        _limits.append(None if _limits else _pools().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _limited:
+            if len(_limits) == 1:
+                _limits[0].restore_original_limits()
+                _limits.clear()
+            else:
+                _limits.pop()
 
 
 @cache

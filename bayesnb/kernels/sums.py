@@ -100,7 +100,7 @@ def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> 
 def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int, every: bool = False) -> Array:
     """Weight of each level, (class, column, level); ``levels`` is (row, column), and -1 counts nowhere.
 
-    With ``every``, NaN where not all are levels, of a table worth a compiled loop.
+    With ``every``, NaN where not all are levels.
     """
     shape = (n, levels.shape[1], n_levels)
     if blocks.worth(levels.size):
@@ -117,7 +117,9 @@ def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int, eve
         return reduce(iadd, blocks.each(part, parts))
     found = np.zeros(shape)
     for column, level in enumerate(levels.T):
-        known = level >= 0
+        known = (level >= 0) & (level < n_levels)
+        if every and not known.all():
+            return np.full(shape, np.nan)
         cell = codes[known] * n_levels + level[known]
         found[:, column] = np.bincount(cell, weight[known], n * n_levels).reshape(n, n_levels)
     return found

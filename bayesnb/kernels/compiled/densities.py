@@ -212,7 +212,7 @@ def rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array,
             for k in range(indptr[start + i], indptr[start + i + 1]):
                 n, j = data[k], indices[k]
                 place = int(n) - 1 if 1.0 <= n <= len(known) else -1
-                if place + 1 == n:
+                if place >= 0 and place + 1 == n:
                     s0 += known[place, j, c]
                     s1 += known[place, j, c + 1]
                     s2 += known[place, j, c + 2]

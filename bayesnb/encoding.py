@@ -198,10 +198,11 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
             seen = values if column.declared is not None else in_order(values)
             levels[k] = united(levels[k], tuple(seen))
         place = {level: i for i, level in enumerate(levels[k])}
-        if unseen == "error" and (unknown := [i for i, value in enumerate(values) if value not in place]):
-            used = np.flatnonzero(np.isin(column.coded[0], unknown))
+        if unseen == "error" and any(value not in place for value in values):
+            codes, distinct = column.coded
+            used = np.flatnonzero(np.isin(codes, [i for i, value in enumerate(distinct) if value not in place]))
             if len(used):
-                value = values[column.coded[0][used[0]]]
+                value = distinct[codes[used[0]]]
                 raise ValueError(
                     f"column {name!r} holds {value!r} in row {used[0]}, which was never seen; "
                     f'its levels are {list(levels[k])[:20]}. Fit it, or choose unseen="missing" or "new"'

@@ -145,8 +145,9 @@ class Column:
             values = native if isinstance(native, pd.Series) else np.array(self._objects(), object)
         if isinstance(values, pd.Series) and isinstance(values.dtype, pd.CategoricalDtype):
             return values.cat.codes.to_numpy(), values.cat.categories.tolist()
-        if values.dtype.kind == "f" and not isinstance(values, pd.Series):
-            values = pd.Series(values)
+        if not isinstance(values, pd.Series):
+            values = values.astype(values.dtype.newbyteorder("="), copy=False)
+            values = pd.Series(values) if values.dtype.kind == "f" else values
         codes, distinct = pd.factorize(values)
         return codes, distinct.tolist()
 

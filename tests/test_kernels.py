@@ -453,6 +453,21 @@ def test_an_unseen_number_of_a_large_table_is_missing(unseen, compiled):
     assert_allclose(clf.predict_proba(np.tile([[0, 0], [unseen, 3]], (N, 1)))[1::2], np.tile(expected, (N, 1)))
 
 
+def test_the_first_unseen_number_of_a_large_table_is_named_with_its_row(compiled):
+    X = np.tile([[2], [1], [0]], (N, 1))
+    clf = BayesianNB(Categorical(), unseen="error").fit(X, np.arange(len(X)) % 2)
+    X[4000], X[4001] = 7, -5
+    compiled()
+    with pytest.raises(ValueError, match="column 'x0' holds 7 in row 4000"):
+        clf.predict_proba(X)
+
+
+def test_integers_of_the_other_byte_order_are_levels_too():
+    X, y = np.array([[1], [2], [1], [3]]), [0, 1, 0, 1]
+    clf = BayesianNB(Categorical())
+    assert_array_equal(clf.fit(X.astype(">i8"), y).predict_proba(X), clf.fit(X, y).predict_proba(X))
+
+
 def test_a_stored_zero_is_no_word(compiled):
     family, X, y, _ = table("words")
     compiled()

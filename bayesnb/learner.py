@@ -305,7 +305,7 @@ class Learner(BaseEstimator):
             schema = known or Schema.infer(cells, self.features, self.unseen, weight)
             schema, data = schema.read(cells, learn=True)
             statistics = schema.model(self._label_prior()).statistics(data, labels, labels_of(y.classes))
-            if statistics.finite():
+            if not cells.trust or statistics.finite():
                 break
         return schema, statistics, y.classes
 

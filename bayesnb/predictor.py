@@ -100,17 +100,21 @@ class Predictor(ClassifierMixin, Learner):
         """
         return self._log_joint(X)
 
-    def _encoded(self, X: Any, trust: bool = False) -> tuple[Data, int]:
+    def _encoded(self, X: Any) -> tuple[Data, int]:
         check_is_fitted(self)
-        table = self._table(X)
-        return self.schema_.read(table.on_trust() if trust else table, absent=self.absent)[1], table.n_rows
+        return self._read(self._table(X))
+
+    def _read(self, table: Table) -> tuple[Data, int]:
+        return self.schema_.read(table, absent=self.absent)[1], table.n_rows
 
     def _log_joint(self, X: Any) -> Array:
-        joint = self._log_joint_of(*self._encoded(X, trust=True))
+        check_is_fitted(self)
+        table = self._table(X).on_trust()
+        joint = self._log_joint_of(*self._read(table))
         # One sum is quicker than a look at each: it is finite where all are.
-        if not np.isfinite(joint.sum()):
+        if table.trust and not np.isfinite(joint.sum()):
             # Either a cell that is refused now, by name, or a class that is ruled out.
-            self._encoded(X)
+            self._read(table.looked_at)
         return joint
 
     def _log_joint_of(self, data: Data, n: int) -> Array:

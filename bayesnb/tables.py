@@ -292,8 +292,9 @@ class Table:
         return cls(_positions(X.shape[1]), X, len(X))
 
     def on_trust(self) -> Table:
-        """The same, handed on without a look at each cell if it is an array."""
-        return self if self.named else replace(self, trust=True)
+        """The same, handed on without a look at each cell if it is a large array."""
+        cells = self.source.nnz if self.sparse else self.source.size if self.numeric else 0
+        return replace(self, trust=True) if worth(cells) else self
 
     @cached_property
     def looked_at(self) -> Table:

@@ -53,7 +53,7 @@ class Target:
         codes = codes.astype(np.intp, copy=False)
         if unlabelled is not None and any(stands := [label == unlabelled for label in distinct.tolist()]):
             place = np.where(stands, -1, np.cumsum(~np.array(stands)) - 1)
-            codes, distinct = np.append(place, -1)[codes], distinct[~np.array(stands)]
+            codes, distinct = _placed(codes, place), distinct[~np.array(stands)]
         if not len(distinct):
             return cls(codes, distinct)
         if codes.min() < 0:
@@ -91,9 +91,7 @@ class Target:
 
     def rows(self, keep: Array) -> Target:
         """The rows of a mask, and the classes that they have."""
-        codes = self.codes[keep]
-        present = np.bincount(codes[codes >= 0], minlength=len(self.classes)) > 0
-        return Target(_placed(codes, np.cumsum(present) - 1), self.classes[present])
+        return Target(*_present(self.codes[keep], self.classes))
 
     def among(self, classes: Array) -> Array:
         """The place of each row's label among other classes, (row,), -1 where it has none.

@@ -342,7 +342,7 @@ ODD = {
     "reals of known variance": (np.inf, -np.inf),
     "yes and no": (0.5, 2.0, -1.0, np.inf, -np.inf),
     "yes and no with holes": (0.5, 2.0, -1.0, np.inf, -np.inf),
-    "words": (0.5, -1.0, np.inf, -np.inf, np.nan),
+    "words": (-1.0, np.inf, -np.inf, np.nan),
 }
 
 

@@ -108,7 +108,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 
     def statistic(self, x: Bag, members: Membership) -> Totals:
         counts = _counts(x)
-        long = np.flatnonzero(_lengths(counts) > LONG)
+        long = _long(_lengths(counts))
         if not len(long):
             return self._of_short(x, counts, members)
         short = np.setdiff1d(np.arange(len(x)), long)
@@ -167,7 +167,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
         lengths, factorials = densities.log_factorials(counts)
         whole = _log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
         total = densities.rising(counts, posterior.alpha) - whole
-        long = np.flatnonzero(lengths > LONG)
+        long = _long(lengths)
         total[long] = self._log_moment(posterior, counts[long], np.ones((len(long), 1)))
         return total
 
@@ -178,7 +178,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
         words = [_rising(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)]
         whole = log_rising(posterior.total, t * lengths[:, None])
         total = rising_ratio(np.stack(words, axis=1), whole) + t * _log_coefficient(counts)[:, None]
-        long = np.flatnonzero(lengths > LONG)
+        long = _long(lengths)
         total[long] = self._log_moment(posterior, counts[long], t[long])
         return total
 
@@ -222,7 +222,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
                 rows = np.flatnonzero(labels.codes == c)
                 own[rows] = _rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
         total = own - self._whole_left_out(posterior, lengths, labels) + _log_coefficient(counts)
-        for i in np.flatnonzero(lengths > LONG):
+        for i in _long(lengths):
             n = _dense(counts[[i]])
             alpha = np.maximum(posterior.alpha[labels.codes[i]] - labels.weight[i] * n, 0.0)
             total[i] = self._log_moment(Dirichlet(alpha), n, np.ones((1, 1)))[0, 0]
@@ -286,6 +286,11 @@ def _counts(x: Bag) -> Column:
             counts.sum_duplicates()
         return counts
     return np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
+
+
+def _long(lengths: Array) -> Array:
+    """The rows of many words."""
+    return np.flatnonzero((lengths > LONG) & (lengths < np.inf))
 
 
 def _dense(counts: Column) -> Array:

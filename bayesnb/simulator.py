@@ -167,7 +167,9 @@ class Simulator(Predictor):
             Rows for ``include``; they also join ``observed_data``, as class codes and encoded columns. For "nuts",
             the learned rows, where some have no label: it is summed out.
         include : of "posterior_predictive", "prior_predictive", "log_likelihood"
-            Replicates of those rows from every draw, and log p(x_i, y_i | θ) as ``joint`` for ``arviz.loo``.
+            Replicates of those rows from every draw, and log p(x_i, y_i | θ) for ``arviz.loo``, under the name ``y``,
+            by which ArviZ pairs it with what is observed. Checks that are for one variable are told which:
+            ``arviz.plot_ppc_pava(tree, var_names="y")``, ``arviz.plot_loo_pit(tree, var_names="y")``.
         **arguments
             Of ``pymc.sample``, for "nuts".
 
@@ -241,7 +243,7 @@ class Simulator(Predictor):
         if "log_likelihood" in include:
             drawn = drawing.from_variables(groups["posterior"], layout, self.posterior_)
             joint = drawn.log_joint(data, len(codes))
-            found["log_likelihood"] = {"joint": joint[..., np.arange(len(codes)), codes]}
+            found["log_likelihood"] = {"y": joint[..., np.arange(len(codes)), codes]}
         return found
 
     def verify(
@@ -252,6 +254,7 @@ class Simulator(Predictor):
         chains: int = 4,
         random_seed: Any = None,
         tree: DataTree | None = None,
+        learned: tuple[Any, Any] | None = None,
         **arguments: Any,
     ) -> Agreement:
         """Hold the closed form against sampled draws.
@@ -267,6 +270,9 @@ class Simulator(Predictor):
         tree : DataTree, optional
             Draws to judge by instead, of this model written down or fitted elsewhere; variables and coordinates as
             those of :meth:`sample_posterior`.
+        learned : (X, y), optional
+            The learned rows, needed where some have no label: NUTS then samples the model with their labels summed out.
+            The closed form of such a fit takes labels as expected counts, and the two disagree.
 
         Returns
         -------
@@ -277,6 +283,8 @@ class Simulator(Predictor):
         ------
         ConvergenceError
             If the chains did not converge.
+        ValueError
+            If rows without a label were learned and neither ``learned`` nor ``tree`` is given.
 
         Examples
         --------
@@ -289,6 +297,12 @@ class Simulator(Predictor):
         from bayesnb import agreement
 
         self._require_one_prior("verify")
+        if hasattr(self, "_expected") and tree is None and (learned is None or sampler == "exact"):
+            raise ValueError(
+                "rows without a label were learned as expected counts, and to sample the posterior of those counts "
+                "would only repeat them: pass the learned rows, verify(learned=(X, y)), and NUTS sums the labels out, "
+                "or pass such draws as tree"
+            )
         seed = self.random_state if random_seed is None else random_seed
         if X is None:
             n = 20
@@ -300,5 +314,6 @@ class Simulator(Predictor):
             return agreement.check(self.posterior_, tree, data, n, "given draws")
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="NUTS did not converge")
-            tree = self.sample_posterior(draws, chains, sampler, seed, **arguments)
+            rows, labels = learned or (None, None)
+            tree = self.sample_posterior(draws, chains, sampler, seed, rows, labels, **arguments)
         return agreement.check(self.posterior_, tree, data, n, sampler)

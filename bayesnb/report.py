@@ -299,8 +299,8 @@ def _uncertain(
     split.insert(0, "true", clf.classes_[codes[chosen]])
     split.index = labels[chosen].rename("row")
     text = (
-        "The entropy of a row's class (total, in nats) has a part that stays however many rows are learned (aleatoric) "
-        "and a part that more rows would remove (epistemic). lower and upper bound the probability of the predicted "
+        "The entropy of a row's class (total, in nats) is the sum of what is expected to be left if the parameters were "
+        "known (aleatoric) and of what knowing them would remove (epistemic). lower and upper bound the probability of the predicted "
         f"class, under the posterior of the parameters, with probability {share:.0%}; top is the probability that it "
         "is the most probable class. The rows were learned, so that they look a little surer than new ones."
     )

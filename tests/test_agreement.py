@@ -634,7 +634,7 @@ def test_chains_that_hardly_move_give_no_verdict():
         agreement.check(clf.posterior_, tree, *clf._encoded(ASKED))
 
 
-def test_chains_with_divergences_give_no_verdict():
+def test_divergences_judge_nothing():
     from xarray import DataArray, Dataset
 
     clf = fitted()

@@ -1,4 +1,4 @@
-"""The commands for model files: fit, predict, update, forget, merge, sample, explain, inspect."""
+"""The verbs of model files: fit, predict, update, forget, merge, sample, explain, inspect."""
 
 import io
 import json

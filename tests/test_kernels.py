@@ -1,4 +1,4 @@
-"""The compiled loops give the results of numpy on any number of threads, and are only loaded for large tables."""
+"""The compiled loops give what numpy gives, on any number of threads, and are loaded only where they are worth it."""
 
 from __future__ import annotations
 
@@ -531,7 +531,7 @@ def test_a_family_that_does_not_notice_is_not_given_cells_on_trust(compiled, mon
 
 
 @pytest.mark.parametrize("value", [3.0, 0.5, -1.0, np.nan, np.inf])
-def test_only_counts_that_are_finite_integers_and_not_negative_are_accepted(value, compiled):
+def test_counts_are_whole_finite_and_not_negative(value, compiled):
     data = np.arange(5000.0)
     data[4321] = value
     assert reading.counts(data) == (value == 3)

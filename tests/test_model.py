@@ -101,7 +101,7 @@ def model(**parameters: Any) -> BayesianNB:
 
 
 def inside(clf: BayesianNB, frame: pd.DataFrame, y: Any, weight: Any = None) -> tuple[NaiveBayes, Data, Labels]:
-    """The model inside the estimator, the encoded rows and their labels."""
+    """What is under the shell: the model, the encoded rows, their labels."""
     data = clf._encoded(frame)[0]
     codes = np.searchsorted(clf.classes_, y)
     labels = Labels(codes, np.ones(len(y)) if weight is None else weight, len(clf.classes_))
@@ -236,7 +236,7 @@ def test_a_whole_class_can_be_forgotten(weight: Any, estimate: str) -> None:
     assert_same_model(clf, rest, 1e-9)
 
 
-def test_forgetting_everything_and_learning_again_equals_a_first_fit() -> None:
+def test_forgetting_everything_and_learning_again_leaves_no_trace() -> None:
     clf = model().fit(X, Y, WEIGHT)
     clf.forget(X, Y, WEIGHT)
     assert clf.class_count_.tolist() == [0.0, 0.0, 0.0]

@@ -214,9 +214,13 @@ def test_weights_that_are_all_zero_are_refused():
 # --- Values that a family cannot read ---
 
 
-@pytest.mark.parametrize("family", [Poisson(), Multinomial()], ids=lambda f: type(f).__name__)
-@pytest.mark.parametrize(("value", "shown"), [(-2, "-2"), (2.5, "2.5"), (-0.5, "-0.5"), (1e-9, "1e-09")])
-def test_a_count_that_is_negative_or_fractional_is_named_with_its_column_row_and_cure(family, value, shown):
+@pytest.mark.parametrize(
+    ("family", "value", "shown"),
+    [(Poisson(), -2, "-2"), (Poisson(), 2.5, "2.5"), (Poisson(), 1e-9, "1e-09"),
+     (Multinomial(), -2, "-2"), (Multinomial(), -0.5, "-0.5")],
+    ids=str,
+)  # fmt: skip
+def test_a_number_that_is_no_count_is_named_with_its_column_row_and_cure(family, value, shown):
     words = ("column 'v'", f"holds {shown} ", "row 2", type(family).__name__, "needs a count", "use Gaussian()")
     refused((one([1, 0, value, 3]), Y), words, features={"v": family}, good=(one([1, 0, 2, 3]), Y))
 
@@ -227,7 +231,7 @@ def test_a_wrong_count_in_an_array_is_named_by_its_position(family):
     refused((bad, Y), ("column 'x1'", "holds -3 ", "row 2"), features=family, good=(good, Y))
 
 
-@pytest.mark.parametrize(("value", "shown"), [(-3.0, "-3"), (2.5, "2.5"), (np.inf, "inf"), (np.nan, "nan")])
+@pytest.mark.parametrize(("value", "shown"), [(-3.0, "-3"), (np.inf, "inf"), (np.nan, "nan")])
 @pytest.mark.parametrize("layout", [sparse.csr_array, sparse.csc_array, sparse.coo_array])
 def test_a_wrong_count_in_a_sparse_matrix_is_named_with_its_column_and_row(layout, value, shown):
     dense = np.array([[1.0, 0.0], [0.0, 2.0], [4.0, value], [0.0, 1.0]])

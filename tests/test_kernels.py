@@ -58,7 +58,7 @@ def table(kind: str, classes: int = 3, n: int = N):
         X = sparse.random_array((n, 40), density=0.2, rng=rng, data_sampler=lambda size: rng.integers(1, 40, size))
         return Multinomial(), sparse.csr_array(X, dtype=float), y, weight
     if kind == "fractions of words":
-        X = sparse.random_array((n, 40), density=0.2, rng=rng, data_sampler=lambda size: rng.integers(1, 4, size))
+        X = sparse.random_array((n, 40), density=0.2, rng=rng, data_sampler=lambda size: rng.integers(1, 16, size) / 4)
         return Multinomial(Dirichlet(1e-200)), sparse.csr_array(X, dtype=float), y, weight
     if kind == "levels":
         return Categorical(), rng.integers(-3, 7, (n, 6)), y, weight
@@ -342,7 +342,7 @@ ODD = {
     "reals of known variance": (np.inf, -np.inf),
     "yes and no": (0.5, 2.0, -1.0, np.inf, -np.inf),
     "yes and no with holes": (0.5, 2.0, -1.0, np.inf, -np.inf),
-    "words": (0.5, -1.0, np.inf, -np.inf, np.nan),
+    "words": (-1.0, np.inf, -np.inf, np.nan),
 }
 
 
@@ -530,15 +530,6 @@ def test_a_family_that_does_not_notice_is_not_given_cells_on_trust(compiled, mon
     assert_array_equal(np.bincount(data["x"].codes[:, 0]), np.bincount(X[:, 0]))
 
 
-@pytest.mark.parametrize("value", [3.0, 0.5, -1.0, np.nan, np.inf])
-def test_counts_are_whole_finite_and_not_negative(value, compiled):
-    data = np.arange(5000.0)
-    data[4321] = value
-    assert reading.counts(data) == (value == 3)
-    compiled()
-    assert reading.counts(data) == (value == 3)
-
-
 @pytest.mark.parametrize(
     "y",
     [np.array([5, -2, 5, 7]), np.array([3, 3], np.int8), np.array([-(2**63), 2**63 - 1]), np.array([True, False]),
@@ -560,7 +551,7 @@ def test_a_bag_of_words_with_cells_stored_in_parts_uses_their_sum(compiled):
     compiled()
     s = Multinomial().statistic(Bag(x, ("a", "b")), Labels.of([0, 0]))
     assert_array_equal(s.counts, [[1.0, 2.0]])
-    assert_allclose(s.log_base, 0.0, atol=1e-15)
+    assert_allclose(s.log_peak - s.fitted(), 0.0, atol=1e-15)
 
 
 # What is loaded, and where it is kept

@@ -36,7 +36,7 @@ from bayesnb import (
 )
 from bayesnb.evaluation import compare_estimates
 from bayesnb.families.membership import Labels
-from bayesnb.model import ESTIMATES, Data
+from bayesnb.model import ESTIMATES, Data, EstimateRule
 from bayesnb.scoring import scores
 
 CLASSES = ("ant", "bee", "cow")
@@ -721,3 +721,29 @@ def test_compare_estimates_works_with_any_kind_of_table(make: Any, cv: Any) -> N
     found = compare_estimates(BayesianNB(unseen="new"), make(table.astype(object)), y, cv)
     for estimate in ("mean", "predictive"):
         assert found.loc[estimate, "log_loss"] == pytest.approx(expected.loc[estimate, "log_loss"])
+
+
+@pytest.mark.parametrize("name", ["MAP", "oops", "", None, 3])
+def test_an_estimate_that_does_not_exist_is_an_error_wherever_it_is_asked(name: Any) -> None:
+    clf = BayesianNB().fit(*datasets.play_tennis())
+    data, labels = clf._encoded(datasets.play_tennis()[0])[0], Labels.of(np.zeros(14, int), 2)
+    believed = clf.posterior_
+    for ask in (
+        lambda: believed.log_joint(data, 14, name),
+        lambda: believed.log_left_out(data, labels, name),
+        lambda: believed.plug_in(name),
+        lambda: BayesianNB(estimate=name).fit(*datasets.play_tennis()),
+    ):
+        with pytest.raises(ValueError, match=r"Expected estimate to be one of \['mle', 'map', 'mean', 'predictive'\]"):
+            ask()
+
+
+def test_a_further_estimate_is_one_entry_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The mean under flat priors: counts with one row more of each level.
+    table = {**ESTIMATES, "flat mean": EstimateRule("flat mean", "mean", flat=True)}
+    monkeypatch.setattr("bayesnb.model.ESTIMATES", table)
+    X, y = datasets.play_tennis()
+    found = BayesianNB(Categorical(Dirichlet(5.0)), class_prior=Dirichlet(5.0), estimate="flat mean").fit(X, y)
+    laplace = BayesianNB(Categorical(Dirichlet(1.0)), class_prior=Dirichlet(1.0), estimate="mean").fit(X, y)
+    assert_allclose(found.predict_proba(X), laplace.predict_proba(X), rtol=1e-12)
+    assert_allclose(found.loo(X, y)["probability"], laplace.loo(X, y)["probability"], rtol=1e-12)

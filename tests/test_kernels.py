@@ -1,4 +1,4 @@
-"""The compiled loops give what numpy gives, on any number of threads, and are loaded only where they are worth it."""
+"""The compiled loops give the results of numpy on any number of threads, and are only loaded for large tables."""
 
 from __future__ import annotations
 

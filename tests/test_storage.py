@@ -252,7 +252,7 @@ def model(tmp_path_factory):
     return path
 
 
-def resealed(path, change):
+def resealed(path, change, change_bytes=bytes):
     """The file with its HDF5 part changed, under a right digest: what a liar would send."""
     data = path.read_bytes()[: -sealed.SEAL_SIZE]
     inner = path.with_name("inner.h5")
@@ -260,7 +260,7 @@ def resealed(path, change):
     with h5py.File(inner, "r+") as file:
         change(file)
     found = path.with_name("lie.nc")
-    found.write_bytes(sealed.seal(inner.read_bytes()))
+    found.write_bytes(sealed.seal(change_bytes(inner.read_bytes())))
     return found
 
 
@@ -305,7 +305,7 @@ def attribute(name, value):
 
 def schema_with(**said):
     def change(file):
-        document = codec.loads(file.attrs["schema"])
+        document = codec.loads(file.attrs["schema"], 2**20)[0]
         file.attrs["schema"] = codec.dumps(document | said)
 
     return change
@@ -333,7 +333,7 @@ LIES = {
     "unknown setting": (rehashed, attribute("configuration", '{"map":[["shell","ls"]]}'), "holds no model"),
     "bad setting": (rehashed, attribute("configuration", '{"map":[["estimate","guess"]]}'), "holds no model"),
     "one class twice": (rehashed, schema_with(labels=["Adelie", "Adelie", "Gentoo"]), "its classes are"),
-    "endless labels": (rehashed, schema_with(classes="<U99999999"), "not an array of this format"),
+    "endless labels": (rehashed, schema_with(classes="<U99999999"), "claims 1199999988 bytes of memory"),
     "labels of another kind": (rehashed, schema_with(classes="V8"), "not an array of this format"),
     "no feature": (rehashed, schema_with(features=[]), "its schema is not one"),
     "a column of no table": (rehashed, schema_with(names=("island",)), "its schema is not one"),
@@ -371,7 +371,7 @@ def test_a_header_that_claims_cells_that_are_not_there_allocates_nothing(create,
 
 def test_levels_that_would_fill_memory_up_are_refused(model):
     with h5py.File(io.BytesIO(model.read_bytes())) as file:
-        features = codec.loads(file.attrs["schema"])["features"]
+        features = codec.loads(file.attrs["schema"], 2**20)[0]["features"]
     long, columns = tuple(range(20_000)), tuple(f"c{k}" for k in range(20_000))
     island = features[0][1] | {
         "columns": columns, "levels": (long, *((0,),) * 19_999), "kinds": ("integer",) * 20_000,
@@ -387,8 +387,108 @@ def test_levels_that_would_fill_memory_up_are_refused(model):
         del file["categorical/counts"]
         file["categorical"].create_dataset("counts", data=np.zeros((3, n)))
 
-    with pytest.raises(nb.ModelFileError, match="claims 1200000000 counts"):
+    with pytest.raises(nb.ModelFileError, match="filling up the columns with fewer levels claims"):
         nb.load(rehashed(model, change))
+
+
+def shared_text(path):
+    """Text cells that all point to one text of a mebibyte."""
+
+    def change(file):
+        del file["class_label"]
+        cells = np.array(["x" * 2**20] + [""] * 599, object)
+        file.create_dataset("class_label", data=cells, dtype=h5py.string_dtype())
+        change.offset = file["class_label"].id.get_offset()
+
+    def aimed(data):
+        at = change.offset
+        return data[:at] + data[at : at + 16] * 600 + data[at + 600 * 16 :]
+
+    return resealed(path, change, aimed)
+
+
+def long_text(path):
+    """One text whose length is said to be a gibibyte."""
+    with h5py.File(io.BytesIO(path.read_bytes())) as file:
+        at = file["class_label"].id.get_offset()
+    return resealed(path, lambda _: None, lambda data: data[:at] + (2**30).to_bytes(4, "little") + data[at + 4 :])
+
+
+def hard_links(path):
+    """One array under a thousand names."""
+
+    def change(file):
+        file["a"] = np.zeros(2**17)
+        for k in range(1000):
+            file[f"a{k}"] = file["a"]
+
+    return resealed(path, change)
+
+
+def wide_cells(path):
+    """Twenty arrays of one short text each, of types with room for 33 million letters."""
+    cell = {"array": ["a"], "shape": [1], "dtype": "<U33000000"}
+    text = json.dumps({"map": [[str(k), cell] for k in range(20)]})
+    return rehashed(path, attribute("configuration", text))
+
+
+def ragged_levels(path):
+    """Six features, each with one column of many levels and many columns of one."""
+    n = 3000
+    columns = tuple(f"c{k}" for k in range(n))
+    levels = (tuple(range(n)), *((0,),) * (n - 1))
+    with h5py.File(io.BytesIO(path.read_bytes())) as file:
+        island = codec.loads(file.attrs["schema"], 2**20)[0]["features"][0][1]
+    feature = island | {"columns": columns, "levels": levels, "kinds": ("integer",) * n}
+    cells = 6 * (2 * n - 1)
+
+    def change(file):
+        schema_with(features=[[f"f{k}", feature] for k in range(6)], names=columns)(file)
+        del file["gaussian"]
+        for name in ("feature", "column", "category"):
+            del file["categorical"][name]
+            file["categorical"].create_dataset(name, data=np.full(cells, "", object), dtype=h5py.string_dtype())
+        del file["categorical/counts"]
+        file["categorical"].create_dataset("counts", data=np.zeros((3, cells)))
+
+    return rehashed(path, change)
+
+
+LOADED = """
+import resource, sys, bayesnb as nb, h5py
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    nb.load(sys.argv[1])
+except nb.ModelFileError as error:
+    print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.parametrize("bomb", [shared_text, long_text, hard_links, wide_cells, ragged_levels])
+def test_a_small_file_that_would_fill_memory_is_refused_before_it_does(bomb, model):
+    path = bomb(model)
+    done = subprocess.run([sys.executable, "-c", LOADED, path], capture_output=True, text=True, check=True)
+    said, grown = done.stdout.splitlines()
+    assert "bytes of memory, which is too much for a file of this size" in said
+    assert int(grown) < 100
+
+
+def test_a_large_honest_model_comes_back(tmp_path):
+    names = np.array([f"level {k}" for k in range(50_000)], object)
+    X = pd.DataFrame({"id": np.tile(names, 2), "few": np.arange(100_000) % 3})
+    clf = nb.BayesianNB({"few": nb.Categorical()}).fit(X, np.arange(100_000) % 5)
+    assert_same_model(saved(clf, tmp_path), clf, X[:100])
+
+
+@pytest.mark.parametrize("where", ["bayesnb.codec.decode", "bayesnb.estimator.BayesianNB._believe"])
+def test_a_model_that_does_not_fit_into_memory_is_the_one_error(where, model, monkeypatch):
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(where, full)
+    with pytest.raises(nb.ModelFileError, match=r"model.nc: .*does not fit into memory"):
+        nb.load(model)
 
 
 @pytest.mark.parametrize(
@@ -530,7 +630,7 @@ VALUES = st.recursive(
 @example({"map": [[1, 2]]})
 @example({1: "a", "1": "b", None: 0.1})
 def test_plain_values_come_back_as_they_were(value):
-    assert repr(codec.loads(codec.dumps(value))) == repr(value)
+    assert repr(codec.loads(codec.dumps(value), 2**20)[0]) == repr(value)
 
 
 # Who else writes

@@ -12,6 +12,7 @@ import hashlib
 import io
 import math
 import os
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +69,7 @@ def sealed(attributes: Mapping[str, Any], variables: Mapping[str, Variable]) -> 
 
     held = io.BytesIO()
     # xarray would ask Dask for a lock wherever a Dask cluster runs, and takes seconds to import.
-    with h5netcdf.File(held, "w") as file:
+    with h5netcdf.File(held, "w", track_order=True) as file:
         file.attrs.update(attributes)
         for path, variable in variables.items():
             place, _, name = path[1:].rpartition("/")
@@ -179,6 +180,8 @@ def opened(file: Any, left: int) -> tuple[dict[str, Any], dict[str, Array], int]
 
     file.seek(0)
     with h5py.File(file, "r") as held:
+        lengths = _text_lengths(file, h5py.h5o.get_info(held.id).addr)
+        left = spent(left, sum(lengths), "what its attributes say")
         attributes = {name: _attribute(held, name) for name in ("format", "format_version")}
         if attributes["format"] != "bayesnb":
             raise ModelFileError("is not a model file: its attribute 'format' is not 'bayesnb'")
@@ -200,6 +203,51 @@ def opened(file: Any, left: int) -> tuple[dict[str, Any], dict[str, Array], int]
     if attributes["content_hash"] != content_hash(attributes, arrays):
         raise ModelFileError("was changed: its content hash does not fit its content")
     return attributes, arrays, left
+
+
+def _text_lengths(file: Any, address: int) -> Iterator[int]:
+    """The lengths of the texts that are attributes of the group whose object header is at this address.
+
+    HDF5 allocates the length of such a text before it looks whether it is there, and offers no way to ask for the
+    length alone. So the header is read here: blocks of messages, each with its type, size and flags, and in each
+    attribute message the name, type and shape before the value (HDF5 File Format Specification 3.0, IV.A.1.b, IV.A.2.m,
+    IV.A.2.q and IV.A.2.v).
+    """
+    file.seek(address)
+    signature, version, flags = struct.unpack("<4sBB", file.read(6))
+    if (signature, version) != (b"OHDR", 2):
+        raise ModelFileError("has its attributes where bayesnb does not write them")
+    file.seek((16 if flags & 32 else 0) + (4 if flags & 16 else 0), os.SEEK_CUR)
+    size = int.from_bytes(file.read(1 << (flags & 3)), "little")
+    blocks, head = [(file.tell(), size)], 6 if flags & 4 else 4
+    for start, size in blocks:
+        file.seek(start)
+        block = file.read(size)
+        while len(block) > head:
+            kind, size, shared = struct.unpack("<BHB", block[:4])
+            message, block = block[head : head + size], block[head + size :]
+            if kind == 0x10:
+                at, size = struct.unpack("<QQ", message[:16])
+                blocks.append((at + 4, size - 8))
+            elif kind == 0x0C:
+                yield _text_length(message, shared)
+            elif kind == 0x15 and message[2 + 2 * (message[1] & 1) :][:8] != b"\xff" * 8:
+                raise ModelFileError("has more attributes than a model")
+        if len(blocks) > 100:
+            raise ModelFileError("has more attributes than a model")
+
+
+def _text_length(message: bytes, shared: int) -> int:
+    """The length of the text of an attribute message; 0 for a number, whose bytes stand in the message itself."""
+    version, flags, *sizes = struct.unpack("<BBHHH", message[:8])
+    # In version 1 each part is filled up to eight bytes; version 3 has a byte more before the name.
+    name, kind, shape = (-(-size // 8) * 8 if version == 1 else size for size in sizes)
+    start = (9 if version == 3 else 8) + name
+    number, fixed, long = 0, 3, 9
+    if version > 3 or flags or shared & 2 or message[start] & 15 not in (number, fixed, long):
+        raise ModelFileError("has attributes that no model has")
+    value = message[start + kind + shape :]
+    return int.from_bytes(value[:4], "little") if message[start] & 15 == long else 0
 
 
 def _items(group: Any) -> Iterator[tuple[str, Any]]:

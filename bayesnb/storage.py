@@ -9,6 +9,7 @@ not parsed. Nothing in a file is executed; families come from a fixed list (see 
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,7 +212,9 @@ def _read(file: BinaryIO, name: Any) -> Contents:
         raise ModelFileError(f"{name}: is a model that does not fit into memory") from error
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error.__cause__
-    except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError, RuntimeError, OSError) as error:
+    except (
+        ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, OSError, struct.error
+    ) as error:  # fmt: skip
         said = " ".join(str(error).split())
         raise ModelFileError(f"{name}: is not a model that can be read ({said[:200]})") from error
 

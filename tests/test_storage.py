@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import textwrap
@@ -454,6 +455,44 @@ def ragged_levels(path):
     return rehashed(path, change)
 
 
+def rotated(x, k):
+    return (x << k | x >> 32 - k) & 0xFFFFFFFF
+
+
+def checksum(data):
+    """Bob Jenkins' lookup3, with which HDF5 checks the blocks of an object header."""
+    a = b = c = 0xDEADBEEF + len(data)
+    words = struct.unpack(f"<{-(-len(data) // 12) * 3}I", data + bytes(-len(data) % 12))
+    for k in range(0, len(words) - 3, 3):
+        a, b, c = ((x + y) & 0xFFFFFFFF for x, y in zip((a, b, c), words[k : k + 3], strict=True))
+        for turn in (4, 6, 8, 16, 19, 4):
+            a, c = ((a - c) & 0xFFFFFFFF) ^ rotated(c, turn), (c + b) & 0xFFFFFFFF
+            a, b, c = b, c, a
+    a, b, c = ((x + y) & 0xFFFFFFFF for x, y in zip((a, b, c), words[-3:], strict=True))
+    for turn in (14, 11, 25, 16, 4, 14, 24):
+        c = ((c ^ b) - rotated(b, turn)) & 0xFFFFFFFF
+        a, b, c = b, c, a
+    return b
+
+
+def long_attribute(path):
+    """An attribute whose text is said to be two gibibytes long, under the right checksum of its block."""
+
+    def lied(data):
+        start = data.index(b"OCHK")
+        link = data.index(start.to_bytes(8, "little"))
+        end = start + int.from_bytes(data[link + 8 : link + 16], "little") - 4
+        assert checksum(data[start:end]) == int.from_bytes(data[end : end + 4], "little")
+        # Before the address of the text and its number there stands its length.
+        with h5py.File(io.BytesIO(data)) as file:
+            length = len(file.attrs["schema"].encode())
+        at = data.index(length.to_bytes(4, "little"), start)
+        block = data[start:at] + (2**31).to_bytes(4, "little") + data[at + 4 : end]
+        return data[:start] + block + checksum(block).to_bytes(4, "little") + data[end + 4 :]
+
+    return resealed(path, lambda _: None, lied)
+
+
 LOADED = """
 import resource, sys, bayesnb as nb, h5py
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -465,7 +504,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
 
-@pytest.mark.parametrize("bomb", [shared_text, long_text, hard_links, wide_cells, ragged_levels])
+@pytest.mark.parametrize("bomb", [shared_text, long_text, long_attribute, hard_links, wide_cells, ragged_levels])
 def test_a_small_file_that_would_fill_memory_is_refused_before_it_does(bomb, model):
     path = bomb(model)
     done = subprocess.run([sys.executable, "-c", LOADED, path], capture_output=True, text=True, check=True)

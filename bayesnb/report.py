@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 LONGEST = 40
 """Rows and columns of a table that are written out; of the rest, the page says how many there are."""
 
+MARK = "bayesnb report"
+"""Stands in the head of an HTML page, so that a page is known as one."""
+
 CANDIDATES = 500
 """Rows whose uncertainty is split by draws: those of the highest predictive entropy."""
 
@@ -168,6 +171,13 @@ def write(page: str, path: str | Path) -> None:
     """
     with replacing(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
+
+
+def is_report(path: str | Path) -> bool:
+    """Whether a file is a page that was written here, as HTML or as Markdown."""
+    text = Path(path).read_bytes()
+    headings = (b"\n## Data\n", b"\n## What each column got\n", b"\n## Versions\n")
+    return MARK.encode() in text[:2000] or all(heading in text for heading in headings)
 
 
 def _row_labels(X: Any) -> pd.Index:
@@ -476,6 +486,7 @@ def _html(title: str, sections: Sequence[Section]) -> str:
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
+<meta name="generator" content="{MARK}">
 <title>{name}</title>
 <style>{STYLE}</style>
 </head>

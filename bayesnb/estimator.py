@@ -259,6 +259,8 @@ def load(path: str | os.PathLike) -> BayesianNB:
         also = {"target_": contents.target, "content_hash_": contents.hash}
         also |= {"_expected": True} if contents.expected else {}
         clf._believe(contents.schema, contents.statistics, contents.classes, anew=True, **also)
+    except MemoryError as error:
+        raise storage.ModelFileError(f"{path}: holds a model that does not fit into memory") from error
     except (ValueError, TypeError, ArithmeticError) as error:
         raise storage.ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
     return clf

@@ -47,7 +47,7 @@ def fit(
 ) -> int:  # fmt: skip
     """Learn a model from a table of any size, and write it to a file."""
     from bayesnb import engines
-    from bayesnb.estimator import BayesianNB
+    from bayesnb.estimator import BayesianNB, learn_summary
 
     source = source_of(data)
     if target is None:
@@ -67,7 +67,7 @@ def fit(
     classes = summary.classes
     if isinstance(clf.class_prior, dict):
         clf.set_params(class_prior=_by_label(clf.class_prior, classes.tolist()))
-    clf.set_params(features=features or None)._learn(summary, target=target, anew=True)
+    learn_summary(clf.set_params(features=features or None), summary, target)
     say = stderr()
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")

@@ -18,7 +18,7 @@ from sklearn.utils import column_or_1d
 
 from bayesnb import class_prior, engines, unlabelled
 from bayesnb.classifier import Classifier
-from bayesnb.model import Statistics
+from bayesnb.model import Statistics, estimate_rule
 from bayesnb.priors import Array, Dirichlet, Known
 from bayesnb.rows import Rows
 from bayesnb.schema import Schema
@@ -84,18 +84,18 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
     """What rows say of which some have no label; the weights of those have λ in them."""
     schema = Schema.infer(rows.table, settings.features, settings.unseen, rows.weight)
     schema, data = schema.read(rows.table, learn=True)
-    model, found = schema.model(_label_prior(settings)), rows.target.classes
+    rule, model, found = estimate_rule(settings.estimate), schema.model(_label_prior(settings)), rows.target.classes
     classes = with_named(found, [*rows.target.declared, *model.named_classes(labels_of(found))])
     if not len(found) and len(classes) < 2:
         raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
     labelled, data, weight = rows.split(model, data, classes)
     em = unlabelled.em(
-        model.flat() if settings.estimate == "mle" else model,
+        model.flat() if rule.flat else model,
         labelled,
         data,
         len(weight),
         row_weight=weight,
-        at="map" if settings.estimate in ("map", "mle") else "mean",
+        at="map" if rule.point == "mode" else "mean",
         starts=settings.em_starts,
         rng=np.random.default_rng(settings.random_state),
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesnb import class_prior as class_priors
 from bayesnb.classifier import certainty, deciding, explaining, sampling, tabular
-from bayesnb.model import ESTIMATES, Data, Estimate, Parameters, Posterior, Statistics, normalize
+from bayesnb.model import Data, Estimate, Parameters, Posterior, Statistics, estimate_rule, normalize
 from bayesnb.priors import Array, Dirichlet, Known, log
 from bayesnb.rows import table_of
 from bayesnb.schema import Schema
@@ -260,11 +260,10 @@ class Classifier:
         >>> clf.classifier_.with_estimate("mle").predict_proba(X[:1]).round(3)
         array([[0.795, 0.205]])
         """
-        if estimate not in ESTIMATES:
-            raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {estimate!r}")
-        if estimate in ("mle", "map"):
+        rule = estimate_rule(estimate)
+        if rule.point == "mode":
             self.posterior.model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"')
-        plug_in = None if estimate == "predictive" else self.posterior.plug_in(estimate)
+        plug_in = self.posterior.plug_in(estimate) if rule.plugs_in else None
         if plug_in is None:
             self.posterior.require_proper()
         return replace(self, estimate=estimate, plug_in=plug_in)

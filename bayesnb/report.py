@@ -361,7 +361,7 @@ def _taken(table: Table, positions: Array) -> Table:
 
 
 def _evidence(clf: BayesianNB, table: Table) -> Section:
-    evidence = clf.log_evidence_
+    evidence = clf.classifier_.log_evidence()
     frame = pd.DataFrame({"log_evidence": {name: float(value) for name, value in evidence.features.items()}})
     pooled = _pooled_evidence(clf, table)
     text = (
@@ -382,7 +382,7 @@ def _pooled_evidence(clf: BayesianNB, table: Table) -> dict[Any, float] | None:
     """log p(column) as if there were one class; None where a prior is told by class."""
     try:
         one = clone(clf).set_params(class_prior=None, estimate="predictive").fit(table, np.zeros(table.n_rows, int))
-        return dict(one.log_evidence_.features)
+        return dict(one.classifier_.log_evidence().features)
     except ValueError:
         return None
 

@@ -133,7 +133,7 @@ def test_draws_of_every_family_have_the_same_layout_whichever_sampler():
         warnings.filterwarnings("ignore", message="NUTS did not converge")
         nuts = clf.sample_posterior(20, 2, "nuts", random_seed=0, tune=30)
     same_layout(exact, nuts)
-    data, n = clf._encoded(X)
+    data, n = clf.classifier_.read(X)
     assert np.isfinite(draws.parameters(nuts, clf.posterior_).log_joint(data, n)).all()
 
 
@@ -180,7 +180,7 @@ def test_the_tree_has_groups_for_prior_posterior_and_learned_data():
 
 
 def same_parameters(one: Any, other: Any, clf: BayesianNB, X: pd.DataFrame) -> None:
-    data, n = clf._encoded(X)
+    data, n = clf.classifier_.read(X)
     assert_allclose(one.log_pi, other.log_pi, atol=1e-12)
     assert_allclose(one.log_joint(data, n), other.log_joint(data, n), rtol=1e-9, atol=1e-9)
 
@@ -216,7 +216,7 @@ def test_the_order_of_dimensions_does_not_matter():
 
 def test_predictions_from_draws_of_either_sampler_agree_with_predict_proba(tree):
     clf, X, _ = tennis()
-    data, n = clf._encoded(X)
+    data, n = clf.classifier_.read(X)
     joint = np.exp(draws.parameters(tree, clf.posterior_).log_joint(data, n)).mean(axis=(0, 1))
     assert_allclose(joint / joint.sum(-1, keepdims=True), clf.predict_proba(X), atol=0.03)
 
@@ -232,7 +232,7 @@ def test_parameters_can_be_read_from_a_tree_made_by_pymc():
             200, tune=500, chains=2, cores=1, model=clf.to_pymc(), progressbar=False, random_seed=0,
             compute_convergence_checks=False,
         )  # fmt: skip
-    data, n = clf._encoded(X)
+    data, n = clf.classifier_.read(X)
     joint = np.exp(draws.parameters(sampled, clf.posterior_).log_joint(data, n)).mean(axis=(0, 1))
     assert_allclose(joint / joint.sum(-1, keepdims=True), clf.predict_proba(X), atol=0.06)
 
@@ -357,7 +357,7 @@ def test_known_class_probabilities_are_equal_in_all_draws():
 
 def test_the_log_likelihood_is_that_of_each_row_and_its_label(tree):
     clf, X, y = tennis()
-    data, n = clf._encoded(X)
+    data, n = clf.classifier_.read(X)
     joint = draws.parameters(tree, clf.posterior_).log_joint(data, n)
     own = joint[..., np.arange(n), (y == "yes").astype(int)]
     assert_allclose(tree["log_likelihood"]["y"], own, rtol=1e-9)
@@ -575,7 +575,7 @@ def test_a_file_keeps_values_and_coordinates(tree, tmp_path):
         for group in set(tree.children) - {"sample_stats"}:
             assert back[group].dataset.identical(tree[group].dataset)
         clf, X, _ = tennis()
-        data, n = clf._encoded(X)
+        data, n = clf.classifier_.read(X)
         read, drawn = (draws.parameters(t, clf.posterior_).log_joint(data, n) for t in (back, tree))
         assert_array_equal(read, drawn)
 

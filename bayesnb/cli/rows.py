@@ -94,7 +94,7 @@ def save_model(clf: BayesianNB, path: str, replacing: str | None = None) -> None
         return
     from bayesnb import storage
 
-    sys.stdout.buffer.write(storage.to_bytes(clf._contents())[0])
+    sys.stdout.buffer.write(storage.to_bytes(storage.Contents.of(clf))[0])
 
 
 def template_of(clf: BayesianNB) -> pd.DataFrame:

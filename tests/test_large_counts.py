@@ -115,7 +115,7 @@ def test_the_probability_of_a_bag_keeps_its_digits_at_any_count(n: float, form):
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_leaving_out_a_large_bag_is_refitting_without_it(n: float):
+def test_leaving_out_a_large_bag_equals_refitting_without_it(n: float):
     rows = np.array([[n, 2 * n, n], [np.round(n + np.sqrt(n)), 2 * n, n], [n, n, 3.0], [1.0, n, 3.0]])
     y = np.array([0, 0, 1, 1])
     left = BayesianNB(Multinomial(), class_prior="uniform").fit(rows, y).loo(rows, y)
@@ -173,7 +173,7 @@ def test_a_bag_of_fractions_is_the_dirichlet_multinomial_of_real_counts(form, ro
     assert_allclose(clf.predict_joint_log_proba(form(np.array([ask])))[0, 0], float(exact), rtol=1e-12)
 
 
-def test_a_frame_of_fractions_is_learned_and_asked():
+def test_a_frame_of_fractions_can_be_fitted_and_predicted():
     X = pd.DataFrame({"cat": [0.9, 0.7, 0.0], "dog": [0.0, 0.1, 0.8]})
     clf = BayesianNB(Multinomial()).fit(X, ["c", "c", "d"])
     assert clf.predict(X).tolist() == ["c", "c", "d"]
@@ -183,7 +183,7 @@ def test_a_frame_of_fractions_is_learned_and_asked():
 
 
 @pytest.mark.parametrize("alpha", [1e-17, 1e-12, 1e-300])
-def test_the_variance_of_an_unequal_pair_is_the_same_on_both_sides(alpha: float):
+def test_the_variances_of_two_very_unequal_probabilities_are_equal(alpha: float):
     exact = mpf(alpha) / (1 + mpf(alpha)) ** 2 / (2 + mpf(alpha))
     assert_allclose(Dirichlet([alpha, 1.0]).variance(), [float(exact)] * 2, rtol=1e-15)
     assert_allclose(Beta(1.0, alpha).variance(), float(exact), rtol=1e-15)

@@ -79,6 +79,15 @@ class UnlearnedError(ValueError):
         self.where = where
 
 
+def by_label(value: Any) -> Any:
+    """A pandas Series as {label: number}, so that it is never read by position; anything else as it is."""
+    if isinstance(value, Mapping) or not hasattr(value, "to_dict"):
+        return value
+    if not value.index.is_unique:
+        raise ValueError(f"Expected each label once; got {value.index[value.index.duplicated()][0]!r} more than once")
+    return value.to_dict()
+
+
 def first(mask: Array) -> tuple[int, ...]:
     """Position of the first true cell."""
     return tuple(int(i) for i in np.argwhere(mask)[0])

@@ -12,7 +12,7 @@ from scipy.special import gammaln, xlogy
 
 from bayesnb.kernels.densities import over_last
 from bayesnb.numerics import Array, Size, deviance, disagreement, log, log_gamma_draw, log_root, log_root_slopes
-from bayesnb.priors.belief import UNSEEN, BoundaryError, Prior, Theta, first, require_nonnegative, shared
+from bayesnb.priors.belief import UNSEEN, BoundaryError, Prior, Theta, by_label, first, require_nonnegative, shared
 
 type Per = Literal["level", "class", "feature"]
 
@@ -46,6 +46,7 @@ class Dirichlet(Prior):
     parameters = ("theta",)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", by_label(self.alpha))
         if isinstance(self.alpha, Mapping):
             require_nonnegative("alpha", np.array(list(self.alpha.values()), float))
         else:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size, log
-from bayesnb.priors.belief import Belief
+from bayesnb.priors.belief import Belief, by_label
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +33,7 @@ class Known(Belief):
     p: Array | Mapping[Any, float] | Literal["uniform"] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "p", by_label(self.p))
         if self.p is None or isinstance(self.p, str):
             return
         value = np.array(list(self.p.values()) if isinstance(self.p, Mapping) else self.p, float)

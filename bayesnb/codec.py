@@ -20,15 +20,18 @@ from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
-from bayesnb.priors import UNSEEN, Beta, Dirichlet, Gamma, Known, Normal, NormalGamma
+from bayesnb.priors import UNSEEN, Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma
 
 CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         Bernoulli, Categorical, Gaussian, GaussianKnownVariance, Multinomial, Poisson, Binned, Cut,
-        Beta, Dirichlet, Gamma, Known, Normal, NormalGamma,
+        Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma,
     )
 }  # fmt: skip
+
+FORMER = {"Known": "FixedProbabilities"}
+"""Names that classes have in older files."""
 
 DTYPES = ("b", "i", "u", "f", "U", "O")
 
@@ -108,8 +111,8 @@ def decode(value: Any) -> Any:
             return {decode(k): decode(v) for k, v in items}
         case {"unseen": True, **rest} if not rest:
             return UNSEEN
-        case {"is": str(name), **arguments} if name in CLASSES:
-            kind = CLASSES[name]
+        case {"is": str(name), **arguments} if FORMER.get(name, name) in CLASSES:
+            kind = CLASSES[FORMER.get(name, name)]
             if set(arguments) != {f.name for f in fields(kind)}:
                 raise ValueError(f"{name} has no arguments {sorted(arguments)}")
             return kind(**{k: decode(v) for k, v in arguments.items()})

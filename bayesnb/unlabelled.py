@@ -17,7 +17,7 @@ from bayesnb import draws, generative
 from bayesnb.families.family import Theta
 from bayesnb.families.membership import Responsibilities
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
-from bayesnb.priors import Array, Known, Prior
+from bayesnb.priors import Array, Prior
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -222,10 +222,7 @@ def _climb(
 def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
     """log p(θ) + log p(D | θ), D the statistics of ``believed``: by Bayes' rule log p(θ | D) + log p(D)."""
     pi, rows = np.exp(theta.log_pi), believed.statistics.rows
-    if isinstance(believed.label, Known):
-        total = float((rows[rows > 0] * theta.log_pi[rows > 0]).sum())
-    else:
-        total = _one_factor(believed.label_prior, believed.label, (pi,), at)
+    total = _one_factor(believed.label_prior, believed.label, (pi,), at) + believed.label.log_base(rows)
     for name, family in believed.model.features.items():
         prior, s = believed.prior[name], believed.statistics.features[name]
         posterior, point = _terms(believed.features[name], theta.features[name])

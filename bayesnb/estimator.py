@@ -395,6 +395,8 @@ def load(path: str | os.PathLike) -> BayesianNB:
             clf, None, found.schema, found.statistics, found.classes, found.declared, **others
         )
         clf.content_hash_ = found.hash
+    except MemoryError as error:
+        raise storage.ModelFileError(f"{path}: holds a model that does not fit into memory") from error
     except (ValueError, TypeError, ArithmeticError) as error:
         raise storage.ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
     return clf

@@ -114,10 +114,6 @@ def _flat(s: Statistic, what: str) -> Array:
 def _shaped(kind: str, feature: Feature, fields: Mapping[str, Array]) -> Statistic:
     """A statistic from its cells, (class, cell) each."""
     if kind == "categorical":
-        # In memory the columns with fewer levels are filled up; nobody could have fitted what that would not fit in.
-        padded = len(fields["counts"]) * len(feature.columns) * widest(feature.levels)
-        if padded > max(2**25, 100 * fields["counts"].size):
-            raise ModelFileError(f"feature {feature.columns[:3]} claims {padded} counts")
         counts = np.zeros((len(fields["counts"]), len(feature.columns), widest(feature.levels)))
         start = 0
         for k, levels in enumerate(feature.levels):
@@ -127,6 +123,15 @@ def _shaped(kind: str, feature: Feature, fields: Mapping[str, Array]) -> Statist
     if kind == "multinomial":
         return Totals(**fields, words=feature.columns)
     return GROUPS[kind][0](**fields)
+
+
+def claim(schema: Schema, n_classes: int) -> int:
+    """The bytes of memory that the counts of levels take: columns with fewer levels than the widest are filled up.
+
+    A statistic, a prior, a posterior and a plug-in have that many numbers each.
+    """
+    tables = [feature.levels for feature in schema.features.values() if feature.levels is not None]
+    return 4 * 8 * n_classes * sum(len(levels) * widest(levels) for levels in tables)
 
 
 def unpacked(

@@ -20,6 +20,7 @@ from numpy.testing import assert_allclose
 from rich.console import Console
 from scipy import stats
 from scipy.special import gammaln, xlogy
+from xarray import DataTree
 
 from bayesnb import BayesianNB, Binned, agreement, datasets, draws
 from bayesnb.families import gaussian, poisson
@@ -632,6 +633,25 @@ def test_chains_that_hardly_move_give_no_verdict():
     values[:] = np.repeat(values[:, :20], 50, axis=1)
     with pytest.raises(agreement.ConvergenceError, match=r"rate_poisson\)"):
         agreement.check(clf.posterior_, tree, *clf.classifier_.read(ASKED))
+
+
+def chains(seed: int, shift: float) -> DataTree:
+    """Two chains of 500 independent draws of 30 parameters, the first of them ``shift`` standard deviations apart."""
+    from arviz_base import from_dict
+
+    theta = default_rng(seed).normal(size=(2, 500, 30))
+    theta[1, :, 0] += shift
+    return from_dict({"posterior": {"theta": theta}})
+
+
+def test_short_chains_of_one_distribution_are_not_refused_for_the_r_hat_of_chance():
+    found = [agreement.Convergence.of(chains(seed, 0.0)) for seed in range(60)]
+    assert any(one.r_hat > 1.01 for one in found)
+    assert sum(not one.converged for one in found) <= 2
+
+
+def test_chains_half_a_standard_deviation_apart_are_refused_however_short():
+    assert not any(agreement.Convergence.of(chains(seed, 0.5)).converged for seed in range(10))
 
 
 def test_divergences_judge_nothing():

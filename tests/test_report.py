@@ -526,7 +526,7 @@ def test_the_command_can_print_to_stdout_and_reads_any_table(capsys, tmp_path):
 def test_a_command_that_fails_leaves_the_old_page(capsys, tmp_path):
     path = tmp_path / "r.html"
     path.write_text("old")
-    code, out, err = run(capsys, "report", "nowhere.csv", "--target", "y", "-o", str(path))
+    code, out, err = run(capsys, "report", "nowhere.csv", "--target", "y", "-o", str(path), "--force")
     assert (code, out) == (1, "")
     assert "no such file" in err
     assert path.read_text() == "old"

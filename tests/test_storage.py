@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import textwrap
@@ -248,7 +249,7 @@ def model(tmp_path_factory):
     return path
 
 
-def resealed(path, change):
+def resealed(path, change, change_bytes=bytes):
     """The file with its HDF5 part changed, under a right digest: what a liar would send."""
     data = path.read_bytes()[: -sealed.SEAL_SIZE]
     inner = path.with_name("inner.h5")
@@ -256,7 +257,7 @@ def resealed(path, change):
     with h5py.File(inner, "r+") as file:
         change(file)
     found = path.with_name("lie.nc")
-    found.write_bytes(sealed.seal(inner.read_bytes()))
+    found.write_bytes(sealed.seal(change_bytes(inner.read_bytes())))
     return found
 
 
@@ -301,7 +302,7 @@ def attribute(name, value):
 
 def schema_with(**said):
     def change(file):
-        document = codec.loads(file.attrs["schema"])
+        document = codec.loads(file.attrs["schema"], 2**20)[0]
         file.attrs["schema"] = codec.dumps(document | said)
 
     return change
@@ -329,7 +330,7 @@ LIES = {
     "unknown setting": (rehashed, attribute("configuration", '{"map":[["shell","ls"]]}'), "holds no model"),
     "bad setting": (rehashed, attribute("configuration", '{"map":[["estimate","guess"]]}'), "holds no model"),
     "one class twice": (rehashed, schema_with(labels=["Adelie", "Adelie", "Gentoo"]), "its classes are"),
-    "endless labels": (rehashed, schema_with(classes="<U99999999"), "not an array of this format"),
+    "endless labels": (rehashed, schema_with(classes="<U99999999"), "claims 1199999988 bytes of memory"),
     "labels of another kind": (rehashed, schema_with(classes="V8"), "not an array of this format"),
     "no feature": (rehashed, schema_with(features=[]), "its schema is not one"),
     "a column of no table": (rehashed, schema_with(names=("island",)), "its schema is not one"),
@@ -367,7 +368,7 @@ def test_a_header_that_claims_missing_cells_allocates_no_memory(create, model):
 
 def test_levels_that_would_fill_the_memory_are_refused(model):
     with h5py.File(io.BytesIO(model.read_bytes())) as file:
-        features = codec.loads(file.attrs["schema"])["features"]
+        features = codec.loads(file.attrs["schema"], 2**20)[0]["features"]
     long, columns = tuple(range(20_000)), tuple(f"c{k}" for k in range(20_000))
     island = features[0][1] | {
         "columns": columns, "levels": (long, *((0,),) * 19_999), "kinds": ("integer",) * 20_000,
@@ -383,8 +384,146 @@ def test_levels_that_would_fill_the_memory_are_refused(model):
         del file["categorical/counts"]
         file["categorical"].create_dataset("counts", data=np.zeros((3, n)))
 
-    with pytest.raises(nb.ModelFileError, match="claims 1200000000 counts"):
+    with pytest.raises(nb.ModelFileError, match="filling up the columns with fewer levels claims"):
         nb.load(rehashed(model, change))
+
+
+def shared_text(path):
+    """Text cells that all point to one text of a mebibyte."""
+
+    def change(file):
+        del file["class_label"]
+        cells = np.array(["x" * 2**20] + [""] * 599, object)
+        file.create_dataset("class_label", data=cells, dtype=h5py.string_dtype())
+        change.offset = file["class_label"].id.get_offset()
+
+    def aimed(data):
+        at = change.offset
+        return data[:at] + data[at : at + 16] * 600 + data[at + 600 * 16 :]
+
+    return resealed(path, change, aimed)
+
+
+def long_text(path):
+    """One text whose length is said to be a gibibyte."""
+    with h5py.File(io.BytesIO(path.read_bytes())) as file:
+        at = file["class_label"].id.get_offset()
+    return resealed(path, lambda _: None, lambda data: data[:at] + (2**30).to_bytes(4, "little") + data[at + 4 :])
+
+
+def hard_links(path):
+    """One array under a thousand names."""
+
+    def change(file):
+        file["a"] = np.zeros(2**17)
+        for k in range(1000):
+            file[f"a{k}"] = file["a"]
+
+    return resealed(path, change)
+
+
+def wide_cells(path):
+    """Twenty arrays of one short text each, of types with room for 33 million letters."""
+    cell = {"array": ["a"], "shape": [1], "dtype": "<U33000000"}
+    text = json.dumps({"map": [[str(k), cell] for k in range(20)]})
+    return rehashed(path, attribute("configuration", text))
+
+
+def ragged_levels(path):
+    """Six features, each with one column of many levels and many columns of one."""
+    n = 3000
+    columns = tuple(f"c{k}" for k in range(n))
+    levels = (tuple(range(n)), *((0,),) * (n - 1))
+    with h5py.File(io.BytesIO(path.read_bytes())) as file:
+        island = codec.loads(file.attrs["schema"], 2**20)[0]["features"][0][1]
+    feature = island | {"columns": columns, "levels": levels, "kinds": ("integer",) * n}
+    cells = 6 * (2 * n - 1)
+
+    def change(file):
+        schema_with(features=[[f"f{k}", feature] for k in range(6)], names=columns)(file)
+        del file["gaussian"]
+        for name in ("feature", "column", "category"):
+            del file["categorical"][name]
+            file["categorical"].create_dataset(name, data=np.full(cells, "", object), dtype=h5py.string_dtype())
+        del file["categorical/counts"]
+        file["categorical"].create_dataset("counts", data=np.zeros((3, cells)))
+
+    return rehashed(path, change)
+
+
+def rotated(x, k):
+    return (x << k | x >> 32 - k) & 0xFFFFFFFF
+
+
+def checksum(data):
+    """Bob Jenkins' lookup3, with which HDF5 checks the blocks of an object header."""
+    a = b = c = 0xDEADBEEF + len(data)
+    words = struct.unpack(f"<{-(-len(data) // 12) * 3}I", data + bytes(-len(data) % 12))
+    for k in range(0, len(words) - 3, 3):
+        a, b, c = ((x + y) & 0xFFFFFFFF for x, y in zip((a, b, c), words[k : k + 3], strict=True))
+        for turn in (4, 6, 8, 16, 19, 4):
+            a, c = ((a - c) & 0xFFFFFFFF) ^ rotated(c, turn), (c + b) & 0xFFFFFFFF
+            a, b, c = b, c, a
+    a, b, c = ((x + y) & 0xFFFFFFFF for x, y in zip((a, b, c), words[-3:], strict=True))
+    for turn in (14, 11, 25, 16, 4, 14, 24):
+        c = ((c ^ b) - rotated(b, turn)) & 0xFFFFFFFF
+        a, b, c = b, c, a
+    return b
+
+
+def long_attribute(path):
+    """An attribute whose text is said to be two gibibytes long, under the right checksum of its block."""
+
+    def lied(data):
+        start = data.index(b"OCHK")
+        link = data.index(start.to_bytes(8, "little"))
+        end = start + int.from_bytes(data[link + 8 : link + 16], "little") - 4
+        assert checksum(data[start:end]) == int.from_bytes(data[end : end + 4], "little")
+        # Before the address of the text and its number there stands its length.
+        with h5py.File(io.BytesIO(data)) as file:
+            length = len(file.attrs["schema"].encode())
+        at = data.index(length.to_bytes(4, "little"), start)
+        block = data[start:at] + (2**31).to_bytes(4, "little") + data[at + 4 : end]
+        return data[:start] + block + checksum(block).to_bytes(4, "little") + data[end + 4 :]
+
+    return resealed(path, lambda _: None, lied)
+
+
+LOADED = """
+import resource, sys, bayesnb as nb, h5py
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    nb.load(sys.argv[1])
+except nb.ModelFileError as error:
+    print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.parametrize("bomb", [shared_text, long_text, long_attribute, hard_links, wide_cells, ragged_levels])
+def test_a_small_file_that_would_fill_memory_is_refused_before_it_does(bomb, model):
+    path = bomb(model)
+    done = subprocess.run([sys.executable, "-c", LOADED, path], capture_output=True, text=True, check=True)
+    said, grown = done.stdout.splitlines()
+    assert "bytes of memory, which is too much for a file of this size" in said
+    assert int(grown) < 100
+
+
+def test_a_large_honest_model_comes_back(tmp_path):
+    names = np.array([f"level {k}" for k in range(50_000)], object)
+    X = pd.DataFrame({"id": np.tile(names, 2), "few": np.arange(100_000) % 3})
+    clf = nb.BayesianNB({"few": nb.Categorical()}).fit(X, np.arange(100_000) % 5)
+    assert_same_model(saved(clf, tmp_path), clf, X[:100])
+
+
+@pytest.mark.parametrize("where", ["bayesnb.codec.decode", "bayesnb.estimator.BayesianNB._believe"])
+def test_a_model_that_does_not_fit_into_memory_is_the_one_error(where, model, monkeypatch):
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(where, full)
+    with pytest.raises(nb.ModelFileError, match=r"model.nc: .*does not fit into memory"):
+        nb.load(model)
 
 
 @pytest.mark.parametrize(
@@ -526,7 +665,7 @@ VALUES = st.recursive(
 @example({"map": [[1, 2]]})
 @example({1: "a", "1": "b", None: 0.1})
 def test_plain_values_come_back_as_they_were(value):
-    assert repr(codec.loads(codec.dumps(value))) == repr(value)
+    assert repr(codec.loads(codec.dumps(value), 2**20)[0]) == repr(value)
 
 
 # Who else writes

@@ -17,7 +17,7 @@ from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
-from bayesnb.priors import Dirichlet, Known
+from bayesnb.priors import Dirichlet, Known, NormalGamma
 from bayesnb.uncertainty import LogOdds
 from benchmarks import intervals as coverage
 
@@ -121,6 +121,57 @@ def test_the_quantile_is_the_inverse_of_the_distribution_function():
     exact = log_odds(clf, X)
     for q in (1e-4, 0.02, 0.4, 0.5, 0.51, 0.9, 0.9999):
         assert_allclose(stats.norm.ppf(exact.cdf(exact.quantile(q))), stats.norm.ppf(q), atol=2e-3)
+
+
+@pytest.mark.parametrize("prior", [None, NormalGamma(0, 0.01, 0.01, 0.01)])
+def test_quantiles_hit_their_probability_and_never_cross_however_few_rows_were_learned(prior):
+    X = np.array([[0.0], [1.0]])
+    clf = BayesianNB(Gaussian(prior) if prior else Gaussian()).fit(X, ["a", "b"])
+    exact = log_odds(clf, np.linspace(-3, 4, 15)[:, None])
+    shares = np.arange(0.005, 1, 0.005)
+    z = np.array([exact.quantile(q) for q in shares])
+    assert_allclose([exact.cdf(row) for row in z], np.repeat(shares[:, None], 15, axis=1), atol=1e-6)
+    assert (np.diff(z, axis=0) > 0).all()
+
+
+HARD = {
+    "a row of a class": (Gaussian(), np.r_[np.linspace(-1.5, 1.5, 19), 1.9], ["a"] * 19 + ["b"], -1.0, 0.03),
+    "two rows under a reference prior": (
+        Gaussian(NormalGamma.reference()), np.r_[np.linspace(-1.5, 1.5, 30), 1.0, 1.1], ["a"] * 30 + ["b"] * 2, 1.5,
+        0.05,
+    ),
+    "tiny concentrations": (Categorical(Dirichlet(0.01)), np.array(["u", "v", "w"]), list("aba"), "w", 0.03),
+    "the edge of what is close": (
+        Gaussian(NormalGamma.reference()), np.r_[-0.5:0.5:5j, 1.0:1.4:5j], list("aaaaabbbbb"), 1.0, 0.012,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_the_saddlepoint_stays_within_its_stated_error_and_where_it_is_not_close_draws_answer(name):
+    family, x, y, asked, allowed = HARD[name]
+    clf = BayesianNB(family, random_state=0).fit(x[:, None], y)
+    X = np.array([[asked]], dtype=x.dtype)
+    drawn, exact = drawn_log_odds(clf, X, 200_000), log_odds(clf, X)
+    for q in np.linspace(0.01, 0.99, 33):
+        assert_allclose(exact.cdf(np.quantile(drawn, q, axis=0)), q, atol=allowed)
+    by_default, by_draws = clf.predict_interval(X), clf.predict_interval(X, method="draws")
+    assert uncertainty.close(clf.posterior_) == (name == "the edge of what is close")
+    assert ("mcse" in by_default.attrs) == (name != "the edge of what is close")
+    if name != "the edge of what is close":
+        pd.testing.assert_frame_equal(by_default, by_draws)
+
+
+def test_answers_from_draws_carry_their_monte_carlo_error():
+    clf, X, _ = fitted(n_classes=3)
+    some, draws = X[:4], 500
+    seeded = [copy.deepcopy(clf).set_params(random_state=seed) for seed in range(60)]
+    answers = [(c.predict_interval(some, draws=draws), c.uncertainty(some, draws=draws)) for c in seeded]
+    said = np.mean([interval.attrs["mcse"] for interval, _ in answers])
+    assert_allclose(np.std([interval for interval, _ in answers], axis=0).max(), said, rtol=0.4)
+    for column in ("lower", "upper", "top", "total", "aleatoric", "epistemic"):
+        spread = np.std([frame[column] for _, frame in answers], axis=0).max()
+        assert_allclose(spread, np.mean([frame.attrs["mcse"][column] for _, frame in answers]), rtol=0.4)
 
 
 def test_the_distribution_function_is_smooth_across_the_mean():

@@ -650,3 +650,34 @@ def test_fit_warns_if_em_did_not_converge(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="DID NOT CONVERGE after 2"):
         clf = BayesianNB().fit(X, target)
     assert not clf.em_.converged
+
+
+# What a fit with unlabelled rows may claim
+
+
+def half_labelled() -> tuple[BayesianNB, np.ndarray, np.ndarray]:
+    rng = default_rng(4)
+    X = rng.normal(rng.integers(0, 2, 14) * 1.5, 1)[:, None]
+    y = np.array(list("aaabbb") + [None] * 8, object)
+    return BayesianNB(Gaussian(NormalGamma(0.5, 1.0, 2.0, 2.0)), random_state=0).fit(X, y), X, y
+
+
+@pytest.mark.parametrize("how", [{}, {"sampler": "exact"}, {"sampler": "exact", "learned": True}])
+def test_verify_does_not_judge_expected_counts_by_themselves(how):
+    clf, X, y = half_labelled()
+    with pytest.raises(ValueError, match=r"learned as expected counts.*verify\(learned=\(X, y\)\)"):
+        clf.verify(X[:3], **how | ({"learned": (X, y)} if "learned" in how else {}))
+
+
+@pytest.mark.nuts
+def test_verify_with_the_learned_rows_sums_the_labels_out_and_disagrees_with_expected_counts():
+    clf, X, y = half_labelled()
+    assert not clf.verify([[-1.0], [0.5], [2.0]], random_seed=3, learned=(X, y)).agrees
+
+
+def test_answers_about_the_parameters_say_that_labels_were_taken_as_expected_counts():
+    clf, X, y = half_labelled()
+    for frame in (clf.predict_interval(X), clf.uncertainty(X)):
+        assert "expected counts" in frame.attrs["note"]
+    counted = BayesianNB(random_state=0).fit(X[:6], y[:6])
+    assert "note" not in counted.predict_interval(X).attrs

@@ -6,6 +6,7 @@ Every function here is a method of :class:`bayesnb.classifier.Classifier`, its `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 MEMORY = 2**29
 """Bytes of which ``sample_proba`` fills half with draws of parameters; its blocks of rows need far less."""
+
+EXPECTED_LABELS = (
+    "rows without a label were learned as expected counts, as if their labels had been counted, so the parameters are "
+    'known less well than this says; sample_posterior(sampler="nuts", X=X, y=y) sums the labels out'
+)
 
 
 def sample_proba(self: Classifier, X: Any, draws: int = 1000) -> Array:
@@ -78,16 +84,24 @@ def predict_interval(
     prob : float, optional
         Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     method : {"auto", "saddlepoint", "draws"}
-        With two classes, by the saddlepoint approximation of the distribution of the log-odds, without a draw
-        ("auto"); with more, or a feature that is sampled, by exact draws with the estimator's seed (0 if it has
-        none), which are the same for every row and every call. In the tables of ``benchmarks/README.md`` the
-        approximation missed the asked probability by up to 0.005 on each side where 20 rows or more were learned,
-        and by up to 0.013 with fewer.
+        "auto" takes the saddlepoint approximation of the distribution of the log-odds, without a draw, where there
+        are two classes, no feature is sampled, and the approximation is close: in the tables that were tried, the
+        probability on each side of an end was then off by up to 0.011. Else it takes exact draws: with three
+        classes or more, and where a class has a row or two in a Gaussian column (fewer than 4 degrees of freedom)
+        or a concentration is below 1/2, where the approximation was off by up to 0.047. Draws have the estimator's
+        seed (0 if it has none), and are the same for every row and every call.
     draws : int
 
     Returns
     -------
     DataFrame (row, (class, "lower" | "median" | "upper"))
+        Of draws, ``attrs["mcse"]`` is the largest Monte Carlo standard error of any of these numbers. Where rows
+        without a label were learned, ``attrs["note"]`` says that they count as their expected labels.
+
+    Notes
+    -----
+    After a fit with unlabelled rows the interval is too narrow: labels were taken as expected counts, as if they
+    had been counted. ``sample_posterior(sampler="nuts", X=X, y=y)`` with the learned rows sums them out.
 
     Examples
     --------
@@ -101,16 +115,31 @@ def predict_interval(
     """
     data, n = self.read(X)
     tail = (1 - formulas.probability_of_interval(prob)) / 2
-    drawn = ensemble(self, method, draws)
-    found = formulas.intervals(self.posterior, data, n, [tail, 0.5, 1 - tail], drawn, self.offset)
+    shares, errors, drawn = [tail, 0.5, 1 - tail], {}, ensemble(self, method, draws)
+    if drawn is None:
+        found = formulas.intervals(self.posterior, data, n, shares, None, self.offset)
+    else:
+        asks = {"interval": formulas.quantiles(shares), "mcse": formulas.quantile_errors(shares)}
+        answers = drawn.answers(asks, data, n, self.offset)
+        found, errors = answers["interval"], {"mcse": float(answers["mcse"].max(initial=0.0))}
     columns = pd.MultiIndex.from_product([self.classes, ["lower", "median", "upper"]], names=["class", None])
-    return pd.DataFrame(found.reshape(n, len(columns)), index=index_of(X), columns=columns)
+    return _noted(self, pd.DataFrame(found.reshape(n, len(columns)), index=index_of(X), columns=columns), errors)
+
+
+def _noted(self: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
+    """The frame with what has to be said of all of it, in ``attrs``."""
+    frame.attrs |= notes
+    if self.expected:
+        frame.attrs["note"] = EXPECTED_LABELS
+    return frame
 
 
 def prob_top(self: Classifier, X: Any, method: str = "auto", draws: int = 4000) -> Array:
     """The posterior probability that the predicted class is the most probable one under p(c | x, θ), (row,).
 
-    ``method`` and ``draws`` as in :meth:`predict_interval`.
+    ``method`` and ``draws`` as in :meth:`predict_interval`. The Monte Carlo standard error of a probability p is
+    √(p (1 - p) / draws), at most 0.008 of 4000 draws. After a fit with unlabelled rows it is too sure: labels were
+    taken as expected counts.
 
     Examples
     --------
@@ -177,14 +206,18 @@ def uncertainty(
     DataFrame (row, ...)
         ``prediction``; ``probability``, its probability by the chosen estimate; ``lower`` and ``upper``, the
         interval of its p(c | x, θ); ``top``, the probability that it is the most probable class under θ;
-        ``total``, the entropy of the mean of p(c | x, θ) over draws, in nats; ``aleatoric``, the mean entropy,
-        which no more rows can remove; ``epistemic``, their difference, the mutual information of class and
-        parameters; ``novelty``, -ln p(x | D), high for rows like none that was learned; ``novelty_rank``,
-        the share of the learned rows that were less novel when each was left out.
+        ``total``, the entropy of the mean of p(c | x, θ) over draws, in nats; ``aleatoric``, the expected entropy
+        under the present posterior, which may rise or fall as rows are learned (Wimmer et al. 2023);
+        ``epistemic``, their difference, the mutual information of class and parameters for a row that was chosen
+        without regard to θ; ``novelty``, -ln p(x | D), high for rows like none that was learned; ``novelty_rank``,
+        the share of the learned rows that were less novel when each was left out. ``attrs["mcse"]`` holds the
+        largest Monte Carlo standard error of each column that is taken from draws, ``attrs["note"]`` says where
+        labels were taken as expected counts.
 
     Notes
     -----
-    The entropies split the mean over draws, an average of ratios, which is not the predictive probability.
+    After a fit with unlabelled rows all of it is too sure: labels were taken as expected counts. The entropies
+    split the mean over draws, an average of ratios, which is not the predictive probability.
     Novelties of rows with different missing values are densities of different things.
 
     Examples
@@ -202,11 +235,16 @@ def uncertainty(
     codes, row = log_joint.argmax(axis=1), np.arange(n)
     tail = (1 - formulas.probability_of_interval(prob)) / 2
     shares = [tail, 1 - tail]
-    asks = {"entropies": formulas.entropies}
+    asks = {"entropies": formulas.entropies, "entropy_errors": formulas.entropy_errors}
     if by_draws := ensemble(self, "auto", draws) is not None:
-        asks |= {"interval": formulas.quantiles(shares), "top": formulas.shares_of_top(codes)}
+        asks |= {"interval": formulas.quantiles(shares), "interval_errors": formulas.quantile_errors(shares)}
+        asks |= {"top": formulas.shares_of_top(codes)}
     found = ensemble(self, "draws", draws).answers(asks, data, n, offset)
-    if not by_draws:
+    errors = dict(zip(("total", "aleatoric", "epistemic"), found["entropy_errors"].T, strict=True))
+    if by_draws:
+        errors |= dict(zip(("lower", "upper"), found["interval_errors"][row, codes].T, strict=True))
+        errors["top"] = np.sqrt(found["top"] * (1 - found["top"]) / draws)
+    else:
         found["interval"] = formulas.intervals(self.posterior, data, n, shares, None, offset)
         found["top"] = formulas.prob_top(self.posterior, data, codes, None, offset)
     total, aleatoric = found["entropies"].T
@@ -224,7 +262,8 @@ def uncertainty(
     }
     if learned is not None:
         columns["novelty_rank"] = _novelty_rank(self, novelty, *learned)
-    return pd.DataFrame(columns, index=index_of(X))
+    largest = {name: float(error.max(initial=0.0)) for name, error in errors.items()}
+    return _noted(self, pd.DataFrame(columns, index=index_of(X)), {"mcse": largest})
 
 
 def _novelty_rank(self: Classifier, novelty: Array, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -245,7 +284,7 @@ def ensemble(self: Classifier, method: str, draws: int) -> formulas.Ensemble | N
         if not two:
             raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes)}")
         model.require_exact("the saddlepoint formula", 'use method="draws"')
-    if two and model.exact and method != "draws":
+    if method == "saddlepoint" or (method == "auto" and two and model.exact and formulas.close(self.posterior)):
         return None
     if draws < 2:
         raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")

@@ -166,7 +166,9 @@ def sample_posterior(
         Rows for ``include``. They also become part of ``observed_data``, as class codes and encoded columns. For
         "nuts", the learned rows if some of them have no label; these labels are summed out.
     include : of "posterior_predictive", "prior_predictive", "log_likelihood"
-        Replicates of those rows from every draw, and log p(x_i, y_i | θ) as ``joint`` for ``arviz.loo``.
+        Replicates of those rows from every draw, and log p(x_i, y_i | θ) for ``arviz.loo``, under the name ``y``,
+        by which ArviZ pairs it with what is observed. Checks that are for one variable are told which:
+        ``arviz.plot_ppc_pava(tree, var_names="y")``, ``arviz.plot_loo_pit(tree, var_names="y")``.
     **arguments
         Of ``pymc.sample``, for "nuts".
 
@@ -241,7 +243,7 @@ def _row_groups(
     if "log_likelihood" in include:
         drawn = drawing.from_variables(groups["posterior"], layout, self.posterior)
         joint = drawn.log_joint(data, len(codes))
-        found["log_likelihood"] = {"joint": joint[..., np.arange(len(codes)), codes]}
+        found["log_likelihood"] = {"y": joint[..., np.arange(len(codes)), codes]}
     return found
 
 
@@ -253,6 +255,7 @@ def verify(
     chains: int = 4,
     random_seed: Any = None,
     tree: DataTree | None = None,
+    learned: tuple[Any, Any] | None = None,
     **arguments: Any,
 ) -> Agreement:
     """Hold the closed form against sampled draws.
@@ -268,6 +271,9 @@ def verify(
     tree : DataTree, optional
         Draws to judge by instead, of this model written down or fitted elsewhere; variables and coordinates as
         those of :meth:`sample_posterior`.
+    learned : (X, y), optional
+        The learned rows, needed where some have no label: NUTS then samples the model with their labels summed out.
+        The closed form of such a fit takes labels as expected counts, and the two disagree.
 
     Returns
     -------
@@ -278,6 +284,8 @@ def verify(
     ------
     ConvergenceError
         If the chains did not converge.
+    ValueError
+        If rows without a label were learned and neither ``learned`` nor ``tree`` is given.
 
     Examples
     --------
@@ -290,6 +298,12 @@ def verify(
     from bayesnb import agreement
 
     self.require_one_class_prior("verify")
+    if self.expected and tree is None and (learned is None or sampler == "exact"):
+        raise ValueError(
+            "rows without a label were learned as expected counts, and to sample the posterior of those counts "
+            "would only repeat them: pass the learned rows, verify(learned=(X, y)), and NUTS sums the labels out, "
+            "or pass such draws as tree"
+        )
     seed = self.seed if random_seed is None else random_seed
     if X is None:
         n = 20
@@ -301,5 +315,6 @@ def verify(
         return agreement.check(self.posterior, tree, data, n, "given draws")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="NUTS did not converge")
-        tree = self.sample_posterior(draws, chains, sampler, seed, **arguments)
+        rows, labels = learned or (None, None)
+        tree = self.sample_posterior(draws, chains, sampler, seed, rows, labels, **arguments)
     return agreement.check(self.posterior, tree, data, n, sampler)

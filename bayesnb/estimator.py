@@ -321,7 +321,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     # Files
 
     def save(self, path: str | os.PathLike, replacing: str | None = None) -> str:
-        """Write a model file: the parameters and what was learned. It holds no rows and no code.
+        """Write a model file, and return its content hash. It holds the parameters and what was learned, and no rows.
 
         The file is netCDF, readable by xarray and any HDF5 reader. At every moment ``path`` holds the old file or the
         whole new one.
@@ -333,11 +333,6 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         replacing : str, optional
             ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
             :class:`bayesnb.ModelChangedError` is raised.
-
-        Returns
-        -------
-        str
-            The content hash of the file.
 
         Raises
         ------

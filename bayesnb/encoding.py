@@ -165,6 +165,9 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
             _require_stored(wrong, x, feature, "a count")
         return feature, Bag(x, words)
     x = _matrix(table.looked_at, words)
+    if absent := [k for k, word in enumerate(words) if word not in table.place]:
+        # A word without a column occurs in no row, if it is known what occurs in the row at all.
+        x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
     _require_cells((x < 0) | (x != np.floor(x)) & ~np.isnan(x), x, feature, "a count", "use Gaussian()")
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)

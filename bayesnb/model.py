@@ -208,7 +208,7 @@ class Statistics:
         settled = {}
         for name, s in rest.features.items():
             with about(f"feature {name!r}", rest.labels, s):
-                settled[name] = s.settled(whole.features[name])
+                settled[name] = s.settled(whole.features[name]).named_as(self.features[name])
         rows = cleared(rest.rows, whole.rows)
         return Statistics(rest.labels, rows, settled)
 

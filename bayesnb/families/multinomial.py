@@ -61,6 +61,10 @@ class Totals(Statistic):
         wide[:, [place[word] for word in self.words]] = self.counts
         return wide
 
+    def named_as(self, other: Totals) -> Totals:
+        place = {word: k for k, word in enumerate(self.words)}
+        return Totals(self.counts[:, [place[word] for word in other.words]], self.rows, self.log_base, other.words)
+
     def __mul__(self, factor: float) -> Totals:
         return Totals(self.counts * factor, self.rows * factor, self.log_base * factor, self.words)
 

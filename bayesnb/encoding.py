@@ -103,6 +103,9 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
 def _matrix(table: Table, columns: Names) -> Array:
     if not table.numeric:
         if len(columns) == 1 and columns[0] in table.place:
+            if table.cells is not None:
+                place = table.place[columns[0]]
+                return np.asarray(table.cells[:, place : place + 1], float)
             return table.column(columns[0]).finite()[:, None]
         x = np.full((table.n_rows, len(columns)), np.nan)
         for k, name in enumerate(columns):

@@ -25,7 +25,7 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet, Known
-from bayesnb.tables import Names, Table
+from bayesnb.tables import Names, Table, zeros_and_ones
 
 NO_VALUE = "no value seen"
 ZERO_ONE = " of 0 and 1"
@@ -280,24 +280,26 @@ def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
         return {"x": (Multinomial(), rest, "sparse counts")}
     if table.numeric:
         # An array is one feature, so one family reads all of its columns.
-        x, how = table.source, f"array of {table.source.dtype}"
-        if x.dtype == bool:
+        how = f"array of {table.source.dtype}"
+        if table.source.dtype == bool:
             return {"x": (Bernoulli(), rest, how)}
-        if x.dtype.kind in "iu" and x.min(initial=0) >= 0 and x.max(initial=0) <= 1:
+        if zeros_and_ones(table.source):
             return {"x": (Bernoulli(), rest, how + ZERO_ONE)}
         return {"x": (Gaussian(), rest, how)}
     found = {}
+    # Columns of one kind share one family, by which they are known to be alike.
+    categorical, bernoulli, gaussian = Categorical(), Bernoulli(), Gaussian()
     for name in rest:
         column = table.column(name)
         kind = column.kind()
         if column.textual or kind == "text":
-            found[name] = (Categorical(), (name,), column.dtype)
+            found[name] = (categorical, (name,), column.dtype)
         elif kind == "boolean":
-            found[name] = (Bernoulli(), (name,), column.dtype)
-        elif kind == "integer" and set(column.coded[1]) <= {0, 1}:
-            found[name] = (Bernoulli(), (name,), column.dtype + ZERO_ONE)
+            found[name] = (bernoulli, (name,), column.dtype)
+        elif kind == "integer" and column.binary():
+            found[name] = (bernoulli, (name,), column.dtype + ZERO_ONE)
         else:
-            found[name] = (Gaussian(), (name,), NO_VALUE if kind == "empty" else column.dtype)
+            found[name] = (gaussian, (name,), NO_VALUE if kind == "empty" else column.dtype)
     return found
 
 

@@ -58,8 +58,9 @@ class Column:
         if not self.declares and self.textual:
             return "text"
         if isinstance(self.values, nw.Series):
-            return str(getattr(self.values.to_native(), "dtype", None) or self.values.to_native().type)
-        return str(self.values.dtype)
+            native = self.values.to_native()
+            return _called(getattr(native, "dtype", None) or native.type)
+        return _called(self.values.dtype)
 
     @property
     def textual(self) -> bool:
@@ -104,6 +105,11 @@ class Column:
         if isinstance(dtype, nw.Object | nw.Unknown | nw.Categorical):
             return _kind_of_objects(self.name, self.values.to_list())
         raise ValueError(_no_family(self.name, self.dtype))
+
+    def binary(self) -> bool:
+        """Whether its whole numbers are all 0, 1 or missing."""
+        cells = self._numpy()
+        return set(self.coded[1]) <= {0, 1} if cells is None else zeros_and_ones(cells)
 
     def reals(self) -> Array:
         """Its numbers as float64 (row,), NaN where missing."""
@@ -194,6 +200,19 @@ def _dictionary(native: Any) -> tuple[Array, list[Any]]:
     # Written from the end, the first row of each value stays.
     first[places[::-1]] = known[::-1]
     return codes, native.gather(first).to_list()
+
+
+def zeros_and_ones(x: Array) -> bool:
+    """Whether an array holds whole numbers and all of them are 0 or 1."""
+    return x.dtype.kind in "iu" and x.min(initial=0) >= 0 and x.max(initial=0) <= 1
+
+
+def _called(dtype: Any) -> str:
+    """What a type is called; numpy takes long to say it."""
+    return _NUMPY.get(dtype) or str(dtype) if isinstance(dtype, np.dtype) else str(dtype)
+
+
+_NUMPY = {np.dtype(kind): str(np.dtype(kind)) for kind in "?bBhHiIlLqQefd"}
 
 
 def _no_family(name: Any, dtype: Any) -> str:
@@ -363,8 +382,24 @@ class Table:
         """Position of each column."""
         return {name: k for k, name in enumerate(self.names)}
 
+    @cached_property
+    def cells(self) -> Array | None:
+        """The numbers of a frame that is wider than it is long, as one array, if all are of one type and none infinite.
+
+        To ask a frame for each of many columns takes longer than to read them.
+        """
+        frame = self.source.to_native() if self.named and self.n_rows < len(self.names) else None
+        if not (isinstance(frame, pd.DataFrame) and isinstance(dtype := frame.dtypes.iloc[0], np.dtype)):
+            return None
+        if dtype.kind not in "biuf" or not (frame.dtypes == dtype).all():
+            return None
+        x = frame.to_numpy()
+        return None if reading.infinite(x) else x
+
     def column(self, name: Any) -> Column:
         """The column of that name."""
+        if self.cells is not None:
+            return Column(name, self.cells[:, self.place[name]])
         if name not in self._columns:
             if self.named:
                 self._columns[name] = Column(

@@ -551,6 +551,67 @@ def test_an_array_of_numbers_is_one_gaussian_feature(dtype: Any) -> None:
     assert_allclose(clf.predict_proba(array), by_column.predict_proba(frame), rtol=1e-12)
 
 
+class Name(str):
+    """A column name that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_the_work_on_names_grows_with_their_number_and_not_with_its_square() -> None:
+    counts = []
+    for n in (100, 400):
+        names = pd.Index([Name(f"c{k}") for k in range(n)], dtype=object)
+        frame = pd.DataFrame(np.random.default_rng(0).normal(size=(3, n)), columns=names)
+        Name.compared = 0
+        BayesianNB().fit(frame, [0, 1, 1]).predict(frame)
+        counts.append(Name.compared)
+    assert counts[1] <= 5 * counts[0] + 400
+
+
+@pytest.mark.parametrize(
+    ("family", "cells"),
+    [
+        (Gaussian(), np.random.default_rng(0).normal(size=(5, 80))),
+        (Gaussian(NormalGamma(0.0, 1.0, 2.0, 3.0)), np.random.default_rng(1).normal(size=(5, 80))),
+        (
+            Gaussian({"p": NormalGamma(0.0, 1.0, 2.0, 3.0), "q": NormalGamma()}),
+            np.random.default_rng(2).random((5, 80)),
+        ),
+        (Bernoulli(), np.random.default_rng(3).integers(0, 2, (5, 80))),
+        (Poisson(), np.random.default_rng(4).poisson(3.0, (5, 80)).astype(float)),
+        (Categorical(), np.random.default_rng(5).integers(0, 3, (5, 80))),
+    ],
+)
+def test_a_column_among_many_is_believed_as_it_is_alone(family: Any, cells: Any) -> None:
+    frame = pd.DataFrame(cells).add_prefix("c")
+    frame.iloc[2, 1] = frame.iloc[2, 1] if cells.dtype.kind == "i" else np.nan
+    together = BayesianNB(family).fit(frame, list("ppqqq"))
+    total = np.log(together.posterior_.label.mean())
+    for name in frame:
+        alone = BayesianNB(family).fit(frame[[name]], list("ppqqq"))
+        for part in ("statistics_", "posterior_"):
+            mine, theirs = (getattr(clf, part).features[name] for clf in (together, alone))
+            for field in vars(theirs).keys() & {"n", "mean", "scatter", "counts", "events", "alpha", "beta", "m", "b"}:
+                assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-13, atol=1e-15)
+        total = total + alone.predict_joint_log_proba(frame[[name]]) - np.log(alone.posterior_.label.mean())
+    assert_allclose(together.predict_joint_log_proba(frame), total, rtol=1e-12)
+
+
+def test_a_bad_cell_of_one_among_many_columns_is_named_with_it() -> None:
+    frame = pd.DataFrame(np.ones((2, 100))).add_prefix("c")
+    with pytest.raises(ValueError, match="column 'c70' is infinite in row 1"):
+        BayesianNB().fit(frame.assign(c70=[0.0, np.inf]), [0, 1])
+    flat = BayesianNB(Gaussian(NormalGamma.flat()), estimate="mle")
+    with pytest.raises(ValueError, match="feature 'c0', class 0"):
+        flat.fit(frame, [0, 1])
+
+
 def test_an_array_of_text_has_a_categorical_feature_a_column() -> None:
     array = np.array([["a", "u"], ["b", "u"], ["a", "v"]])
     clf = BayesianNB().fit(array, ["p", "q", "q"])

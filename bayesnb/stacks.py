@@ -1,0 +1,110 @@
+"""Many small features of one family as one block of columns.
+
+A table of 100,000 columns has 100,000 features of a few cells each, and to ask one after the other takes many times
+longer than the sums themselves. Features that share one family object have columns that do not look at each other, so
+their columns can stand side by side in one array: :func:`groups` says which, :func:`stacked` puts them there, and
+:func:`split` gives each feature its own columns of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from bayesnb.families.family import Family, Statistic
+from bayesnb.kernels.blocks import slices
+from bayesnb.priors import Array, Prior
+
+MANY = 64
+"""Features of one family from which on they are stacked."""
+
+CELLS = 2**16
+"""Cells of a stack at most: in larger ones the sums take longer than the asking."""
+
+
+def groups(features: Mapping[Any, Family], n_rows: int) -> Iterator[tuple[Family, list[Any]]]:
+    """The features by family object: one name alone, or many whose columns may be stacked."""
+    alike: dict[int, tuple[Family, list[Any]]] = {}
+    for name, family in features.items():
+        alike.setdefault(id(family), (family, []))[1].append(name)
+    for family, names in alike.values():
+        together = len(names) >= MANY and _has_no_shape(family)
+        for cut in slices(len(names), max(1, CELLS // max(1, n_rows)) if together else 1):
+            yield family, names[cut]
+
+
+def _has_no_shape(family: Family) -> bool:
+    """Whether nothing that was specified belongs to one column and not to another."""
+    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
+    parts = [family, *priors]
+    specified = [getattr(part, f.name) for part in parts for f in fields(part) if f.name != "prior"]
+    return family.exact and all(value is None or np.ndim(value) == 0 for value in specified)
+
+
+def each[T](
+    features: Mapping[Any, Family],
+    n_rows: int,
+    one: Callable[[Any, Family], T],
+    many: Callable[[Sequence[Any], Family], Sequence[T] | None],
+) -> dict[Any, T]:
+    """The answer of each feature: of many that can be stacked by ``many``, else by ``one``.
+
+    Where ``many`` returns ``None`` or raises ``ValueError`` each of them is asked alone, which names the feature.
+    """
+    found = {}
+    for family, names in groups(features, n_rows):
+        answers = None
+        if len(names) > 1:
+            try:
+                answers = many(names, family)
+            except ValueError:
+                answers = None
+        found.update(zip(names, answers or [one(name, family) for name in names], strict=True))
+    return {name: found[name] for name in features}
+
+
+def cells(xs: Sequence[Any]) -> Array | None:
+    """Encoded features (row, column) side by side; ``None`` where one of them is not a dense array of numbers."""
+    if not all(type(x) is np.ndarray and x.ndim == 2 for x in xs):
+        return None
+    return np.concatenate(xs, axis=1)
+
+
+def widths(parts: Sequence[Statistic | Prior]) -> list[int] | None:
+    """How many columns each part has; ``None`` where one of its arrays is not (class, column)."""
+    arrays = _arrays(parts[0])
+    others = [v for f in fields(parts[0]) if f.name not in arrays and (v := getattr(parts[0], f.name)) is not None]
+    if not arrays or any(v.ndim != 2 for v in arrays.values()) or not all(isinstance(v, str) for v in others):
+        return None
+    name = next(iter(arrays))
+    return [getattr(part, name).shape[1] for part in parts]
+
+
+def stacked[S: (Statistic, Prior)](parts: Sequence[S]) -> S:
+    """Statistics or priors of one kind side by side."""
+    return _of(parts[0], {name: np.concatenate([getattr(p, name) for p in parts], 1) for name in _arrays(parts[0])})
+
+
+def split[S: (Statistic, Prior)](whole: S, columns: Sequence[int]) -> list[S] | None:
+    """What each feature has of a stack; ``None`` where one of its arrays is not (class, column)."""
+    total, arrays = sum(columns), _arrays(whole)
+    if any(v.ndim != 2 or v.shape[1] != total for v in arrays.values()):
+        return None
+    ends = np.cumsum([0, *columns]).tolist()
+    return [_of(whole, {name: v[:, a:b] for name, v in arrays.items()}) for a, b in pairwise(ends)]
+
+
+def _arrays(part: Statistic | Prior) -> dict[str, Array]:
+    """The fields that are arrays; the others are the same for all features of one family object."""
+    return {f.name: v for f in fields(part) if isinstance(v := getattr(part, f.name), np.ndarray)}
+
+
+def _of[S: (Statistic, Prior)](like: S, arrays: dict[str, Array]) -> S:
+    """The same kind of object with other arrays, which were validated when the stack was made of them."""
+    found = object.__new__(type(like))
+    found.__dict__.update({f.name: arrays.get(f.name, getattr(like, f.name)) for f in fields(like)})
+    return found

@@ -1,8 +1,8 @@
 """Many small features of one family as one block of columns.
 
 A table of 100,000 columns has 100,000 features of a few cells each, and to ask one after the other takes many times
-longer than the sums themselves. Features that share one family object have columns that do not look at each other, so
-their columns can stand side by side in one array: :func:`groups` says which, :func:`stacked` puts them there, and
+longer than the sums themselves. Where many features have one family and one prior, their columns can stand side by side
+in one array, for no column looks at another: :func:`groups` says which, :func:`stacked` puts them there, and
 :func:`split` gives each feature its own columns of the answer.
 """
 
@@ -20,29 +20,43 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Prior
 
 MANY = 64
-"""Features of one family from which on they are stacked."""
+"""Features of one specification from which on they are stacked."""
 
 CELLS = 2**16
 """Cells of a stack at most: in larger ones the sums take longer than the asking."""
 
 
 def groups(features: Mapping[Any, Family], n_rows: int) -> Iterator[tuple[Family, list[Any]]]:
-    """The features by family object: one name alone, or many whose columns may be stacked."""
-    alike: dict[int, tuple[Family, list[Any]]] = {}
+    """The features one by one in their order, and then stacks of those that are many of one specification."""
+    if len(features) < MANY:
+        yield from ((family, [name]) for name, family in features.items())
+        return
+    kinds: dict[Any, int] = {}
+    kind_of = {}
+    for family in {id(family): family for family in features.values()}.values():
+        specified = _specified(family)
+        kind_of[id(family)] = -1 if specified is None else kinds.setdefault(specified, len(kinds))
+    alike: dict[int, list[Any]] = {}
     for name, family in features.items():
-        alike.setdefault(id(family), (family, []))[1].append(name)
-    for family, names in alike.values():
-        together = len(names) >= MANY and _has_no_shape(family)
-        for cut in slices(len(names), max(1, CELLS // max(1, n_rows)) if together else 1):
-            yield family, names[cut]
+        alike.setdefault(kind_of[id(family)], []).append(name)
+    stacks = [names for kind, names in alike.items() if kind >= 0 and len(names) >= MANY]
+    others = set().union(*stacks)
+    yield from ((family, [name]) for name, family in features.items() if name not in others)
+    for names in stacks:
+        for cut in slices(len(names), max(1, CELLS // max(1, n_rows))):
+            yield features[names[0]], names[cut]
 
 
-def _has_no_shape(family: Family) -> bool:
-    """Whether nothing that was specified belongs to one column and not to another."""
-    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
-    parts = [family, *priors]
-    specified = [getattr(part, f.name) for part in parts for f in fields(part) if f.name != "prior"]
-    return family.exact and all(value is None or np.ndim(value) == 0 for value in specified)
+def _specified(family: Family) -> tuple[Any, ...] | None:
+    """All that was specified of a family, or ``None`` where some of it may belong to one column and not to another."""
+    per_class = family.prior if isinstance(family.prior, Mapping) else {None: family.prior}
+    found: list[Any] = [type(family)]
+    for name, part in ((None, family), *per_class.items()):
+        values = [(f.name, getattr(part, f.name)) for f in fields(part) if f.name != "prior"]
+        if not family.exact or any(np.ndim(value) > 0 or isinstance(value, Mapping) for _, value in values):
+            return None
+        found.append((name, type(part), *((f, v if v is None or isinstance(v, str) else float(v)) for f, v in values)))
+    return tuple(found)
 
 
 def each[T](
@@ -99,7 +113,7 @@ def split[S: (Statistic, Prior)](whole: S, columns: Sequence[int]) -> list[S] | 
 
 
 def _arrays(part: Statistic | Prior) -> dict[str, Array]:
-    """The fields that are arrays; the others are the same for all features of one family object."""
+    """The fields that are arrays; the others are the same for all features of one specification."""
     return {f.name: v for f in fields(part) if isinstance(v := getattr(part, f.name), np.ndarray)}
 
 

@@ -42,16 +42,20 @@ def dumps(value: Any) -> str:
     return json.dumps(encode(value), allow_nan=False, separators=(",", ":"))
 
 
-def loads(text: str) -> Any:
-    """The value of a text.
+def loads(text: str, limit: int) -> tuple[Any, int]:
+    """The value of a text, and the bytes that its arrays take beyond the text.
 
     Raises
     ------
     ValueError
-        For anything that :func:`dumps` does not write.
+        For anything that :func:`dumps` does not write, and where the arrays take more bytes than ``limit``.
     """
     try:
-        return decode(json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twice))
+        document = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twice)
+        size = claim(document)
+        if size > limit:
+            raise ValueError(f"arrays that claim {size} bytes of memory, which is too much for a file of this size")
+        return decode(document), size
     except (RecursionError, KeyError, TypeError, OverflowError, AttributeError) as error:
         raise ValueError(f"not a document of this format ({type(error).__name__}: {error})") from error
 
@@ -112,6 +116,18 @@ def decode(value: Any) -> Any:
     raise ValueError(f"not a value of this format: {str(value)[:80]}")
 
 
+def claim(document: Any) -> int:
+    """The bytes that the arrays of a document take: a type such as "<U33000000" makes a short cell large."""
+    match document:
+        case {"array": list(cells), "dtype": str(dtype)}:
+            return claim(cells) + dtype_of(dtype).itemsize * len(cells)
+        case dict():
+            return sum(map(claim, document.values()))
+        case list():
+            return sum(map(claim, document))
+    return 0
+
+
 def _array(cells: list[Any], shape: list[int], dtype: str) -> np.ndarray:
     if math.prod(shape) != len(cells):
         raise ValueError(f"not an array of this format: {len(cells)} cells as {shape}")
@@ -119,14 +135,19 @@ def _array(cells: list[Any], shape: list[int], dtype: str) -> np.ndarray:
 
 
 def filled(cells: Sequence[Any], dtype: str) -> np.ndarray:
-    """Cells as an array of a type that a document may name, and of no more bytes than a document is worth."""
-    kind = np.dtype(dtype)
-    if kind.kind not in DTYPES or kind.itemsize * len(cells) > 2**27:
-        raise ValueError(f"not an array of this format: {len(cells)} cells of {str(dtype)[:40]}")
-    found = np.empty(len(cells), kind)
+    """Cells as an array of a type that a document may name."""
+    found = np.empty(len(cells), dtype_of(dtype))
     for k, cell in enumerate(cells):
         found[k] = cell
     return found
+
+
+def dtype_of(name: str) -> np.dtype:
+    """The type of cells of this name, if it is one that a document may name."""
+    kind = np.dtype(name)
+    if kind.kind not in DTYPES:
+        raise ValueError(f"not an array of this format: cells of type {name[:40]}")
+    return kind
 
 
 def _no_constant(text: str) -> Any:

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb import stacks
+from bayesnb import class_prior, stacks
+from bayesnb.families.categorical import log_share
 from bayesnb.families.family import Family, Statistic, Theta, cleared
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels import densities
@@ -25,7 +27,52 @@ from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known
 
 type Data = Mapping[str, Any]
 type Estimate = Literal["mle", "map", "mean", "predictive"]
-ESTIMATES: tuple[Estimate, ...] = ("mle", "map", "mean", "predictive")
+
+
+@dataclass(frozen=True)
+class EstimateRule:
+    """How class probabilities follow from a posterior.
+
+    Parameters
+    ----------
+    label : str
+        What it is called on an axis.
+    point : {"mode", "mean"}
+        The point of the posterior that is plugged in, or that stands for it where one is needed.
+    plugs_in : bool
+        False if the parameters are integrated out.
+    flat : bool
+        True if the priors are replaced by flat ones.
+    """
+
+    label: str
+    point: Literal["mode", "mean"]
+    plugs_in: bool = True
+    flat: bool = False
+
+
+ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(
+    {
+        "mle": EstimateRule("MLE", "mode", flat=True),
+        "map": EstimateRule("MAP", "mode"),
+        "mean": EstimateRule("mean", "mean"),
+        "predictive": EstimateRule("predictive", "mean", plugs_in=False),
+    }
+)
+"""Every estimate by its name. A further one is one entry here."""
+
+
+def estimate_rule(name: Estimate) -> EstimateRule:
+    """The rule of an estimate.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    if not isinstance(name, str) or name not in ESTIMATES:
+        raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}")
+    return ESTIMATES[name]
 
 
 class ImpossibleRowError(ValueError):
@@ -80,7 +127,10 @@ def normalize(log_joint: Array) -> Array:
         raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(top))[:, -2] if top.ndim > 1 else [0]))
     # The largest is taken off first: beside a joint of -1e17 the logarithm of a sum would be lost.
     below = log_joint - top
-    return below - np.log(densities.over_last(np.add, np.exp(below)))
+    # The largest is 1, and log1p of the others keeps the digits of a row that is all but certain.
+    others = np.exp(below)
+    np.put_along_axis(others, below.argmax(-1)[..., None], 0.0, -1)
+    return below - np.log1p(densities.over_last(np.add, others))
 
 
 def probabilities(log_joint: Array) -> Array:
@@ -285,6 +335,18 @@ class NaiveBayes:
         label = self.label if isinstance(self.label, Known) else Dirichlet.flat()
         return replace(self, features={name: family.flat() for name, family in self.features.items()}, label=label)
 
+    def named_classes(self, labels: Sequence[Any]) -> list[Any]:
+        """The classes that exist though no row may have them, because a prior names them.
+
+        The class prior names classes, and so does a feature's prior that is given as {class: prior}. A class prior
+        that is an array speaks of classes by position, so it names all of ``labels``.
+        """
+        named = class_prior.names(self.label, labels)
+        for family in self.features.values():
+            if isinstance(family.prior, Mapping):
+                named += family.prior
+        return list(dict.fromkeys(named))
+
     @property
     def exact(self) -> bool:
         """Whether the posterior of every feature is a formula."""
@@ -347,25 +409,8 @@ class NaiveBayes:
 
         both = stacks.each(self.features, len(statistics.labels), one, many)
         prior, believed = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
-        label = self._label(statistics)
-        seen = label if isinstance(label, Known) else Dirichlet(label.alpha + statistics.rows)
-        return Posterior(self, statistics, label, prior, seen, believed)
-
-    def _label(self, statistics: Statistics) -> Dirichlet | Known:
-        """The class prior, one entry a class."""
-        labels, rows = statistics.labels, statistics.rows
-        if isinstance(self.label, Dirichlet):
-            with about("class prior"):
-                return Dirichlet(self.label.over((labels,), 1).alpha[0, 0])
-        p = self.label.p
-        if p is None:
-            return Known(rows / rows.sum() if rows.sum() > 0 else np.full(len(labels), 1 / len(labels)))
-        if isinstance(p, str):
-            return Known(np.full(len(labels), 1 / len(labels)))
-        given = p if isinstance(p, Mapping) else dict(zip(labels, p, strict=False))
-        if len(p) != len(labels) or set(given) != set(labels):
-            raise ValueError(f"class prior: Expected one probability for each class {list(labels)}; got {p!r}")
-        return Known(np.array([given[label] for label in labels], float))
+        label_prior, label = class_prior.believed(self.label, statistics.labels, statistics.rows)
+        return Posterior(self, statistics, label_prior, prior, label, believed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,9 +467,13 @@ class Posterior:
         believed = {}
         for name, family in self.model.features.items():
             believed[name] = family.update(self.prior[name], statistics.features[name])
-        prior = self.model._label(statistics) if isinstance(self.label_prior, Known) else self.label_prior
-        label = prior if isinstance(prior, Known) else Dirichlet(prior.alpha + statistics.rows)
-        return Posterior(self.model, statistics, prior, self.prior, label, believed)
+        label_prior, label = class_prior.believed(self.model.label, statistics.labels, statistics.rows)
+        return Posterior(self.model, statistics, label_prior, self.prior, label, believed)
+
+    def with_class_prior(self, prior: Dirichlet | Known) -> Posterior:
+        """The same belief about the features under another prior of the class probabilities."""
+        label_prior, label = class_prior.believed(prior, self.labels, self.statistics.rows)
+        return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
     def _about(self, name: str) -> AbstractContextManager[None]:
         return about(f"feature {name!r}", self.labels, self.statistics.features[name])
@@ -456,14 +505,21 @@ class Posterior:
         return Parameters(self.model, log_pi, self._each(lambda f, p: f.draw(p, rng, size)))
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The point that "mle", "map" or "mean" plugs in; "predictive", which plugs in none, gets the mean."""
-        if estimate == "mle":
-            return self.model.flat().posterior(self.statistics).mode()
-        return self.mode() if estimate == "map" else self.mean()
+        """The point that an estimate plugs in; "predictive", which plugs in none, gets the mean."""
+        rule = estimate_rule(estimate)
+        believed = self._under_flat_priors() if rule.flat else self
+        return believed._point(rule)
+
+    def _point(self, rule: EstimateRule) -> Parameters:
+        return self.mode() if rule.point == "mode" else self.mean()
+
+    def _under_flat_priors(self) -> Posterior:
+        """The posterior of the same data under the priors whose mode is maximum likelihood."""
+        return self.model.flat().posterior(self.statistics)
 
     def log_joint(self, data: Data, n_rows: int, estimate: Estimate = "predictive") -> Array:
         """log p(c, x) of each row as (row, class), by the chosen estimate."""
-        if estimate == "predictive":
+        if not estimate_rule(estimate).plugs_in:
             return self.log_predictive(data, n_rows)
         return self.plug_in(estimate).log_joint(data, n_rows)
 
@@ -515,26 +571,27 @@ class Posterior:
         Exact: leaving a row out changes only the factors of its own class, and the class prior. A prior
         that was scaled to the data keeps that scale.
         """
+        rule = estimate_rule(estimate)
         self.model.require_left_out()
-        if estimate == "predictive":
+        believed = self._under_flat_priors() if rule.flat else self
+        return believed._log_left_out(data, labels, rule)
+
+    def _log_left_out(self, data: Data, labels: Labels, rule: EstimateRule) -> Array:
+        if rule.plugs_in:
+            total = self._point(rule).log_joint_features(data, len(labels))
+            cuts = slices(len(labels), 32)
+            own = np.concatenate([self._plug_in_left_out(data, labels, cut, rule.point) for cut in cuts])
+        else:
             total = self.log_predictive_features(data, len(labels))
             own = np.zeros(len(labels))
             for name, family in self.model.features.items():
                 with self._about(name):
                     own += family.log_left_out(self.features[name], data[name], labels)
-            pick = "mean"
-        elif estimate == "mle":
-            return self.model.flat().posterior(self.statistics).log_left_out(data, labels, "map")
-        else:
-            pick = "mode" if estimate == "map" else "mean"
-            total = self.plug_in(estimate).log_joint_features(data, len(labels))
-            cuts = slices(len(labels), 32)
-            own = np.concatenate([self._plug_in_left_out(data, labels, cut, pick) for cut in cuts])
         total[np.arange(len(labels)), labels.codes] = own
-        total += self._log_label_left_out(labels, pick)
+        total += self._log_label_left_out(labels, rule.point)
         return total
 
-    def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, pick: str) -> Array:
+    def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, point: str) -> Array:
         """log p(x_i | estimate without row i) at the row's own class: each row is a class of its own."""
         part = labels[cut]
         alone = Labels(np.arange(len(part)), part.weight, len(part))
@@ -544,10 +601,10 @@ class Posterior:
                 x, before = data[name][cut], self.statistics.features[name].take(part.codes)
                 rest = (before - family.statistic(x, alone)).settled(before)
                 believed = family.update(self.prior[name].at(part.codes), rest)
-                own += np.diagonal(family.log_likelihood(getattr(family, pick)(believed), x))
+                own += np.diagonal(family.log_likelihood(getattr(family, point)(believed), x))
         return own
 
-    def _log_label_left_out(self, labels: Labels, pick: str) -> Array:
+    def _log_label_left_out(self, labels: Labels, point: str) -> Array:
         """log p(c | all labels but that of row i) as (row, class)."""
         known = isinstance(self.label, Known)
         if known and self.model.label.p is not None:
@@ -562,7 +619,7 @@ class Posterior:
         # Without its only row, a model that counts frequencies has no opinion.
         left[left.sum(-1) == 0] = 1.0
         with about("class prior"):
-            return log(getattr(Dirichlet(left), "mean" if known else pick)())[place]
+            return log(getattr(Dirichlet(left), "mean" if known else point)())[place]
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
@@ -580,7 +637,8 @@ class Posterior:
             seen = rows > 0
             return float((rows[seen] * log(self.label.p[seen])).sum())
         with about("class prior", self.labels):
-            return float(self.label.log_normalizer() - self.label_prior.log_normalizer())
+            self.label_prior.require_proper("An evidence")
+            return float(self.label_prior.along(rows) + log_share(rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ not parsed. Nothing in a file is executed; families come from a fixed list (see 
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,8 @@ class Contents:
         Of everything above, as 64 hexadecimal digits; "" before it is written.
     version : str
         Of the bayesnb that wrote it.
+    declared : tuple
+        Classes that exist though no row may have them.
     """
 
     configuration: Mapping[str, Any]
@@ -81,6 +84,21 @@ class Contents:
     expected: bool = False
     hash: str = ""
     version: str = __version__
+    declared: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, clf: Any) -> Contents:
+        """What the file of a fitted :class:`bayesnb.BayesianNB` holds."""
+        learned = clf.classifier_
+        return cls(
+            clf.get_params(deep=False),
+            learned.schema,
+            learned.statistics,
+            learned.classes,
+            learned.target,
+            learned.expected,
+            declared=learned.declared,
+        )
 
 
 def write(contents: Contents, path: str | os.PathLike, replacing: str | None = None) -> str:
@@ -128,15 +146,27 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
         "unseen": schema.unseen,
         "features": [[name, _described(feature)] for name, feature in schema.features.items()],
     }
+    if contents.declared:
+        described["declared"] = list(contents.declared)
     variables = packing.packed(schema, statistics)
+    documents = {"configuration": dict(contents.configuration), "schema": described}
     try:
-        texts = {"configuration": codec.dumps(dict(contents.configuration)), "schema": codec.dumps(described)}
+        texts = {name: codec.dumps(document) for name, document in documents.items()}
     except codec.NotPlainError as error:
         raise ValueError(f"this model cannot be written to a file: {error}") from error
     attributes = {"format": "bayesnb", "format_version": FORMAT_VERSION, "bayesnb_version": contents.version, **texts}
     arrays = {name: variable.values for name, variable in variables.items()}
     attributes["content_hash"] = sealed.content_hash(attributes, arrays)
-    return sealed.sealed(attributes, variables), attributes["content_hash"]
+    data = sealed.sealed(attributes, variables)
+    try:
+        # A file that could not be read again would be a lost model.
+        left = sealed.spent(sealed.budget(len(data)), sum(map(sealed.claim, arrays.values())), "what it holds")
+        for text in texts.values():
+            left -= codec.loads(text, left)[1]
+        _padded(left, schema, len(statistics.labels))
+    except ValueError as error:
+        raise ValueError(f"this model cannot be written to a file: {error}") from error
+    return data, attributes["content_hash"]
 
 
 def _alone(path: Path) -> Any:
@@ -195,21 +225,15 @@ def read(path: str | os.PathLike | BinaryIO) -> Contents:
 
 def _read(file: BinaryIO, name: Any) -> Contents:
     try:
-        sealed.require(file)
-        attributes, arrays = sealed.opened(file)
-        return _contents(attributes, arrays)
+        size = sealed.require(file)
+        return _contents(*sealed.opened(file, sealed.budget(size)))
+    except MemoryError as error:
+        raise ModelFileError(f"{name}: is a model that does not fit into memory") from error
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error.__cause__
     except (
-        ValueError,
-        TypeError,
-        KeyError,
-        ArithmeticError,
-        AttributeError,
-        RuntimeError,
-        OSError,
-        MemoryError,
-    ) as error:
+        ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, OSError, struct.error
+    ) as error:  # fmt: skip
         said = " ".join(str(error).split())
         raise ModelFileError(f"{name}: is not a model that can be read ({said[:200]})") from error
 
@@ -217,10 +241,14 @@ def _read(file: BinaryIO, name: Any) -> Contents:
 # From what a file says to what it means
 
 
-def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Contents:
-    """The model, if it is one."""
-    said = codec.loads(attributes["schema"])
+def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: int) -> Contents:
+    """The model, if it is one, and takes no more than the bytes that are left of the file's budget."""
+    configuration, size = codec.loads(attributes["configuration"], left)
+    left -= size
+    said, size = codec.loads(attributes["schema"], left)
+    left -= size
     labels = tuple(said["labels"])
+    left = sealed.spent(left, codec.dtype_of(said["classes"]).itemsize * len(labels), "the array of its classes")
     classes = codec.filled(labels, said["classes"])
     if not labels or labels_of(classes) != labels or len(set(labels)) < len(labels):
         raise ModelFileError(f"its classes are {list(labels)[:8]}")
@@ -230,10 +258,11 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Con
     if not sound or not features or not used <= set(names):
         raise ModelFileError("its schema is not one")
     schema = Schema(names, said["named"], features, said["unseen"])
+    _padded(left, schema, len(labels))
     expected = {"/rows", "/class_label"}
     each: dict[Any, Statistic] = {}
     for kind, members in packing.by_kind(schema).items():
-        expected |= {f"/{kind}/{what}" for what in packing.names(kind)}
+        expected |= {f"/{kind}/{what}" for what in packing.names(kind, arrays)}
         each |= packing.unpacked(kind, members, schema, arrays, len(labels))
     if set(arrays) != expected:
         raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
@@ -242,7 +271,6 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Con
         raise ModelFileError(f"its rows are of shape {rows.shape}; there are {len(labels)} classes")
     statistics = Statistics(labels, rows, {name: each[name] for name in features})
     _require_possible(statistics)
-    configuration = codec.loads(attributes["configuration"])
     if not isinstance(configuration, dict):
         raise ModelFileError("its configuration is not one")
     return Contents(
@@ -254,7 +282,13 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Con
         bool(said["expected"]),
         attributes["content_hash"],
         attributes["bayesnb_version"],
+        tuple(said.get("declared", ())),
     )
+
+
+def _padded(left: int, schema: Schema, n_classes: int) -> int:
+    """The rest of a budget once all tables of levels are as wide as their widest column."""
+    return sealed.spent(left, packing.claim(schema, n_classes), "filling up the columns with fewer levels")
 
 
 def _feature(name: Any, said: Mapping[str, Any]) -> Feature:

@@ -10,8 +10,9 @@ import click
 
 from bayesnb import datasets
 from bayesnb.cli import options
-from bayesnb.cli.printing import stderr
+from bayesnb.cli.outputs import is_model, require_output, same_place
 from bayesnb.cli.rows import load_model, save_model, source_of
+from bayesnb.cli.terminal import say
 
 if TYPE_CHECKING:
     from bayesnb.encoding import Feature
@@ -41,14 +42,16 @@ FAMILIES = {
               help="What a level is that was never seen.")  # fmt: skip
 @click.option("--estimate", type=click.Choice(["predictive", "mean", "map", "mle"]), default="predictive",
               show_default=True, help="Which probabilities the model predicts.")  # fmt: skip
+@options.force
 def fit(
     data: str, target: str | None, output: str, told: tuple[str, ...], weight: str | None, m: float | None,
-    class_prior: str | None, unseen: str, estimate: str,
+    class_prior: str | None, unseen: str, estimate: str, force: bool,
 ) -> int:  # fmt: skip
     """Learn a model from a table of any size, and write it to a file."""
     from bayesnb import engines
-    from bayesnb.estimator import BayesianNB
+    from bayesnb.estimator import BayesianNB, learn_summary
 
+    require_output(output, "model", [data], is_model, force)
     source = source_of(data)
     if target is None:
         if source is data:
@@ -67,11 +70,11 @@ def fit(
     classes = summary.classes
     if isinstance(clf.class_prior, dict):
         clf.set_params(class_prior=_by_label(clf.class_prior, classes.tolist()))
-    clf.set_params(features=features or None)._learn(summary, target=target, anew=True)
-    say = stderr()
+    learn_summary(clf.set_params(features=features or None), summary, target)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")
-    rows = ", ".join(f"{label} {n:,.10g}" for label, n in zip(classes, clf.class_count_, strict=True))
+    each = [f"{label} {n:,.10g}" for label, n in zip(classes, clf.class_count_, strict=True)]
+    rows = ", ".join(each[:8]) + (f", and {len(each) - 8:,} classes more" if len(each) > 8 else "")
     say(f"{summary.rows:,} rows, {len(summary.schema.features)} features; {rows}")
     save_model(clf, output)
     return 0
@@ -83,12 +86,13 @@ def fit(
 @options.fitted_target
 @options.weight
 @options.to_same_model
-def update(model: str, more: str, target: str | None, weight: str | None, output: str | None) -> int:
+@options.force
+def update(model: str, more: str, target: str | None, weight: str | None, output: str | None, force: bool) -> int:
     """Learn further rows into a model, as if they had been there from the start.
 
     The old file is there until the new one is whole. If someone else changes it meanwhile, nothing is written.
     """
-    return _changed("partial_fit", model, more, target, weight, output)
+    return _changed("partial_fit", model, more, target, weight, output, force)
 
 
 @click.command(epilog=options.SOURCES.replace("DATA", "ROWS"))
@@ -97,12 +101,18 @@ def update(model: str, more: str, target: str | None, weight: str | None, output
 @options.fitted_target
 @options.weight
 @options.to_same_model
-def forget(model: str, rows: str, target: str | None, weight: str | None, output: str | None) -> int:
+@options.force
+def forget(model: str, rows: str, target: str | None, weight: str | None, output: str | None, force: bool) -> int:
     """Unlearn rows that a model has learned, exactly, as if they had never been seen."""
-    return _changed("forget", model, rows, target, weight, output)
+    return _changed("forget", model, rows, target, weight, output, force)
 
 
-def _changed(verb: str, model: str, data: str, target: str | None, weight: str | None, output: str | None) -> int:
+def _changed(
+    verb: str, model: str, data: str, target: str | None, weight: str | None, output: str | None, force: bool
+) -> int:
+    in_place = same_place(output, model)
+    if not in_place:
+        require_output(output, "model", (model, data), is_model, force)
     clf = load_model(model)
     before = clf.class_count_.sum()
     target = target if target is not None else clf.target_
@@ -110,18 +120,20 @@ def _changed(verb: str, model: str, data: str, target: str | None, weight: str |
         raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
     read, arguments = clf.content_hash_, {"sample_weight": weight}
     getattr(clf, verb)(source_of(data), target, **arguments)
-    save_model(clf, output or model, replacing=read if output in (None, model) and model != "-" else None)
-    stderr()(f"rows of weight {before:,.10g} became {clf.class_count_.sum():,.10g}")
+    save_model(clf, model if in_place else output or "-", replacing=read if in_place else None)
+    say(f"rows of weight {before:,.10g} became {clf.class_count_.sum():,.10g}")
     return 0
 
 
 @click.command()
 @click.argument("models", metavar="A B…", nargs=-1, required=True)
 @options.to_model
-def merge(models: Sequence[str], output: str) -> int:
+@options.force
+def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into the one of all of them."""
     if len(models) < 2:
         raise click.UsageError("Expected two models or more")
+    require_output(output, "model", models, is_model, force)
     merged = load_model(models[0])
     for other in models[1:]:
         try:
@@ -129,7 +141,7 @@ def merge(models: Sequence[str], output: str) -> int:
         except ValueError as error:
             raise ValueError(f"{other}: {error}") from error
     save_model(merged, output)
-    stderr()(f"{len(models)} models, rows of weight {merged.class_count_.sum():,.10g}")
+    say(f"{len(models)} models, rows of weight {merged.class_count_.sum():,.10g}")
     return 0
 
 

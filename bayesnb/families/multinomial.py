@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -68,6 +68,10 @@ class Totals(Statistic):
         wide = np.zeros((len(self.counts), len(words)))
         wide[:, [place[word] for word in self.words]] = self.counts
         return wide
+
+    def named_as(self, other: Totals) -> Totals:
+        place = {word: k for k, word in enumerate(self.words)}
+        return replace(self, counts=self.counts[:, [place[word] for word in other.words]], words=other.words)
 
     def __mul__(self, factor: float) -> Totals:
         return Totals(self.counts * factor, self.rows * factor, self.log_peak * factor, self.words)

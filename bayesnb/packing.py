@@ -19,7 +19,7 @@ from bayesnb.families.gaussian import Moments
 from bayesnb.families.multinomial import Totals
 from bayesnb.families.poisson import Events
 from bayesnb.model import Statistics
-from bayesnb.priors import Array
+from bayesnb.priors import Array, Dirichlet, Gamma
 from bayesnb.schema import Schema
 from bayesnb.sealed import ModelFileError, Variable
 
@@ -149,5 +149,12 @@ def unpacked(
             found[name][what] = part
     shaped = {name: _shaped(kind, schema.features[name], fields) for name, fields in found.items()}
     if f"/{kind}/log_base" in arrays:
-        return {name: replace(s, log_peak=s.log_peak + s.fitted()) for name, s in shaped.items()}
+        return {name: _with_peak(s) for name, s in shaped.items()}
     return shaped
+
+
+def _with_peak(s: Totals | Events) -> Totals | Events:
+    """A statistic that was read with its log base measure as its ``log_peak``."""
+    if isinstance(s, Totals):
+        return replace(s, log_peak=s.log_peak + Dirichlet.peak(s.counts)[:, None])
+    return replace(s, log_peak=s.log_peak + Gamma.peak(s.events, s.exposure))

@@ -155,17 +155,19 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     return feature, Exposed(x, exposure[:, 0])
 
 
+NOT_NEGATIVE = "a count that is finite and not negative"
+
+
 def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """A row of counts, dense or CSR."""
+    """A row of counts, or of fractions such as tf-idf weights, dense or CSR."""
     words = feature.columns
     if table.sparse:
         x = table.block(words)
-        if not (table.trust and worth(x.nnz)) and not reading.counts(x.data):
-            wrong = ~(x.data >= 0) | (x.data != np.floor(x.data)) | np.isinf(x.data)
-            _require_stored(wrong, x, feature, "a count")
+        if not (table.trust and worth(x.nnz)):
+            _require_stored(~(x.data >= 0) | np.isinf(x.data), x, feature, NOT_NEGATIVE)
         return feature, Bag(x, words)
     x = _matrix(table.looked_at, words)
-    _require_cells((x < 0) | (x != np.floor(x)) & ~np.isnan(x), x, feature, "a count", "use Gaussian()")
+    _require_cells(x < 0, x, feature, NOT_NEGATIVE, "use Gaussian()")
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
     if partly.any():

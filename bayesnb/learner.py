@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from bayesnb import engines, unlabelled
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, every_row
-from bayesnb.model import ESTIMATES, Data, Estimate, NaiveBayes, Statistics, part_of
+from bayesnb.model import Data, Estimate, NaiveBayes, Statistics, estimate_rule, part_of
 from bayesnb.priors import Array, Dirichlet, Known
 from bayesnb.schema import Schema
 from bayesnb.summary import Summary
@@ -126,6 +126,7 @@ class Learner(BaseEstimator):
 
     def _fit_by_em(self, table: Table, y: Target, weight: Array, target: Any) -> Self:
         """Learn from rows of which some have no label; their weights have λ in them."""
+        rule = estimate_rule(self.estimate)
         schema, data = Schema.infer(table, self.features, self.unseen, weight).read(table, learn=True)
         classes = self._named_classes(schema, y.classes)
         if not len(y.classes) and len(classes) < 2:
@@ -133,12 +134,12 @@ class Learner(BaseEstimator):
         model = schema.model(self._label_prior())
         free = np.flatnonzero(~y.labelled)
         em = unlabelled.em(
-            model.flat() if self.estimate == "mle" else model,
+            model.flat() if rule.flat else model,
             labelled_statistics(model, data, y, weight, classes),
             part_of(data, free),
             len(free),
             row_weight=weight[free],
-            at="map" if self.estimate in ("map", "mle") else "mean",
+            at="map" if rule.point == "mode" else "mean",
             starts=self.em_starts,
             rng=self._generator(),
         )
@@ -314,15 +315,14 @@ class Learner(BaseEstimator):
 
         ``also`` are further fitted attributes; ``anew`` forgets those that are not among them.
         """
-        if self.estimate not in ESTIMATES:
-            raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {self.estimate!r}")
+        rule = estimate_rule(self.estimate)
         if self.absent not in ("error", "missing"):
             raise ValueError(f"Expected absent to be 'error' or 'missing'; got {self.absent!r}")
         model = schema.model(self._label_prior())
-        if self.estimate in ("mle", "map"):
+        if rule.point == "mode":
             model.require_exact(f'estimate="{self.estimate}"', 'use "predictive" or "mean"')
         posterior = model.posterior(statistics)
-        plug_in = None if self.estimate == "predictive" else posterior.plug_in(self.estimate)
+        plug_in = posterior.plug_in(self.estimate) if rule.plugs_in else None
         if plug_in is None:
             posterior.require_proper()
         fitted = {

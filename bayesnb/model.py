@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
 
+from bayesnb.families.categorical import log_share
 from bayesnb.families.family import Family, Statistic, Theta, cleared
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels import densities
@@ -24,7 +26,52 @@ from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known
 
 type Data = Mapping[str, Any]
 type Estimate = Literal["mle", "map", "mean", "predictive"]
-ESTIMATES: tuple[Estimate, ...] = ("mle", "map", "mean", "predictive")
+
+
+@dataclass(frozen=True)
+class EstimateRule:
+    """How class probabilities follow from a posterior.
+
+    Parameters
+    ----------
+    label : str
+        What it is called on an axis.
+    point : {"mode", "mean"}
+        The point of the posterior that is plugged in, or that stands for it where one is needed.
+    plugs_in : bool
+        False if the parameters are integrated out.
+    flat : bool
+        True if the priors are replaced by flat ones.
+    """
+
+    label: str
+    point: Literal["mode", "mean"]
+    plugs_in: bool = True
+    flat: bool = False
+
+
+ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(
+    {
+        "mle": EstimateRule("MLE", "mode", flat=True),
+        "map": EstimateRule("MAP", "mode"),
+        "mean": EstimateRule("mean", "mean"),
+        "predictive": EstimateRule("predictive", "mean", plugs_in=False),
+    }
+)
+"""Every estimate by its name. A further one is one entry here."""
+
+
+def estimate_rule(name: Estimate) -> EstimateRule:
+    """The rule of an estimate.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    if not isinstance(name, str) or name not in ESTIMATES:
+        raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}")
+    return ESTIMATES[name]
 
 
 class ImpossibleRowError(ValueError):
@@ -79,7 +126,10 @@ def normalize(log_joint: Array) -> Array:
         raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(top))[:, -2] if top.ndim > 1 else [0]))
     # The largest is taken off first: beside a joint of -1e17 the logarithm of a sum would be lost.
     below = log_joint - top
-    return below - np.log(densities.over_last(np.add, np.exp(below)))
+    # The largest is 1, and log1p of the others keeps the digits of a row that is all but certain.
+    others = np.exp(below)
+    np.put_along_axis(others, below.argmax(-1)[..., None], 0.0, -1)
+    return below - np.log1p(densities.over_last(np.add, others))
 
 
 def probabilities(log_joint: Array) -> Array:
@@ -436,14 +486,21 @@ class Posterior:
         return Parameters(self.model, log_pi, self._each(lambda f, p: f.draw(p, rng, size)))
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The point that "mle", "map" or "mean" plugs in; "predictive", which plugs in none, gets the mean."""
-        if estimate == "mle":
-            return self.model.flat().posterior(self.statistics).mode()
-        return self.mode() if estimate == "map" else self.mean()
+        """The point that an estimate plugs in; "predictive", which plugs in none, gets the mean."""
+        rule = estimate_rule(estimate)
+        believed = self._under_flat_priors() if rule.flat else self
+        return believed._point(rule)
+
+    def _point(self, rule: EstimateRule) -> Parameters:
+        return self.mode() if rule.point == "mode" else self.mean()
+
+    def _under_flat_priors(self) -> Posterior:
+        """The posterior of the same data under the priors whose mode is maximum likelihood."""
+        return self.model.flat().posterior(self.statistics)
 
     def log_joint(self, data: Data, n_rows: int, estimate: Estimate = "predictive") -> Array:
         """log p(c, x) of each row as (row, class), by the chosen estimate."""
-        if estimate == "predictive":
+        if not estimate_rule(estimate).plugs_in:
             return self.log_predictive(data, n_rows)
         return self.plug_in(estimate).log_joint(data, n_rows)
 
@@ -471,26 +528,27 @@ class Posterior:
         Exact: leaving a row out changes only the factors of its own class, and the class prior. A prior
         that was scaled to the data keeps that scale.
         """
+        rule = estimate_rule(estimate)
         self.model.require_left_out()
-        if estimate == "predictive":
+        believed = self._under_flat_priors() if rule.flat else self
+        return believed._log_left_out(data, labels, rule)
+
+    def _log_left_out(self, data: Data, labels: Labels, rule: EstimateRule) -> Array:
+        if rule.plugs_in:
+            total = self._point(rule).log_joint_features(data, len(labels))
+            cuts = slices(len(labels), 32)
+            own = np.concatenate([self._plug_in_left_out(data, labels, cut, rule.point) for cut in cuts])
+        else:
             total = self.log_predictive_features(data, len(labels))
             own = np.zeros(len(labels))
             for name, family in self.model.features.items():
                 with self._about(name):
                     own += family.log_left_out(self.features[name], data[name], labels)
-            pick = "mean"
-        elif estimate == "mle":
-            return self.model.flat().posterior(self.statistics).log_left_out(data, labels, "map")
-        else:
-            pick = "mode" if estimate == "map" else "mean"
-            total = self.plug_in(estimate).log_joint_features(data, len(labels))
-            cuts = slices(len(labels), 32)
-            own = np.concatenate([self._plug_in_left_out(data, labels, cut, pick) for cut in cuts])
         total[np.arange(len(labels)), labels.codes] = own
-        total += self._log_label_left_out(labels, pick)
+        total += self._log_label_left_out(labels, rule.point)
         return total
 
-    def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, pick: str) -> Array:
+    def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, point: str) -> Array:
         """log p(x_i | estimate without row i) at the row's own class: each row is a class of its own."""
         part = labels[cut]
         alone = Labels(np.arange(len(part)), part.weight, len(part))
@@ -500,10 +558,10 @@ class Posterior:
                 x, before = data[name][cut], self.statistics.features[name].take(part.codes)
                 rest = (before - family.statistic(x, alone)).settled(before)
                 believed = family.update(self.prior[name].at(part.codes), rest)
-                own += np.diagonal(family.log_likelihood(getattr(family, pick)(believed), x))
+                own += np.diagonal(family.log_likelihood(getattr(family, point)(believed), x))
         return own
 
-    def _log_label_left_out(self, labels: Labels, pick: str) -> Array:
+    def _log_label_left_out(self, labels: Labels, point: str) -> Array:
         """log p(c | all labels but that of row i) as (row, class)."""
         known = isinstance(self.label, Known)
         if known and self.model.label.p is not None:
@@ -518,7 +576,7 @@ class Posterior:
         # Without its only row, a model that counts frequencies has no opinion.
         left[left.sum(-1) == 0] = 1.0
         with about("class prior"):
-            return log(getattr(Dirichlet(left), "mean" if known else pick)())[place]
+            return log(getattr(Dirichlet(left), "mean" if known else point)())[place]
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
@@ -536,7 +594,8 @@ class Posterior:
             seen = rows > 0
             return float((rows[seen] * log(self.label.p[seen])).sum())
         with about("class prior", self.labels):
-            return float(self.label.log_normalizer() - self.label_prior.log_normalizer())
+            self.label_prior.require_proper("An evidence")
+            return float(self.label_prior.along(rows) + log_share(rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ A group a feature would be hundreds of times slower to read at five hundred feat
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,12 @@ GROUPS: dict[str, tuple[type[Statistic], dict[str, str]]] = {
     "bernoulli": (Successes, {"n": "column", "ones": "column"}),
     "categorical": (Tally, {"counts": "category"}),
     "gaussian": (Moments, {"n": "column", "mean": "column", "low": "column", "scatter": "column"}),
-    "multinomial": (Totals, {"counts": "category", "rows": "bag", "log_base": "bag"}),
-    "poisson": (Events, {"exposure": "column", "events": "column", "rows": "column", "log_base": "column"}),
+    "multinomial": (Totals, {"counts": "category", "rows": "bag", "log_peak": "bag"}),
+    "poisson": (Events, {"exposure": "column", "events": "column", "rows": "column", "log_peak": "column"}),
 }
+BEFORE = {"log_peak": "log_base"}
+"""What older files hold instead: there the log base measure, without what the best parameters add to it."""
+
 COORDINATES = {"column": ("feature", "column"), "category": ("feature", "column", "category"), "bag": ("bag",)}
 KIND_OF = {
     "binary": "bernoulli",
@@ -59,10 +63,11 @@ def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
     return found
 
 
-def names(kind: str) -> set[str]:
-    """The arrays of a group and their coordinates."""
+def names(kind: str, arrays: Mapping[str, Array]) -> set[str]:
+    """The arrays of a group and their coordinates, as a file with these arrays calls them."""
     dims = GROUPS[kind][1]
-    return {*dims, *(title for dim in dims.values() for title in COORDINATES[dim])}
+    whats = (BEFORE[what] if f"/{kind}/{BEFORE.get(what)}" in arrays else what for what in dims)
+    return {*whats, *(title for dim in dims.values() for title in COORDINATES[dim])}
 
 
 def _texts(names: Iterable[Any]) -> Array:
@@ -136,9 +141,13 @@ def unpacked(
     found: dict[Any, dict[str, Array]] = {name: {} for name in members}
     for what, dim in GROUPS[kind][1].items():
         sizes = [len(_cells(schema, name, dim)) for name in members]
-        array = arrays[f"/{kind}/{what}"]
+        older = f"/{kind}/{BEFORE.get(what)}"
+        array = arrays[older if older in arrays else f"/{kind}/{what}"]
         if array.shape != (n_classes, sum(sizes)):
             raise ModelFileError(f"its array {kind}/{what} is of shape {array.shape}, not {(n_classes, sum(sizes))}")
         for name, part in zip(members, np.split(array, np.cumsum(sizes)[:-1], axis=1), strict=True):
             found[name][what] = part
-    return {name: _shaped(kind, schema.features[name], fields) for name, fields in found.items()}
+    shaped = {name: _shaped(kind, schema.features[name], fields) for name, fields in found.items()}
+    if f"/{kind}/log_base" in arrays:
+        return {name: replace(s, log_peak=s.log_peak + s.fitted()) for name, s in shaped.items()}
+    return shaped

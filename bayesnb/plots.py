@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta, entropy
 
+from bayesnb.model import ESTIMATES
 from bayesnb.priors import Array
 from bayesnb.scoring import log_proba_of
 from bayesnb.tables import Table
@@ -315,7 +316,7 @@ def map_against_bayes(
     handles.append(_point("black", "o", hollow=True))
     labels.append(f"another class is predicted\n({int(other.sum())} of {len(x)} rows)")
     title = "" if possible.all() else f"{int((~possible).sum())} rows are impossible by the plug-in, and not shown"
-    name = estimate.upper() if estimate in ("map", "mle") else estimate
+    name = ESTIMATES[estimate].label if estimate in ESTIMATES else estimate
     axes.set(
         xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=title,
         xlabel="full Bayes (predictive)", ylabel=f"plug-in ({name})",

@@ -17,9 +17,14 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import digamma, gammaln, xlogy, zeta
+from scipy.special import gammaln, xlogy
 
 from bayesnb.kernels.densities import over_last
+from bayesnb.numerics import Size as Size
+from bayesnb.numerics import disagreement, log, log_gamma_draw, log_root
+from bayesnb.numerics import log1p as log1p
+from bayesnb.numerics import log_gamma_slopes as log_gamma_slopes
+from bayesnb.numerics import log_rising as log_rising
 
 type Array = np.ndarray
 
@@ -34,7 +39,6 @@ class Unseen(Enum):
 
 
 UNSEEN = Unseen.LEVEL
-type Size = tuple[int, ...]
 
 
 class ImproperError(ValueError):
@@ -89,65 +93,11 @@ def first(mask: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argwhere(mask)[0])
 
 
-def log(x: Array) -> Array:
-    """Natural logarithm that takes 0 to -inf without a warning: a zero is meant here."""
-    with np.errstate(divide="ignore"):
-        return np.log(x)
-
-
-def log1p(x: Array) -> Array:
-    """ln(1 + x) that takes -1 to -inf without a warning."""
-    with np.errstate(divide="ignore"):
-        return np.log1p(x)
-
-
-def log_rising(a: Array, t: Array) -> Array:
-    """ln Γ(a+t) - ln Γ(a), without the cancellation of its two terms where ``a`` is large.
-
-    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term; a count of 1e15 would
-    otherwise cost every digit. Infinite where a + t <= 0: there the moment that asks does not exist.
-    """
-    a, t = np.broadcast_arrays(np.asarray(a, float), np.asarray(t, float))
-    z = a + t
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        rising = np.where(t == 0, 0.0, gammaln(z) - gammaln(a))
-        large = (a >= 16) & (z >= 16)
-        if large.any():
-            big, step, top = a[large], t[large], z[large]
-            series = (big - 0.5) * np.log1p(step / big) + step * (np.log(top) - 1.0)
-            rising[large] = series + _stirling(top) - _stirling(big)
-    return np.where(z > 0, rising, np.where(t == 0, 0.0, np.inf))
-
-
-def _stirling(z: Array) -> Array:
-    """ln Γ(z) - [(z - 1/2) ln z - z + ln(2π)/2], to 1e-16 for z >= 16."""
-    w = 1.0 / (z * z)
-    return (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w / 1188)))) / z
-
-
-def log_gamma_slopes(z: Array) -> tuple[Array, Array]:
-    """First and second derivative of ln Γ, digamma and trigamma."""
-    return digamma(z), zeta(2.0, z)
-
-
 def shared(value: Array) -> Any:
     """What PyMC is told as a variable and not as a constant, so that code once compiled serves other data too."""
     import pytensor
 
     return pytensor.shared(np.asarray(value, float), shape=np.shape(value))
-
-
-def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
-    """Logarithm of Gamma(shape, 1) variates; below shape 1 they may be far smaller than a float can be.
-
-    A Gamma(a) variate is a Gamma(a+1) variate times U^(1/a) (Marsaglia and Tsang 2000, section 6).
-    """
-    small = shape < 1
-    drawn = np.log(rng.standard_gamma(np.where(small, shape + 1, shape), size=size + shape.shape))
-    if small.any():
-        with np.errstate(divide="ignore"):
-            drawn = drawn - np.where(small, rng.standard_exponential(drawn.shape) / shape, 0.0)
-    return drawn
 
 
 def _nonnegative(name: str, value: Array) -> None:
@@ -252,6 +202,14 @@ class Prior(ABC):
 
     def _cells(self, cell: Any) -> Self:
         return type(self)(*(_cells_at(getattr(self, f.name), cell) for f in fields(self)))
+
+
+def others_of(alpha: Array) -> Array:
+    """For each level the sum of all other levels, without taking it off the sum of all."""
+    first, last = np.zeros_like(alpha), np.zeros_like(alpha)
+    first[..., 1:] = np.cumsum(alpha[..., :-1], -1)
+    last[..., :-1] = np.cumsum(alpha[..., :0:-1], -1)[..., ::-1]
+    return first + last
 
 
 def _cells_at(value: Any, cell: Any) -> Any:
@@ -410,8 +368,9 @@ class Dirichlet(Prior):
         return self.alpha / self.total[..., None]
 
     def variance(self) -> Array:
-        mean = self.mean()
-        return mean * (1 - mean) / (self.total[..., None] + 1)
+        mean, total = self.mean(), self.total[..., None]
+        # Not 1 - mean, which loses its digits where one level has nearly all.
+        return mean * (others_of(self.alpha) / total) / (total + 1)
 
     def mode(self) -> Array:
         self.require_proper("A mode")
@@ -458,6 +417,23 @@ class Dirichlet(Prior):
         self.require_proper("A density")
         support = self.alpha > 0
         return np.where(support, gammaln(np.where(support, self.alpha, 1.0)), 0.0).sum(-1) - gammaln(self.total)
+
+    def along(self, counts: Array, t: float | Array = 1.0) -> Array:
+        """ln E[(L(θ) / max L)^t], where L(θ) = ∏_k θ_k^n_k is the likelihood of ``counts`` n, (..., level).
+
+        With κ = t n, of sum T, this is ln Z(α + κ) - ln Z(α) - Σ κ_k ln(κ_k / T), and -inf where a structural zero is
+        counted. No term is larger than the answer: it is written as half the likelihood ratio statistic of the counts
+        against the concentrations (see ``numerics.disagreement``).
+        """
+        added = np.asarray(t, float)[..., None] * counts
+        total, more = self.total, added.sum(-1)
+        support = self.alpha > 0
+        alpha = np.where(support, self.alpha, 1.0)
+        each = log_root(alpha, alpha + added) - disagreement(alpha, added, total[..., None], more[..., None])
+        each = np.where(alpha + added > 0, each, np.inf)
+        # A structural zero that is counted makes the likelihood 0 at every θ.
+        each = np.where(support, each, np.where(added > 0, -np.inf, np.where(added < 0, np.inf, 0.0)))
+        return each.sum(-1) - log_root(total, total + more)
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
@@ -565,6 +541,10 @@ class Beta(Prior):
     def log_normalizer(self) -> Array:
         return self.pair().log_normalizer()
 
+    def along(self, ones: Array, zeros: Array, t: float | Array = 1.0) -> Array:
+        """ln E[(L(θ) / max L)^t], where L(θ) = θ^ones (1-θ)^zeros; see :meth:`Dirichlet.along`."""
+        return self.pair().along(np.stack(np.broadcast_arrays(zeros, ones), axis=-1), t)
+
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
@@ -668,6 +648,16 @@ class Gamma(Prior):
     def log_normalizer(self) -> Array:
         self.require_proper("A density")
         return gammaln(self.alpha) - self.alpha * np.log(self.beta)
+
+    def along(self, events: Array, exposure: Array, t: float | Array = 1.0) -> Array:
+        """ln E[(L(λ) / max L)^t], where L(λ) = λ^events exp(-exposure λ); infinite where it does not exist.
+
+        With k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k], written as half
+        the likelihood ratio statistic of the two rates k/e and α/β, so that no term is larger than the answer.
+        """
+        k, e = t * events, t * exposure
+        value = log_root(self.alpha, self.alpha + k) - disagreement(self.alpha, k, self.beta, e)
+        return np.where((self.alpha + k > 0) & (self.beta + e > 0), value, np.inf)
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm

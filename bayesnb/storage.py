@@ -243,7 +243,7 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: 
     expected = {"/rows", "/class_label"}
     each: dict[Any, Statistic] = {}
     for kind, members in packing.by_kind(schema).items():
-        expected |= {f"/{kind}/{what}" for what in packing.names(kind)}
+        expected |= {f"/{kind}/{what}" for what in packing.names(kind, arrays)}
         each |= packing.unpacked(kind, members, schema, arrays, len(labels))
     if set(arrays) != expected:
         raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")

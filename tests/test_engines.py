@@ -25,7 +25,7 @@ N = 6000
 
 
 def table():
-    """Mean 1e6 and spread 1, nulls and NaNs, late levels, a class in one part only, weights."""
+    """A table of mean 1e6 and standard deviation 1, with gaps, late levels, weights and a class in one part only."""
     rng = np.random.default_rng(6)
     kind = rng.choice(["ash", "birch"], N).astype(object)
     kind[4500:5000] = "cedar"
@@ -54,7 +54,7 @@ TOLD = {"code": Categorical(), "count": Poisson()}
 
 
 def arrow():
-    """The same as Arrow; half of what is missing in a real column is null, half of it NaN."""
+    """The same table in Arrow; half of the missing values of a real column are null, half are NaN."""
     found = pa.Table.from_pandas(FRAME, preserve_index=False)
     real = FRAME["real"].to_numpy()
     null = np.isnan(real) & (np.arange(N) % 2 == 0)
@@ -66,7 +66,7 @@ def arrow():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The table in files of every kind."""
+    """A folder with the table in files of every kind."""
     at = tmp_path_factory.mktemp("tables")
     whole = arrow()
     pq.write_table(whole, at / "whole.parquet", row_group_size=700)
@@ -138,19 +138,19 @@ def test_every_engine_finds_the_statistics_of_one_pandas_pass(source, folder, on
     np.testing.assert_allclose(found.predict_proba(rows), one_pass.predict_proba(rows), rtol=1e-9)
 
 
-def test_a_cluster_of_two_processes_finds_them_too(cluster, one_pass):
+def test_a_dask_cluster_of_two_processes_finds_the_same_statistics(cluster, one_pass):
     found = engines.statistics(BayesianNB(TOLD), dask_frame(), "kind", "weight")
     assert_same(found, one_pass.statistics_)
 
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_spark_finds_them_too(spark, folder, one_pass):
+def test_spark_finds_the_same_statistics(spark, folder, one_pass):
     source = spark.read.parquet(str(folder / "whole.parquet")).repartition(3)
     assert_same(engines.statistics(BayesianNB(TOLD), source, "kind", "weight"), one_pass.statistics_)
 
 
-def test_folders_named_key_is_value_are_columns(folder, one_pass):
+def test_folders_named_key_equals_value_become_columns(folder, one_pass):
     clf = BayesianNB({**TOLD, "half": Categorical()}).fit(folder / "parts", "kind", "weight")
     assert clf.tables()["half"].columns.tolist() == [0, 1]
     rest = {name: s for name, s in clf.statistics_.features.items() if name != "half"}
@@ -159,7 +159,7 @@ def test_folders_named_key_is_value_are_columns(folder, one_pass):
 
 @given(cuts=st.lists(st.integers(0, N), max_size=12), order=st.randoms(use_true_random=False))
 @settings(max_examples=20, deadline=None)
-def test_neither_the_cuts_nor_the_order_of_the_parts_matter(cuts, order):
+def test_neither_the_division_nor_the_order_of_the_parts_matters(cuts, order):
     edges = [0, *sorted(cuts), N]
     parts = [FRAME.iloc[a:b] for a, b in pairwise(edges)]
     order.shuffle(parts)
@@ -173,7 +173,7 @@ def fit_parts(*columns, features=None, **arguments):
     return BayesianNB(features, **arguments).fit(iter(frames), "y")
 
 
-def test_zeros_and_ones_that_turn_out_to_be_numbers_have_the_moments_of_all_of_them():
+def test_zeros_and_ones_followed_by_other_numbers_are_gaussian_with_the_moments_of_all_values():
     parts = [[0, 1, 1], [1, 0, 0], [2, 7, 1]]
     clf = fit_parts(*parts)
     whole = BayesianNB().fit(pd.DataFrame({"x": list(chain(*parts))}), ["a", "b", "a"] * 3)
@@ -185,14 +185,14 @@ def test_zeros_and_ones_in_all_parts_are_bernoulli():
     assert isinstance(fit_parts([0, 0, 0], [1, 0, 1]).schema_.features["x"].family, Bernoulli)
 
 
-def test_whole_numbers_that_turn_out_to_be_reals_are_reals():
+def test_integers_followed_by_real_numbers_become_real():
     clf = fit_parts([1, 0, 1], [0.5, 2.5, np.nan])
     whole = BayesianNB().fit(pd.DataFrame({"x": [1, 0, 1, 0.5, 2.5, np.nan]}), ["a", "b", "a"] * 2)
     assert_same(clf.statistics_, whole.statistics_, 1e-14)
 
 
 @pytest.mark.parametrize("late", [["u", "v", None], [1.5, 2.5, 3.0], [True, False, None], [0, 1, 1]])
-def test_a_column_of_which_the_first_part_holds_nothing_is_what_the_others_hold(late):
+def test_a_column_without_values_in_the_first_part_takes_its_type_from_the_others(late):
     late = pd.Series(late, dtype="boolean" if late[0] is True else None)
     clf = BayesianNB().fit(
         iter([
@@ -219,7 +219,7 @@ def test_a_column_that_a_part_lacks_is_named():
         BayesianNB().fit(parts, "y")
 
 
-def test_levels_are_in_the_order_of_one_pass_so_that_a_prior_by_position_means_the_same():
+def test_levels_have_the_order_of_one_pass_so_that_a_prior_by_position_fits():
     parts = [["w", "u", "w"], ["v", "u", "u"]]
     prior = {"x": Categorical(Dirichlet([5.0, 2.0, 1.0]))}
     whole = BayesianNB(prior).fit(pd.DataFrame({"x": list(chain(*parts))}), list("aba") * 2)
@@ -228,7 +228,7 @@ def test_levels_are_in_the_order_of_one_pass_so_that_a_prior_by_position_means_t
     pd.testing.assert_frame_equal(clf.tables()["x"], whole.tables()["x"])
 
 
-def test_declared_levels_keep_their_order_and_those_that_no_row_has():
+def test_declared_levels_keep_their_order_and_include_levels_without_rows():
     sizes = pd.CategoricalDtype(["small", "medium", "large"], ordered=True)
     parts = [pd.Series(["large", "small", "small"], dtype=sizes), pd.Series(["large"] * 3, dtype=sizes)]
     assert fit_parts(*parts).schema_.features["x"].levels == (("small", "medium", "large"),)
@@ -243,7 +243,7 @@ def test_levels_that_a_prior_names_exist_and_unseen_is_last():
     assert clf.schema_.features["x"].levels == whole.schema_.features["x"].levels
 
 
-def test_bags_of_words_in_parts_are_bags_of_words():
+def test_bags_of_words_read_in_parts_equal_those_read_at_once():
     rng = np.random.default_rng(0)
     words = pd.DataFrame(rng.poisson(1.0, (40, 5)), columns=list("vwxyz")).assign(label=list("ab") * 20)
     clf = BayesianNB(Multinomial()).fit((words[k : k + 7] for k in range(0, 40, 7)), "label")
@@ -262,7 +262,7 @@ def test_edges_are_told_where_a_table_is_read_once():
     )
 
 
-def test_rows_without_a_class_are_refused_or_left_out_when_told():
+def test_rows_without_a_class_are_refused_unless_they_are_to_be_left_out():
     frames = [FRAME.iloc[:100], FRAME.iloc[100:300].assign(kind=None)]
     with pytest.raises(ValueError, match=r"'kind' holds no class in row \d+.*unlabelled_weight=0.*from row 100"):
         BayesianNB(TOLD).fit(iter(frames), "kind", "weight")
@@ -276,7 +276,7 @@ def test_rows_without_a_class_are_refused_or_left_out_when_told():
         BayesianNB().fit(iter([]), "kind")
 
 
-def test_weightless_rows_lend_neither_level_nor_class():
+def test_rows_of_weight_0_add_neither_a_level_nor_a_class():
     frame = pd.DataFrame({"x": ["u", "v", "never"], "w": [1.0, 2.0, 0.0], "y": ["a", "b", "ghost"]})
     clf = BayesianNB().fit(iter([frame.iloc[:1], frame.iloc[1:]]), "y", "w")
     assert clf.classes_.tolist() == ["a", "b"]
@@ -301,7 +301,7 @@ def test_a_refused_part_changes_nothing(one_pass):
     assert (clf.statistics_, clf.schema_) == before
 
 
-def test_more_rows_are_learned_and_unlearned_in_parts(one_pass):
+def test_partial_fit_and_forget_read_tables_in_parts(one_pass):
     clf = BayesianNB(TOLD).fit(iter([FRAME.iloc[:4000]]), "kind", "weight")
     clf.partial_fit((FRAME.iloc[k : k + 500] for k in range(4000, N, 500)), "kind", ["dove"], "weight")
     assert clf.classes_.tolist() == ["ash", "birch", "cedar", "dove"]
@@ -320,7 +320,7 @@ def test_more_rows_are_learned_and_unlearned_in_parts(one_pass):
     )
 
 
-def test_summaries_travel():
+def test_summaries_can_be_pickled():
     import pickle
 
     reading = pickle.loads(pickle.dumps(Reading(TOLD, "missing", None, "kind", "weight")))
@@ -332,7 +332,7 @@ def test_summaries_travel():
 # CSV
 
 
-def test_a_csv_file_may_change_its_mind_about_a_column(tmp_path, monkeypatch):
+def test_a_csv_column_may_change_its_type_between_blocks(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     rows = ["x,z,e,t,y"] + ["1,0,,u,a"] * 30 + ["2,1,,v,b"] * 30 + ["2.5,7,0.5,late,a"] * 30
     path.write_text("\n".join(rows), encoding="utf-8")
@@ -353,7 +353,7 @@ def test_a_csv_file_may_change_its_mind_about_a_column(tmp_path, monkeypatch):
         ("a,b\n1,2,3\n", "is not CSV.*Expected 2 columns, got 3"),
     ],
 )
-def test_what_is_wrong_with_a_csv_file_is_said(text, said, tmp_path):
+def test_an_invalid_csv_file_is_refused_with_the_reason(text, said, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=said):
@@ -372,7 +372,7 @@ def test_csv_cells_are_read_as_pandas_reads_them(tmp_path):
     assert native["q"].tolist() == ['a, "b"\nc', np.nan, "x"]
 
 
-def test_files_that_are_none_are_refused(tmp_path):
+def test_paths_that_are_not_data_files_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         BayesianNB().fit(tmp_path / "none.csv", "y")
     with pytest.raises(FileNotFoundError, match="empty folder"):
@@ -388,7 +388,7 @@ def test_files_that_are_none_are_refused(tmp_path):
         BayesianNB().fit(tmp_path / "c.parquet", "y")
 
 
-def test_parquet_files_may_differ_in_how_wide_their_numbers_are(tmp_path):
+def test_parquet_files_may_have_numbers_of_different_width(tmp_path):
     pq.write_table(pa.table({"x": pa.array([1, 2], pa.int32()), "y": ["a", "b"]}), tmp_path / "1.parquet")
     pq.write_table(pa.table({"x": [1.5, None], "y": ["a", "b"]}), tmp_path / "2.parquet")
     pq.write_table(pa.table({"x": pa.nulls(2), "y": ["a", "b"]}), tmp_path / "3.parquet")
@@ -476,7 +476,7 @@ def test_no_engine_is_imported_unless_its_table_is_passed_in():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_progress_is_shown_on_a_terminal_once_it_takes_long(monkeypatch, capsys):
+def test_progress_is_shown_on_a_terminal_if_reading_takes_long(monkeypatch, capsys):
     from bayesnb import progress
 
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
@@ -495,13 +495,13 @@ def test_progress_is_shown_on_a_terminal_once_it_takes_long(monkeypatch, capsys)
     assert capsys.readouterr().err == ""
 
 
-def test_row_groups_too_large_to_hold_are_read_in_batches(monkeypatch, folder, one_pass):
+def test_very_large_row_groups_are_read_in_batches(monkeypatch, folder, one_pass):
     monkeypatch.setattr("bayesnb.scanning.ROW_GROUP", 0)
     found = BayesianNB(TOLD).fit(folder / "whole.parquet", "kind", "weight")
     assert_same(found.statistics_, one_pass.statistics_)
 
 
-def test_a_dataset_is_learned_as_it_is_filtered(folder):
+def test_a_filtered_dataset_is_learned_with_its_filter(folder):
     dataset = pyarrow.dataset.dataset(folder / "whole.parquet")
     found = BayesianNB(TOLD).fit(dataset.filter(pyarrow.dataset.field("kind") == "ash"), "kind")
     assert dict(zip(found.classes_, found.class_count_, strict=True)) == {"ash": (FRAME["kind"] == "ash").sum()}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from bayesnb.families.categorical import log_less_one
+from bayesnb.families.categorical import log_less_one, log_share
 from bayesnb.families.family import (
     Discrete,
     Statistic,
@@ -96,6 +96,10 @@ class Bernoulli(Discrete[Beta, Successes]):
     def log_base(self, prior: Beta, s: Successes) -> Array:
         zeros = s.n - s.ones
         return impossible((prior.alpha == 0) & (s.ones > 0), (prior.beta == 0) & (zeros > 0))
+
+    def log_ratio(self, prior: Beta, s: Successes) -> Array:
+        zeros = s.n - s.ones
+        return prior.along(s.ones, zeros) + log_share(np.stack([zeros, s.ones], axis=-1))
 
     def simplex(self, posterior: Beta) -> Dirichlet:
         return posterior.pair()

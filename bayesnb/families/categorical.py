@@ -76,6 +76,12 @@ class Tally(Statistic):
         return self.counts.sum(-1)
 
 
+def log_share(counts: Array) -> Array:
+    """Σ_k n_k ln(n_k / N), the largest log-likelihood that counts (..., level) of independent trials can have."""
+    with np.errstate(all="ignore"):
+        return np.where(counts == 0, 0.0, counts * np.log(np.abs(counts / counts.sum(-1, keepdims=True)))).sum(-1)
+
+
 def log_less_one(posterior: Dirichlet) -> Array:
     """Log mean of each level once one row of it is left out, (class, column, level); NaN where nothing is left."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -132,6 +138,9 @@ class Categorical(Discrete[Dirichlet, Tally]):
 
     def log_base(self, prior: Dirichlet, s: Tally) -> Array:
         return impossible(((prior.alpha == 0) & (s.counts > 0)).any(-1))
+
+    def log_ratio(self, prior: Dirichlet, s: Tally) -> Array:
+        return prior.along(s.counts) + log_share(s.counts)
 
     def simplex(self, posterior: Dirichlet) -> Dirichlet:
         return posterior

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,16 @@ from numpy.random import Generator
 from scipy import sparse
 from scipy.special import gammaln
 
-from bayesnb.families.categorical import united
+from bayesnb.families.categorical import log_share, united
 from bayesnb.families.family import Discrete, Statistic, Theta, impossible, products, require_left, rising_ratio
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import worth
+from bayesnb.kernels.blocks import CELLS, slices, worth
+from bayesnb.numerics import deviance, disagreement, log_peak
 from bayesnb.priors import Array, Dirichlet, log, log_gamma_slopes, log_rising
+
+LONG = 2**13
+"""Words of a row from which on its factorials are so large that their difference loses digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,23 +41,25 @@ class Bag:
 
 @dataclass(frozen=True, eq=False)
 class Totals(Statistic):
-    """Words counted, ``counts`` (class, level); rows seen, ``rows`` (class, 1); log base measure."""
+    """Words counted, ``counts`` (class, level); rows seen, ``rows`` (class, 1); and the largest log-likelihood.
+
+    ``log_peak`` (class, 1) is that of all rows of a class under one θ, the one that fits them best. It falls by how
+    much two parts disagree about θ when they are added.
+    """
 
     counts: Array
     rows: Array
-    log_base: Array
+    log_peak: Array
     words: tuple[Any, ...]
 
-    signed = frozenset({"log_base"})
+    signed = frozenset({"log_peak"})
 
     def __add__(self, other: Totals) -> Totals:
         words = self.words if self.words == other.words else united(self.words, other.words)
-        return Totals(
-            self._over(words) + other._over(words),
-            self.rows + other.rows,
-            self.log_base + other.log_base,
-            words,
-        )
+        mine, theirs = self._over(words), other._over(words)
+        lengths = (counts.sum(-1, keepdims=True) for counts in (mine, theirs))
+        apart = disagreement(mine, theirs, *lengths).sum(-1, keepdims=True)
+        return Totals(mine + theirs, self.rows + other.rows, self.log_peak + other.log_peak - apart, words)
 
     def _over(self, words: tuple[Any, ...]) -> Array:
         if self.words is words or self.words == words:
@@ -62,10 +70,14 @@ class Totals(Statistic):
         return wide
 
     def __mul__(self, factor: float) -> Totals:
-        return Totals(self.counts * factor, self.rows * factor, self.log_base * factor, self.words)
+        return Totals(self.counts * factor, self.rows * factor, self.log_peak * factor, self.words)
 
     def seen(self) -> Array:
         return self.rows
+
+    def fitted(self) -> Array:
+        """What the log-likelihood at the best θ has beside the base measure, Σ n ln(n / N), as (class, 1)."""
+        return log_share(self.counts)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +86,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 
     All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3;
     Madsen, Kauchak and Elkan 2005) and not a product of plug-in probabilities. A row that is all NaN is
-    missing.
+    missing. Fractions, such as tf-idf weights, are taken as they are; the likelihood is then no probability.
 
     Examples
     --------
@@ -96,11 +108,36 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 
     def statistic(self, x: Bag, members: Membership) -> Totals:
         counts = _counts(x)
-        base, totals = _log_coefficient(counts)[:, None], members.totals(counts)
+        long = _long(_lengths(counts))
+        if not len(long):
+            return self._of_short(x, counts, members)
+        short = np.setdiff1d(np.arange(len(x)), long)
+        parts = [long[cut] for cut in slices(len(long), max(1, CELLS // max(1, len(x.words))))]
+        long_ones = (self._of_long(x[rows], members[rows]) for rows in parts)
+        return reduce(add, long_ones, self._of_short(x[short], counts[short], members[short]))
+
+    def _of_short(self, x: Bag, counts: Column, members: Membership) -> Totals:
+        """The same of rows of few words, whose base measures can be added as they are."""
+        base, totals = members.totals(_log_coefficient(counts)[:, None]), members.totals(counts)
         if sparse.issparse(x.counts):
-            return Totals(totals, members.weights()[:, None], members.totals(base), x.words)
-        seen = ~np.isnan(x.counts).all(axis=1)
-        return Totals(totals, members.totals(seen[:, None]), members.totals(base), x.words)
+            rows = members.weights()[:, None]
+        else:
+            rows = members.totals(~np.isnan(x.counts).all(axis=1)[:, None])
+        return Totals(totals, rows, base + log_share(totals)[:, None], x.words)
+
+    def _of_long(self, x: Bag, members: Membership) -> Totals:
+        """The same of rows of many words: each at the θ that fits it best, less how far the rows are apart."""
+        counts = _dense(_counts(x))
+        totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
+        share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)
+
+        def cost(share: Array) -> Array:
+            each = deviance(counts, lengths * share, counts - lengths * share)
+            return np.where(share > 0, each, 0.0)
+
+        own = log_peak(counts).sum(-1, keepdims=True) - log_peak(lengths)
+        apart = members.costs(cost, share).sum(-1, keepdims=True)
+        return Totals(totals, members.weights()[:, None], members.totals(own) - apart, x.words)
 
     def complete(self, prior: Dirichlet, s: Totals) -> Dirichlet:
         return Dirichlet(prior.over((s.words,), s.counts.shape[0]).alpha[:, 0])
@@ -109,7 +146,10 @@ class Multinomial(Discrete[Dirichlet, Totals]):
         return Dirichlet(prior.alpha + s.counts)
 
     def log_base(self, prior: Dirichlet, s: Totals) -> Array:
-        return s.log_base[:, 0] + impossible(((prior.alpha == 0) & (s.counts > 0)).any(-1))
+        return (s.log_peak - s.fitted())[:, 0] + impossible(((prior.alpha == 0) & (s.counts > 0)).any(-1))
+
+    def log_ratio(self, prior: Dirichlet, s: Totals) -> Array:
+        return prior.along(s.counts) + s.log_peak[:, 0]
 
     def simplex(self, posterior: Dirichlet) -> Dirichlet:
         return posterior
@@ -126,14 +166,30 @@ class Multinomial(Discrete[Dirichlet, Totals]):
             return self.log_moment(posterior, x, 1.0)
         lengths, factorials = densities.log_factorials(counts)
         whole = _log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
-        return densities.rising(counts, posterior.alpha) - whole
+        total = densities.rising(counts, posterior.alpha) - whole
+        long = _long(lengths)
+        total[long] = self._log_moment(posterior, counts[long], np.ones((len(long), 1)))
+        return total
 
     def log_moment(self, posterior: Dirichlet, x: Bag, t: float | Array) -> Array:
         counts = _counts(x)
+        lengths = _lengths(counts)
         t = np.broadcast_to(np.asarray(t, float), (len(x), len(posterior.alpha)))
         words = [_rising(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)]
-        whole = log_rising(posterior.total, t * _lengths(counts)[:, None])
-        return rising_ratio(np.stack(words, axis=1), whole) + t * _log_coefficient(counts)[:, None]
+        whole = log_rising(posterior.total, t * lengths[:, None])
+        total = rising_ratio(np.stack(words, axis=1), whole) + t * _log_coefficient(counts)[:, None]
+        long = _long(lengths)
+        total[long] = self._log_moment(posterior, counts[long], t[long])
+        return total
+
+    def _log_moment(self, posterior: Dirichlet, counts: Column, t: Array) -> Array:
+        """The same of rows of many words, without terms of the size of their number."""
+        total = np.zeros((counts.shape[0], len(posterior.alpha)))
+        for cut in slices(len(total), max(1, CELLS // max(1, posterior.alpha.size))):
+            n = _dense(counts[cut])[:, None]
+            peak = log_peak(n).sum(-1) - log_peak(n.sum(-1))
+            total[cut] = posterior.along(n, t[cut]) + t[cut] * peak
+        return total
 
     def log_moment_slopes(self, posterior: Dirichlet, x: Bag, t: float | Array) -> tuple[Array, Array]:
         counts = _counts(x)
@@ -161,11 +217,16 @@ class Multinomial(Discrete[Dirichlet, Totals]):
         lengths, own = _lengths(counts), np.zeros(len(x))
         if _worth(counts):
             own = densities.rising(counts, posterior.alpha, labels.codes, labels.weight)
-            return own - self._whole_left_out(posterior, lengths, labels) + _log_coefficient(counts)
-        for c in np.unique(labels.codes):
-            rows = np.flatnonzero(labels.codes == c)
-            own[rows] = _rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
-        return own - self._whole_left_out(posterior, lengths, labels) + _log_coefficient(counts)
+        else:
+            for c in np.unique(labels.codes):
+                rows = np.flatnonzero(labels.codes == c)
+                own[rows] = _rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
+        total = own - self._whole_left_out(posterior, lengths, labels) + _log_coefficient(counts)
+        for i in _long(lengths):
+            n = _dense(counts[[i]])
+            alpha = np.maximum(posterior.alpha[labels.codes[i]] - labels.weight[i] * n, 0.0)
+            total[i] = self._log_moment(Dirichlet(alpha), n, np.ones((1, 1)))[0, 0]
+        return total
 
     def _whole_left_out(self, posterior: Dirichlet, lengths: Array, labels: Labels) -> Array:
         """ln Γ(A + N) - ln Γ(A) of each row, A less the row's own words."""
@@ -194,13 +255,15 @@ class Multinomial(Discrete[Dirichlet, Totals]):
     def pymc_statistic(self, theta: Mapping[str, Any], s: Totals) -> Any:
         from pytensor import tensor as pt
 
-        return (s.counts * pt.log(theta["theta"])).sum() + s.log_base.sum()
+        best = pt.switch(s.counts > 0, s.counts * pt.log(s.counts / s.counts.sum(-1, keepdims=True)), 0.0)
+        return (s.counts * pt.log(theta["theta"]) - best).sum() + s.log_peak.sum()
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Bag, y: Any) -> None:
         import pymc as pm
 
-        counts = _counts(x)
-        counts = counts.toarray() if sparse.issparse(counts) else counts
+        counts = _dense(_counts(x))
+        if (counts != np.floor(counts)).any():
+            raise ValueError('fractions of words have no rows in PyMC; use likelihood="statistics"')
         rows = np.flatnonzero(counts.sum(axis=1) > 0)
         counts = counts[rows].astype(int)
         pm.Multinomial(name, n=counts.sum(axis=1), p=theta["theta"][y[rows]], observed=counts)
@@ -208,8 +271,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Bag) -> Any:
         from pytensor import tensor as pt
 
-        counts = _counts(x)
-        counts = counts.toarray() if sparse.issparse(counts) else counts
+        counts = _dense(_counts(x))
         return pt.dot(counts, pt.log(theta["theta"]).T) + _log_coefficient(counts)[:, None]
 
 
@@ -224,6 +286,16 @@ def _counts(x: Bag) -> Column:
             counts.sum_duplicates()
         return counts
     return np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
+
+
+def _long(lengths: Array) -> Array:
+    """The rows of many words."""
+    return np.flatnonzero((lengths > LONG) & (lengths < np.inf))
+
+
+def _dense(counts: Column) -> Array:
+    """The counts as a dense array."""
+    return counts.toarray() if sparse.issparse(counts) else counts
 
 
 def _worth(counts: Column, classes: int = 1) -> bool:

@@ -15,7 +15,8 @@ from scipy.special import digamma, gammaln, xlogy, zeta
 from bayesnb.families.family import Family, Statistic, Theta, added, over_columns, require_left, scaled
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels.blocks import slices
-from bayesnb.priors import Array, Gamma, Size, log, log_rising
+from bayesnb.numerics import deviance, disagreement, log_peak
+from bayesnb.priors import Array, Gamma, Size, log
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,23 +39,34 @@ class Exposed:
 
 @dataclass(frozen=True, eq=False)
 class Events(Statistic):
-    """Exposure, events, rows and log base measure, all (class, column)."""
+    """Exposure, events, rows and the largest log-likelihood that one rate can give them, all (class, column).
+
+    The last falls by how much two parts disagree about their rate when they are added. A sum of log base measures
+    would be of the size k ln k, and the evidence what is left of it: at counts of 1e15 nothing.
+    """
 
     exposure: Array
     events: Array
     rows: Array
-    log_base: Array
+    log_peak: Array
 
-    signed = frozenset({"log_base"})
+    signed = frozenset({"log_peak"})
 
     def __add__(self, other: Events) -> Events:
-        return Events(**added(self, other))
+        both = added(self, other)
+        both["log_peak"] -= disagreement(self.events, other.events, self.exposure, other.exposure)
+        return Events(**both)
 
     def __mul__(self, factor: float) -> Events:
         return Events(**scaled(self, factor))
 
     def seen(self) -> Array:
         return self.rows
+
+    def fitted(self) -> Array:
+        """What the log-likelihood at the best rate has beside the base measure: k ln(k/e) - k of all events."""
+        with np.errstate(all="ignore"):
+            return np.where(self.events == 0, 0.0, self.events * (np.log(self.events / self.exposure) - 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +109,14 @@ class Poisson(Family[Gamma, Events]):
         """The same of rows few enough for some copies of them."""
         counts, exposure = _cells(x)
         seen = ~np.isnan(counts)
-        k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 1.0)
-        base = xlogy(k, e) - gammaln(k + 1)
-        return Events(
-            members.totals(np.where(seen, e, 0.0)), members.totals(k), members.totals(seen), members.totals(base)
-        )
+        k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 0.0)
+        events, exposed = members.totals(k), members.totals(e)
+        rate = np.where(events > 0, events / np.where(exposed > 0, exposed, 1.0), 0.0)
+
+        def cost(rate: Array) -> Array:
+            return np.where(rate > 0, deviance(k, e * rate, k - e * rate), 0.0)
+
+        return Events(exposed, events, members.totals(seen), members.totals(log_peak(k)) - members.costs(cost, rate))
 
     def complete(self, prior: Gamma, s: Events) -> Gamma:
         exposure = s.exposure.sum(0)
@@ -112,24 +127,32 @@ class Poisson(Family[Gamma, Events]):
         return Gamma(prior.alpha + s.events, prior.beta + s.exposure)
 
     def log_base(self, prior: Gamma, s: Events) -> Array:
-        return s.log_base
+        return s.log_peak - s.fitted()
+
+    def log_ratio(self, prior: Gamma, s: Events) -> Array:
+        return prior.along(s.events, s.exposure) + s.log_peak
 
     def mean(self, posterior: Gamma) -> Theta:
-        return {"log_rate": log(posterior.mean())}
+        return _theta(posterior.mean())
 
     def mode(self, posterior: Gamma) -> Theta:
-        return {"log_rate": log(posterior.mode())}
+        return _theta(posterior.mode())
 
     def draw(self, posterior: Gamma, rng: Generator, size: Size = ()) -> Theta:
-        return {"log_rate": posterior.log_draw(rng, size)}
+        log_rate = posterior.log_draw(rng, size)
+        return {"log_rate": log_rate, "rate": np.exp(log_rate)}
 
     def log_likelihood(self, theta: Theta, x: Array | Exposed) -> Array:
-        def density(k: Array, log_rate: Array, e: Array) -> Array:
-            with np.errstate(invalid="ignore"):
-                weighed = np.where(k == 0, 0.0, k * (log_rate + np.log(e)))
-            return weighed - e * np.exp(log_rate) - gammaln(k + 1)
+        def density(k: Array, log_rate: Array, rate: Array, e: Array) -> Array:
+            expected = rate * e
+            gap = k - expected
+            with np.errstate(all="ignore"):
+                # The logarithm of a rate is known where the rate is too small to be a number.
+                far = np.where(k == 0, 0.0, k * (np.log(k / e) - log_rate)) - gap
+                near = np.abs(gap) < 0.1 * (k + expected)
+            return log_peak(k) - np.where(near, deviance(k, expected, gap), far)
 
-        return _over_exposed(density, x, theta["log_rate"])
+        return _over_exposed(density, x, theta["log_rate"], theta["rate"])
 
     def log_predictive(self, posterior: Gamma, x: Array | Exposed) -> Array:
         posterior.require_proper("A predictive")
@@ -139,14 +162,7 @@ class Poisson(Family[Gamma, Events]):
         t = np.asarray(t, float)[..., None]
 
         def density(k: Array, alpha: Array, beta: Array, e: Array) -> Array:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                rest = beta + t * e
-                value = (
-                    log_rising(alpha, t * k)
-                    - alpha * np.log1p(t * e / beta)
-                    - t * (xlogy(k, rest / e) + gammaln(k + 1))
-                )
-            return np.where((rest > 0) & (alpha + t * k > 0) | np.isnan(k), value, np.inf)
+            return Gamma(alpha, beta).along(k, e, t) + t * log_peak(k)
 
         return _over_exposed(density, x, posterior.alpha, posterior.beta)
 
@@ -179,22 +195,21 @@ class Poisson(Family[Gamma, Events]):
         w = np.where(seen, labels.weight[:, None], 0.0)
         alpha, beta = posterior.alpha[labels.codes] - w * k, posterior.beta[labels.codes] - w * e
         require_left(np.minimum(alpha, beta), labels)
-        value = log_rising(alpha, k) - alpha * np.log1p(e / beta) - xlogy(k, (beta + e) / e) - gammaln(k + 1)
-        return np.where(seen, value, 0.0).sum(-1)
+        return np.where(seen, Gamma(alpha, beta).along(k, e) + log_peak(k), 0.0).sum(-1)
 
     def sample(self, theta: Theta, rng: Generator, s: Events) -> Array:
-        return rng.poisson(np.exp(theta["log_rate"])).astype(float)
+        return rng.poisson(theta["rate"]).astype(float)
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         if self.exposure is not None:
             raise ValueError("its exposure multiplies the rates, so the log-odds are not linear in the counts")
-        return theta["log_rate"], -np.exp(theta["log_rate"]).sum(-1)
+        return theta["log_rate"], -theta["rate"].sum(-1)
 
     def variables(self, theta: Theta) -> dict[str, Array]:
-        return {"rate": np.exp(theta["log_rate"])}
+        return {"rate": theta["rate"]}
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        return {"log_rate": log(variables["rate"])}
+        return _theta(variables["rate"])
 
     def pymc_prior(self, prior: Gamma, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
         return {"rate": prior.pymc(name, dims)}
@@ -202,8 +217,9 @@ class Poisson(Family[Gamma, Events]):
     def pymc_statistic(self, theta: Mapping[str, Any], s: Events) -> Any:
         from pytensor import tensor as pt
 
-        rate = theta["rate"]
-        return (s.events * pt.log(rate) - s.exposure * rate).sum() + s.log_base.sum()
+        rate, known = theta["rate"], s.events > 0
+        fitted = pt.switch(known, s.events * pt.log(s.events / s.exposure), 0.0) - s.events
+        return (s.events * pt.log(rate) - s.exposure * rate - fitted + s.log_peak).sum()
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array | Exposed, y: Any) -> None:
         import pymc as pm
@@ -221,6 +237,11 @@ class Poisson(Family[Gamma, Events]):
         k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 0.0)
         base = np.where(seen, xlogy(k, np.where(seen, exposure, 1.0)) - gammaln(k + 1), 0.0).sum(-1)
         return pt.dot(k, pt.log(theta["rate"]).T) - pt.dot(e, theta["rate"].T) + base[:, None]
+
+
+def _theta(rate: Array) -> Theta:
+    """Rates, and their logarithms: a draw may be too small to be a number, and a large logarithm has no digits left."""
+    return {"log_rate": log(rate), "rate": rate}
 
 
 def _cells(x: Array | Exposed) -> tuple[Array, Array]:

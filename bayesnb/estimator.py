@@ -12,8 +12,10 @@ from typing import Any
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import explain, storage
+from bayesnb import explain
 from bayesnb.model import Evidence, Parameters
+from bayesnb.modelfile import document
+from bayesnb.modelfile.container import ModelFileError
 from bayesnb.simulator import Simulator
 
 
@@ -223,12 +225,12 @@ class BayesianNB(Simulator):
         check_is_fitted(self)
         if self._view:
             raise ValueError("this is a view under another class prior: save the estimator that it was made from")
-        self.content_hash_ = storage.write(self._contents(), path, replacing)
+        self.content_hash_ = document.write(self._contents(), path, replacing)
         return self.content_hash_
 
-    def _contents(self) -> storage.Contents:
+    def _contents(self) -> document.Contents:
         told, expected = self.get_params(deep=False), hasattr(self, "_expected")
-        return storage.Contents(told, self.schema_, self.statistics_, self.classes_, self.target_, expected)
+        return document.Contents(told, self.schema_, self.statistics_, self.classes_, self.target_, expected)
 
 
 def load(path: str | os.PathLike) -> BayesianNB:
@@ -253,14 +255,14 @@ def load(path: str | os.PathLike) -> BayesianNB:
     >>> nb.load(path).predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    contents = storage.read(path)
+    contents = document.read(path)
     try:
         clf = BayesianNB(**contents.configuration)
         also = {"target_": contents.target, "content_hash_": contents.hash}
         also |= {"_expected": True} if contents.expected else {}
         clf._believe(contents.schema, contents.statistics, contents.classes, anew=True, **also)
     except MemoryError as error:
-        raise storage.ModelFileError(f"{path}: holds a model that does not fit into memory") from error
+        raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise storage.ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
+        raise ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
     return clf

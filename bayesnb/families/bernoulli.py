@@ -19,6 +19,7 @@ from bayesnb.families.family import (
     Theta,
     added,
     impossible,
+    per,
     products,
     require_left,
     rising_ratio,
@@ -34,8 +35,10 @@ from bayesnb.priors import Array, Beta, Dirichlet, log, log1p, log_gamma_slopes,
 class Successes(Statistic):
     """Rows seen and rows that were 1, both (class, column)."""
 
-    n: Array
-    ones: Array
+    n: Array = per("column")
+    ones: Array = per("column")
+
+    group = "bernoulli"
 
     def __add__(self, other: Successes) -> Successes:
         return Successes(**added(self, other))
@@ -45,6 +48,9 @@ class Successes(Statistic):
 
     def seen(self) -> Array:
         return self.n
+
+    def contradiction(self) -> str:
+        return "more ones were seen than values" if (self.ones > self.n * (1 + 1e-6)).any() else ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.family import Discrete, Statistic, Theta, impossible, require_left, rising_ratio
+from bayesnb.families.family import Discrete, Statistic, Theta, impossible, per, require_left, rising_ratio
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import worth
@@ -49,8 +49,10 @@ class Coded:
 class Tally(Statistic):
     """Weight of each level, ``counts`` (class, column, level), and what the levels are called."""
 
-    counts: Array
+    counts: Array = per("category")
     levels: tuple[tuple[Any, ...], ...]
+
+    group = "categorical"
 
     def __add__(self, other: Tally) -> Tally:
         if self.levels == other.levels:
@@ -74,6 +76,18 @@ class Tally(Statistic):
 
     def seen(self) -> Array:
         return self.counts.sum(-1)
+
+    def cells(self) -> dict[str, Array]:
+        # The columns with fewer levels are filled up in memory, and not in a file.
+        return {"counts": np.hstack([self.counts[:, k, : len(names)] for k, names in enumerate(self.levels)])}
+
+    @classmethod
+    def of_cells(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Tally:
+        counts, start = np.zeros((len(cells["counts"]), len(columns), widest(levels))), 0
+        for k, names in enumerate(levels):
+            counts[:, k, : len(names)] = cells["counts"][:, start : start + len(names)]
+            start += len(names)
+        return cls(counts, levels)
 
 
 def log_share(counts: Array) -> Array:

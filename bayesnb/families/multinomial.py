@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from bayesnb.families.categorical import log_share, united
-from bayesnb.families.family import Discrete, Statistic, Theta, impossible, products, require_left, rising_ratio
+from bayesnb.families.family import Discrete, Statistic, Theta, impossible, per, products, require_left, rising_ratio
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices, worth
@@ -47,11 +47,12 @@ class Totals(Statistic):
     much two parts disagree about θ when they are added.
     """
 
-    counts: Array
-    rows: Array
-    log_peak: Array
+    counts: Array = per("category")
+    rows: Array = per("bag")
+    log_peak: Array = per("bag", before="log_base")
     words: tuple[Any, ...]
 
+    group = "multinomial"
     signed = frozenset({"log_peak"})
 
     def __add__(self, other: Totals) -> Totals:
@@ -74,6 +75,13 @@ class Totals(Statistic):
 
     def seen(self) -> Array:
         return self.rows
+
+    @classmethod
+    def of_cells(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Totals:
+        return cls(**cells, words=columns)
+
+    def of_older_file(self) -> Totals:
+        return replace(self, log_peak=self.log_peak + self.fitted())
 
     def fitted(self) -> Array:
         """What the log-likelihood at the best θ has beside the base measure, Σ n ln(n / N), as (class, 1)."""

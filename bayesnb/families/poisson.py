@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import digamma, gammaln, xlogy, zeta
 
-from bayesnb.families.family import Family, Statistic, Theta, added, over_columns, require_left, scaled
+from bayesnb.families.family import Family, Statistic, Theta, added, over_columns, per, require_left, scaled
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import deviance, disagreement, log_peak
@@ -45,11 +45,12 @@ class Events(Statistic):
     would be of the size k ln k, and the evidence what is left of it: at counts of 1e15 nothing.
     """
 
-    exposure: Array
-    events: Array
-    rows: Array
-    log_peak: Array
+    exposure: Array = per("column")
+    events: Array = per("column")
+    rows: Array = per("column")
+    log_peak: Array = per("column", before="log_base")
 
+    group = "poisson"
     signed = frozenset({"log_peak"})
 
     def __add__(self, other: Events) -> Events:
@@ -62,6 +63,9 @@ class Events(Statistic):
 
     def seen(self) -> Array:
         return self.rows
+
+    def of_older_file(self) -> Events:
+        return replace(self, log_peak=self.log_peak + self.fitted())
 
     def fitted(self) -> Array:
         """What the log-likelihood at the best rate has beside the base measure: k ln(k/e) - k of all events."""

@@ -7,7 +7,6 @@ nothing is learned, except the class prior of new rows (:func:`estimate_class_pr
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -15,14 +14,12 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
+from bayesnb.class_prior import repeated, require_each
 from bayesnb.model import normalize
 from bayesnb.priors import Array
 
 ROUNDING = 1e-12
 """How far below the asked mass a set may be: 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
-
-SUM = 1e-9
-"""How far from 1 given class probabilities may sum."""
 
 
 def decide(
@@ -106,8 +103,8 @@ def _cost_table(costs: Any, classes: Array) -> Array:
             "Expected costs as a DataFrame, its index the true classes and its columns the decisions; "
             f"got {type(costs).__name__}: write pd.DataFrame(costs, index=[classes], columns=[decisions])"
         )
-    _require_each(costs.index.tolist(), classes, "costs, index", "one row of costs for each class")
-    if twice := _repeated(costs.columns.tolist()):
+    require_each(costs.index.tolist(), _plain(classes), "costs, index", "one row of costs for each class")
+    if twice := repeated(costs.columns.tolist()):
         raise ValueError(f"costs: Expected each decision in one column; got {twice[0]!r} more than once")
     if costs.shape[1] == 0:
         raise ValueError("costs: Expected at least one column, a decision; got none")
@@ -185,63 +182,13 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
     return pd.DataFrame(inside, index=index, columns=pd.Index(classes))
 
 
-def class_prior_of(given: Any, classes: Array, n_rows: int | None = None) -> Array:
-    """Class probabilities as a user writes them, as an array in the order of ``classes``.
-
-    Parameters
-    ----------
-    given : {label: probability}, Series, DataFrame or array
-        A mapping or a Series by label; a DataFrame with a column for each class and a row for each row; an
-        array (class,) or (row, class) in the order of ``classes``.
-    classes : array (class,)
-    n_rows : int, optional
-        How many rows there must be, if there is a row each.
-
-    Returns
-    -------
-    array (class,) or (row, class)
-
-    Raises
-    ------
-    ValueError
-        For a class that is missing, unknown or repeated, a probability that is negative or not a number, a sum
-        further than 1e-9 from 1, or another number of rows.
-    """
-    labelled = isinstance(given, pd.DataFrame | pd.Series | Mapping)
-    if labelled:
-        _require_each(list(given.keys()), classes, "class prior", "one probability for each class")
-    try:
-        if labelled:
-            by_label = dict(given.items())
-            prior = np.array([by_label[label] for label in _plain(classes)], float).T
-        else:
-            prior = np.array(given, float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "class prior: Expected {label: probability}, a Series, a DataFrame with one column a class, or an array "
-            f"in the order of {_plain(classes)}; got {given!r}"
-        ) from error
-    n = len(prior) if n_rows is None and prior.ndim == 2 else n_rows
-    if prior.shape not in ((len(classes),), (n, len(classes))):
-        raise ValueError(
-            f"class prior: Expected {len(classes)} probabilities, in the order of {_plain(classes)}, or an array "
-            f"({'row' if n_rows is None else n_rows}, {len(classes)}) of them; got shape {prior.shape}"
-        )
-    _require_probabilities(prior, "class prior", classes)
-    return prior
-
-
-def estimate_class_prior(
-    log_likelihood: Array, start: Array | None = None, max_iter: int = 10_000, tol: float = 1e-6
-) -> tuple[Array, int]:
+def estimate_class_prior(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
     """The class probabilities of new, unlabelled rows, the distribution within each class held as it was learned.
 
     Parameters
     ----------
     log_likelihood : array (row, class)
         log p(x | c, D). What is added to a whole row makes no difference.
-    start : array (class,), optional
-        Where EM starts; uniform by default. The objective is concave, so it matters only to the number of steps.
     max_iter : int
     tol : float
         EM ends when no other π could raise the objective by more, in nats; half a nat is what a standard error is
@@ -259,7 +206,7 @@ def estimate_class_prior(
     ImpossibleRowError
         If a row is impossible under every class.
     ValueError
-        If there are no rows, or one has a NaN; if a class starts at 0, where EM would leave it.
+        If there are no rows, or one has a NaN.
 
     Warns
     -----
@@ -288,7 +235,8 @@ def estimate_class_prior(
     if max_iter < 1:
         raise ValueError(f"Expected max_iter of at least 1; got {max_iter!r}")
     share = np.exp(normalize(log_likelihood))
-    prior = _start(start, log_likelihood.shape[1])
+    # The objective is concave, so where EM starts does not matter; but from 0 it would never move.
+    prior = np.full(log_likelihood.shape[1], 1 / log_likelihood.shape[1])
     for n_iter in range(1, max_iter + 1):
         slope = (1 / (share @ prior)) @ share / len(share)
         gap = len(share) * (slope.max() - 1)
@@ -303,52 +251,6 @@ def estimate_class_prior(
         stacklevel=2,
     )
     return prior, max_iter
-
-
-def _start(start: Array | None, n_classes: int) -> Array:
-    if start is None:
-        return np.full(n_classes, 1 / n_classes)
-    start = np.asarray(start, float)
-    if start.shape != (n_classes,):
-        raise ValueError(f"start: Expected one probability for each of {n_classes} classes; got shape {start.shape}")
-    _require_probabilities(start, "start", np.arange(n_classes))
-    if (start == 0).any():
-        raise ValueError(f"start: Expected probabilities above 0, since EM never leaves 0; got {start.tolist()}")
-    return start
-
-
-def _require_probabilities(p: Array, what: str, classes: Array) -> None:
-    """Refuse what are not probabilities of the classes, on the last axis."""
-    if (odd := ~(p >= 0)).any():
-        *row, c = np.argwhere(odd)[0]
-        label = _plain(classes)[c]
-        raise ValueError(f"{what}: Expected probabilities of 0 or more; got {p[*row, c]} for class {label!r}{_in(row)}")
-    if (odd := ~(np.abs(p.sum(axis=-1) - 1) <= SUM)).any():
-        row = list(np.argwhere(odd)[0])
-        raise ValueError(f"{what}: Expected probabilities that sum to 1; got a sum of {p[tuple(row)].sum()}{_in(row)}")
-
-
-def _in(row: Sequence[int]) -> str:
-    return f" in row {row[0]}" if len(row) else ""
-
-
-def _require_each(labels: Sequence[Any], classes: Array, what: str, expected: str) -> None:
-    """Refuse labels that are not the classes, each once, in any order."""
-    known = _plain(classes)
-    faults = {
-        "is not a class": [label for label in labels if label not in known],
-        "is missing": [label for label in known if label not in labels],
-        "is there more than once": _repeated(labels),
-    }
-    for fault, found in faults.items():
-        if found:
-            raise ValueError(
-                f"{what}: Expected {expected}, {known}; got {list(labels)}, where {', '.join(map(repr, found))} {fault}"
-            )
-
-
-def _repeated(labels: Sequence[Any]) -> list[Any]:
-    return list(dict.fromkeys(label for label in labels if labels.count(label) > 1))
 
 
 def _plain(classes: Array) -> list[Any]:

@@ -17,6 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from bayesnb.classifier import Classifier
 from bayesnb.estimator import BayesianNB
 from bayesnb.model import ESTIMATES, Estimate, about
 from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, first
@@ -54,8 +55,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
-        fewer rows than there are folds, or "loo" is asked of another classifier; if a view of
-        ``with_class_prior`` would have to be fitted anew.
+        fewer rows than there are folds, or "loo" is asked of another classifier; if what ``with_class_prior``
+        returned would have to be fitted anew.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -159,16 +160,17 @@ def _held(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[Array, Array]:
             f"Expected a classifier with predict_proba; got {clf!r}, which has none: scikit-learn's "
             "CalibratedClassifierCV gives it one"
         )
-    exact = isinstance(clf, BayesianNB)
+    exact = isinstance(clf, BayesianNB | Classifier)
     if isinstance(X, Mapping) and not exact:
         X = pd.DataFrame(X)
     target = _true_classes(clf, y, Table.of(X).n_rows if exact else _num_samples(X))
     if cv is None:
-        check_is_fitted(clf)
+        if not isinstance(clf, Classifier):
+            check_is_fitted(clf)
         return _log_joint(clf, X), target.among(clf.classes_)
-    if exact and getattr(clf, "_view", False):
+    if isinstance(clf, Classifier):
         raise ValueError(
-            "the class prior of a view would be lost in fitting it anew: score held-out rows with cv=None, or give "
+            "a Classifier is fitted and cannot be fitted anew: score held-out rows with cv=None, or give "
             "BayesianNB the class_prior"
         )
     classes, codes = target.classes, target.codes
@@ -177,7 +179,7 @@ def _held(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[Array, Array]:
         if exact:
             # Found out before a sampler has run.
             Schema.infer(Table.of(X, min_rows=1), clf.features, clf.unseen).model(Dirichlet()).require_left_out()
-            return clone(clf).fit(X, y)._left_out(X, y, None, clf.estimate)
+            return clone(clf).fit(X, y).classifier_.log_left_out(X, y)
         folds = max(2, min(5, np.bincount(codes).min()))
         raise ValueError(
             f'Expected a number of folds for {type(clf).__name__}, such as cv={folds}; got cv="loo", which is exact, '
@@ -268,20 +270,19 @@ def held_out(clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] = "loo") 
         answers: Held = {}
         for estimate in ESTIMATES:
             try:
-                answers[estimate], codes = whole._left_out(X, y, None, estimate)
+                answers[estimate], codes = whole.classifier_.with_estimate(estimate).log_left_out(X, y)
             except (BoundaryError, ImproperError) as error:
                 answers[estimate] = str(error)
         return answers, codes, whole.classes_
     codes = np.searchsorted(whole.classes_, y)
     answers = {estimate: np.full((len(codes), len(whole.classes_)), np.nan) for estimate in ESTIMATES}
     for train, test in _folds(codes, cv):
-        part = clone(whole).fit(_taken(X, train), y[train])
-        data, n = part._encoded(_taken(X, test))
+        part = clone(whole).fit(_taken(X, train), y[train]).classifier_
         for estimate, answer in answers.items():
             if isinstance(answer, str):
                 continue
             try:
-                answer[test] = part.posterior_.log_joint(data, n, estimate)
+                answer[test] = part.with_estimate(estimate).predict_joint_log_proba(_taken(X, test))
             except (BoundaryError, ImproperError) as error:
                 answers[estimate] = str(error)
     return answers, codes, whole.classes_

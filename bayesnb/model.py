@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.random import Generator
 
+from bayesnb import class_prior
 from bayesnb.families.categorical import log_share
 from bayesnb.families.family import Family, Statistic, Theta, cleared
 from bayesnb.families.membership import Labels, Membership
@@ -334,6 +335,18 @@ class NaiveBayes:
         label = self.label if isinstance(self.label, Known) else Dirichlet.flat()
         return replace(self, features={name: family.flat() for name, family in self.features.items()}, label=label)
 
+    def named_classes(self, labels: Sequence[Any]) -> list[Any]:
+        """The classes that exist though no row may have them, because a prior names them.
+
+        The class prior names classes, and so does a feature's prior that is given as {class: prior}. A class prior
+        that is an array speaks of classes by position, so it names all of ``labels``.
+        """
+        named = class_prior.names(self.label, labels)
+        for family in self.features.values():
+            if isinstance(family.prior, Mapping):
+                named += family.prior
+        return list(dict.fromkeys(named))
+
     @property
     def exact(self) -> bool:
         """Whether the posterior of every feature is a formula."""
@@ -377,25 +390,8 @@ class NaiveBayes:
             with about(f"feature {name!r}", statistics.labels, s):
                 prior[name] = family.priors(s, statistics.labels)
                 believed[name] = family.update(prior[name], s)
-        label = self._label(statistics)
-        seen = label if isinstance(label, Known) else Dirichlet(label.alpha + statistics.rows)
-        return Posterior(self, statistics, label, prior, seen, believed)
-
-    def _label(self, statistics: Statistics) -> Dirichlet | Known:
-        """The class prior, one entry a class."""
-        labels, rows = statistics.labels, statistics.rows
-        if isinstance(self.label, Dirichlet):
-            with about("class prior"):
-                return Dirichlet(self.label.over((labels,), 1).alpha[0, 0])
-        p = self.label.p
-        if p is None:
-            return Known(rows / rows.sum() if rows.sum() > 0 else np.full(len(labels), 1 / len(labels)))
-        if isinstance(p, str):
-            return Known(np.full(len(labels), 1 / len(labels)))
-        given = p if isinstance(p, Mapping) else dict(zip(labels, p, strict=False))
-        if len(p) != len(labels) or set(given) != set(labels):
-            raise ValueError(f"class prior: Expected one probability for each class {list(labels)}; got {p!r}")
-        return Known(np.array([given[label] for label in labels], float))
+        label_prior, label = class_prior.believed(self.label, statistics.labels, statistics.rows)
+        return Posterior(self, statistics, label_prior, prior, label, believed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,9 +448,13 @@ class Posterior:
         believed = {}
         for name, family in self.model.features.items():
             believed[name] = family.update(self.prior[name], statistics.features[name])
-        prior = self.model._label(statistics) if isinstance(self.label_prior, Known) else self.label_prior
-        label = prior if isinstance(prior, Known) else Dirichlet(prior.alpha + statistics.rows)
-        return Posterior(self.model, statistics, prior, self.prior, label, believed)
+        label_prior, label = class_prior.believed(self.model.label, statistics.labels, statistics.rows)
+        return Posterior(self.model, statistics, label_prior, self.prior, label, believed)
+
+    def with_class_prior(self, prior: Dirichlet | Known) -> Posterior:
+        """The same belief about the features under another prior of the class probabilities."""
+        label_prior, label = class_prior.believed(prior, self.labels, self.statistics.rows)
+        return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
     def _about(self, name: str) -> AbstractContextManager[None]:
         return about(f"feature {name!r}", self.labels, self.statistics.features[name])

@@ -570,7 +570,7 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     >>> clf = BayesianNB(random_state=0).fit(X, y)
     >>> figure = uncertainty_scatter(clf.uncertainty(X))
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
-    ('aleatoric: entropy that stays [nats]', 'epistemic: entropy that rows could remove [nats]')
+    ('aleatoric: expected entropy given θ [nats]', 'epistemic: entropy that knowing θ removes [nats]')
     """
     if missing := [name for name in ("prediction", "aleatoric", "epistemic") if name not in frame]:
         raise ValueError(f"Expected a frame with a column {missing[0]!r}, as uncertainty returns it")
@@ -588,7 +588,9 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     right, top = 1.05 * x.max() or 0.1, 1.08 * y.max() or 0.1
     _equal_totals(axes, right, top)
     axes.set(xlim=(0, right), ylim=(0, top))
-    axes.set(xlabel="aleatoric: entropy that stays [nats]", ylabel="epistemic: entropy that rows could remove [nats]")
+    axes.set(
+        xlabel="aleatoric: expected entropy given θ [nats]", ylabel="epistemic: entropy that knowing θ removes [nats]"
+    )
     labels = [*map(_plain, classes), "equal total"]
     figure.legend([*handles, _line("0.5", ":")], labels, title="predicted", loc="outside right upper", frameon=False)
     return figure

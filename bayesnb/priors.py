@@ -222,6 +222,15 @@ def _cells_at(value: Any, cell: Any) -> Any:
 type Per = Literal["level", "class", "feature"]
 
 
+def by_label(value: Any) -> Any:
+    """A pandas Series as {label: number}, so that it is never read by position; anything else as it is."""
+    if isinstance(value, Mapping) or not hasattr(value, "to_dict"):
+        return value
+    if not value.index.is_unique:
+        raise ValueError(f"Expected each label once; got {value.index[value.index.duplicated()][0]!r} more than once")
+    return value.to_dict()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Dirichlet(Prior):
     """θ ~ Dirichlet(α), the prior of a table of probabilities (Murphy, PML1, 4.6.3).
@@ -250,6 +259,7 @@ class Dirichlet(Prior):
     _own_cell = "level"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", by_label(self.alpha))
         if isinstance(self.alpha, Mapping):
             _nonnegative("alpha", np.array(list(self.alpha.values()), float))
         else:
@@ -908,6 +918,7 @@ class Known(Prior):
     p: Array | Mapping[Any, float] | Literal["uniform"] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "p", by_label(self.p))
         if self.p is None or isinstance(self.p, str):
             return
         value = np.array(list(self.p.values()) if isinstance(self.p, Mapping) else self.p, float)

@@ -309,10 +309,11 @@ def _uncertain(
     split.insert(0, "true", clf.classes_[codes[chosen]])
     split.index = labels[chosen].rename("row")
     text = (
-        "The entropy of a row's class (total, in nats) has a part that stays however many rows are learned (aleatoric) "
-        "and a part that more rows would remove (epistemic). lower and upper bound the probability of the predicted "
-        f"class, under the posterior of the parameters, with probability {share:.0%}; top is the probability that it "
-        "is the most probable class. The rows were learned, so that they look a little surer than new ones."
+        "The entropy of a row's class (total, in nats) is the sum of what is expected to remain if the parameters were "
+        "known (aleatoric) and of what knowing them would remove (epistemic). lower and upper bound the probability of "
+        f"the predicted class, under the posterior of the parameters, with probability {share:.0%}; top is the "
+        "probability that it is the most probable class. The rows were learned, so that they look a little surer than "
+        "new ones."
     )
     parts: list[Part] = [text]
     if table.n_rows > len(chosen):
@@ -360,7 +361,7 @@ def _taken(table: Table, positions: Array) -> Table:
 
 
 def _evidence(clf: BayesianNB, table: Table) -> Section:
-    evidence = clf.log_evidence_
+    evidence = clf.classifier_.log_evidence()
     frame = pd.DataFrame({"log_evidence": {name: float(value) for name, value in evidence.features.items()}})
     pooled = _pooled_evidence(clf, table)
     text = (
@@ -381,7 +382,7 @@ def _pooled_evidence(clf: BayesianNB, table: Table) -> dict[Any, float] | None:
     """log p(column) as if there were one class; None where a prior is told by class."""
     try:
         one = clone(clf).set_params(class_prior=None, estimate="predictive").fit(table, np.zeros(table.n_rows, int))
-        return dict(one.log_evidence_.features)
+        return dict(one.classifier_.log_evidence().features)
     except ValueError:
         return None
 

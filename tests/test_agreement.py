@@ -20,6 +20,7 @@ from numpy.testing import assert_allclose
 from rich.console import Console
 from scipy import stats
 from scipy.special import gammaln, xlogy
+from xarray import DataTree
 
 from bayesnb import BayesianNB, Binned, agreement, datasets, draws
 from bayesnb.families import gaussian, poisson
@@ -111,7 +112,7 @@ class Case:
 def drawn(request) -> Case:
     """Every family in one model, drawn twice as often as usual: κ + 1 for κ moves the variance of μ by a fifth."""
     clf = fitted()
-    return Case(clf, clf.sample_posterior(2000, 4, request.param, random_seed=11), *clf._encoded(ASKED))
+    return Case(clf, clf.sample_posterior(2000, 4, request.param, random_seed=11), *clf.classifier_.read(ASKED))
 
 
 # Agreement
@@ -526,7 +527,7 @@ def test_dependent_factors_are_found(drawn):
     # Only these two features are known, so that the average of their joint is well within reach of the draws.
     asked = ASKED.iloc[[0]].assign(smoker=np.nan, colour=None, length=np.nan, weight=64.0, calls=0.0)
     asked[["cat", "dog", "emu"]] = 0.0
-    found = agreement.check(drawn.clf.posterior_, tree, *drawn.clf._encoded(asked))
+    found = agreement.check(drawn.clf.posterior_, tree, *drawn.clf.classifier_.read(asked))
     assert (found.table.query("kind in ('mean', 'variance', 'factor')")["z"].abs() < 5).all()
     assert not found.agrees
 
@@ -544,7 +545,7 @@ def tennis(request) -> tuple[BayesianNB, pd.DataFrame, Any]:
 
 def test_the_ratio_of_averages_is_the_predictive_and_the_average_of_ratios_is_another_number(tennis):
     clf, today, tree = tennis
-    data, n = clf._encoded(today)
+    data, n = clf.classifier_.read(today)
     log_joint = draws.parameters(tree, clf.posterior_).log_joint(data, n)[:, :, 0]
     joint, ratios = np.exp(log_joint), np.exp(normalize(log_joint))[..., 0]
     no = clf.predict_proba(today)[0, 0]
@@ -574,7 +575,7 @@ def repeated() -> list[agreement.Agreement]:
     X, y = every_family()
     names = ["smoker", "length", "calls"]
     clf = BayesianNB({name: FAMILIES[name] for name in names}).fit(X[[*names, "hours"]], y)
-    (data, n), found = clf._encoded(ASKED.iloc[[0, 3]][[*names, "hours"]]), []
+    (data, n), found = clf.classifier_.read(ASKED.iloc[[0, 3]][[*names, "hours"]]), []
     for seed in range(1000, 1200):
         point = clf.posterior_.draw(default_rng(seed), (4, 500))
         layout = draws.blocks(clf.posterior_.model, clf.statistics_)
@@ -621,7 +622,7 @@ def shifted(clf: BayesianNB, variable: str) -> Any:
 def test_chains_that_did_not_converge_give_no_verdict():
     clf = fitted()
     with pytest.raises(agreement.ConvergenceError, match=r"did not converge.*r_hat.*mu_gaussian\b") as caught:
-        agreement.check(clf.posterior_, shifted(clf, "mu_gaussian"), *clf._encoded(ASKED))
+        agreement.check(clf.posterior_, shifted(clf, "mu_gaussian"), *clf.classifier_.read(ASKED))
     assert "effective draws" in str(caught.value)
 
 
@@ -631,7 +632,26 @@ def test_chains_that_hardly_move_give_no_verdict():
     values = tree["posterior"]["rate_poisson"].to_numpy()
     values[:] = np.repeat(values[:, :20], 50, axis=1)
     with pytest.raises(agreement.ConvergenceError, match=r"rate_poisson\)"):
-        agreement.check(clf.posterior_, tree, *clf._encoded(ASKED))
+        agreement.check(clf.posterior_, tree, *clf.classifier_.read(ASKED))
+
+
+def chains(seed: int, shift: float) -> DataTree:
+    """Two chains of 500 independent draws of 30 parameters, the first of them ``shift`` standard deviations apart."""
+    from arviz_base import from_dict
+
+    theta = default_rng(seed).normal(size=(2, 500, 30))
+    theta[1, :, 0] += shift
+    return from_dict({"posterior": {"theta": theta}})
+
+
+def test_short_chains_of_one_distribution_are_not_refused_for_the_r_hat_of_chance():
+    found = [agreement.Convergence.of(chains(seed, 0.0)) for seed in range(60)]
+    assert any(one.r_hat > 1.01 for one in found)
+    assert sum(not one.converged for one in found) <= 2
+
+
+def test_chains_half_a_standard_deviation_apart_are_refused_however_short():
+    assert not any(agreement.Convergence.of(chains(seed, 0.5)).converged for seed in range(10))
 
 
 def test_divergences_judge_nothing():
@@ -643,7 +663,7 @@ def test_divergences_judge_nothing():
     diverging[2, 7] = True
     tree["sample_stats"] = Dataset({"diverging": DataArray(diverging, dims=("chain", "draw"))})
     with pytest.raises(agreement.ConvergenceError, match="1 divergences"):
-        agreement.check(clf.posterior_, tree, *clf._encoded(ASKED))
+        agreement.check(clf.posterior_, tree, *clf.classifier_.read(ASKED))
 
 
 @pytest.mark.nuts

@@ -11,7 +11,7 @@ import pytest
 from bayesnb import BayesianNB, agreement, cli, datasets
 from bayesnb.convergence import Convergence
 
-FINE = Convergence(1.001, 2000.0, 0, "pi")
+FINE = Convergence(1.001, 1.0, 2000.0, 0, "pi")
 
 
 def run(capsys, *arguments):

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from bayesnb import BayesianNB, ImpossibleRowError, datasets
-from bayesnb.decisions import class_prior_of, decide, estimate_class_prior, smallest_set
+from bayesnb import BayesianNB, Dirichlet, ImpossibleRowError, Known, class_prior, datasets
+from bayesnb.decisions import decide, estimate_class_prior, smallest_set
 
 ILL = ["ill", "well"]
 # Treating the well costs 1, missing the ill costs 9: treat where p(ill) > 1 / (1 + 9).
@@ -256,19 +256,52 @@ def test_a_mass_outside_0_to_1_is_refused(mass):
 # Class priors that are given
 
 
+def prior_of(given_prior, classes=ILL) -> list:
+    """Class probabilities as a user writes them, in the order of the classes, as the model has them."""
+    each = class_prior.of_each_row(given_prior, classes)
+    if each is not None:
+        return each.tolist()
+    return (
+        class_prior.believed(class_prior.read(given_prior), classes, np.array([3.0, 1.0] * 2)[: len(classes)])[1]
+        .mean()
+        .tolist()
+    )
+
+
 @pytest.mark.parametrize(
     "given_prior",
     [
         {"well": 0.9, "ill": 0.1},
         pd.Series([0.9, 0.1], index=["well", "ill"]),
+        Known(pd.Series([0.9, 0.1], index=["well", "ill"])),
         [0.1, 0.9],
         (0.1, 0.9),
         np.array([0.1, 0.9]),
     ],
-    ids=["mapping", "Series", "list", "tuple", "array"],
+    ids=["mapping", "Series", "Known Series", "list", "tuple", "array"],
 )
 def test_one_prior_is_read_by_label_or_in_the_order_of_the_classes(given_prior):
-    assert class_prior_of(given_prior, np.array(ILL), 5).tolist() == [0.1, 0.9]
+    assert prior_of(given_prior) == [0.1, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("given_prior", "expected"),
+    [
+        ("frequencies", [0.75, 0.25]),
+        ("uniform", [0.5, 0.5]),
+        (Dirichlet(1.0), [4 / 6, 2 / 6]),
+        (Dirichlet({"well": 5.0, "ill": 1.0}), [0.4, 0.6]),
+        (Dirichlet(pd.Series([5.0, 1.0], index=["well", "ill"])), [0.4, 0.6]),
+    ],
+    ids=["frequencies", "uniform", "Dirichlet", "Dirichlet by label", "Dirichlet of a Series"],
+)
+def test_a_prior_that_looks_at_the_labels_is_read_in_the_same_way_everywhere(given_prior, expected):
+    assert prior_of(given_prior) == pytest.approx(expected)
+    X, y = pd.DataFrame({"x": [1.0, 2.0, 3.0, 2.5]}), ["ill", "ill", "ill", "well"]
+    told = BayesianNB(class_prior=given_prior).fit(X, y)
+    assert_allclose(told.posterior_.label.mean(), expected)
+    later = BayesianNB().fit(X, y).with_class_prior(given_prior)
+    assert_allclose(later.predict_proba(X), told.predict_proba(X), rtol=1e-12)
 
 
 EACH = [[0.1, 0.9], [0.5, 0.5], [1.0, 0.0]]
@@ -280,26 +313,26 @@ EACH = [[0.1, 0.9], [0.5, 0.5], [1.0, 0.0]]
     ids=["DataFrame in another order", "DataFrame with an index", "array"],
 )
 def test_a_prior_for_each_row_is_read_by_label_or_in_the_order_of_the_classes(given_prior):
-    assert class_prior_of(given_prior, np.array(ILL), 3).tolist() == EACH
-
-
-def test_how_many_rows_there_are_need_not_be_known():
-    assert class_prior_of(EACH, np.array(ILL)).tolist() == EACH
-    assert class_prior_of(EACH[0], np.array(ILL)).tolist() == EACH[0]
-    with pytest.raises(ValueError, match=r"or an array \(row, 2\) of them; got shape \(3, 1\)"):
-        class_prior_of([[1.0]] * 3, np.array(ILL))
+    assert prior_of(given_prior) == EACH
 
 
 def test_labels_need_not_be_text():
-    assert class_prior_of({1: 0.25, 0: 0.75}, np.array([0, 1]), 2).tolist() == [0.75, 0.25]
-    assert class_prior_of(pd.Series({True: 0.25, False: 0.75}), np.array([False, True]), 2).tolist() == [0.75, 0.25]
-    assert class_prior_of(pd.Series([0.25, 0.75], index=[9, 1]), np.array([1, 9]), 2).tolist() == [0.75, 0.25]
+    assert prior_of({1: 0.25, 0: 0.75}, [0, 1]) == [0.75, 0.25]
+    assert prior_of(pd.Series({True: 0.25, False: 0.75}), [False, True]) == [0.75, 0.25]
+    assert prior_of(pd.Series([0.25, 0.75], index=[9, 1]), [1, 9]) == [0.75, 0.25]
+
+
+def test_a_series_given_to_the_estimator_is_read_by_label():
+    X, y = datasets.play_tennis()
+    shares = pd.Series({"yes": 0.9, "no": 0.1})
+    by_series, by_label = (BayesianNB(class_prior=given).fit(X, y) for given in (shares, shares.to_dict()))
+    assert_allclose(by_series.predict_proba(X), by_label.predict_proba(X), rtol=0)
 
 
 def test_what_is_given_is_left_as_it_was():
-    given_prior = np.array([0.1, 0.9])
-    class_prior_of(given_prior, np.array(ILL), 5)[0] = 7.0
-    assert given_prior.tolist() == [0.1, 0.9]
+    given_prior = np.array(EACH)
+    class_prior.of_each_row(given_prior, ILL)[0] = 7.0
+    assert given_prior.tolist() == EACH
 
 
 @pytest.mark.parametrize(
@@ -307,11 +340,11 @@ def test_what_is_given_is_left_as_it_was():
     [
         ({"ill": 0.1, "fit": 0.9}, r"\['ill', 'well'\]; got \['ill', 'fit'\], where 'fit' is not a class"),
         ({"ill": 1.0}, r"one probability for each class, \['ill', 'well'\]; got \['ill'\], where 'well' is missing"),
-        (pd.Series([0.1, 0.5, 0.4], index=["ill", "well", "well"]), r"where 'well' is there more than once"),
+        (pd.Series([0.1, 0.5, 0.4], index=["ill", "well", "well"]), r"one probability for each class; got 'well' more"),
         (pd.DataFrame([[0.1, 0.9]] * 3), r"got \[0, 1\], where 0, 1 is not a class"),
-        (pd.DataFrame(EACH[:2], columns=ILL), r"or an array \(3, 2\) of them; got shape \(2, 2\)"),
-        ([0.2, 0.3, 0.5], r"Expected 2 probabilities, in the order of \['ill', 'well'\].*got shape \(3,\)"),
-        (0.5, r"got shape \(\)"),
+        ([[0.2, 0.3, 0.5]], r"in the order of \['ill', 'well'\]; got shape \(1, 3\)"),
+        ([0.2, 0.3, 0.5], r"one probability for each class \['ill', 'well'\], in this order; got \[0.2, 0.3, 0.5\]"),
+        (0.5, r"got an array of shape \(\)"),
         ({"ill": 0.1, "well": 0.8}, r"that sum to 1; got a sum of 0\.9"),
         ({"ill": 0.1, "well": 0.9 + 2e-9}, r"that sum to 1; got a sum of 1\.000000002"),
         ([[0.5, 0.5], [0.5, 0.6], [0.5, 0.5]], r"got a sum of 1\.1 in row 1"),
@@ -319,26 +352,26 @@ def test_what_is_given_is_left_as_it_was():
         ([[0.5, 0.5], [0.5, 0.5], [1.5, -0.5]], r"got -0\.5 for class 'well' in row 2"),
         ({"ill": np.nan, "well": 1.0}, r"got nan for class 'ill'"),
         ([np.inf, 0.5], r"got a sum of inf"),
-        ("uniform", r"a DataFrame with one column a class, or an array in the order of.*got 'uniform'"),
-        ({"ill": "much", "well": "little"}, r"Expected \{label: probability\}, a Series"),
-        ([[0.5], [0.5, 0.5]], r"Expected \{label: probability\}, a Series"),
-        (None, r"Expected"),
+        ("laplace", r"Expected a Dirichlet, .*got 'laplace'"),
+        ({"ill": "much", "well": "little"}, r"Expected a Dirichlet, \{label: probability\}, a Series"),
+        ([[0.5], [0.5, 0.5]], r"Expected a Dirichlet, \{label: probability\}, a Series"),
+        (None, r"Expected a Dirichlet"),
     ],
     ids=[
-        "unknown class", "missing class", "a class twice", "unnamed columns", "too few rows", "too many classes",
-        "a number", "sums to less", "sums to a little more", "a row sums to more", "negative", "negative in a row",
-        "NaN", "infinite", "text", "text for numbers", "ragged", "nothing",
+        "unknown class", "missing class", "a class twice", "unnamed columns", "too many classes a row",
+        "too many classes", "a number", "sums to less", "sums to a little more", "a row sums to more", "negative",
+        "negative in a row", "NaN", "infinite", "text", "text for numbers", "ragged", "nothing",
     ],
 )  # fmt: skip
 def test_an_invalid_class_prior_is_refused_with_the_reason(given_prior, message):
     with pytest.raises(ValueError, match=f"class prior: .*{message}"):
-        class_prior_of(given_prior, np.array(ILL), 3)
+        prior_of(given_prior)
 
 
 def test_probabilities_that_miss_the_sum_of_1_by_rounding_are_accepted():
     rounded = np.array([0.7, 0.1, 0.1, 0.1])
     assert rounded.sum() != 1
-    assert class_prior_of(rounded, np.arange(4), 1).tolist() == rounded.tolist()
+    assert prior_of(rounded, range(4)) == rounded.tolist()
 
 
 # Class priors that are estimated
@@ -405,11 +438,11 @@ def test_the_objective_never_falls(log_likelihood):
 
 
 def test_one_step_is_the_mean_of_the_responsibilities():
-    log_likelihood, start = np.log([[0.2, 0.1], [0.3, 0.6], [0.5, 0.5]]), np.array([0.25, 0.75])
+    log_likelihood = np.log([[0.2, 0.1], [0.3, 0.7], [0.5, 0.5]])
     with pytest.warns(ConvergenceWarning):
-        prior, _ = estimate_class_prior(log_likelihood, start, max_iter=1)
-    # 0.25 × 0.2 against 0.75 × 0.1; 0.25 × 0.3 against 0.75 × 0.6; 0.25 against 0.75.
-    first = (0.05 / 0.125 + 0.075 / 0.525 + 0.25) / 3
+        prior, _ = estimate_class_prior(log_likelihood, max_iter=1)
+    # From equal class probabilities: 0.2 against 0.1, 0.3 against 0.7, 0.5 against 0.5.
+    first = (2 / 3 + 0.3 + 0.5) / 3
     assert_allclose(prior, [first, 1 - first], rtol=1e-14)
 
 
@@ -433,12 +466,10 @@ def test_em_for_similar_classes_does_not_stop_too_early():
     assert objective(prior, log_likelihood) >= best - 1e-6
 
 
-def test_the_start_and_what_is_added_to_a_row_change_nothing():
+def test_what_is_added_to_a_row_changes_nothing():
     rng = np.random.default_rng(2)
     log_likelihood = rng.normal(0, 1.5, (300, 3))
     prior, _ = estimate_class_prior(log_likelihood)
-    elsewhere, _ = estimate_class_prior(log_likelihood, start=[0.98, 0.01, 0.01])
-    assert_allclose(elsewhere, prior, atol=1e-5)
     far, _ = estimate_class_prior(log_likelihood + rng.normal(-1e6, 1e5, (300, 1)))
     assert_allclose(far, prior, atol=1e-7)
 
@@ -480,10 +511,6 @@ def test_an_estimate_of_the_class_prior_that_did_not_converge_warns():
         ([[0, np.nan]], {}, r"below infinity; got nan in row 0, class 1"),
         ([[0, 0], [np.inf, 0]], {}, r"below infinity; got inf in row 1, class 0"),
         ([[0, 0]], {"max_iter": 0}, r"Expected max_iter of at least 1; got 0"),
-        ([[0, 0]], {"start": [1.0]}, r"start: Expected one probability for each of 2 classes; got shape \(1,\)"),
-        ([[0, 0]], {"start": [0.5, 0.6]}, r"start: Expected probabilities that sum to 1; got a sum of 1\.1"),
-        ([[0, 0]], {"start": [1.5, -0.5]}, r"start: .*got -0\.5 for class 1"),
-        ([[0, 0]], {"start": [1, 0]}, r"start: Expected probabilities above 0, since EM never leaves 0; got \[1\.0, 0"),
     ],
 )
 def test_input_without_an_estimable_class_prior_is_refused(log_likelihood, options, message):

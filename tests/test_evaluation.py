@@ -493,6 +493,6 @@ def test_a_view_is_scored_on_held_out_rows_and_refuses_to_be_refitted(cv):
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X, y)
     view = clf.with_class_prior({"no": 0.99, "yes": 0.01})
-    with pytest.raises(ValueError, match="class prior of a view would be lost"):
+    with pytest.raises(ValueError, match="a Classifier is fitted and cannot be fitted anew"):
         evaluate(view, X, y, cv=cv)
     assert evaluate(view, X, y, cv=None)["log_loss"] > evaluate(clf, X, y, cv=None)["log_loss"]

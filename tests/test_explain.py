@@ -100,7 +100,7 @@ def test_intervals_of_contributions_agree_with_draws(estimate):
     clf, X = fitted(estimate)
     row, (a, b) = X.iloc[[11]], (0, 2)
     frame = clf.explain(row, "u", "w", prob=0.8).droplevel("row")
-    data, n = clf._encoded(row)
+    data, n = clf.classifier_.read(row)
     drawn = clf.posterior_.draw(default_rng(0), (40_000,))
     parts = {"(prior)": drawn.log_pi[:, a] - drawn.log_pi[:, b]}
     for name in ("c", "b", "known", "events"):

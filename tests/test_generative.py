@@ -340,7 +340,7 @@ def test_unusual_feature_names_are_kept_in_a_file_of_draws(tmp_path):
             assert back[group].dataset.identical(tree[group].dataset)
         names = [str(n) for dim in back["posterior"].coords for n in back["posterior"][dim].to_numpy()]
         assert set(AWKWARD) <= set(names)
-        data, n = clf._encoded(X)
+        data, n = clf.classifier_.read(X)
         read, drawn = (draws.parameters(t, clf.posterior_).log_joint(data, n) for t in (back, tree))
         assert_allclose(read, drawn)
 
@@ -438,7 +438,7 @@ def test_two_hundred_categorical_columns_need_few_variables():
         assert tree["posterior"][name].shape == (2, 3, *shape)
     # Every row of a table of probabilities is the one of its own column.
     column = tree["posterior"]["theta_categorical_4"].sel(categorical_4_feature="x198")
-    data, n = clf._encoded(X)
+    data, n = clf.classifier_.read(X)
     theta = draws.parameters(tree, clf.posterior_).features["x198"]["log_theta"]
     assert_allclose(np.exp(theta[..., 0, :]), column)
     assert len(data) == 200

@@ -218,8 +218,8 @@ def test_draws_of_a_gaussian_are_the_same_as_products_of_matrices_and_cell_by_ce
     clf = BayesianNB(random_state=0).fit(X, y)
     X[rng.random(X.shape) < 0.2] = np.nan
     drawn = clf.posterior_.draw(default_rng(4), (600,))
-    together = drawn.log_joint(clf._encoded(X)[0], 40)
-    one_by_one = np.stack([drawn.at(k).log_joint(clf._encoded(X)[0], 40) for k in range(600)])
+    together = drawn.log_joint(clf.classifier_.read(X)[0], 40)
+    one_by_one = np.stack([drawn.at(k).log_joint(clf.classifier_.read(X)[0], 40) for k in range(600)])
     assert_allclose(together, one_by_one, rtol=1e-9, atol=1e-7)
 
 
@@ -228,9 +228,9 @@ def test_the_memory_limit_for_draws_does_not_change_the_result(memory, monkeypat
     family, X, y, _ = table("reals with holes")
     clf = BayesianNB(family, random_state=0).fit(X, y)
     whole = clf.sample_proba(X[:200], 100)
-    monkeypatch.setattr("bayesnb.predictor.MEMORY", memory * 32)
+    monkeypatch.setattr("bayesnb.classifier.certainty.MEMORY", memory * 32)
     assert_allclose(clf.sample_proba(X[:200], 100).mean(0), whole.mean(0), atol=0.05)
-    monkeypatch.setattr("bayesnb.predictor.MEMORY", 2**24)
+    monkeypatch.setattr("bayesnb.classifier.certainty.MEMORY", 2**24)
     assert_allclose(clf.sample_proba(X[:200], 100), whole, rtol=1e-9)
 
 

@@ -59,7 +59,8 @@ def made_up(sampler, model):
     """Made-up draws, for tests that do not depend on their values."""
     n, rng = 400, default_rng(sampler.random_seed)
     shapes = {v.name: model.eval_rv_shapes()[v.name] for v in model.free_RVs}
-    return {name: np.exp(rng.normal(size=(n, *shape))) for name, shape in shapes.items()}, Convergence(1, 400, 0, "x")
+    drawn = {name: np.exp(rng.normal(size=(n, *shape))) for name, shape in shapes.items()}
+    return drawn, Convergence(1, 1, 400, 0, "x")
 
 
 @pytest.fixture
@@ -196,7 +197,7 @@ def test_log_moments_of_several_columns_add(unsampled):
 
 def test_selecting_classes_of_draws_selects_their_parameters():
     theta = {"mu": np.arange(12.0).reshape(2, 3, 2)}
-    assert_array_equal(Draws(theta, Convergence(1, 1, 0, "mu")).at(slice(1, 2)).theta["mu"], theta["mu"][:, 1:2])
+    assert_array_equal(Draws(theta, Convergence(1, 1, 1, 0, "mu")).at(slice(1, 2)).theta["mu"], theta["mu"][:, 1:2])
 
 
 # What is refused
@@ -236,7 +237,7 @@ def test_em_with_a_sampled_feature_is_refused(never_sampled):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_sampled_family_refuses_what_needs_a_closed_form(name, never_sampled):
     family = FAMILIES[name]
-    believed = Draws({"mu": np.zeros((3, 1, 1))}, Convergence(1, 1, 0, "mu"))
+    believed = Draws({"mu": np.zeros((3, 1, 1))}, Convergence(1, 1, 1, 0, "mu"))
     x = Coded(np.zeros((2, 1), int), (("a", "b"),)) if family.reads == "levels" else np.zeros((2, 1))
     s = family.statistic(x, Labels.of([0, 0]))
     prior = family.priors(s, ("a",))

@@ -175,13 +175,6 @@ def test_a_model_that_cannot_be_stored_is_refused_and_nothing_is_written(clf, sa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_view_under_another_class_prior_is_not_the_model(tmp_path):
-    X, y = nb.datasets.heights()
-    view = nb.BayesianNB().fit(X, y).with_class_prior({"female": 0.1, "male": 0.9})
-    with pytest.raises(ValueError, match="view under another class prior"):
-        view.save(tmp_path / "model.nc")
-
-
 # Reading it elsewhere
 
 

@@ -17,7 +17,7 @@ from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
-from bayesnb.priors import Dirichlet, Known
+from bayesnb.priors import Dirichlet, Known, NormalGamma
 from bayesnb.uncertainty import LogOdds
 from benchmarks import intervals as coverage
 
@@ -59,11 +59,11 @@ def fitted(n: int = 60, n_classes: int = 2, **told) -> tuple[BayesianNB, pd.Data
 
 
 def log_odds(clf: BayesianNB, X: pd.DataFrame) -> LogOdds:
-    return LogOdds.of(clf.posterior_, *clf._encoded(X))
+    return LogOdds.of(clf.posterior_, *clf.classifier_.read(X))
 
 
 def drawn_log_odds(clf: BayesianNB, X: pd.DataFrame, draws: int, seed: int = 1) -> np.ndarray:
-    data, n = clf._encoded(X)
+    data, n = clf.classifier_.read(X)
     rng, parts = default_rng(seed), []
     for _ in range(draws // 20_000):
         joint = clf.posterior_.draw(rng, (20_000,)).log_joint(data, n)
@@ -107,7 +107,7 @@ def test_mean_and_variance_of_the_log_odds_are_exact():
 def test_log_odds_of_two_of_many_classes_equal_those_of_the_two_classes_alone():
     clf, X, _ = fitted(n_classes=3)
     frame = clf.log_odds(X[:7])
-    data, n = clf._encoded(X[:7])
+    data, n = clf.classifier_.read(X[:7])
     assert list(frame.columns.droplevel(2).unique()) == [("u", "v"), ("u", "w"), ("v", "w")]
     for a, b in ((0, 1), (0, 2), (1, 2)):
         alone = LogOdds.of(clf.posterior_, data, n, a, b)
@@ -121,6 +121,57 @@ def test_the_quantile_is_the_inverse_of_the_distribution_function():
     exact = log_odds(clf, X)
     for q in (1e-4, 0.02, 0.4, 0.5, 0.51, 0.9, 0.9999):
         assert_allclose(stats.norm.ppf(exact.cdf(exact.quantile(q))), stats.norm.ppf(q), atol=2e-3)
+
+
+@pytest.mark.parametrize("prior", [None, NormalGamma(0, 0.01, 0.01, 0.01)])
+def test_quantiles_hit_their_probability_and_never_cross_however_few_rows_were_learned(prior):
+    X = np.array([[0.0], [1.0]])
+    clf = BayesianNB(Gaussian(prior) if prior else Gaussian()).fit(X, ["a", "b"])
+    exact = log_odds(clf, np.linspace(-3, 4, 15)[:, None])
+    shares = np.arange(0.005, 1, 0.005)
+    z = np.array([exact.quantile(q) for q in shares])
+    assert_allclose([exact.cdf(row) for row in z], np.repeat(shares[:, None], 15, axis=1), atol=1e-6)
+    assert (np.diff(z, axis=0) > 0).all()
+
+
+HARD = {
+    "a row of a class": (Gaussian(), np.r_[np.linspace(-1.5, 1.5, 19), 1.9], ["a"] * 19 + ["b"], -1.0, 0.03),
+    "two rows under a reference prior": (
+        Gaussian(NormalGamma.reference()), np.r_[np.linspace(-1.5, 1.5, 30), 1.0, 1.1], ["a"] * 30 + ["b"] * 2, 1.5,
+        0.05,
+    ),
+    "tiny concentrations": (Categorical(Dirichlet(0.01)), np.array(["u", "v", "w"]), list("aba"), "w", 0.03),
+    "the edge of what is close": (
+        Gaussian(NormalGamma.reference()), np.r_[-0.5:0.5:5j, 1.0:1.4:5j], list("aaaaabbbbb"), 1.0, 0.012,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_the_saddlepoint_stays_within_its_stated_error_and_where_it_is_not_close_draws_answer(name):
+    family, x, y, asked, allowed = HARD[name]
+    clf = BayesianNB(family, random_state=0).fit(x[:, None], y)
+    X = np.array([[asked]], dtype=x.dtype)
+    drawn, exact = drawn_log_odds(clf, X, 200_000), log_odds(clf, X)
+    for q in np.linspace(0.01, 0.99, 33):
+        assert_allclose(exact.cdf(np.quantile(drawn, q, axis=0)), q, atol=allowed)
+    by_default, by_draws = clf.predict_interval(X), clf.predict_interval(X, method="draws")
+    assert uncertainty.close(clf.posterior_) == (name == "the edge of what is close")
+    assert ("mcse" in by_default.attrs) == (name != "the edge of what is close")
+    if name != "the edge of what is close":
+        pd.testing.assert_frame_equal(by_default, by_draws)
+
+
+def test_answers_from_draws_carry_their_monte_carlo_error():
+    clf, X, _ = fitted(n_classes=3)
+    some, draws = X[:4], 500
+    seeded = [copy.deepcopy(clf).set_params(random_state=seed) for seed in range(60)]
+    answers = [(c.predict_interval(some, draws=draws), c.uncertainty(some, draws=draws)) for c in seeded]
+    said = np.mean([interval.attrs["mcse"] for interval, _ in answers])
+    assert_allclose(np.std([interval for interval, _ in answers], axis=0).max(), said, rtol=0.4)
+    for column in ("lower", "upper", "top", "total", "aleatoric", "epistemic"):
+        spread = np.std([frame[column] for _, frame in answers], axis=0).max()
+        assert_allclose(spread, np.mean([frame.attrs["mcse"][column] for _, frame in answers]), rtol=0.4)
 
 
 def test_the_distribution_function_is_smooth_across_the_mean():
@@ -249,7 +300,7 @@ def test_the_entropies_add_up_and_epistemic_uncertainty_falls_with_more_rows():
     found = clf.uncertainty(X, (X, y))
     assert_allclose(found["total"], found["aleatoric"] + found["epistemic"])
     assert (found["epistemic"] >= 0).all()
-    data, n = clf._encoded(X)
+    data, n = clf.classifier_.read(X)
     whole = {"p": lambda p, rows: np.moveaxis(p, 0, 1)}
     draws = np.moveaxis(uncertainty.Ensemble(clf.posterior_, 4000, 3).answers(whole, data, n)["p"], 0, 1)
     assert_allclose(found["total"], stats.entropy(draws.mean(0), axis=-1), atol=1e-9)
@@ -296,7 +347,6 @@ def test_a_view_predicts_under_another_class_prior_and_does_not_change_the_estim
         view = BayesianNB(FEATURES, estimate=estimate).fit(X, y).with_class_prior({"u": 0.9, "v": 0.1})
         assert_allclose(view.predict_joint_log_proba(X), told.predict_joint_log_proba(X), rtol=1e-12)
     assert_array_equal(clf.predict_proba(X), before)
-    assert view.statistics_ is not None
     assert_allclose(clf.with_class_prior(Known({"u": 0.9, "v": 0.1}).p).predict_interval(X), view.predict_interval(X))
 
 
@@ -359,26 +409,18 @@ def test_questions_about_the_whole_model_are_refused_with_a_class_prior_for_each
     for what, questions in asks.items():
         for question in questions:
             with pytest.raises(
-                ValueError, match=f"{what}.* one class prior, and this view has one for each of 12 rows"
+                (ValueError, AttributeError),
+                match=f"{what}.* one class prior, and this classifier has one for each of 12 rows",
             ):
                 question()
 
 
-def test_a_view_learns_nothing_until_it_is_fitted_anew():
+def test_a_classifier_answers_and_does_not_learn():
     clf, X, y = fitted(12)
     view = clf.with_class_prior([0.2, 0.8])
-    for verb, learn in {
-        "partial_fit": lambda: view.partial_fit(X, y),
-        "forget": lambda: view.forget(X, y),
-        "merge": lambda: view.merge(clf),
-        "discount": lambda: view.discount(0.5),
-    }.items():
-        with pytest.raises(
-            ValueError, match=f"{verb} changes what was learned, and this is a view under another class"
-        ):
-            learn()
-    assert_allclose(view.fit(X, y).predict_proba(X), clf.predict_proba(X))
-    assert view.partial_fit(X, y).class_count_.sum() == 24
+    assert not any(hasattr(view, verb) for verb in ("fit", "partial_fit", "forget", "merge", "discount", "save"))
+    assert clf.partial_fit(X, y).class_count_.sum() == 24
+    assert view.statistics.rows.sum() == 12
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -415,7 +457,7 @@ def test_a_row_counts_with_its_weight_in_ranks_of_novelty():
     heavy = BayesianNB(FEATURES, random_state=0).fit(X, y, weight)
     rank = heavy.uncertainty(X, (X, y, weight))["novelty_rank"]
     assert rank.between(0, 1).all()
-    joint = heavy._left_out(X, y, weight, "predictive")[0]
+    joint = heavy.classifier_.log_left_out(X, y, weight)[0]
     novelty, left_out = heavy.uncertainty(X)["novelty"], -np.logaddexp.reduce(joint, axis=1)
     expected = [weight[left_out < value].sum() / weight.sum() for value in novelty]
     assert_allclose(rank, expected)
@@ -447,7 +489,7 @@ def sampled(request):
 def test_the_uncertainty_of_sampled_features_comes_from_their_draws(sampled):
     clf, X = sampled
     a, b = clf.classes_
-    joint = clf.posterior_.draw(default_rng(5), (20_000,)).log_joint(*clf._encoded(X))
+    joint = clf.posterior_.draw(default_rng(5), (20_000,)).log_joint(*clf.classifier_.read(X))
     odds = joint[..., 0] - joint[..., 1]
     draws = np.stack([expit(odds), expit(-odds)], axis=-1)
     interval = clf.predict_interval(X, 0.8, draws=20_000)

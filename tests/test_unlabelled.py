@@ -385,7 +385,9 @@ def test_the_estimator_samples_with_the_labels_summed_out():
     X, y, target = simulated(60)
     clf = BayesianNB(random_state=0).fit(X, target)
     tree = clf.sample_posterior(1000, 4, sampler="nuts", X=X, y=target, nuts_sampler="pymc")
-    proba = np.exp(normalize(draws.parameters(tree, clf.posterior_).log_joint(*clf._encoded(X)))).mean(axis=(0, 1))
+    proba = np.exp(normalize(draws.parameters(tree, clf.posterior_).log_joint(*clf.classifier_.read(X)))).mean(
+        axis=(0, 1)
+    )
     assert log_loss(y, proba) < log_loss(y, BayesianNB().fit(X[:4], y[:4]).predict_proba(X))
 
 
@@ -512,7 +514,7 @@ def test_more_labelled_rows_can_be_added_to_expected_ones():
     before = clf.class_count_.sum()
     clf.partial_fit(X, y)
     assert_allclose(clf.class_count_.sum(), before + 30)
-    with pytest.raises(ValueError, match="marginal likelihood"):
+    with pytest.raises(AttributeError, match="marginal likelihood"):
         _ = clf.log_evidence_
 
 
@@ -620,7 +622,8 @@ def test_loo_forget_and_evidence_are_refused_after_em_with_the_cure(ask, words):
     X, _, target = simulated(20)
     clf = BayesianNB().fit(X, target)
     with pytest.raises(
-        ValueError, match=f"{re.escape(words)}.*expected counts of unlabelled rows.*labelled rows alone"
+        (ValueError, AttributeError),
+        match=f"{re.escape(words)}.*expected counts of unlabelled rows.*labelled rows alone",
     ):
         ask(clf, X, target)
 
@@ -647,3 +650,34 @@ def test_fit_warns_if_em_did_not_converge(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="DID NOT CONVERGE after 2"):
         clf = BayesianNB().fit(X, target)
     assert not clf.em_.converged
+
+
+# What a fit with unlabelled rows may claim
+
+
+def half_labelled() -> tuple[BayesianNB, np.ndarray, np.ndarray]:
+    rng = default_rng(4)
+    X = rng.normal(rng.integers(0, 2, 14) * 1.5, 1)[:, None]
+    y = np.array(list("aaabbb") + [None] * 8, object)
+    return BayesianNB(Gaussian(NormalGamma(0.5, 1.0, 2.0, 2.0)), random_state=0).fit(X, y), X, y
+
+
+@pytest.mark.parametrize("how", [{}, {"sampler": "exact"}, {"sampler": "exact", "learned": True}])
+def test_verify_does_not_judge_expected_counts_by_themselves(how):
+    clf, X, y = half_labelled()
+    with pytest.raises(ValueError, match=r"learned as expected counts.*verify\(learned=\(X, y\)\)"):
+        clf.verify(X[:3], **how | ({"learned": (X, y)} if "learned" in how else {}))
+
+
+@pytest.mark.nuts
+def test_verify_with_the_learned_rows_sums_the_labels_out_and_disagrees_with_expected_counts():
+    clf, X, y = half_labelled()
+    assert not clf.verify([[-1.0], [0.5], [2.0]], random_seed=3, learned=(X, y)).agrees
+
+
+def test_answers_about_the_parameters_say_that_labels_were_taken_as_expected_counts():
+    clf, X, y = half_labelled()
+    for frame in (clf.predict_interval(X), clf.uncertainty(X)):
+        assert "expected counts" in frame.attrs["note"]
+    counted = BayesianNB(random_state=0).fit(X[:6], y[:6])
+    assert "note" not in counted.predict_interval(X).attrs

@@ -419,7 +419,7 @@ def test_the_average_over_draws_of_the_class_probability_differs_from_the_predic
 
 def test_the_ratio_of_averages_over_draws_is_the_predictive():
     clf = tennis()
-    data, n = clf._encoded(DAYS.loc[["sunny"]])
+    data, n = clf.classifier_.read(DAYS.loc[["sunny"]])
     joint = np.exp(clf.posterior_.draw(np.random.default_rng(1), (40_000,)).log_joint(data, n))[:, 0]
     ratio = joint[:, 0].mean() / joint.sum(axis=1).mean()
     # The error of a ratio of means, to first order.

@@ -77,18 +77,15 @@ def compare(
 
 def answer_of(clf: BayesianNB, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float) -> dict[str, Any]:
     """Each estimate's probabilities of one row by class, and the interval of p(class | row, θ)."""
-    import numpy as np
-
-    from bayesnb.model import ESTIMATES, ImpossibleRowError, normalize
+    from bayesnb.model import ESTIMATES, ImpossibleRowError
     from bayesnb.priors import BoundaryError, ImproperError
 
     frame = frame_of([row], X)
-    data, n = clf._encoded(frame)
     labels = [str(label) for label in clf.classes_]
     estimates: dict[str, Any] = {}
     for estimate in ESTIMATES:
         try:
-            proba = np.exp(normalize(clf.posterior_.log_joint(data, n, estimate)))[0]
+            proba = clf.classifier_.with_estimate(estimate).predict_proba(frame)[0]
             estimates[estimate] = dict(zip(labels, map(float, proba), strict=True))
         except (BoundaryError, ImproperError, ImpossibleRowError) as error:
             estimates[estimate] = str(error)

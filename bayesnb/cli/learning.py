@@ -45,7 +45,7 @@ def fit(
 ) -> int:  # fmt: skip
     """Learn a model from a table of any size, and write it to a file."""
     from bayesnb import engines
-    from bayesnb.estimator import BayesianNB
+    from bayesnb.estimator import BayesianNB, learn_summary
 
     require_output(output, "model", [data], is_model, force)
     source = source_of(data)
@@ -66,7 +66,7 @@ def fit(
     classes = summary.classes
     if isinstance(clf.class_prior, dict):
         clf.set_params(class_prior=_by_label(clf.class_prior, classes.tolist()))
-    clf.set_params(features=features or None)._learn(summary, target=target, anew=True)
+    learn_summary(clf.set_params(features=features or None), summary, target)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")
     each = [f"{label} {n:,.10g}" for label, n in zip(classes, clf.class_count_, strict=True)]

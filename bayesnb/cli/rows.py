@@ -94,7 +94,7 @@ def save_model(clf: BayesianNB, path: str, replacing: str | None = None) -> None
         return
     from bayesnb.modelfile import document
 
-    sys.stdout.buffer.write(document.to_bytes(clf._contents())[0])
+    sys.stdout.buffer.write(document.to_bytes(document.Contents.of(clf))[0])
 
 
 def template_of(clf: BayesianNB) -> pd.DataFrame:

@@ -72,6 +72,8 @@ class Contents:
         Of everything above, as 64 hexadecimal digits; "" before it is written.
     version : str
         Of the bayesnb that wrote it.
+    declared : tuple
+        Classes that exist though no row may have them.
     """
 
     configuration: Mapping[str, Any]
@@ -82,6 +84,21 @@ class Contents:
     expected: bool = False
     hash: str = ""
     version: str = __version__
+    declared: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, clf: Any) -> Contents:
+        """What the file of a fitted :class:`bayesnb.BayesianNB` holds."""
+        learned = clf.classifier_
+        return cls(
+            clf.get_params(deep=False),
+            learned.schema,
+            learned.statistics,
+            learned.classes,
+            learned.target,
+            learned.expected,
+            declared=learned.declared,
+        )
 
 
 def write(contents: Contents, path: str | os.PathLike, replacing: str | None = None) -> str:
@@ -129,6 +146,8 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
         "unseen": schema.unseen,
         "features": [[name, _described(feature)] for name, feature in schema.features.items()],
     }
+    if contents.declared:
+        described["declared"] = list(contents.declared)
     variables = packed(schema, statistics)
     documents = {"configuration": dict(contents.configuration), "schema": described}
     try:
@@ -257,6 +276,7 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: 
         bool(said["expected"]),
         attributes["content_hash"],
         attributes["bayesnb_version"],
+        tuple(said.get("declared", ())),
     )
 
 

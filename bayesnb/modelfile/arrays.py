@@ -33,7 +33,7 @@ def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
             cells = [cell for name in names for cell in _cells(schema, name, axis)]
             for k, title in enumerate(COORDINATES[axis]):
                 packed[f"/{group}/{title}"] = Variable((axis,), _texts(cell[k] for cell in cells))
-        parts = [statistics.features[name].cells() for name in names]
+        parts = [statistics.features[name].for_file() for name in names]
         for what, axis in axes.items():
             array = np.hstack([np.asarray(part[what], float) for part in parts])
             packed[f"/{group}/{what}"] = Variable(("class_label", axis), array)
@@ -66,8 +66,8 @@ def unpacked(schema: Schema, arrays: Mapping[str, Array], n_classes: int) -> dic
             break
         for name in names:
             feature = schema.features[name]
-            s = kind.of_cells(cells[name], feature.columns, feature.levels)
-            statistics[name] = s.of_older_file() if older else s
+            s = kind.from_file(cells[name], feature.columns, feature.levels)
+            statistics[name] = s.renewed() if older else s
     if set(arrays) != expected:
         raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
     return {name: statistics[name] for name in schema.features}

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families.categorical import log_less_one
-from bayesnb.families.family import Added, Cells, Conjugate, Statistic, added, impossible, products, scaled
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, added, impossible, per, products, scaled
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, worth
@@ -25,8 +25,10 @@ from bayesnb.priors import Beta, Chance, Theta
 class Successes(Statistic):
     """Rows seen and rows that were 1, both (class, column)."""
 
-    n: Array
-    ones: Array
+    n: Array = per("column")
+    ones: Array = per("column")
+
+    group = "bernoulli"
 
     def __add__(self, other: Successes) -> Successes:
         return Successes(**added(self, other))
@@ -36,6 +38,9 @@ class Successes(Statistic):
 
     def seen(self) -> Array:
         return self.n
+
+    def contradiction(self) -> str:
+        return "more ones were seen than values" if (self.ones > self.n * (1 + 1e-6)).any() else ""
 
 
 @dataclass(frozen=True, eq=False)

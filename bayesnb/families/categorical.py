@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.family import Added, Cells, Conjugate, Statistic
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, per
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import worth
@@ -54,8 +54,10 @@ class Coded:
 class Tally(Statistic):
     """Weight of each level, ``counts`` (class, column, level), and what the levels are called."""
 
-    counts: Array
+    counts: Array = per("category")
     levels: tuple[tuple[Any, ...], ...]
+
+    group = "categorical"
 
     def __add__(self, other: Tally) -> Tally:
         if self.levels == other.levels:
@@ -74,11 +76,26 @@ class Tally(Statistic):
             counts[:, column, kept] = self.counts[:, column, [place[wanted[k]] for k in kept]]
         return Tally(counts, levels)
 
+    def named_as(self, other: Tally) -> Tally:
+        return self.over(other.levels)
+
     def __mul__(self, factor: float) -> Tally:
         return Tally(self.counts * factor, self.levels)
 
     def seen(self) -> Array:
         return self.counts.sum(-1)
+
+    def for_file(self) -> dict[str, Array]:
+        # The columns with fewer levels are filled up in memory, and not in a file.
+        return {"counts": np.hstack([self.counts[:, k, : len(names)] for k, names in enumerate(self.levels)])}
+
+    @classmethod
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Tally:
+        counts, start = np.zeros((len(cells["counts"]), len(columns), widest(levels))), 0
+        for k, names in enumerate(levels):
+            counts[:, k, : len(names)] = cells["counts"][:, start : start + len(names)]
+            start += len(names)
+        return cls(counts, levels)
 
 
 def log_less_one(posterior: Dirichlet) -> Array:

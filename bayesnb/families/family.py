@@ -31,8 +31,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -45,6 +45,19 @@ from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, ImproperError, Prior, Theta, UnlearnedError, first, shared
 
 
+def per(axis: Literal["column", "category", "bag"], before: str | None = None) -> Any:
+    """Declare a field of a statistic that has one number per class and column, category, or bag of words.
+
+    Parameters
+    ----------
+    axis : str
+        What model files count along. The categories of a column are its levels, or the words of a bag.
+    before : str, optional
+        The field that model files held instead before there was this one (see ``renewed``).
+    """
+    return field(metadata={"axis": axis, "before": before})
+
+
 @dataclass(frozen=True, eq=False)
 class Statistic(ABC):
     """What the data say about θ, class by class: a commutative group under ``+``.
@@ -52,6 +65,13 @@ class Statistic(ABC):
     Every array field has the class as its first axis. ``a + b`` pools two data sets, ``a - b`` unlearns
     one, ``a * 0.9`` discounts. Names that come with a statistic (levels, words) are united by ``+``.
     """
+
+    group: ClassVar[str]
+    """The group of model files that holds statistics of this class: its name in small letters, unless it is given."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.group = vars(cls).get("group", cls.__name__.lower())
 
     @abstractmethod
     def __add__(self, other: Self) -> Self: ...
@@ -74,6 +94,30 @@ class Statistic(ABC):
         """The fields that are names."""
         return {f.name: v for f in fields(self) if not isinstance(v := getattr(self, f.name), np.ndarray)}
 
+    # What model files have to know. A class that keeps its fields in another shape than files do says how.
+
+    @classmethod
+    def axes(cls) -> dict[str, Field]:
+        """The fields that model files hold, by name; each was declared by :func:`per`."""
+        return {f.name: f for f in fields(cls) if "axis" in f.metadata}
+
+    def for_file(self) -> dict[str, Array]:
+        """The fields as model files hold them, each (class, cell along its axis). (A hook.)"""
+        return self.arrays()
+
+    @classmethod
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Self:
+        """The statistic of these columns and levels that ``for_file`` gave. (A hook.)"""
+        return cls(**cells)
+
+    def renewed(self) -> Self:
+        """The statistic whose fields were read under the names that older files have for them. (A hook.)"""
+        return self
+
+    def contradiction(self) -> str:
+        """In words, what no rows can have led to; "" if rows can have led to this statistic. (A hook.)"""
+        return ""
+
     def take(self, classes: Sequence[int] | Array) -> Self:
         """The classes at these positions, in this order; -1 is a class that has seen nothing."""
         index = np.asarray(classes, np.intp)
@@ -84,6 +128,10 @@ class Statistic(ABC):
             picked[empty] = 0.0
             taken[name] = picked
         return type(self)(**taken, **self.names())
+
+    def named_as(self, other: Self) -> Self:
+        """The same with the names (levels, words) of ``other``. (A hook, where a statistic has names.)"""
+        return self
 
     def settled(self, before: Self) -> Self:
         """The same statistic, known to be ``before`` less some of its rows, cleared of rounding.
@@ -140,6 +188,16 @@ class Family[P: Belief, S: Statistic](ABC):
 
     conjugate: ClassVar[type[Belief]]
     """The class of its prior."""
+
+    statistic_class: ClassVar[type[Statistic]]
+    """The class of its statistic, read off the base class: ``Family[Gamma, Events]`` sums ``Events``."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        kinds = [kind for base in cls.__orig_bases__ for kind in get_args(base) if isinstance(kind, type)]
+        for kind in kinds:
+            if issubclass(kind, Statistic):
+                cls.statistic_class = kind
 
     exact: ClassVar[bool] = False
     """Whether its posterior is a formula: whether it signs :class:`Conjugate`."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.family import Added, Cells, Conjugate, Statistic, over_columns
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, over_columns, per
 from bayesnb.families.membership import Labels, Membership, two_sum
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, worth
@@ -29,11 +29,12 @@ class Moments(Statistic):
     and a low part, without which a merge of many parts loses what each of them still knew.
     """
 
-    n: Array
-    mean: Array
-    low: Array
-    scatter: Array
+    n: Array = per("column")
+    mean: Array = per("column")
+    low: Array = per("column")
+    scatter: Array = per("column")
 
+    group = "gaussian"
     signed = frozenset({"mean", "low"})
 
     @classmethod

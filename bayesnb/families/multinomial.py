@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from bayesnb.families.categorical import united
-from bayesnb.families.family import Added, Cells, Conjugate, Statistic, impossible, products
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, impossible, per, products
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices, worth
@@ -47,11 +47,12 @@ class Totals(Statistic):
     much two parts disagree about θ when they are added.
     """
 
-    counts: Array
-    rows: Array
-    log_peak: Array
+    counts: Array = per("category")
+    rows: Array = per("bag")
+    log_peak: Array = per("bag", before="log_base")
     words: tuple[Any, ...]
 
+    group = "multinomial"
     signed = frozenset({"log_peak"})
 
     def __add__(self, other: Totals) -> Totals:
@@ -69,11 +70,22 @@ class Totals(Statistic):
         wide[:, [place[word] for word in self.words]] = self.counts
         return wide
 
+    def named_as(self, other: Totals) -> Totals:
+        place = {word: k for k, word in enumerate(self.words)}
+        return replace(self, counts=self.counts[:, [place[word] for word in other.words]], words=other.words)
+
     def __mul__(self, factor: float) -> Totals:
         return Totals(self.counts * factor, self.rows * factor, self.log_peak * factor, self.words)
 
     def seen(self) -> Array:
         return self.rows
+
+    @classmethod
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Totals:
+        return cls(**cells, words=columns)
+
+    def renewed(self) -> Totals:
+        return replace(self, log_peak=self.log_peak + Dirichlet.peak(self.counts)[:, None])
 
 
 @dataclass(frozen=True, eq=False)

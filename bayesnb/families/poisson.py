@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln, xlogy
 
-from bayesnb.families.family import Added, Cells, Conjugate, Statistic, added, over_columns, scaled
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, added, over_columns, per, scaled
 from bayesnb.families.membership import Membership
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, deviance, disagreement, log_peak
@@ -49,11 +49,12 @@ class Events(Statistic):
     would be of the size k ln k, and the evidence what is left of it: at counts of 1e15 nothing.
     """
 
-    exposure: Array
-    events: Array
-    rows: Array
-    log_peak: Array
+    exposure: Array = per("column")
+    events: Array = per("column")
+    rows: Array = per("column")
+    log_peak: Array = per("column", before="log_base")
 
+    group = "poisson"
     signed = frozenset({"log_peak"})
 
     def __add__(self, other: Events) -> Events:
@@ -66,6 +67,9 @@ class Events(Statistic):
 
     def seen(self) -> Array:
         return self.rows
+
+    def renewed(self) -> Events:
+        return replace(self, log_peak=self.log_peak + Gamma.peak(self.events, self.exposure))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ from scipy.linalg import block_diag
 
 from bayesnb import draws
 from bayesnb.draws import Block
-from bayesnb.families.family import Family, columns_of
+from bayesnb.families.columns import columns_of
+from bayesnb.families.family import Family
 from bayesnb.model import Data, Posterior, about
 from bayesnb.priors import Array, ImproperError, shared
 

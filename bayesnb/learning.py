@@ -95,7 +95,7 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
         data,
         len(weight),
         row_weight=weight,
-        at="map" if rule.point == "mode" else "mean",
+        at=rule.point,
         starts=settings.em_starts,
         rng=np.random.default_rng(settings.random_state),
     )

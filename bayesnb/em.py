@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.families.family import Discrete, Family, Theta
+from bayesnb.families.family import Theta
 from bayesnb.families.membership import Responsibilities
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.priors import Array, Known, Prior
@@ -232,11 +232,9 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
         total = _one_factor(believed.label_prior, believed.label, (pi,), at)
     for name, family in believed.model.features.items():
         prior, s = believed.prior[name], believed.statistics.features[name]
-        posterior, point = _terms(family, believed.features[name], theta.features[name])
-        before = _terms(family, prior, theta.features[name])[0]
-        # A level of concentration 0 that was counted all the same adds an infinite constant, which is left out.
-        base = family.log_base(believed.features[name] if isinstance(family, Discrete) else prior, s)
-        total += _one_factor(before, posterior, point, at) + float(base.sum())
+        posterior, point = _terms(believed.features[name], theta.features[name])
+        before = prior.canonical()
+        total += _one_factor(before, posterior, point, at) + float(family.log_base(s).sum())
     return total
 
 
@@ -248,11 +246,7 @@ def _one_factor(prior: Prior, posterior: Prior, theta: Sequence[Array], at: Poin
     return total + (float(np.sum(posterior.log_jacobian(*theta))) if at == "mean" else 0.0)
 
 
-def _terms(family: Family, prior: Prior, theta: Theta) -> tuple[Prior, Sequence[Array]]:
-    """A prior, and θ as its density takes it.
-
-    A discrete family is written over all its outcomes, so that the probability 1 - θ keeps its digits.
-    """
-    if isinstance(family, Discrete):
-        return family.simplex(prior), (np.exp(theta["log_theta"]),)
-    return prior, tuple(family.variables(theta).values())
+def _terms(prior: Prior, theta: Theta) -> tuple[Prior, Sequence[Array]]:
+    """A prior and θ in the terms of its density; all outcomes of a discrete family, so that 1 - θ keeps its digits."""
+    full = prior.canonical()
+    return full, full.point(theta)

@@ -19,10 +19,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import learning, storage
+from bayesnb import learning
 from bayesnb.classifier import Classifier
 from bayesnb.families.family import Family
 from bayesnb.model import Estimate
+from bayesnb.modelfile import document
+from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Dirichlet
 from bayesnb.summary import Summary
 
@@ -349,7 +351,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         >>> clf.save(path) == load(path).content_hash_
         True
         """
-        self.content_hash_ = storage.write(storage.Contents.of(self), path, replacing)
+        self.content_hash_ = document.write(document.Contents.of(self), path, replacing)
         return self.content_hash_
 
 
@@ -382,7 +384,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
     >>> nb.load(path).predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    found = storage.read(path)
+    found = document.read(path)
     try:
         clf = BayesianNB(**found.configuration)
         others = {"target": found.target, "expected": found.expected}
@@ -391,7 +393,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
         )
         clf.content_hash_ = found.hash
     except MemoryError as error:
-        raise storage.ModelFileError(f"{path}: holds a model that does not fit into memory") from error
+        raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise storage.ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
+        raise ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
     return clf

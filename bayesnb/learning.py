@@ -7,6 +7,7 @@ before, or ``None``.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -27,7 +28,16 @@ from bayesnb.targets import NO_LABEL, classes_of, labels_of, with_named
 
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _LEARNING: WeakSet[Any] = WeakSet()
-_GUARD = threading.Lock()
+
+
+def _without_locks() -> None:
+    """Forget the locks in a forked process, in which the threads that held them do not run."""
+    _LOCKS.clear()
+    _LEARNING.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_without_locks)
 
 
 def one_at_a_time[**P, R](verb: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
@@ -45,9 +55,7 @@ def one_at_a_time[**P, R](verb: Callable[Concatenate[Any, P], R]) -> Callable[Co
 
     @wraps(verb)
     def learn(estimator: Any, *args: P.args, **kwargs: P.kwargs) -> R:
-        with _GUARD:
-            lock = _LOCKS.setdefault(estimator, threading.RLock())
-        with lock:
+        with _LOCKS.setdefault(estimator, threading.RLock()):
             if estimator in _LEARNING:
                 raise RuntimeError(
                     f"{verb.__name__} was called while this thread was learning into the same estimator: call it "
@@ -95,7 +103,7 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
         data,
         len(weight),
         row_weight=weight,
-        at="map" if rule.point == "mode" else "mean",
+        at=rule.point,
         starts=settings.em_starts,
         rng=np.random.default_rng(settings.random_state),
     )

@@ -156,13 +156,13 @@ def assert_same(a: Statistics, b: Statistics, rtol: float = 1e-12) -> None:
     free=st.integers(0, 15),
     missing=st.sampled_from([0.0, 0.3, 0.9]),
     weight=st.sampled_from([0.0, 1e-3, 0.5, 1.0, 7.5]),
-    at=st.sampled_from(["map", "mean"]),
+    at=st.sampled_from(["mode", "mean"]),
     label=st.sampled_from(sorted(LABEL)),
     subset=st.sets(st.sampled_from(sorted(DEFAULTS)), min_size=1),
     starts=st.sampled_from([1, 3]),
 )
 def test_the_objective_never_falls(seed, known, free, missing, weight, at, label, subset, starts):
-    features = {name: (INFORMED if at == "map" else DEFAULTS)[name] for name in sorted(subset)}
+    features = {name: (INFORMED if at == "mode" else DEFAULTS)[name] for name in sorted(subset)}
     case = Case(seed, known + free, known, features, LABEL[label], missing)
     rows = default_rng(seed).choice([0.5, 1.0, 3.0], free)
     found = case.em(weight=weight, row_weight=rows, at=at, starts=starts, rng=seed, max_iterations=40)
@@ -209,11 +209,11 @@ def test_the_mean_is_the_mode_of_the_density_on_another_scale(seed):
         assert objective(near) < found.objective[-1]
 
 
-@pytest.mark.parametrize("at", ["map", "mean"])
+@pytest.mark.parametrize("at", ["mode", "mean"])
 def test_em_ends_at_a_fixed_point_of_the_responsibilities(at):
     case = Case(3, 60, 6, INFORMED, LABEL["learned"])
     found = case.em(at=at, tolerance=1e-15, max_iterations=5000)
-    theta = found.posterior.mode() if at == "map" else found.posterior.mean()
+    theta = found.posterior.mode() if at == "mode" else found.posterior.mean()
     again = np.exp(normalize(theta.log_joint(case.free, case.n_free)))
     assert_allclose(again, found.responsibilities, atol=1e-6)
 
@@ -232,7 +232,7 @@ def test_a_row_of_weight_0_may_be_impossible():
     model = NaiveBayes({"hue": Categorical()})
     rows = Coded(np.array([[0], [1]]), (("red", "green", "blue"),))
     labelled = model.statistics({"hue": rows}, Labels.of([0, 1]), CLASSES)
-    found = em(model, labelled, {"hue": Coded(np.array([[2]]), rows.levels)}, 1, weight=0.0, at="map")
+    found = em(model, labelled, {"hue": Coded(np.array([[2]]), rows.levels)}, 1, weight=0.0, at="mode")
     assert_allclose(found.responsibilities, [[0.5, 0.5]])
 
 
@@ -588,7 +588,7 @@ def test_an_invalid_number_of_starts_is_refused(starts):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"at": "mode"}, "'map' or 'mean'"),
+        ({"at": "map"}, "'mode' or 'mean'"),
         ({"max_iterations": 0}, "at least one iteration"),
         ({"row_weight": np.ones(3)}, "2 row weights"),
         ({"row_weight": np.array([1.0, -1.0])}, "2 row weights"),

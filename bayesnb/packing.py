@@ -14,7 +14,7 @@ from bayesnb.encoding import Feature
 from bayesnb.families.bernoulli import Successes
 from bayesnb.families.categorical import Tally, widest
 from bayesnb.families.family import Statistic
-from bayesnb.families.gaussian import Moments
+from bayesnb.families.moments import PARTS, Moments
 from bayesnb.families.multinomial import Totals
 from bayesnb.families.poisson import Events
 from bayesnb.model import Statistics
@@ -26,10 +26,16 @@ from bayesnb.sealed import ModelFileError, Variable
 GROUPS: dict[str, tuple[type[Statistic], dict[str, str]]] = {
     "bernoulli": (Successes, {"n": "column", "ones": "column"}),
     "categorical": (Tally, {"counts": "category"}),
-    "gaussian": (Moments, {"n": "column", "mean": "column", "low": "column", "scatter": "column"}),
+    "gaussian": (
+        Moments,
+        {"n": "column", "mean": "column", "low": "column", "scatter": "column", "unit": "column", "parts": "column"},
+    ),
     "multinomial": (Totals, {"counts": "category", "rows": "bag", "log_base": "bag"}),
     "poisson": (Events, {"exposure": "column", "events": "column", "rows": "column", "log_base": "column"}),
 }
+LATER = {"unit", "parts", "part"}
+"""What older files do not hold."""
+
 COORDINATES = {"column": ("feature", "column"), "category": ("feature", "column", "category"), "bag": ("bag",)}
 KIND_OF = {
     "binary": "bernoulli",
@@ -50,19 +56,22 @@ def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
             cells = [cell for name in names for cell in _cells(schema, name, dim)]
             for k, title in enumerate(COORDINATES[dim]):
                 found[f"/{kind}/{title}"] = Variable((dim,), _texts(cell[k] for cell in cells))
+        if "parts" in GROUPS[kind][1]:
+            found[f"/{kind}/part"] = Variable(("part",), _texts(PARTS))
         odd = [name for name in names if type(statistics.features[name]) is not GROUPS[kind][0]]
         if odd:
             raise ValueError(f"feature {odd[0]!r}: model files have no place for {type(statistics.features[odd[0]])}")
         for what, dim in GROUPS[kind][1].items():
             array = np.hstack([_flat(statistics.features[name], what) for name in names])
-            found[f"/{kind}/{what}"] = Variable(("class_label", dim), array)
+            found[f"/{kind}/{what}"] = Variable(("class_label", dim, "part")[: array.ndim], array)
     return found
 
 
 def names(kind: str) -> set[str]:
     """The arrays of a group and their coordinates."""
     dims = GROUPS[kind][1]
-    return {*dims, *(title for dim in dims.values() for title in COORDINATES[dim])}
+    titles = {title for dim in dims.values() for title in COORDINATES[dim]}
+    return {*dims, *titles, *(["part"] if "parts" in dims else [])}
 
 
 def _texts(names: Iterable[Any]) -> Array:
@@ -131,9 +140,12 @@ def unpacked(
     found: dict[Any, dict[str, Array]] = {name: {} for name in members}
     for what, dim in GROUPS[kind][1].items():
         sizes = [len(_cells(schema, name, dim)) for name in members]
+        if what in LATER and f"/{kind}/{what}" not in arrays:
+            continue
         array = arrays[f"/{kind}/{what}"]
-        if array.shape != (n_classes, sum(sizes)):
-            raise ModelFileError(f"its array {kind}/{what} is of shape {array.shape}, not {(n_classes, sum(sizes))}")
+        shape = (n_classes, sum(sizes), *([len(PARTS)] if what == "parts" else []))
+        if array.shape != shape:
+            raise ModelFileError(f"its array {kind}/{what} is of shape {array.shape}, not {shape}")
         for name, part in zip(members, np.split(array, np.cumsum(sizes)[:-1], axis=1), strict=True):
             found[name][what] = part
     return {name: _shaped(kind, schema.features[name], fields) for name, fields in found.items()}

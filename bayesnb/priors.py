@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
@@ -74,7 +74,7 @@ class BoundaryError(ValueError):
 
 
 class UnlearnedError(ValueError):
-    """Rows were to be unlearned that were never learned.
+    """Rows cannot be unlearned: they never were learned, or nothing sure would be left of the others.
 
     ``where`` is the position (class, column[, level]) of the first cell that would fall below 0.
     """
@@ -229,7 +229,7 @@ class Prior(ABC):
             cell = ", ".join(
                 f"{f.name}={value[where]:g}"
                 for f in fields(self)
-                if isinstance(value := getattr(self, f.name), np.ndarray) and value.shape == proper.shape
+                if f.repr and isinstance(value := getattr(self, f.name), np.ndarray) and value.shape == proper.shape
             )
             raise ImproperError(
                 f"{what} needs a proper {type(self).__name__}; got {cell or 'no concentration at all'}",
@@ -237,7 +237,7 @@ class Prior(ABC):
             )
 
     def __repr__(self) -> str:
-        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "per"}
+        told = {f.name: getattr(self, f.name) for f in fields(self) if f.repr and f.name != "per"}
         given = (f"{name}={self._not_told if value is None else _short(value)}" for name, value in told.items())
         per = f", per={self.per!r}" if getattr(self, "per", None) not in (None, self._own_cell) else ""
         return f"{type(self).__name__}({', '.join(given)}{per})"
@@ -693,6 +693,10 @@ class NormalGamma(Prior):
     b : float, array or None
         Half their sum of squares. ``None`` is a × pooled variance. Where that variance is 0 or unknown,
         the square of the pooled mean stands for it, and 1 where that is 0 too.
+    low : array, optional
+        What the location has beyond the float ``m``: it is m + low. Far from 0 a float is off by a part of the spread.
+    unit : array, optional
+        What m, low and √b are measured in: 1, or a power of two in columns whose squares are no ordinary floats.
 
     Examples
     --------
@@ -712,6 +716,8 @@ class NormalGamma(Prior):
     kappa: float | Array = 1.0
     a: float | Array = 0.5
     b: float | Array | None = None
+    low: Any = field(default=None, repr=False)
+    unit: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -738,27 +744,78 @@ class NormalGamma(Prior):
         """Improper, κ=0, a=1/2, b=0: the posterior mode of τ is 1 / (variance with divisor N)."""
         return cls(0.0, 0.0, 0.5, 0.0)
 
-    def over(self, pooled_mean: Array, pooled_variance: Array, n_classes: int) -> NormalGamma:
-        """The prior at its full shape (class, column); the pooled moments are (column,)."""
+    def over(
+        self,
+        pooled_mean: Array,
+        pooled_variance: Array,
+        n_classes: int,
+        pooled_low: float | Array = 0.0,
+        unit: float | Array = 1.0,
+    ) -> NormalGamma:
+        """The prior at its full shape (class, column).
+
+        Parameters
+        ----------
+        pooled_mean, pooled_variance : arrays (column,)
+            Of each column, in units of ``unit``.
+        n_classes : int
+        pooled_low : float or array (column,)
+            What the pooled mean has beyond one float.
+        unit : float or array (column,)
+        """
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
-        a = spread(self.a, shape)
-        b = a * positive_scale(centre, pooled_variance) if self.b is None else spread(self.b, shape)
-        m = centre if self.m is None else self.m
-        return NormalGamma(spread(m, shape), spread(self.kappa, shape), a, b)
+        a, kappa, pooled_unit = spread(self.a, shape), spread(self.kappa, shape), spread(unit, shape)
+        m, b = (None if value is None else spread(value, shape) for value in (self.m, self.b))
+        # What was given is measured in 1. Of two units the larger one is that in which neither overflows.
+        size = np.maximum(0.0 if m is None else np.abs(m), 0.0 if b is None else np.sqrt(b))
+        own = unit_of(np.broadcast_to(size, shape))
+        joint = (
+            own if m is not None and b is not None else np.where(size > 0, np.maximum(own, pooled_unit), pooled_unit)
+        )
+        ratio = pooled_unit / joint
+        low = spread(pooled_low, shape) * ratio if m is None else np.zeros(shape)
+        m = centre * ratio if m is None else m / joint
+        b = a * positive_scale(centre, pooled_variance) * ratio * ratio if b is None else b / joint / joint
+        return NormalGamma(m, kappa, a, b, low, joint)
+
+    def measured_in(self, unit: Array) -> NormalGamma:
+        """The same in another unit."""
+        if self.unit is not None and (unit == self.unit).all():
+            return self
+        low, own = self.placed()
+        power = np.frexp(own)[1] - np.frexp(unit)[1]
+        with np.errstate(all="ignore"):
+            m, low, b = np.ldexp(self.m, power), np.ldexp(low, power), np.ldexp(self.b, 2 * power)
+        return NormalGamma(m, self.kappa, self.a, b, low, unit)
+
+    def placed(self) -> tuple[Array, Array]:
+        """``low`` and ``unit``, 0 and 1 where they were not given."""
+        low = np.zeros_like(self.m) if self.low is None else self.low
+        return low, np.ones_like(self.m) if self.unit is None else self.unit
 
     def proper(self) -> Array:
         return (self.kappa > 0) & (self.a > 0) & (self.b > 0)
 
     def mean(self) -> tuple[Array, Array]:
         self.require_proper("A mean")
-        return self.m, self.a / self.b
+        return self._in_units(self.m, self.a / self.b)
+
+    def _in_units(self, mu: Array, tau: Array) -> tuple[Array, Array]:
+        """A location and a precision in units of the column."""
+        if self.unit is None or (self.unit == 1).all():
+            return mu, tau
+        with np.errstate(over="ignore"):
+            return mu * self.unit, tau / self.unit / self.unit
 
     def variance(self) -> tuple[Array, Array]:
         self.require_proper("A variance")
         finite = self.a > 1
-        of_mu = np.where(finite, self.b / self.kappa / np.where(finite, self.a - 1, 1.0), np.inf)
-        return of_mu, self.a / self.b**2
+        with np.errstate(over="ignore"):
+            of_mu = np.where(finite, self.b / self.kappa / np.where(finite, self.a - 1, 1.0), np.inf)
+            if self.unit is None or (self.unit == 1).all():
+                return of_mu, self.a / self.b**2
+            return of_mu * self.unit * self.unit, self.a / self.b**2 / self.unit**4
 
     def mode(self) -> tuple[Array, Array]:
         self.require_proper("A mode")
@@ -770,13 +827,17 @@ class NormalGamma(Prior):
                 'use the mean (estimate="mean") or a larger a',
                 where,
             )
-        return self.m, (self.a - 0.5) / self.b
+        return self._in_units(self.m, (self.a - 0.5) / self.b)
 
     def draw(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
+        away, tau = self.draw_away(rng, size)
+        return self._in_units(self.m + away, tau)
+
+    def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
+        """Draws of μ - m and of τ, in terms of ``unit``."""
         self.require_proper("A draw")
         tau = np.exp(log_gamma_draw(self.a, rng, size) - np.log(self.b))
-        mu = self.m + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau)
-        return mu, tau
+        return self.placed()[0] + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau), tau
 
     def log_prob(self, *theta: Array) -> Array:
         mu, tau = theta
@@ -791,6 +852,20 @@ class NormalGamma(Prior):
         self.require_proper("A density")
         return gammaln(self.a) - self.a * np.log(self.b) + 0.5 * np.log(2 * np.pi / self.kappa)
 
+    def log_ratio(self, n: Array, gain: Array, unit: Array) -> Array:
+        """ln Z(posterior) - ln Z(prior) after rows of weight ``n`` that raise b by ``gain``, measured in ``unit``.
+
+        Z is the integral that ``log_prob`` divides by. Where a is large its two logarithms are far larger than their
+        difference, so that is written without them.
+        """
+        own = 2 * (np.log(self.placed()[1]) - np.log(unit))
+        with np.errstate(all="ignore"):
+            b = self.b * np.exp(own)
+            far = np.log(gain) - np.log(self.b) - own
+            growth = np.where(far < 500, np.log1p(gain / b), far)
+            shape = log_rising(self.a, n / 2) - n * (0.5 * np.log(b + gain) + np.log(unit)) - self.a * growth
+            return np.where(n == 0, 0.0, shape - 0.5 * np.log1p(n / self.kappa))
+
     @cached_property
     def marginal(self) -> tuple[Array, Array, Array, Array]:
         """The Student-t of a number x ~ Normal(μ, 1/τ), as top - power ln(1 + ((x - m) scale)²) (BDA3 3.3).
@@ -798,7 +873,7 @@ class NormalGamma(Prior):
         Returns
         -------
         m, scale, power, top : arrays (class, column)
-            ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``power`` a + 1/2, and ``top`` the log density at m.
+            ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``power`` a + 1/2, and ``top`` the log density at m, all of x in ``unit``.
         """
         self.require_proper("A predictive")
         scale = np.sqrt(self.kappa / (self.kappa + 1) / 2) / np.sqrt(self.b)
@@ -808,6 +883,12 @@ class NormalGamma(Prior):
         import pymc as pm
 
         self.require_sampled()
+        if self.unit is not None and (self.unit != 1).any():
+            raise ImproperError(
+                "its numbers are too large or too small for PyMC, which takes their squares; divide the column by a "
+                "constant",
+                first(self.unit != 1),
+            )
         tau = pm.Gamma(name("tau"), alpha=shared(self.a), beta=shared(self.b), dims=dims)
         return pm.Normal(name("mu"), mu=shared(self.m), tau=shared(self.kappa) * tau, dims=dims), tau
 
@@ -822,6 +903,8 @@ class Normal(Prior):
         Location. ``None`` is the pooled mean of the column.
     v : float, array or None
         Variance. ``None`` is the known variance of one row, which makes the prior worth one row.
+    low : array, optional
+        What the location has beyond the float ``m``: it is m + low. Far from 0 a float is off by a part of the spread.
 
     Examples
     --------
@@ -833,6 +916,7 @@ class Normal(Prior):
 
     m: float | Array | None = None
     v: float | Array | None = None
+    low: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("m", "v"):
@@ -852,13 +936,17 @@ class Normal(Prior):
         """Improper, of infinite variance."""
         return cls(0.0, np.inf)
 
-    def over(self, pooled_mean: Array, row_variance: Array, n_classes: int) -> Normal:
-        """The prior at its full shape (class, column); the other two are (column,)."""
+    def over(self, pooled_mean: Array, row_variance: Array, n_classes: int, pooled_low: float | Array = 0.0) -> Normal:
+        """The prior at its full shape (class, column); the others are (column,)."""
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
         m = centre if self.m is None else self.m
         v = row_variance if self.v is None else self.v
-        return Normal(spread(m, shape), spread(v, shape))
+        return Normal(spread(m, shape), spread(v, shape), spread(pooled_low if self.m is None else 0.0, shape))
+
+    def placed(self) -> Array:
+        """``low``, 0 where it was not given."""
+        return np.zeros_like(self.m) if self.low is None else self.low
 
     def proper(self) -> Array:
         return np.isfinite(self.v) & (self.v > 0)
@@ -877,7 +965,12 @@ class Normal(Prior):
 
     def draw(self, rng: Generator, size: Size = ()) -> Array:
         self.require_proper("A draw")
-        return self.m + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape)
+        return self.m + self.draw_away(rng, size)
+
+    def draw_away(self, rng: Generator, size: Size = ()) -> Array:
+        """Draws of μ - m."""
+        self.require_proper("A draw")
+        return self.placed() + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape)
 
     def log_prob(self, *theta: Array) -> Array:
         (mu,) = theta
@@ -979,6 +1072,17 @@ def spread(value: Any, shape: Size) -> Array:
             f"Expected a prior of shape {shape} (class, column), or one that spreads to it; got "
             f"{np.shape(value)}. Give one prior a class as {{class: prior}}"
         ) from None
+
+
+ORDINARY = 300
+"""Numbers between 2^-300 and 2^300 are taken as they are: their squares, and sums of those, are ordinary floats."""
+
+
+def unit_of(size: Array) -> Array:
+    """What numbers of this size are measured in: 1, or the power of two below them where they are not ordinary."""
+    power = np.frexp(size)[1] - 1
+    odd = (size > 0) & np.isfinite(size) & (np.abs(power) > ORDINARY)
+    return np.ldexp(1.0, np.where(odd, power, 0))
 
 
 def positive_scale(centre: Array, variance: Array) -> Array:

@@ -22,6 +22,7 @@ from bayesnb.binning import Cut
 from bayesnb.encoding import Feature
 from bayesnb.families.bernoulli import Successes
 from bayesnb.families.family import Family, Statistic
+from bayesnb.families.moments import Moments
 from bayesnb.model import Statistics
 from bayesnb.priors import Array
 from bayesnb.schema import Schema
@@ -235,7 +236,7 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Con
     for kind, members in packing.by_kind(schema).items():
         expected |= {f"/{kind}/{what}" for what in packing.names(kind)}
         each |= packing.unpacked(kind, members, schema, arrays, len(labels))
-    if set(arrays) != expected:
+    if not expected - {f"/gaussian/{what}" for what in packing.LATER} <= set(arrays) <= expected:
         raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
     rows = arrays["/rows"]
     if rows.shape != (len(labels),):
@@ -288,6 +289,8 @@ def _require_possible(statistics: Statistics) -> None:
                 raise ModelFileError(f"feature {name!r}: its {what} is {worst[0]:g} somewhere")
         if (s.seen() > rows[:, None] * (1 + 1e-6)).any():
             raise ModelFileError(f"feature {name!r}: more values were seen than there are rows")
+        if isinstance(s, Moments) and not s.consistent():
+            raise ModelFileError(f"feature {name!r}: its sums are not those of its mean and scatter")
         if isinstance(s, Successes) and (s.ones > s.n * (1 + 1e-6)).any():
             raise ModelFileError(f"feature {name!r}: more ones were seen than values")
 

@@ -18,8 +18,8 @@ from bayesnb.binning import Binned
 from bayesnb.encoding import Feature
 from bayesnb.families.bernoulli import Successes
 from bayesnb.families.family import Statistic
-from bayesnb.families.gaussian import Moments
 from bayesnb.families.membership import Labels, every_row
+from bayesnb.families.moments import Moments
 from bayesnb.model import Statistics, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
 from bayesnb.schema import NO_VALUE, ZERO_ONE, Schema, named_levels

@@ -65,8 +65,9 @@ def everything():
     return nb.BayesianNB(told, class_prior=prior, unseen="new", random_state=3).fit(X, y, np.arange(60) % 4 / 3)
 
 
-def assert_same_model(found, clf, X):
-    np.testing.assert_array_equal(found.predict_joint_log_proba(X), clf.predict_joint_log_proba(X))
+def assert_same_model(found, clf, X, rounding=0.0):
+    joint = clf.predict_joint_log_proba(X)
+    np.testing.assert_allclose(found.predict_joint_log_proba(X), joint, rtol=rounding)
     assert found.classes_.tolist() == clf.classes_.tolist()
     assert [type(c) for c in found.classes_.tolist()] == [type(c) for c in clf.classes_.tolist()]
     assert found.classes_.dtype == clf.classes_.dtype
@@ -77,7 +78,9 @@ def assert_same_model(found, clf, X):
         assert other.names() == s.names()
         assert repr(other.names()) == repr(s.names())  # 1, 1.0 and True are equal, and not the same.
         for what, value in s.arrays().items():
-            np.testing.assert_array_equal(other.arrays()[what], value)
+            # The last parts of sums differ where one of them was summed with rounding.
+            if not (rounding and what == "parts"):
+                np.testing.assert_allclose(other.arrays()[what], value, rtol=rounding, atol=rounding, err_msg=what)
 
 
 def saved(clf, tmp_path, name="model.nc"):
@@ -238,7 +241,8 @@ def test_a_description_says_what_was_told_and_what_was_learned(tmp_path):
 
 def test_the_golden_file_of_version_1_stays_loadable():
     X, _ = rows()
-    assert_same_model(nb.load(GOLDEN), everything(), X)
+    # It holds moments that were summed with rounding.
+    assert_same_model(nb.load(GOLDEN), everything(), X, rounding=1e-12)
 
 
 # What is refused

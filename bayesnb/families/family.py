@@ -281,6 +281,10 @@ class Family[P: Prior, S: Statistic](ABC):
                 "an improper prior has no evidence; give a proper one to compare models",
                 first(~prior.proper()),
             )
+        return self.log_ratio(prior, s)
+
+    def log_ratio(self, prior: P, s: S) -> Array:
+        """The evidence under a proper prior, as a ratio of normalizers. (A hook, for exacter forms.)"""
         # The prior is asked first: where there is no formula, nothing need be sampled to say so.
         return -prior.log_normalizer() + self.update(prior, s).log_normalizer() + self.log_base(prior, s)
 

@@ -4,83 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from scipy.special import digamma, zeta
 
-from bayesnb.families.family import Family, Statistic, Theta, over_columns, require_left
-from bayesnb.families.membership import Labels, Membership, two_sum
+from bayesnb.families.family import Family, Theta, over_columns, require_left
+from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.moments import Moments
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, worth
+from bayesnb.kernels.expansions import two_sum
 from bayesnb.priors import Array, Normal, NormalGamma, Size, log, log_rising, shared
 
 LOG_2PI = float(np.log(2 * np.pi))
-
-
-@dataclass(frozen=True, eq=False)
-class Moments(Statistic):
-    """Weight, mean and scatter Σ w (x - mean)², all (class, column).
-
-    Never raw sums of squares: at a mean of 1e9 they have no digit left. The mean is carried as a high
-    and a low part, without which a merge of many parts loses what each of them still knew.
-    """
-
-    n: Array
-    mean: Array
-    low: Array
-    scatter: Array
-
-    signed = frozenset({"mean", "low"})
-
-    @classmethod
-    def of(cls, x: Array, members: Membership) -> Moments:
-        """Moments of the rows, blocks of them joined by ``+``."""
-        return reduce(add, (cls(*block) for block in members.moments(x)))
-
-    def __add__(self, other: Moments) -> Moments:
-        """Chan, Golub and LeVeque (1983), with the mean in two parts."""
-        n = self.n + other.n
-        share = other.n / np.where(n != 0, n, 1.0)
-        gap = (other.mean - self.mean) + (other.low - self.low)
-        scatter = self.scatter + other.scatter + gap * (gap * (self.n * share))
-        # The larger side is the one to move from: its mean is nearly the answer.
-        here = np.abs(self.n) >= np.abs(other.n)
-        base, base_low = np.where(here, self.mean, other.mean), np.where(here, self.low, other.low)
-        step = np.where(here, gap * share, -gap * (self.n / np.where(n != 0, n, 1.0)))
-        mean, low = two_sum(base, base_low + step)
-        empty = n == 0
-        return Moments(n, *(np.where(empty, 0.0, v) for v in (mean, low, scatter)))
-
-    def __mul__(self, factor: float) -> Moments:
-        return Moments(self.n * factor, self.mean, self.low, self.scatter * factor)
-
-    def seen(self) -> Array:
-        return self.n
-
-    def rounded(self, before: Moments) -> Moments:
-        spread = np.sqrt(before.scatter / np.where(before.n > 0, before.n, 1.0))
-        none = np.abs(self.mean) <= 1e-12 * (np.abs(before.mean) + spread)
-        # A mean that is off in its last digits leaves its square in the scatter.
-        square = before.n * (1e-7 * (np.abs(before.mean) + np.abs(self.mean))) ** 2
-        nothing = (self.scatter <= 1e-12 * before.scatter) & (self.scatter >= -1e-9 * before.scatter - square)
-        return Moments(
-            self.n,
-            np.where(none, 0.0, self.mean),
-            np.where(none, 0.0, self.low),
-            np.where(nothing, 0.0, self.scatter),
-        )
-
-    def away_from(self, m: Array) -> Array:
-        """mean - m, with both parts of the mean."""
-        return (self.mean - m) + self.low
-
-    def pooled(self) -> Moments:
-        """All classes together, as one."""
-        return reduce(add, (self.take([c]) for c in range(len(self.n))), self.take([-1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,91 +51,102 @@ class Gaussian(Family[NormalGamma, Moments]):
         return Moments.of(x, members)
 
     def complete(self, prior: NormalGamma, s: Moments) -> NormalGamma:
-        mean, variance = _pooled(s)
-        return prior.over(mean, variance, len(s.n))
+        mean, variance, low, unit = _pooled(s)
+        return prior.over(mean, variance, len(s.n), low, unit)
 
     def update(self, prior: NormalGamma, s: Moments) -> NormalGamma:
+        prior, s, gap = _side_by_side(prior, s)
         kappa = prior.kappa + s.n
         share = s.n / np.where(kappa > 0, kappa, 1.0)
-        gap = s.away_from(prior.m)
-        return NormalGamma(
-            np.where(share == 1.0, s.mean, prior.m + gap * share),
-            kappa,
-            prior.a + s.n / 2,
-            prior.b + s.scatter / 2 + gap * (gap * (prior.kappa * share / 2)),
-        )
+        low, unit = prior.placed()
+        m, low = _between(prior.m, low, s.mean, s.low, gap, share)
+        return NormalGamma(m, kappa, prior.a + s.n / 2, prior.b + _gain(prior, s, gap), low, unit)
+
+    def log_ratio(self, prior: NormalGamma, s: Moments) -> Array:
+        with np.errstate(all="ignore"):
+            near, s, gap = _side_by_side(prior, s)
+            return prior.log_ratio(s.n, _gain(near, s, gap), s.unit) + self.log_base(prior, s)
 
     def log_base(self, prior: NormalGamma, s: Moments) -> Array:
         return -0.5 * LOG_2PI * s.n
 
     def mean(self, posterior: NormalGamma) -> Theta:
-        mu, tau = posterior.mean()
-        return {"mu": mu, "tau": tau}
+        posterior.require_proper("A mean")
+        return _theta(posterior, posterior.a / posterior.b)
 
     def mode(self, posterior: NormalGamma) -> Theta:
-        mu, tau = posterior.mode()
-        return {"mu": mu, "tau": tau}
+        posterior.mode()
+        return _theta(posterior, (posterior.a - 0.5) / posterior.b)
 
     def draw(self, posterior: NormalGamma, rng: Generator, size: Size = ()) -> Theta:
-        mu, tau = posterior.draw(rng, size)
-        return {"mu": mu, "tau": tau}
+        away, tau = posterior.draw_away(rng, size)
+        return _theta(posterior, tau, away)
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        return _log_normals(x, theta["mu"], np.sqrt(theta["tau"]))
+        return _log_normals(x, theta, np.sqrt(theta["tau"]))
 
     def log_predictive(self, posterior: NormalGamma, x: Array) -> Array:
-        return _log_students(x, *posterior.marginal)
+        m, scale, power, top = posterior.marginal
+        low, unit = posterior.placed()
+        near = _near(low * scale, unit)
+        total = _log_students(x[:, near], *(v[:, near] for v in (m, scale, power, top)))
+        if not near.all():
+            far = (v[:, ~near] for v in (m, scale, power, top - np.log(unit), low, unit))
+            total += over_columns(_log_student, x[:, ~near], *far)
+        return total
 
     def log_moment(self, posterior: NormalGamma, x: Array, t: float | Array) -> Array:
         t = np.asarray(t, float)[..., None]
 
-        def density(x: Array, m: Array, kappa: Array, a: Array, b: Array) -> Array:
+        def density(x: Array, m: Array, kappa: Array, a: Array, b: Array, low: Array, unit: Array) -> Array:
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                z = t * kappa / (2 * (kappa + t)) * ((x - m) / np.sqrt(b)) ** 2
+                z = t * kappa / (2 * (kappa + t)) * (_away(x, m, low, unit) / np.sqrt(b)) ** 2
                 value = (
                     log_rising(a, t / 2)
-                    - 0.5 * t * (LOG_2PI + np.log(b))
+                    - t * (0.5 * (LOG_2PI + np.log(b)) + np.log(unit))
                     - 0.5 * np.log1p(t / kappa)
                     - (a + t / 2) * np.log1p(z)
                 )
             exists = (kappa + t > 0) & (a + t / 2 > 0) & (z > -1)
             return np.where(exists | np.isnan(x), value, np.inf)
 
-        return over_columns(density, x, posterior.m, posterior.kappa, posterior.a, posterior.b)
+        return over_columns(density, x, *_cells(posterior))
 
     def log_moment_slopes(self, posterior: NormalGamma, x: Array, t: float | Array) -> tuple[Array, Array]:
         t = np.asarray(t, float)[..., None]
 
-        def parts(x: Array, m: Array, kappa: Array, b: Array) -> tuple[Array, Array, Array]:
+        def parts(away: Array, kappa: Array, b: Array) -> tuple[Array, Array, Array]:
             # 1 + z is the scatter over b; its slopes over itself.
-            squared, wide = ((x - m) * kappa) ** 2 / (2 * b), kappa + t
+            squared, wide = (away * kappa) ** 2 / (2 * b), kappa + t
             z = t * squared / (kappa * wide)
             first = squared / wide**2 / (1 + z)
             return np.log1p(z), first, -2 * squared / wide**3 / (1 + z) - first**2
 
-        def mean(x: Array, m: Array, kappa: Array, a: Array, b: Array) -> Array:
-            log_z, first, _ = parts(x, m, kappa, b)
-            level = 0.5 * (digamma(a + t / 2) - LOG_2PI - np.log(b) - 1 / (kappa + t))
+        def mean(x: Array, m: Array, kappa: Array, a: Array, b: Array, low: Array, unit: Array) -> Array:
+            log_z, first, _ = parts(_away(x, m, low, unit), kappa, b)
+            level = 0.5 * (digamma(a + t / 2) - LOG_2PI - np.log(b) - 1 / (kappa + t)) - np.log(unit)
             return level - 0.5 * log_z - (a + t / 2) * first
 
-        def variance(x: Array, m: Array, kappa: Array, a: Array, b: Array) -> Array:
-            _, first, second = parts(x, m, kappa, b)
+        def variance(x: Array, m: Array, kappa: Array, a: Array, b: Array, low: Array, unit: Array) -> Array:
+            _, first, second = parts(_away(x, m, low, unit), kappa, b)
             return 0.5 / (kappa + t) ** 2 + 0.25 * zeta(2.0, a + t / 2) - first - (a + t / 2) * second
 
-        cells = posterior.m, posterior.kappa, posterior.a, posterior.b
         with np.errstate(all="ignore"):
+            cells = _cells(posterior)
             return over_columns(mean, x, *cells), over_columns(variance, x, *cells)
 
     def moment_floor(self, posterior: NormalGamma, x: Array) -> Array:
         lowest = np.full((len(x), len(posterior.m)), np.inf)
         for column, values in enumerate(x.T):
-            m, kappa, a, b = (v[:, column] for v in (posterior.m, posterior.kappa, posterior.a, posterior.b))
-            own = np.minimum(2 * a, kappa / (1 + kappa * (values[:, None] - m) ** 2 / (2 * b)))
+            m, kappa, a, b, low, unit = (v[:, column] for v in _cells(posterior))
+            with np.errstate(over="ignore"):
+                own = np.minimum(2 * a, kappa / (1 + kappa * _away(values[:, None], m, low, unit) ** 2 / (2 * b)))
             lowest = np.fmin(lowest, own)
         return -lowest
 
     def log_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array:
-        if not labels.worth_counting(x.size):
+        low, unit = posterior.placed()
+        if not labels.worth_counting(x.size) or not _near(low / np.sqrt(posterior.b), unit).all():
             return self._log_left_out(posterior, x, labels)
         total = densities.left_out(x, labels.codes, *_less_a_row(posterior))
         # What is no number has nothing proper left of it, or nearly so: there the formula below says what it is.
@@ -207,21 +156,22 @@ class Gaussian(Family[NormalGamma, Moments]):
 
     def _log_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array:
         c, w = labels.codes, labels.weight[:, None]
-        m, kappa, a, b = (v[c] for v in (posterior.m, posterior.kappa, posterior.a, posterior.b))
+        m, kappa, a, b, low, unit = (v[c] for v in _cells(posterior))
         missing = np.isnan(x)
-        w, x = np.where(missing, 0.0, w), np.where(missing, m, x)
-        less, gap = kappa - w, x - m
+        w, gap = np.where(missing, 0.0, w), np.where(missing, 0.0, -_away(x, m, low, unit))
+        less = kappa - w
         require_left(np.minimum(less, a - w / 2), labels)
-        rest = b - gap * (gap * (w * kappa / less / 2))
+        rest = b + gap * (gap * (-w * kappa / less / 2))
         require_left(rest, labels)
-        left = NormalGamma(m - gap * (w / less), less, a - w / 2, rest)
-        return np.where(missing, 0.0, _log_student(x, *left.marginal)).sum(-1)
+        # The row lies this far from where the location is without it.
+        left = NormalGamma(gap * (1 + w / less), less, a - w / 2, rest)
+        return np.where(missing, 0.0, _log_student(0.0, *left.marginal) - np.log(unit)).sum(-1)
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
-        return rng.normal(theta["mu"], 1 / np.sqrt(theta["tau"]))
+        return rng.normal(theta["mu"] + theta.get("low", 0.0), 1 / np.sqrt(theta["tau"])) * theta.get("unit", 1.0)
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
-        mu, tau = theta["mu"], theta["tau"]
+        mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))
         if not np.allclose(tau, tau[:1], rtol=1e-12):
             raise ValueError(
                 "its variance differs between classes, so the log-odds are quadratic; "
@@ -230,7 +180,9 @@ class Gaussian(Family[NormalGamma, Moments]):
         return mu * tau, -0.5 * (mu**2 * tau).sum(-1)
 
     def variables(self, theta: Theta) -> dict[str, Array]:
-        return dict(theta)
+        with np.errstate(over="ignore"):
+            unit = theta.get("unit", 1.0)
+            return {"mu": theta["mu"] * unit, "tau": theta["tau"] / unit / unit}
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         return dict(variables)
@@ -287,7 +239,8 @@ class GaussianKnownVariance(Family[Normal, Moments]):
         return Moments.of(x, members)
 
     def complete(self, prior: Normal, s: Moments) -> Normal:
-        return prior.over(_pooled(s)[0], self._row_variance(s.n.shape[1]), len(s.n))
+        mean, _, low, unit = _pooled(s)
+        return prior.over(mean * unit, self._row_variance(s.n.shape[1]), len(s.n), low * unit)
 
     def update(self, prior: Normal, s: Moments) -> Normal:
         one = self._row_variance(s.n.shape[1])
@@ -296,59 +249,74 @@ class GaussianKnownVariance(Family[Normal, Moments]):
         ratio = one / np.where(known, s.n, 1.0) / np.where(prior.v > 0, prior.v, 1.0)
         share = np.where(known & (prior.v > 0), 1 / (1 + ratio), 0.0)
         v = np.where(share > 0, share * one / np.where(known, s.n, 1.0), prior.v)
-        return Normal(np.where(share == 1.0, s.mean, prior.m + s.away_from(prior.m) * share), v)
+        mean, low, before = s.mean * s.unit, s.low * s.unit, prior.placed()
+        gap = (mean - prior.m) + (low - before)
+        m, low = _between(prior.m, before, mean, low, gap, share)
+        return Normal(m, v, low)
 
     def log_base(self, prior: Normal, s: Moments) -> Array:
         one = self._row_variance(s.n.shape[1])
-        gap = s.away_from(prior.m)
-        exponent = s.scatter / one + gap * (gap * (s.n / (one + s.n * prior.v)))
+        with np.errstate(over="ignore"):
+            gap = (s.mean * s.unit - prior.m) + (s.low * s.unit - prior.placed())
+            scale = s.unit / np.sqrt(one)
+            exponent = s.scatter * scale * scale + s.n * (gap / np.sqrt(one + s.n * prior.v)) ** 2
         return -0.5 * (s.n * (LOG_2PI + np.log(one)) + exponent)
 
     def mean(self, posterior: Normal) -> Theta:
-        return {"mu": posterior.mean()}
+        posterior.require_proper("A mean")
+        return self._theta(posterior)
 
     def mode(self, posterior: Normal) -> Theta:
-        return {"mu": posterior.mode()}
+        posterior.require_proper("A mode")
+        return self._theta(posterior)
 
     def draw(self, posterior: Normal, rng: Generator, size: Size = ()) -> Theta:
-        return {"mu": posterior.draw(rng, size)}
+        return self._theta(posterior, posterior.draw_away(rng, size))
+
+    def _theta(self, posterior: Normal, away: Array | None = None) -> Theta:
+        """A location m + away; in two parts where one float is off by a part of the spread."""
+        low = posterior.placed()
+        if _near(low / np.sqrt(self._row_variance(low.shape[-1])), 1.0).all():
+            return {"mu": posterior.m if away is None else posterior.m + away}
+        mu, low = two_sum(posterior.m, low if away is None else away)
+        return {"mu": mu, "low": low}
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         scale = 1 / np.sqrt(self._row_variance(x.shape[1]))
-        return _log_normals(x, theta["mu"], np.broadcast_to(scale, theta["mu"].shape))
+        return _log_normals(x, theta, np.broadcast_to(scale, theta["mu"].shape))
 
     def log_predictive(self, posterior: Normal, x: Array) -> Array:
         posterior.require_proper("A predictive")
-        return _log_normals(x, posterior.m, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
+        theta = {"mu": posterior.m, "low": posterior.placed()}
+        return _log_normals(x, theta, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
 
     def log_moment(self, posterior: Normal, x: Array, t: float | Array) -> Array:
         t = np.asarray(t, float)[..., None]
 
-        def density(x: Array, m: Array, v: Array, one: Array) -> Array:
+        def density(x: Array, m: Array, v: Array, one: Array, low: Array) -> Array:
             wide = one + t * v
-            with np.errstate(invalid="ignore", divide="ignore"):
-                value = -0.5 * (
-                    t * (LOG_2PI + np.log(one)) + np.log1p(t * v / one) + t * ((x - m) / np.sqrt(wide)) ** 2
-                )
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                square = (((x - m) - low) / np.sqrt(wide)) ** 2
+                value = -0.5 * (t * (LOG_2PI + np.log(one)) + np.log1p(t * v / one) + t * square)
             return np.where((wide > 0) | np.isnan(x), value, np.inf)
 
         one = np.broadcast_to(self._row_variance(x.shape[1]), posterior.m.shape)
-        return over_columns(density, x, posterior.m, posterior.v, one)
+        return over_columns(density, x, posterior.m, posterior.v, one, posterior.placed())
 
     def log_moment_slopes(self, posterior: Normal, x: Array, t: float | Array) -> tuple[Array, Array]:
         t = np.asarray(t, float)[..., None]
 
-        def mean(x: Array, m: Array, v: Array, one: Array) -> Array:
+        def mean(x: Array, m: Array, v: Array, one: Array, low: Array) -> Array:
             wide = one + t * v
-            return -0.5 * (LOG_2PI + np.log(one) + v / wide + one * ((x - m) / wide) ** 2)
+            return -0.5 * (LOG_2PI + np.log(one) + v / wide + one * (((x - m) - low) / wide) ** 2)
 
-        def variance(x: Array, m: Array, v: Array, one: Array) -> Array:
+        def variance(x: Array, m: Array, v: Array, one: Array, low: Array) -> Array:
             share = v / (one + t * v)
-            return share * (0.5 * share + one * ((x - m) / (one + t * v)) ** 2)
+            return share * (0.5 * share + one * (((x - m) - low) / (one + t * v)) ** 2)
 
         one = np.broadcast_to(self._row_variance(x.shape[1]), posterior.m.shape)
         with np.errstate(all="ignore"):
-            cells = posterior.m, posterior.v, one
+            cells = posterior.m, posterior.v, one, posterior.placed()
             return over_columns(mean, x, *cells), over_columns(variance, x, *cells)
 
     def moment_floor(self, posterior: Normal, x: Array) -> Array:
@@ -359,22 +327,23 @@ class GaussianKnownVariance(Family[Normal, Moments]):
     def log_left_out(self, posterior: Normal, x: Array, labels: Labels) -> Array:
         c, one = labels.codes, self._row_variance(x.shape[1])
         missing = np.isnan(x)
-        m, v = posterior.m[c], posterior.v[c]
-        w, x = np.where(missing, 0.0, labels.weight[:, None]), np.where(missing, m, x)
+        v, away = posterior.v[c], (x - posterior.m[c]) - posterior.placed()[c]
+        w, away = np.where(missing, 0.0, labels.weight[:, None]), np.where(missing, 0.0, away)
         left = 1 - w * v / one
         require_left(left, labels)
-        rest = Normal(m - (x - m) * (w * v / one) / left, v / left)
-        return np.where(missing, 0.0, _log_normal(x, rest.m, 1 / np.sqrt(one + rest.v))).sum(-1)
+        # The row lies away / left from where the location is without it.
+        return np.where(missing, 0.0, _log_normal(away / left, 0.0, 1 / np.sqrt(one + v / left))).sum(-1)
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
-        return rng.normal(theta["mu"], np.sqrt(self._row_variance(theta["mu"].shape[-1])))
+        location = theta["mu"] + theta.get("low", 0.0)
+        return rng.normal(location, np.sqrt(self._row_variance(theta["mu"].shape[-1])))
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, one = theta["mu"], self._row_variance(theta["mu"].shape[-1])
         return mu / one, -0.5 * (mu**2 / one).sum(-1)
 
     def variables(self, theta: Theta) -> dict[str, Array]:
-        return dict(theta)
+        return {"mu": theta["mu"]}
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         return dict(variables)
@@ -411,27 +380,123 @@ class GaussianKnownVariance(Family[Normal, Moments]):
         return np.array(np.broadcast_to(variance, (n_columns,)))
 
 
-def _pooled(s: Moments) -> tuple[Array, Array]:
-    """Mean and variance (divisor: the weight) of each whole column; NaN where nothing was seen."""
+def _pooled(s: Moments) -> tuple[Array, Array, Array, Array]:
+    """Mean and variance (divisor: the weight) of each whole column, NaN where nothing was seen.
+
+    Then what the mean has beyond one float, and the unit of them all.
+    """
     whole = s.pooled()
     n = whole.n[0]
     none = n <= 0
     weight = np.where(none, 1.0, n)
-    return np.where(none, np.nan, whole.mean[0]), np.where(none, np.nan, whole.scatter[0] / weight)
+    mean, variance = np.where(none, np.nan, whole.mean[0]), np.where(none, np.nan, whole.scatter[0] / weight)
+    return mean, variance, whole.low[0], whole.unit[0]
 
 
-def _log_normal(x: Array, mu: Array, root_tau: Array) -> Array:
+def _side_by_side(prior: NormalGamma, s: Moments) -> tuple[NormalGamma, Moments, Array]:
+    """A prior and a statistic in one unit, and how far the mean of the rows is from the location of the prior."""
+    unit = prior.placed()[1]
+    # Under a flat prior nothing but the rows has a size.
+    nothing = (prior.kappa == 0) & (prior.b == 0)
+    unit = np.where(s.n == 0, unit, np.where(nothing, s.unit, np.maximum(unit, s.unit)))
+    prior, s = prior.measured_in(unit), s.measured_in(unit)
+    return prior, s, (s.mean - prior.m) + (s.low - prior.placed()[0])
+
+
+def _gain(prior: NormalGamma, s: Moments, gap: Array) -> Array:
+    """What rows add to b: half their scatter, and half the square of their distance from the prior location."""
+    kappa = prior.kappa + s.n
+    share = s.n / np.where(kappa > 0, kappa, 1.0)
+    return s.scatter / 2 + gap * (gap * (prior.kappa * share / 2))
+
+
+def _between(m: Array, low: Array, mean: Array, mean_low: Array, gap: Array, share: Array) -> tuple[Array, Array]:
+    """The location a ``share`` of the ``gap`` away from m + low, towards the mean; counted from the nearer one."""
+    near = share > 0.5
+    step = np.where(near, mean_low - gap * (1 - share), low + gap * share)
+    return two_sum(np.where(near, mean, m), step)
+
+
+def _cells(posterior: NormalGamma) -> tuple[Array, ...]:
+    """All that a posterior holds of each cell."""
+    return (posterior.m, posterior.kappa, posterior.a, posterior.b, *posterior.placed())
+
+
+def _away(x: Array, m: Array, low: Array | float, unit: Array | float) -> Array:
+    """How far x is from m + low, in units of ``unit``."""
+    with np.errstate(over="ignore"):
+        return (x / unit - m) - low
+
+
+def _near(shift: Array, unit: Array | float) -> Array:
+    """Which columns, (column,), are measured in 1, with a location that one float says to 1e-12 of a spread."""
+    return ((np.abs(shift) <= 1e-12) & (unit == 1)).all(axis=tuple(range(np.ndim(shift) - 1)))
+
+
+def _theta(posterior: NormalGamma, tau: Array, away: Array | None = None) -> Theta:
+    """A location m + away and a precision; in two parts, and with their unit, where plain floats would not do."""
+    low, unit = posterior.placed()
+    if _near(low * np.sqrt(posterior.a / posterior.b), unit).all():
+        return {"mu": posterior.m if away is None else posterior.m + away, "tau": tau}
+    mu, low = two_sum(posterior.m, low if away is None else away)
+    return {"mu": mu, "tau": tau, "low": low, "unit": np.broadcast_to(unit, mu.shape)}
+
+
+def _log_normal(x: Array, mu: Array, root_tau: Array, low: Array | float = 0.0, unit: Array | float = 1.0) -> Array:
     with np.errstate(divide="ignore", over="ignore"):
-        return np.log(root_tau) - 0.5 * LOG_2PI - 0.5 * ((x - mu) * root_tau) ** 2
+        square = (_away(x, mu, low, unit) * root_tau) ** 2
+        return np.log(root_tau) - np.log(unit) - 0.5 * LOG_2PI - 0.5 * square
 
 
-def _log_normals(x: Array, mu: Array, root_tau: Array) -> Array:
+def _log_normals(x: Array, theta: Theta, root_tau: Array) -> Array:
     """Σ_j ln Normal(x_j | μ_j, 1/τ_j) as (..., row, class), where NaN adds nothing."""
+    mu = theta["mu"]
+    low, unit = (np.broadcast_to(theta.get(name, none), mu.shape) for name, none in (("low", 0.0), ("unit", 1.0)))
+    near = _near(low * root_tau, unit)
+    total = _near_log_normals(x[:, near], mu[..., near], root_tau[..., near])
+    if not near.all():
+        cells = (v[..., ~near] for v in (mu, root_tau, low, unit))
+        total += over_columns(_log_normal, x[:, ~near], *cells)
+    return _within_floats(total, x, mu, root_tau, low, unit)
+
+
+def _near_log_normals(x: Array, mu: Array, root_tau: Array) -> Array:
+    """The same of columns measured in 1, whose locations are floats."""
     if mu.ndim > 2 and len(x) * mu.size >= _DRAWN_FROM:
         return _log_normals_drawn(x, mu, root_tau)
     if mu.ndim == 2 and worth(x.size * len(mu)):
         return densities.normal(x, mu, root_tau, log(root_tau) - 0.5 * LOG_2PI)
     return over_columns(_log_normal, x, mu, root_tau)
+
+
+LOWEST = -1e300
+"""What stands for the log density of a row that is too far out for its logarithm to be a float."""
+
+
+def _within_floats(total: Array, x: Array, mu: Array, root_tau: Array, low: Array, unit: Array) -> Array:
+    """The log densities, with ``LOWEST`` at the likeliest class of a row that is below all floats under every class.
+
+    Log densities of -1e310 and of -1e309 are both -inf as floats, and still the second class is certain. Which one is
+    the likeliest is told by the logarithm of Σ z², as all else is nothing beside it; equal ones are all likeliest.
+    """
+    beyond = np.isneginf(total).all(axis=-1)
+    if not beyond.any():
+        return total
+    rows = np.flatnonzero(beyond.reshape(-1, len(x)).any(axis=0))
+
+    def log_square(x: Array, mu: Array, root_tau: Array, low: Array, unit: Array) -> Array:
+        with np.errstate(all="ignore"):
+            away = np.abs(_away(x, mu, low, unit))
+            log_away = np.where(np.isinf(away), np.log(np.abs(x)) - np.log(unit), np.log(away))
+            return 2 * (log_away + np.log(root_tau))
+
+    missing = np.isnan(x[rows])[:, None]
+    squares = log_square(x[rows][:, None], *(v[..., None, :, :] for v in (mu, root_tau, low, unit)))
+    size = np.logaddexp.reduce(np.where(missing, -np.inf, squares), axis=-1)
+    likeliest = size <= size.min(axis=-1, keepdims=True) + 1e-12
+    told = np.where(likeliest, LOWEST, -np.inf)
+    total[..., rows, :] = np.where(beyond[..., rows, None], told, total[..., rows, :])
+    return total
 
 
 _DRAWN_FROM = 2**16
@@ -496,18 +561,21 @@ def _less_a_row(posterior: NormalGamma) -> tuple[Array, Array, Array, Array]:
     return m, scale, power, np.where(np.isnan(power + less), np.nan, top)
 
 
-def _log_student(x: Array, m: Array, scale: Array, power: Array, top: Array) -> Array:
+def _log_student(
+    x: Array, m: Array, scale: Array, power: Array, top: Array, low: Array | float = 0.0, unit: Array | float = 1.0
+) -> Array:
     # log1p(z²) as a sum of logarithms: z² overflows where a column of tiny scale is asked far out.
     with np.errstate(divide="ignore", invalid="ignore"):
-        far = np.log(np.abs(x - m)) + np.log(scale)
+        away = np.abs(_away(x, m, low, unit))
+        far = np.where(np.isinf(away), np.log(np.abs(x)) - np.log(unit), np.log(away)) + np.log(scale)
         return top - power * np.logaddexp(0.0, 2.0 * far)
 
 
 def _pymc_moments(mu: Any, tau: Any, s: Moments) -> Any:
     from pytensor import tensor as pt
 
-    away = (s.mean - mu) + s.low
-    return 0.5 * (s.n * (pt.log(tau) - LOG_2PI) - tau * (s.scatter + s.n * away**2)).sum()
+    away = (s.mean * s.unit - mu) + s.low * s.unit
+    return 0.5 * (s.n * (pt.log(tau) - LOG_2PI) - tau * (s.scatter * s.unit**2 + s.n * away**2)).sum()
 
 
 def _pymc_log_normal(mu: Any, tau: Any, x: Array) -> Any:

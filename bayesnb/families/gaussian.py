@@ -482,6 +482,8 @@ def _within_floats(total: Array, x: Array, mu: Array, root_tau: Array, low: Arra
     beyond = np.isneginf(total).all(axis=-1)
     if not beyond.any():
         return total
+    # An infinite number is no number of a column, and its row stays impossible.
+    beyond &= ~np.isinf(x).any(axis=-1)
     rows = np.flatnonzero(beyond.reshape(-1, len(x)).any(axis=0))
 
     def log_square(x: Array, mu: Array, root_tau: Array, low: Array, unit: Array) -> Array:

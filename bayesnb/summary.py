@@ -17,8 +17,8 @@ import numpy as np
 from bayesnb.binning import Binned
 from bayesnb.encoding import Feature
 from bayesnb.families.bernoulli import BinaryCounts
-from bayesnb.families.gaussian import Moments
 from bayesnb.families.membership import Labels, every_row
+from bayesnb.families.moments import Moments
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet

@@ -13,7 +13,7 @@ from bayesnb.numerics import Array
 from bayesnb.priors import UnlearnedError, first
 
 
-def per(axis: Literal["column", "category", "bag"], before: str | None = None) -> Any:
+def per(axis: Literal["column", "category", "bag"], before: str | None = None, optional: bool = False) -> Any:
     """Declare a field of a statistic that has one number per class and column, category, or bag of words.
 
     Parameters
@@ -22,8 +22,11 @@ def per(axis: Literal["column", "category", "bag"], before: str | None = None) -
         What model files count along. The categories of a column are its levels, or the words of a bag.
     before : str, optional
         The field that model files held instead before there was this one (see ``renewed``).
+    optional : bool
+        Whether older files lack it, so that it must be None unless it is given.
     """
-    return field(metadata={"axis": axis, "before": before})
+    metadata = {"axis": axis, "before": before, "optional": optional}
+    return field(default=None, metadata=metadata) if optional else field(metadata=metadata)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,9 @@ class Statistic(ABC):
 
     group: ClassVar[str]
     """The group of model files that holds statistics of this class: its name in small letters, unless it is given."""
+
+    parts_in_files: ClassVar[tuple[str, ...]] = ()
+    """What the numbers of a cell are called, in a field that has several of them."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

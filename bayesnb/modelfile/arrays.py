@@ -33,10 +33,12 @@ def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
             cells = [cell for name in names for cell in _cells(schema, name, axis)]
             for k, title in enumerate(COORDINATES[axis]):
                 packed[f"/{group}/{title}"] = Variable((axis,), _texts(cell[k] for cell in cells))
+        if kind.parts_in_files:
+            packed[f"/{group}/part"] = Variable(("part",), _texts(kind.parts_in_files))
         parts = [statistics.features[name].for_file() for name in names]
         for what, axis in axes.items():
             array = np.hstack([np.asarray(part[what], float) for part in parts])
-            packed[f"/{group}/{what}"] = Variable(("class_label", axis), array)
+            packed[f"/{group}/{what}"] = Variable(("class_label", axis, "part")[: array.ndim], array)
     return packed
 
 
@@ -58,7 +60,11 @@ def unpacked(schema: Schema, arrays: Mapping[str, Array], n_classes: int) -> dic
             path = f"/{group}/{what}"
             if path not in arrays and f"/{group}/{before}" in arrays:
                 path, older = f"/{group}/{before}", True
-            expected |= {path, *(f"/{group}/{title}" for title in COORDINATES[axis])}
+            expected |= {f"/{group}/{title}" for title in COORDINATES[axis]}
+            if path in arrays or not field.metadata["optional"]:
+                expected.add(path)
+            if path in arrays and arrays[path].ndim > 2:
+                expected.add(f"/{group}/part")
             if path in arrays:
                 for name, part in zip(names, _cut(schema, names, axis, path, arrays[path], n_classes), strict=True):
                     cells[name][what] = part
@@ -76,7 +82,7 @@ def unpacked(schema: Schema, arrays: Mapping[str, Array], n_classes: int) -> dic
 def _cut(schema: Schema, names: Sequence[Any], axis: str, path: str, array: Array, n_classes: int) -> Sequence[Array]:
     """The part of an array that belongs to each feature."""
     sizes = [len(_cells(schema, name, axis)) for name in names]
-    if array.shape != (n_classes, sum(sizes)):
+    if array.shape[:2] != (n_classes, sum(sizes)):
         raise ModelFileError(f"its array {path[1:]} is of shape {array.shape}, not {(n_classes, sum(sizes))}")
     return np.split(array, np.cumsum(sizes)[:-1], axis=1)
 

@@ -1,7 +1,9 @@
 from . import datasets as datasets
 from . import engines as engines
 from . import plots as plots
+from . import unlabelled as unlabelled
 from .__about__ import __version__ as __version__
+from .answers import scoring as scoring
 from .binning import Binned as Binned
 from .estimator import BayesianNB as BayesianNB
 from .estimator import load as load
@@ -32,6 +34,8 @@ from .priors import ImproperError as ImproperError
 from .priors import Known as Known
 from .priors import Normal as Normal
 from .priors import NormalGamma as NormalGamma
+from .sampling import agreement as agreement
+from .sampling import draws as draws
 from .sealed import ModelFileError as ModelFileError
 from .storage import ModelChangedError as ModelChangedError
 from .storage import describe as describe

@@ -26,14 +26,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import plots
 from bayesnb.__about__ import __version__
+from bayesnb.answers.explain import UNITS
+from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation import compare_estimates
-from bayesnb.explain import UNITS
 from bayesnb.files import replacing
 from bayesnb.priors import Array
 from bayesnb.tables import Table
 from bayesnb.targets import read_target
-from bayesnb.uncertainty import probability_of_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

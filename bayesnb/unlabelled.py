@@ -1,7 +1,7 @@
-"""Rows without a label: EM to the mode of the posterior, and the PyMC model with the label summed out.
+"""Rows without a label: EM to the mode of the posterior.
 
 Start with :func:`em`, the fast road: it climbs to parameters that explain labelled and unlabelled rows together,
-and reports the objective it climbed. :func:`build` and :func:`sample` are the sampler's road to the same model.
+and reports the objective it climbed. The PyMC model with the labels summed out is ``sampling.pymc_model.summed_out``.
 """
 
 from __future__ import annotations
@@ -9,19 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb import draws, generative
 from bayesnb.families.family import Discrete, Family, Theta
 from bayesnb.families.membership import Responsibilities
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.priors import Array, Known, Prior
-
-if TYPE_CHECKING:
-    import pymc as pm
-    from xarray import DataTree
 
 type Point = Literal["map", "mean"]
 
@@ -248,71 +243,3 @@ def _terms(family: Family, prior: Prior, theta: Theta) -> tuple[Prior, Sequence[
     if isinstance(family, Discrete):
         return family.simplex(prior), (np.exp(theta["log_theta"]),)
     return prior, tuple(family.variables(theta).values())
-
-
-# The sampler's road
-
-
-def build(
-    posterior: Posterior,
-    labelled: Statistics,
-    data: Data,
-    n_rows: int,
-    *,
-    weight: float = 1.0,
-    row_weight: Array | None = None,
-) -> pm.Model:
-    """The generative model in PyMC, with the label of each unlabelled row summed out.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        That of EM; only its priors count, at their full shapes.
-    labelled : Statistics
-        Of the labelled rows; they are observed as sufficient statistics.
-    data, n_rows, weight, row_weight
-        The unlabelled rows, as in :func:`em`. A weight other than 1 takes a power of their likelihood.
-
-    Returns
-    -------
-    pymc.Model
-        That of :func:`bayesnb.generative.build`, and the Potential ``unlabelled``.
-    """
-    import pymc as pm
-    from pytensor import tensor as pt
-
-    share = _shares(weight, row_weight, n_rows)
-    seen = posterior.given(labelled)
-    model = generative.build(seen)
-    somewhere = posterior.before().draw(np.random.default_rng(0))
-    with model:
-        joint = pt.log(model["pi"])[None, :] + np.zeros((n_rows, 1))
-        for block in draws.blocks(posterior.model, labelled):
-            names = block.family.variables(somewhere.features[block.cells[0][0]])
-            theta = {name: model[block.variable(name)] for name in names}
-            for _, family, part, x in generative.cells_of(block, theta, data):
-                joint += family.pymc_log_likelihood(part, x)
-        pm.Potential("unlabelled", (share * pm.math.logsumexp(joint, axis=1, keepdims=False)).sum())
-    return model
-
-
-def sample(
-    posterior: Posterior,
-    labelled: Statistics,
-    data: Data,
-    n_rows: int,
-    draws_per_chain: int,
-    chains: int,
-    *,
-    weight: float = 1.0,
-    row_weight: Array | None = None,
-    random_seed: Any = None,
-    **arguments: Any,
-) -> DataTree:
-    """NUTS on the model of :func:`build`, started and scaled by the posterior that EM found.
-
-    A class without labelled rows may change places with another, and then the chains do not converge: no
-    sampler can tell apart what neither data nor priors do.
-    """
-    model = build(posterior, labelled, data, n_rows, weight=weight, row_weight=row_weight)
-    return generative.sample(posterior, draws_per_chain, chains, random_seed, model, **arguments)

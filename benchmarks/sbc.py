@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bayesnb import draws, generative
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
@@ -26,6 +25,7 @@ from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
 from bayesnb.priors import Array, Beta, Dirichlet, Gamma, Normal, NormalGamma
+from bayesnb.sampling import draws, nuts
 
 LABELS = ("a", "b")
 LEVELS = (("low", "middle", "high"),)
@@ -92,7 +92,7 @@ def ranks(sampler: str, simulations: int, n_rows: int = 12, size: int = 99, seed
             drawn = draws.variables(posterior.draw(rng, (size,)), layout)
         else:
             # Every tenth of the draws, so that they are nearly independent, as ranks want.
-            tree = generative.sample(posterior, 10 * size // 3, 3, int(rng.integers(2**31)), tune=500)
+            tree = nuts.sample(posterior, 10 * size // 3, 3, int(rng.integers(2**31)), tune=500)
             held = tree["posterior"].dataset
             drawn = {name: held[name].to_numpy()[:, 9::10].reshape(-1, *held[name].shape[2:])[:size] for name in truth}
         found.append({key: rank for name in truth for key, rank in _ranks(name, truth[name], drawn[name])})

@@ -22,7 +22,7 @@ from scipy import stats
 from scipy.special import gammaln, xlogy
 from xarray import DataTree
 
-from bayesnb import BayesianNB, Binned, agreement, datasets, draws
+from bayesnb import BayesianNB, Binned, datasets
 from bayesnb.families import gaussian, poisson
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
@@ -32,6 +32,7 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Parameters, Posterior, normalize
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
+from bayesnb.sampling import agreement, draws
 
 mpl.use("Agg")
 

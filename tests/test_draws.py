@@ -17,13 +17,14 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from xarray import DataTree
 
-from bayesnb import BayesianNB, datasets, draws
+from bayesnb import BayesianNB, datasets
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
+from bayesnb.sampling import draws
 
 mpl.use("Agg")
 

@@ -19,7 +19,7 @@ from pymc.model.transform.conditioning import remove_value_transforms
 from pytensor import tensor as pt
 from test_laws import CLASSES, DENSE, FAMILIES, Table
 
-from bayesnb import BayesianNB, draws, generative
+from bayesnb import BayesianNB
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.family import Family
@@ -29,6 +29,7 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Known, Normal, NormalGamma
+from bayesnb.sampling import draws, nuts, pymc_model
 
 SKEWED = Dirichlet({"ant": 1.5, "bee": 4.0, "cow": 2.5})
 """An asymmetric prior of the classes, in whichever order they are named."""
@@ -57,7 +58,7 @@ class Written:
 
     def build(self, likelihood: str) -> pm.Model:
         rows = (self.data, self.labels.codes) if likelihood == "rows" else (None, None)
-        return generative.build(self.posterior, *rows, likelihood)
+        return pymc_model.build(self.posterior, *rows, likelihood)
 
     def points(self, n: int = 4, of: Posterior | None = None) -> list[Parameters]:
         """Random points, drawn from the prior if none is given; the densities must agree at all points."""
@@ -220,8 +221,8 @@ def test_the_covariance_given_to_nuts_is_in_its_unconstrained_space():
         x, transform = drawn[variable.name], model.rvs_to_transforms[variable]
         if transform is not None:
             x = np.stack([transform.forward(one, *variable.owner.inputs).eval(mode="FAST_COMPILE") for one in x])
-        assert_allclose(generative._unconstrained(drawn[variable.name], transform), x, rtol=1e-9, atol=1e-12)
-    covariance = generative.unconstrained_covariance(model, written.posterior, default_rng(1))
+        assert_allclose(nuts._unconstrained(drawn[variable.name], transform), x, rtol=1e-9, atol=1e-12)
+    covariance = nuts.unconstrained_covariance(model, written.posterior, default_rng(1))
     size = sum(np.size(start) for start in model.initial_point().values())
     assert covariance.shape == (size, size)
     assert (np.linalg.eigvalsh(covariance) > 0).all()
@@ -237,7 +238,7 @@ def test_chains_start_inside_the_support():
         clf.posterior_.draw(default_rng(0), (20,)), draws.blocks(clf.posterior_.model, clf.statistics_)
     )
     for c in range(20):
-        start = generative._inside({name: value[c] for name, value in drawn.items()}, model)
+        start = nuts._inside({name: value[c] for name, value in drawn.items()}, model)
         assert set(start) == {variable.name for variable in model.free_RVs}
         for value in start.values():
             assert ((value > 0) & (value < 1)).all()
@@ -348,7 +349,7 @@ def test_unusual_feature_names_are_kept_in_a_file_of_draws(tmp_path):
 def test_labels_with_the_same_text_get_different_coordinates():
     model = NaiveBayes({"x": Gaussian()})
     posterior = model.posterior(model.statistics({"x": np.arange(4.0)[:, None]}, Labels.of([0, 1, 0, 1]), (1, "1")))
-    assert generative.build(posterior).coords["class_label"] == ("1", "1 (2)")
+    assert pymc_model.build(posterior).coords["class_label"] == ("1", "1 (2)")
     groups = draws.exact(posterior, default_rng(0), (1, 2))
     assert list(draws.tree(groups, posterior)["posterior"]["class_label"].to_numpy()) == ["1", "1 (2)"]
 

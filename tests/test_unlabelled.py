@@ -39,7 +39,6 @@ from bayesnb import (
     Poisson,
     Posterior,
     Statistics,
-    draws,
     normalize,
     unlabelled,
 )
@@ -48,6 +47,7 @@ from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.poisson import Exposed
 from bayesnb.priors import Known
+from bayesnb.sampling import draws, nuts, pymc_model
 from bayesnb.unlabelled import EM, em
 
 CLASSES = ("ant", "bee")
@@ -352,7 +352,7 @@ def test_the_summed_out_model_in_pymc_is_the_same_density(features, label):
     case = Case(13, 16, 6, features, LABEL[label])
     rows = default_rng(0).choice([0.5, 1.0, 3.0], case.n_free)
     posterior = case.em(weight=0.7, row_weight=rows, at="mean").posterior
-    model = unlabelled.build(posterior, case.labelled, case.free, case.n_free, weight=0.7, row_weight=rows)
+    model = pymc_model.summed_out(posterior, case.labelled, case.free, 0.7 * rows)
     assert "unlabelled" in model.named_vars
     plain = remove_value_transforms(model)
     density = plain.compile_logp(jacobian=False, mode="FAST_COMPILE")
@@ -370,9 +370,8 @@ def test_nuts_with_the_label_summed_out_agrees_with_enumeration():
     case = Case(11, 10, 5, features, LABEL["learned"], missing=0.1)
     proba, _ = enumerated(case)
     posterior = case.em().posterior
-    tree = unlabelled.sample(
-        posterior, case.labelled, case.free, case.n_free, 1000, 2, random_seed=3, nuts_sampler="pymc", tune=500
-    )
+    model = pymc_model.summed_out(posterior, case.labelled, case.free, np.ones(case.n_free))
+    tree = nuts.sample(posterior, 1000, 2, 3, model, nuts_sampler="pymc", tune=500)
     theta = draws.parameters(tree, posterior)
     r = np.exp(normalize(theta.log_joint(case.free, case.n_free)))[..., 0]
     for row in range(case.n_free):

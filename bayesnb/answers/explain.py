@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from bayesnb.answers.uncertainty import DrawnLogOdds, LogOdds, PosteriorDraws
 from bayesnb.encoding import Feature
 from bayesnb.families.family import Theta
 from bayesnb.families.multinomial import Bag
 from bayesnb.model import Data, Estimate, Parameters, Posterior, about, estimate_rule, part_of
 from bayesnb.priors import Array, Dirichlet, Prior, log, log_gamma_slopes, log_rising
 from bayesnb.schema import Schema
-from bayesnb.uncertainty import DrawnLogOdds, Ensemble, LogOdds
 
 
 def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
@@ -160,14 +160,14 @@ class OneWord:
         return posterior.alpha[:, x[:, 0].astype(np.intp)].T, x[:, [1]]
 
 
-def ledger(
+def contributions(
     schema: Schema,
     posterior: Posterior,
     point: Parameters | None,
     data: Data,
     pairs: Array,
     shares: tuple[float, float],
-    drawn: Ensemble | None = None,
+    drawn: PosteriorDraws | None = None,
     offset: Array = 0.0,
 ) -> pd.DataFrame:
     """Where the log-odds of each row come from: prior, one signed entry a column, total.
@@ -182,7 +182,7 @@ def ledger(
         The two classes whose log-odds are split.
     shares : (low, high)
         The quantiles of the interval of each entry under the posterior of the parameters.
-    drawn : Ensemble, optional
+    drawn : PosteriorDraws, optional
         Draws for the interval of the total, where some feature has no moments.
     offset : array that spreads to (row, class)
         Added to the log prior.
@@ -222,7 +222,7 @@ def ledger(
 
 
 def _whole(
-    posterior: Posterior, data: Data, n_rows: int, a: int, b: int, drawn: Ensemble | None, offset: Array
+    posterior: Posterior, data: Data, n_rows: int, a: int, b: int, drawn: PosteriorDraws | None, offset: Array
 ) -> LogOdds | DrawnLogOdds:
     """The distribution of all of a row's log-odds."""
     if drawn is None:

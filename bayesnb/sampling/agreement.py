@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bayesnb import draws
-from bayesnb.convergence import Convergence
+from bayesnb.chains import Convergence
 from bayesnb.model import ESTIMATES, Data, Parameters, Posterior, normalize, part_of
 from bayesnb.priors import Array, BoundaryError, ImproperError, Known, log
+from bayesnb.sampling import draws
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

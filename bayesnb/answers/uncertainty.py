@@ -251,7 +251,7 @@ def _lugannani_rice(w: Array, correction: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
+class PosteriorDraws:
     """Exact posterior draws that are the same every time they are asked for.
 
     Parameters
@@ -365,7 +365,12 @@ def probability_of_interval(prob: float | None) -> float:
 
 
 def intervals(
-    posterior: Posterior, data: Data, n_rows: int, shares: Sequence[float], drawn: Ensemble | None, offset: Array = 0.0
+    posterior: Posterior,
+    data: Data,
+    n_rows: int,
+    shares: Sequence[float],
+    drawn: PosteriorDraws | None,
+    offset: Array = 0.0,
 ) -> Array:
     """Quantiles of p(class | row, θ) under the posterior of θ, (row, class, quantile).
 
@@ -375,7 +380,7 @@ def intervals(
     data, n_rows
     shares : sequence of float
         Which quantiles.
-    drawn : Ensemble or None
+    drawn : PosteriorDraws or None
         Draws to take them from; ``None`` is the saddlepoint formula, for two classes.
     offset : array that spreads to (row, class)
     """
@@ -394,7 +399,9 @@ def intervals(
     return found
 
 
-def prob_top(posterior: Posterior, data: Data, codes: Array, drawn: Ensemble | None, offset: Array = 0.0) -> Array:
+def prob_top(
+    posterior: Posterior, data: Data, codes: Array, drawn: PosteriorDraws | None, offset: Array = 0.0
+) -> Array:
     """P(class ``codes[i]`` is the most probable one of row i | D), under p(class | row, θ), (row,)."""
     if drawn is not None:
         return drawn.answers({"top": shares_of_top(codes)}, data, len(codes), offset)["top"]

@@ -62,7 +62,7 @@ def decide(
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesnb.decisions import decide
+    >>> from bayesnb.answers.decisions import decide
     >>> costs = pd.DataFrame({"treat": [0, 1], "wait": [9, 0]}, index=["ill", "well"])
     >>> decide([[0.3, 0.7], [0.1, 0.9], [0.02, 0.98]], ["ill", "well"], costs, reject_cost=0.8)
       decision  expected_cost  abstained

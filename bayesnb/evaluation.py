@@ -305,8 +305,8 @@ def _one(name: Estimate, answers: Mapping[Estimate, Array | str], codes: Array) 
     answer, predictive = answers[name], answers["predictive"]
     if isinstance(answer, str):
         return {"note": answer}
-    found: dict[str, Any] = dict(scores(answer, codes))
+    row: dict[str, Any] = dict(scores(answer, codes))
     if not isinstance(predictive, str):
         gap = np.exp(log_proba_of(answer)) - np.exp(log_proba_of(predictive))
-        found["from_predictive"] = float(np.abs(gap).max())
-    return found | {"note": ""}
+        row["from_predictive"] = float(np.abs(gap).max())
+    return row | {"note": ""}

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from scipy.special import expit, logit
 
 from bayesnb import BayesianNB, datasets
-from bayesnb.answers.uncertainty import LogOdds
+from bayesnb.answers.log_odds import LogOdds
 from bayesnb.plots import OKABE_ITO
 from bayesnb.tables import Table
 

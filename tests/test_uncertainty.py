@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 
 from bayesnb import BayesianNB, HierarchicalCategorical, ImpossibleRowError, StudentT, datasets
 from bayesnb.answers import uncertainty
-from bayesnb.answers.uncertainty import LogOdds
+from bayesnb.answers.log_odds import LogOdds, close
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
@@ -157,7 +157,7 @@ def test_the_saddlepoint_stays_within_its_stated_error_and_where_it_is_not_close
     for q in np.linspace(0.01, 0.99, 33):
         assert_allclose(exact.cdf(np.quantile(drawn, q, axis=0)), q, atol=allowed)
     by_default, by_draws = clf.predict_interval(X), clf.predict_interval(X, method="draws")
-    assert uncertainty.close(clf.posterior_) == (name == "the edge of what is close")
+    assert close(clf.posterior_) == (name == "the edge of what is close")
     assert ("mcse" in by_default.attrs) == (name != "the edge of what is close")
     if name != "the edge of what is close":
         pd.testing.assert_frame_equal(by_default, by_draws)

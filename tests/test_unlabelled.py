@@ -47,7 +47,7 @@ from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.poisson import Exposed
 from bayesnb.priors import Known
-from bayesnb.sampling import draws, nuts, pymc_model
+from bayesnb.sampling import draws, layout, nuts, pymc_model
 from bayesnb.unlabelled import EM, em
 
 CLASSES = ("ant", "bee")
@@ -340,7 +340,7 @@ def test_em_is_close_to_enumeration_with_many_labelled_rows():
 
 
 def values_of(model: Any, theta: Parameters, posterior: Posterior) -> dict[str, np.ndarray]:
-    found = draws.variables(theta, draws.blocks(posterior.model, posterior.statistics))
+    found = layout.variables(theta, layout.blocks(posterior.model, posterior.statistics))
     return {variable.name: found[variable.name] for variable in model.free_RVs}
 
 

@@ -54,9 +54,9 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
 def log_proba_of(log_joint: Array) -> Array:
     """log p(c | x) of (row, class); -inf for every class where a row is impossible."""
     possible = ~np.isneginf(log_joint).all(axis=1)
-    found = np.full(log_joint.shape, -np.inf)
-    found[possible] = normalize(log_joint[possible])
-    return found
+    log_proba = np.full(log_joint.shape, -np.inf)
+    log_proba[possible] = normalize(log_joint[possible])
+    return log_proba
 
 
 def own(values: Array, codes: Array) -> Array:
@@ -166,16 +166,16 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     """
     proba, codes = np.asarray(proba, float), np.asarray(codes)
     _require_forecasts(proba, codes, bins)
-    found = dict.fromkeys(("reliability", "resolution", "uncertainty"), 0.0)
+    terms = dict.fromkeys(("reliability", "resolution", "uncertainty"), 0.0)
     for p, true in zip(proba.T, _one_hot(codes, proba.shape[1]).T, strict=True):
         _, which, n = np.unique(_binned(p, bins), return_inverse=True, return_counts=True)
         forecast, observed = np.bincount(which, p) / n, np.bincount(which, true) / n
         share, base = n / n.sum(), true.mean()
         p_off, true_off = p - forecast[which], true - observed[which]
-        found["reliability"] += float(share @ (forecast - observed) ** 2)
-        found["resolution"] += float(share @ (observed - base) ** 2 + (2 * true_off * p_off - p_off**2).mean())
-        found["uncertainty"] += float(base * (1 - base))
-    return found
+        terms["reliability"] += float(share @ (forecast - observed) ** 2)
+        terms["resolution"] += float(share @ (observed - base) ** 2 + (2 * true_off * p_off - p_off**2).mean())
+        terms["uncertainty"] += float(base * (1 - base))
+    return terms
 
 
 def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from bayesnb.answers import uncertainty as formulas
+from bayesnb.answers.log_odds import close, log_odds_moments
 from bayesnb.classifier.tabular import index_of
 from bayesnb.kernels.blocks import CELLS, each, slices
 from bayesnb.model import ImpossibleRowError, Parameters, normalize, part_of, probabilities
@@ -175,7 +176,7 @@ def log_odds(self: Classifier, X: Any) -> pd.DataFrame:
     """
     data, n = self.read(X)
     require_two_classes(self)
-    moments = formulas.log_odds_moments(self.posterior, data, n, self.offset)
+    moments = log_odds_moments(self.posterior, data, n, self.offset)
     pairs = list(combinations(range(len(self.classes)), 2))
     columns = {
         (self.classes[a], self.classes[b], what): moment[:, a, b]
@@ -284,7 +285,7 @@ def posterior_draws(self: Classifier, method: str, draws: int) -> formulas.Poste
         if not two:
             raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes)}")
         model.require_exact("the saddlepoint formula", 'use method="draws"')
-    if method == "saddlepoint" or (method == "auto" and two and model.exact and formulas.close(self.posterior)):
+    if method == "saddlepoint" or (method == "auto" and two and model.exact and close(self.posterior)):
         return None
     if draws < 2:
         raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.answers import explain as formulas
+from bayesnb.answers import parameters
 from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.classifier.certainty import posterior_draws, require_two_classes
 from bayesnb.classifier.tabular import index_of
@@ -115,7 +116,7 @@ def tables(self: Classifier) -> dict[Any, pd.DataFrame]:
     yes      0.36  0.64
     """
     point = _point(self)
-    return formulas.parameter_tables(self.schema, point, self.classes)
+    return parameters.parameter_tables(self.schema, point, self.classes)
 
 
 def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
@@ -152,7 +153,7 @@ def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
     weak   -0.85 -0.45
     """
     point = _point(self)
-    return formulas.linear_form(self.schema, point, self.classes, self.estimate)
+    return parameters.linear_form(self.schema, point, self.classes, self.estimate)
 
 
 def _point(self: Classifier) -> Parameters:

@@ -224,8 +224,9 @@ def sample_posterior(
 def _row_groups(
     self: Classifier, groups: Mapping[str, Any], X: Any, y: Any, include: Sequence[str], rng: np.random.Generator
 ) -> dict[str, Any]:
-    """The groups that speak of rows."""
+    """The groups that hold rows: what was observed, replicates of it, and the log likelihood."""
     from bayesnb.sampling import draws as drawing
+    from bayesnb.sampling import layout
 
     known = ("posterior_predictive", "prior_predictive", "log_likelihood")
     if odd := set(include) - set(known):
@@ -234,16 +235,16 @@ def _row_groups(
         raise ValueError("include speaks of rows: pass them as X and y")
     rows = Rows.of(X, y, None, self.unlabelled, self.schema).labelled()
     data, codes = self.schema.read(rows.table)[1], rows.target.among(self.classes)
-    layout = drawing.blocks(self.posterior.model, self.statistics)
-    found = {"observed_data": {"y": codes, **drawing.observed(data, layout)}}
+    blocks = layout.blocks(self.posterior.model, self.statistics)
+    found = {"observed_data": {"y": codes, **drawing.observed(data, blocks)}}
     for group in set(include) - {"log_likelihood"}:
         source = group.removesuffix("_predictive")
         if source not in groups:
             raise ImproperError(f"{group} needs a proper prior for every feature")
-        drawn = drawing.from_variables(groups[source], layout, self.posterior)
-        found[group] = drawing.predictive(drawn, self.statistics, len(codes), rng, layout)
+        drawn = layout.from_variables(groups[source], blocks, self.posterior)
+        found[group] = drawing.predictive(drawn, self.statistics, len(codes), rng, blocks)
     if "log_likelihood" in include:
-        drawn = drawing.from_variables(groups["posterior"], layout, self.posterior)
+        drawn = layout.from_variables(groups["posterior"], blocks, self.posterior)
         joint = drawn.log_joint(data, len(codes))
         found["log_likelihood"] = {"y": joint[..., np.arange(len(codes)), codes]}
     return found

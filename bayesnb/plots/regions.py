@@ -101,7 +101,7 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
     if isinstance(features, str) or len(features) != 2 or features[0] == features[1]:
         raise ValueError(f"Expected two different columns; got {features!r}")
     owner = {column: feature for feature in clf.schema_.features.values() for column in feature.columns}
-    found = []
+    columns = []
     for name in features:
         position = name if isinstance(name, int | np.integer) and not clf.schema_.named else None
         if position is not None and 0 <= position < len(clf.schema_.names):
@@ -112,8 +112,8 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
             raise ValueError(
                 f"Expected two columns of real numbers; {name!r} is read by {type(owner[name].family).__name__}"
             )
-        found.append(name)
-    return found
+        columns.append(name)
+    return columns
 
 
 def _log_proba_of(clf: BayesianNB, columns: dict[Any, Array]) -> Array:

@@ -15,7 +15,7 @@ from scipy.linalg import block_diag
 from bayesnb.chains import run_nuts, without_warnings
 from bayesnb.model import Posterior
 from bayesnb.priors import Array
-from bayesnb.sampling import draws
+from bayesnb.sampling import layout
 from bayesnb.sampling.pymc_model import build
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def sample(
     rng = np.random.default_rng(random_seed)
     settings: dict[str, Any] = {"random_seed": int(rng.integers(2**31)), **arguments}
     sampler = settings.setdefault("nuts_sampler", "nutpie" if find_spec("nutpie") else "pymc")
-    drawn = draws.variables(posterior.draw(rng, (chains,)), draws.blocks(posterior.model, posterior.statistics))
+    drawn = layout.variables(posterior.draw(rng, (chains,)), layout.blocks(posterior.model, posterior.statistics))
     starts = [_inside({name: value[c] for name, value in drawn.items()}, model) for c in range(chains)]
     if sampler == "pymc":
         settings.setdefault("initvals", starts)
@@ -79,7 +79,7 @@ def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.rand
     Tables of probabilities need more than variances: their coordinates are centred logarithms, and one rare
     level moves all of them together. Everything else is independent, and its covariance 0.
     """
-    drawn = draws.variables(posterior.draw(rng, (n,)), draws.blocks(posterior.model, posterior.statistics))
+    drawn = layout.variables(posterior.draw(rng, (n,)), layout.blocks(posterior.model, posterior.statistics))
     parts = []
     for value in model.value_vars:
         variable = model.values_to_rvs[value]

@@ -14,8 +14,8 @@ import numpy as np
 from bayesnb.families.family import Family
 from bayesnb.model import Data, Posterior, Statistics, about
 from bayesnb.priors import Array, ImproperError, Known, shared
-from bayesnb.sampling import draws
-from bayesnb.sampling.draws import Block
+from bayesnb.sampling import layout
+from bayesnb.sampling.layout import Block
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -44,7 +44,7 @@ def build(
     Returns
     -------
     pymc.Model
-        With variables π, then one vector variable a kind of feature (see :func:`~bayesnb.sampling.draws.blocks`), and
+        With variables π, then one vector variable a kind of feature (see :func:`~bayesnb.sampling.layout.blocks`), and
         the coordinates ``class_label``, ``…_feature``, ``…_category``.
 
     Raises
@@ -59,13 +59,13 @@ def build(
     if likelihood == "rows" and (data is None or y is None):
         raise ValueError("likelihood='rows' observes every row: pass the rows, or use likelihood='sufficient'")
     statistics = posterior.statistics
-    layout = draws.blocks(posterior.model, statistics)
-    with pm.Model(coords=draws.coords(posterior.labels, layout)) as model:
+    blocks = layout.blocks(posterior.model, statistics)
+    with pm.Model(coords=layout.coords(posterior.labels, blocks)) as model:
         pi = label_variable(posterior)
-        thetas = [block_variables(block, posterior) for block in layout]
+        thetas = [block_variables(block, posterior) for block in blocks]
         if likelihood == "sufficient":
             pm.Potential("class_counts", (shared(statistics.rows) * pm.math.log(pi)).sum())
-            for block, theta in zip(layout, thetas, strict=True):
+            for block, theta in zip(blocks, thetas, strict=True):
                 pm.Potential(
                     f"counts_{block.name}",
                     block.family.pymc_statistic(theta, block.gather(statistics.features).shared()),
@@ -73,7 +73,7 @@ def build(
         else:
             observed = pm.Categorical("y", p=pi, observed=np.asarray(y))
             del observed
-            for block, theta in zip(layout, thetas, strict=True):
+            for block, theta in zip(blocks, thetas, strict=True):
                 _observe_rows(block, theta, data, np.asarray(y))
     return model
 
@@ -152,7 +152,7 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     somewhere = posterior.before().draw(np.random.default_rng(0))
     with model:
         joint = pt.log(model["pi"])[None, :] + np.zeros((len(weight), 1))
-        for block in draws.blocks(posterior.model, labelled):
+        for block in layout.blocks(posterior.model, labelled):
             names = block.family.variables(somewhere.features[block.cells[0][0]])
             theta = {name: model[block.variable(name)] for name in names}
             for _, family, part, x in cells_of(block, theta, data):

@@ -1,7 +1,6 @@
 from . import datasets as datasets
 from . import engines as engines
 from . import plots as plots
-from . import unlabelled as unlabelled
 from .__about__ import __version__ as __version__
 from .answers import scoring as scoring
 from .binning import Binned as Binned
@@ -25,6 +24,9 @@ from .model import Parameters as Parameters
 from .model import Posterior as Posterior
 from .model import Statistics as Statistics
 from .model import normalize as normalize
+from .modelfile.container import ModelFileError as ModelFileError
+from .modelfile.document import ModelChangedError as ModelChangedError
+from .modelfile.document import describe as describe
 from .priors import UNSEEN as UNSEEN
 from .priors import Beta as Beta
 from .priors import BoundaryError as BoundaryError
@@ -36,6 +38,3 @@ from .priors import Normal as Normal
 from .priors import NormalGamma as NormalGamma
 from .sampling import agreement as agreement
 from .sampling import draws as draws
-from .sealed import ModelFileError as ModelFileError
-from .storage import ModelChangedError as ModelChangedError
-from .storage import describe as describe

@@ -17,13 +17,23 @@ from typing import Any, Literal
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb import class_prior
-from bayesnb.families.categorical import log_share
-from bayesnb.families.family import Family, Statistic, Theta, cleared
+from bayesnb import class_prior, stacks
+from bayesnb.families.family import Family, Statistic, cleared
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, table, worth
-from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known, Prior, Size, UnlearnedError, log
+from bayesnb.priors import (
+    Array,
+    BoundaryError,
+    Dirichlet,
+    ImproperError,
+    Known,
+    Prior,
+    Size,
+    Theta,
+    UnlearnedError,
+    log,
+)
 
 type Data = Mapping[str, Any]
 type Estimate = Literal["mle", "map", "mean", "predictive"]
@@ -259,7 +269,7 @@ class Statistics:
         settled = {}
         for name, s in rest.features.items():
             with about(f"feature {name!r}", rest.labels, s):
-                settled[name] = s.settled(whole.features[name])
+                settled[name] = s.settled(whole.features[name]).named_as(self.features[name])
         rows = cleared(rest.rows, whole.rows)
         return Statistics(rest.labels, rows, settled)
 
@@ -375,21 +385,40 @@ class NaiveBayes:
             Over as many classes as there are ``labels``.
         labels : sequence
         """
-        each = {}
+
+        def one(name: Any, family: Family) -> Statistic:
+            with about(f"feature {name!r}", labels):
+                return family.statistic(data[name], members)
+
+        def many(names: Sequence[Any], family: Family) -> Sequence[Statistic] | None:
+            x = stacks.cells([data[name] for name in names])
+            columns = [data[name].shape[-1] for name in names] if x is not None else []
+            return None if x is None else stacks.split(family.statistic(x, members), columns)
+
         with table(len(members) * len(self.features)):
-            for name, family in self.features.items():
-                with about(f"feature {name!r}", labels):
-                    each[name] = family.statistic(data[name], members)
+            each = stacks.each(self.features, len(members), one, many)
         return Statistics(tuple(labels), members.weights(), each)
 
     def posterior(self, statistics: Statistics) -> Posterior:
         """Everything believed after the data. Nothing is refused here that a later question may not need."""
-        prior, believed = {}, {}
-        for name, family in self.features.items():
+
+        def one(name: Any, family: Family) -> tuple[Prior, Prior]:
             s = statistics.features[name]
             with about(f"feature {name!r}", statistics.labels, s):
-                prior[name] = family.priors(s, statistics.labels)
-                believed[name] = family.update(prior[name], s)
+                prior = family.priors(s, statistics.labels)
+                return prior, family.update(prior, s)
+
+        def many(names: Sequence[Any], family: Family) -> Sequence[tuple[Prior, Prior]] | None:
+            parts = [statistics.features[name] for name in names]
+            if (columns := stacks.widths(parts)) is None:
+                return None
+            s = stacks.stacked(parts)
+            prior = family.priors(s, statistics.labels)
+            both = stacks.split(prior, columns), stacks.split(family.update(prior, s), columns)
+            return None if None in both else list(zip(*both, strict=True))
+
+        both = stacks.each(self.features, len(statistics.labels), one, many)
+        prior, believed = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
         label_prior, label = class_prior.believed(self.label, statistics.labels, statistics.rows)
         return Posterior(self, statistics, label_prior, prior, label, believed)
 
@@ -512,15 +541,39 @@ class Posterior:
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, D) of each row as (row, class): the predictive without its class probability."""
         total = np.zeros((n_rows, len(self.labels)))
+
+        def one(name: Any, family: Family) -> None:
+            nonlocal total
+            with self._about(name):
+                total += family.log_predictive(self.features[name], data[name])
+
+        def many(names: Sequence[Any], family: Family) -> Sequence[None] | None:
+            nonlocal total
+            x, parts = stacks.cells([data[name] for name in names]), [self.features[name] for name in names]
+            if x is None or stacks.widths(parts) is None:
+                return None
+            total += family.log_predictive(stacks.stacked(parts), x)
+            return [None] * len(names)
+
         with table(n_rows * len(data)):
-            for name, family in self.model.features.items():
-                with self._about(name):
-                    total += family.log_predictive(self.features[name], data[name])
+            stacks.each(self.model.features, n_rows, one, many)
         return total
 
     def require_proper(self) -> None:
         """Raise :class:`ImproperError`, naming feature and class, unless every factor can predict."""
-        self._each(lambda _, posterior: posterior.require_proper("A posterior that predicts"))
+
+        def one(name: Any, family: Family) -> None:
+            with self._about(name):
+                self.features[name].require_proper("A posterior that predicts")
+
+        def many(names: Sequence[Any], family: Family) -> Sequence[None] | None:
+            parts = [self.features[name] for name in names]
+            if stacks.widths(parts) is None:
+                return None
+            stacks.stacked(parts).require_proper("A posterior that predicts")
+            return [None] * len(names)
+
+        stacks.each(self.model.features, len(self.labels), one, many)
 
     def log_left_out(self, data: Data, labels: Labels, estimate: Estimate = "predictive") -> Array:
         """log p(c, x_i | D without row i) of rows that were learned, as (row, class).
@@ -595,7 +648,7 @@ class Posterior:
             return float((rows[seen] * log(self.label.p[seen])).sum())
         with about("class prior", self.labels):
             self.label_prior.require_proper("An evidence")
-            return float(self.label_prior.along(rows) + log_share(rows))
+            return float(self.label_prior.along(rows) + Dirichlet.peak(rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,16 +39,16 @@ from bayesnb import (
     Poisson,
     Posterior,
     Statistics,
+    learning,
     normalize,
-    unlabelled,
 )
+from bayesnb.em import EM, em
 from bayesnb.families.categorical import Coded
 from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.poisson import Exposed
 from bayesnb.priors import Known
 from bayesnb.sampling import draws, layout, nuts, pymc_model
-from bayesnb.unlabelled import EM, em
 
 CLASSES = ("ant", "bee")
 
@@ -644,8 +644,7 @@ def test_sampling_with_rows_other_than_the_learned_ones_is_refused():
 
 def test_fit_warns_if_em_did_not_converge(monkeypatch):
     X, _, target = simulated(60)
-    climb = unlabelled.em
-    monkeypatch.setattr(unlabelled, "em", lambda *a, **k: climb(*a, **k, max_iterations=2))
+    monkeypatch.setattr(learning.em, "em", lambda *a, **k: em(*a, **k, max_iterations=2))
     with pytest.warns(ConvergenceWarning, match="DID NOT CONVERGE after 2"):
         clf = BayesianNB().fit(X, target)
     assert not clf.em_.converged

@@ -16,7 +16,7 @@ from scipy import stats
 
 from bayesnb.chains import Convergence
 from bayesnb.model import ESTIMATES, Data, Parameters, Posterior, normalize, part_of
-from bayesnb.priors import Array, BoundaryError, ImproperError, Known, log
+from bayesnb.priors import Array, BoundaryError, ImproperError, log
 from bayesnb.sampling import draws, layout
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
     values = layout.variables(drawn, blocks)
     labels = layout.coords(posterior.labels, blocks)["class_label"]
     records = []
-    if not isinstance(posterior.label, Known):
+    if posterior.label.variance().any():
         names = [f"pi[{label}]" for label in labels]
         records += _two_moments(names, values["pi"], posterior.label.mean(), posterior.label.variance())
     for block in blocks:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bayesnb.families.family import Family
+from bayesnb.families.family import Family, columns_of
 from bayesnb.model import Data, Posterior, Statistics, about
-from bayesnb.priors import Array, ImproperError, Known, shared
+from bayesnb.priors import Array, ImproperError, shared
 from bayesnb.sampling import layout
 from bayesnb.sampling.layout import Block
 
@@ -68,7 +68,7 @@ def build(
             for block, theta in zip(blocks, thetas, strict=True):
                 pm.Potential(
                     f"counts_{block.name}",
-                    block.family.pymc_statistic(theta, block.gather(statistics.features).shared()),
+                    block.family.pymc_statistic(theta, block.gather(statistics.features)),
                 )
         else:
             observed = pm.Categorical("y", p=pi, observed=np.asarray(y))
@@ -80,8 +80,6 @@ def build(
 
 def label_variable(posterior: Posterior) -> Any:
     """π in the open model; where class probabilities are known, a constant."""
-    if isinstance(posterior.label, Known):
-        return posterior.label.pymc(lambda _: "pi", ("class_label",))
     with about("class prior", posterior.labels):
         return posterior.label_prior.pymc(lambda _: "pi", ("class_label",))
 
@@ -106,7 +104,7 @@ def cells_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[s
         here = [i for i, (f, _) in enumerate(block.cells) if f == feature]
         columns = [block.cells[i][1] for i in here]
         x = data[feature]
-        picked = x.columns(columns) if hasattr(x, "columns") else x[:, columns]
+        picked = columns_of(x, columns)
         part = {key: value[:, here] for key, value in theta.items()}
         family = block.family.gathered([(block.family, i) for i in here])
         parts.append((", ".join(block.columns[i] for i in here), family, part, picked))
@@ -143,7 +141,12 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     Returns
     -------
     pymc.Model
-        That of :func:`build`, and the Potential ``unlabelled``.
+        That of :func:`build`, with the Potential ``unlabelled``.
+
+    Notes
+    -----
+    A class without labelled rows may change places with another if their priors are the same, and the chains then do
+    not converge.
     """
     import pymc as pm
     from pytensor import tensor as pt

@@ -1,7 +1,7 @@
-"""Rows without a label: EM to the mode of the posterior.
+"""Rows without a label: EM, which climbs to the mode of the posterior.
 
-Start with :func:`em`, the fast road: it climbs to parameters that explain labelled and unlabelled rows together,
-and reports the objective it climbed. The PyMC model with the labels summed out is ``sampling.pymc_model.summed_out``.
+Start with :func:`em`. It finds parameters that explain labelled and unlabelled rows together, and reports the objective
+that it climbed. The same model in PyMC, with the labels summed out, is in ``unlabelled``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.families.family import Discrete, Family, Theta
+from bayesnb.families.family import Theta
 from bayesnb.families.membership import Responsibilities
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.priors import Array, Known, Prior
@@ -23,12 +23,12 @@ type Point = Literal["map", "mean"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EM:
-    """Where EM arrived, from the best of its starts.
+    """The result of EM, from the best of its starts.
 
     Parameters
     ----------
     posterior : Posterior
-        What is believed given the expected statistics; its priors are those that EM held.
+        What is believed given the expected statistics. Its priors are those that EM used in every iteration.
     objective : array (iteration,)
         What EM increases, at the parameters of each iteration: log prior density + labelled log joint + the
         weighted Σ log Σ_c p(x, c | θ) of the unlabelled rows. (Up to a constant where a prior is improper.)
@@ -48,12 +48,12 @@ class EM:
 
     @property
     def statistics(self) -> Statistics:
-        """Those of the labelled rows, plus the weighted expected ones of the unlabelled rows."""
+        """The statistics of the labelled rows, plus the weighted expected statistics of the unlabelled rows."""
         return self.posterior.statistics
 
     @property
     def iterations(self) -> int:
-        """Parameters that were tried, by the best start."""
+        """How many iterations the best start took."""
         return len(self.objective)
 
     def __repr__(self) -> str:
@@ -78,8 +78,8 @@ def em(
 ) -> EM:
     """Climb to the mode of the posterior, the labels of some rows unknown (Nigam et al. 2000).
 
-    Each iteration updates the conjugate posteriors with the rows' responsibilities as if they were counts,
-    takes its mode, and works out the responsibilities again; so the objective never falls.
+    Each iteration updates the conjugate posteriors with the rows' responsibilities as if they were counts, takes the
+    mode, and computes the responsibilities again. The objective therefore never falls.
 
     Parameters
     ----------
@@ -95,15 +95,15 @@ def em(
     row_weight : array (row,), optional
         Frequency weights of the unlabelled rows.
     at : {"map", "mean"}
-        The parameters to plug in: the mode of each conjugate posterior, or its mean. The mean is the mode too,
-        of the density on another scale (log-odds of probabilities, logs of rates, (μ, 1/σ) of a Normal), and the
-        objective is then of that density. It exists under every proper prior, and it smooths: under Dirichlet(1)
+        The parameters to plug in: the mode of each conjugate posterior, or its mean. The mean is also a mode, of the
+        density on another scale (log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal), and the
+        objective is then that density. The mean exists under every proper prior, and it smooths: under Dirichlet(1)
         it is Laplace's rule, as in Nigam et al., where the mode is plain counting.
     starts : int
-        The first start has the responsibilities that the labelled rows alone predict, the others those at
-        random draws of the labelled rows' posterior. The best is kept.
+        How many starts to try. The first starts from the responsibilities that the labelled rows alone predict, the
+        others from those at random draws of the labelled rows' posterior. The best is kept.
     tolerance : float
-        EM has converged when a step gains no more than this per row.
+        EM has converged when an iteration gains no more than this per row.
     max_iterations : int
     rng : seed or Generator
         For further starts.
@@ -111,7 +111,7 @@ def em(
     Raises
     ------
     ValueError
-        If nothing tells two classes apart: neither has a labelled row, and their priors are the same.
+        If two classes cannot be told apart: neither has a labelled row, and their priors are the same.
     BoundaryError
         If ``at="map"`` and a mode does not exist, naming the cell.
     ImproperError
@@ -123,34 +123,34 @@ def em(
         raise ValueError(f"Expected at to be 'map' or 'mean'; got {at!r}")
     if max_iterations < 1:
         raise ValueError(f"Expected at least one iteration; got {max_iterations!r}")
-    share = _shares(weight, row_weight, n_rows)
+    share = shares(weight, row_weight, n_rows)
     labels = labelled.labels
     evenly = np.full((n_rows, len(labels)), 1 / max(1, len(labels)))
-    # What a prior leaves to the data depends on whole columns only: any responsibilities give the same.
-    held = model.posterior(_completed(model, labelled, data, evenly, share))
-    require_told_apart(held, labelled)
-    alone = held.given(labelled)
+    # A prior that is scaled to the data looks at whole columns and not at classes, so any responsibilities fix it.
+    fixed = model.posterior(_completed(model, labelled, data, evenly, share))
+    _require_distinct(fixed, labelled)
+    alone = fixed.given(labelled)
     rng = np.random.default_rng(rng)
     climbs = []
     for start in range(starts):
         joint = alone.draw(rng).log_joint(data, n_rows) if start else alone.log_predictive(data, n_rows)
         r = np.exp(_log_responsibilities(joint, share))
-        climbs.append(_climb(held, labelled, data, r, share, at, tolerance, max_iterations))
+        climbs.append(_climb(fixed, labelled, data, r, share, at, tolerance, max_iterations))
     reached = np.array([objective[-1] for _, objective, _, _ in climbs])
     posterior, objective, converged, r = climbs[int(reached.argmax())]
     return EM(posterior, objective, converged, r, reached)
 
 
 def require_settings(weight: float, starts: int) -> None:
-    """Refuse a weight that is no weight, and a number of starts that is none."""
+    """Raise ``ValueError`` unless the weight is a number, at least 0, and the starts a whole number, at least 1."""
     if not isinstance(weight, int | float | np.number) or not (np.isfinite(weight) and weight >= 0):
         raise ValueError(f"Expected the weight of unlabelled rows to be finite and not negative; got {weight!r}")
     if not isinstance(starts, int | np.integer) or isinstance(starts, bool) or starts < 1:
         raise ValueError(f"Expected a whole number of EM starts, at least 1; got {starts!r}")
 
 
-def require_told_apart(posterior: Posterior, labelled: Statistics) -> None:
-    """Refuse two classes that have neither a labelled row nor priors that differ."""
+def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
+    """Raise ``ValueError`` if two classes have no labelled row and the same priors."""
     empty = [c for c, rows in enumerate(labelled.rows) if rows <= 0]
     for a, b in combinations(empty, 2):
         if all(_same(prior, a, b) for prior in posterior.prior.values()):
@@ -162,12 +162,13 @@ def require_told_apart(posterior: Posterior, labelled: Statistics) -> None:
 
 
 def _same(prior: Prior, a: int, b: int) -> bool:
+    """Whether a prior is the same for two classes."""
     arrays = [v for v in vars(prior).values() if isinstance(v, np.ndarray)]
     return all(np.array_equal(v[a], v[b]) for v in arrays)
 
 
-def _shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
-    """What each unlabelled row counts beside a labelled one."""
+def shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
+    """How much each unlabelled row counts, where a labelled row counts 1."""
     rows = np.ones(n_rows) if row_weight is None else np.asarray(row_weight, float)
     if rows.shape != (n_rows,) or not (np.isfinite(rows) & (rows >= 0)).all():
         raise ValueError(f"Expected {n_rows} row weights, finite and not negative; got {row_weight!r}")
@@ -175,19 +176,19 @@ def _shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
 
 
 def _completed(model: NaiveBayes, labelled: Statistics, data: Data, r: Array, share: Array) -> Statistics:
-    """The labelled rows' statistics, plus what the unlabelled rows are expected to add."""
+    """The statistics of the labelled rows, plus the expected statistics of the others under responsibilities ``r``."""
     expected = model.statistics(data, Responsibilities(r * share[:, None]), labelled.labels)
     return (labelled + expected).over(labelled.labels)
 
 
 def _log_responsibilities(log_joint: Array, share: Array) -> Array:
-    """log p(c | x, θ); a row that counts nothing may be impossible."""
-    nothing = (share == 0) & np.isneginf(log_joint).all(axis=1)
-    return normalize(np.where(nothing[:, None], 0.0, log_joint))
+    """log p(c | x, θ) of each row; a row that counts 0 may be impossible under every class."""
+    ignored = (share == 0) & np.isneginf(log_joint).all(axis=1)
+    return normalize(np.where(ignored[:, None], 0.0, log_joint))
 
 
 def _climb(
-    held: Posterior,
+    fixed: Posterior,
     labelled: Statistics,
     data: Data,
     r: Array,
@@ -196,26 +197,34 @@ def _climb(
     tolerance: float,
     max_iterations: int,
 ) -> tuple[Posterior, Array, bool, Array]:
-    """EM from one start: the posterior, the trace of the objective, whether it converged, responsibilities."""
+    """EM from one start: the posterior, the objective of each iteration, whether it converged, the responsibilities.
+
+    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). With r_ic the responsibilities
+    that made the expected statistics, the conjugate formulas give its first two terms and Σ_i w_i Σ_c r_ic
+    log p(x_i, c | θ) instead of the third. Since log p(x, c | θ) = log p(x | θ) + log p(c | x, θ), what is missing is
+    the cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ), which is added (Neal and Hinton 1998).
+    """
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))
     converged = False
     while not converged and len(trace) < max_iterations:
-        believed = held.given(_completed(held.model, labelled, data, r, share))
+        believed = fixed.given(_completed(fixed.model, labelled, data, r, share))
         theta = believed.mode() if at == "map" else believed.mean()
         log_r = _log_responsibilities(theta.log_joint(data, len(share)), share)
-        # With the labels' distribution r, the unlabelled rows add r log p(x, c); what they add to the objective is
-        # log Σ_c p(x, c). The difference is the cross-entropy. (A count lost beside its prior, r = 1e-17, is none.)
+        # If adding r to the prior rounds away (r = 1e-17), treat r as 0: else 0 · (-inf) gives NaN.
         with np.errstate(invalid="ignore"):
-            surprise = -np.where((r > 0) & np.isfinite(log_r), r * log_r, 0.0).sum(axis=1)
-        trace.append(_log_density(believed, theta, at) + float(share @ surprise))
+            cross_entropy = -np.where((r > 0) & np.isfinite(log_r), r * log_r, 0.0).sum(axis=1)
+        trace.append(_log_density(believed, theta, at) + float(share @ cross_entropy))
         r = np.exp(log_r)
         converged = len(trace) > 1 and trace[-1] - trace[-2] <= enough
-    return held.given(_completed(held.model, labelled, data, r, share)), np.array(trace), converged, r
+    return fixed.given(_completed(fixed.model, labelled, data, r, share)), np.array(trace), converged, r
 
 
 def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
-    """log p(θ) + log p(D | θ), D the statistics of ``believed``: by Bayes' rule log p(θ | D) + log p(D)."""
+    """log p(θ) + log p(D | θ), where D are the statistics of ``believed``.
+
+    Computed by Bayes' rule as log p(θ | D) + log p(D), since priors and posteriors have closed densities.
+    """
     pi, rows = np.exp(theta.log_pi), believed.statistics.rows
     if isinstance(believed.label, Known):
         total = float((rows[rows > 0] * theta.log_pi[rows > 0]).sum())
@@ -223,23 +232,21 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
         total = _one_factor(believed.label_prior, believed.label, (pi,), at)
     for name, family in believed.model.features.items():
         prior, s = believed.prior[name], believed.statistics.features[name]
-        posterior, point = _terms(family, believed.features[name], theta.features[name])
-        before = _terms(family, prior, theta.features[name])[0]
-        # A level of concentration 0 that was counted all the same costs a constant, which is infinite: left out.
-        base = family.log_base(believed.features[name] if isinstance(family, Discrete) else prior, s)
-        total += _one_factor(before, posterior, point, at) + float(base.sum())
+        posterior, point = _terms(believed.features[name], theta.features[name])
+        before = prior.canonical()
+        total += _one_factor(before, posterior, point, at) + float(family.log_base(s).sum())
     return total
 
 
 def _one_factor(prior: Prior, posterior: Prior, theta: Sequence[Array], at: Point) -> float:
+    """log p(θ | D) + log p(D) of one factor; an improper prior counts as if its normalizer were 1."""
     total = float((posterior.log_prob(*theta) + posterior.log_normalizer()).sum())
     if prior.proper().all():
         total -= float(np.sum(prior.log_normalizer()))
     return total + (float(np.sum(posterior.log_jacobian(*theta))) if at == "mean" else 0.0)
 
 
-def _terms(family: Family, prior: Prior, theta: Theta) -> tuple[Prior, Sequence[Array]]:
+def _terms(prior: Prior, theta: Theta) -> tuple[Prior, Sequence[Array]]:
     """A prior and θ in the terms of its density; all outcomes of a discrete family, so that 1 - θ keeps its digits."""
-    if isinstance(family, Discrete):
-        return family.simplex(prior), (np.exp(theta["log_theta"]),)
-    return prior, tuple(family.variables(theta).values())
+    full = prior.canonical()
+    return full, full.point(theta)

@@ -18,12 +18,12 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from bayesnb.answers.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.classifier import Classifier
 from bayesnb.estimator import BayesianNB
 from bayesnb.model import ESTIMATES, Estimate, about
 from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, first
 from bayesnb.schema import Schema
-from bayesnb.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.tables import Table
 from bayesnb.targets import Target, read_target
 
@@ -304,8 +304,8 @@ def _one(name: Estimate, answers: Mapping[Estimate, Array | str], codes: Array) 
     answer, predictive = answers[name], answers["predictive"]
     if isinstance(answer, str):
         return {"note": answer}
-    found: dict[str, Any] = dict(scores(answer, codes))
+    row: dict[str, Any] = dict(scores(answer, codes))
     if not isinstance(predictive, str):
         gap = np.exp(log_proba_of(answer)) - np.exp(log_proba_of(predictive))
-        found["from_predictive"] = float(np.abs(gap).max())
-    return found | {"note": ""}
+        row["from_predictive"] = float(np.abs(gap).max())
+    return row | {"note": ""}

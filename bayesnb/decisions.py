@@ -80,8 +80,8 @@ def decide(
         abstained = cost > _usable(reject_cost, table)
         cost = np.where(abstained, reject_cost, cost)
         decision[abstained] = None
-    found = {"decision": pd.Series(decision, dtype=object), "expected_cost": cost, "abstained": abstained}
-    frame = pd.DataFrame(found)
+    columns = {"decision": pd.Series(decision, dtype=object), "expected_cost": cost, "abstained": abstained}
+    frame = pd.DataFrame(columns)
     return frame if index is None else frame.set_axis(index)
 
 

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from bayesnb.class_prior import repeated, require_each
 from bayesnb.model import normalize
 from bayesnb.priors import Array
+from bayesnb.priors.fixed import repeated, require_each
 
 ROUNDING = 1e-12
 """A set may fall short of the asked mass by this much, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""

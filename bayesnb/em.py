@@ -16,7 +16,7 @@ import numpy as np
 from bayesnb.families.family import Theta
 from bayesnb.families.membership import Responsibilities
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
-from bayesnb.priors import Array, Known, Prior
+from bayesnb.priors import Array, Prior
 
 type Point = Literal["mode", "mean"]
 
@@ -226,10 +226,7 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
     Computed by Bayes' rule as log p(θ | D) + log p(D), since priors and posteriors have closed densities.
     """
     pi, rows = np.exp(theta.log_pi), believed.statistics.rows
-    if isinstance(believed.label, Known):
-        total = float((rows[rows > 0] * theta.log_pi[rows > 0]).sum())
-    else:
-        total = _one_factor(believed.label_prior, believed.label, (pi,), at)
+    total = _one_factor(believed.label_prior, believed.label, (pi,), at) + believed.label.log_base(rows)
     for name, family in believed.model.features.items():
         prior, s = believed.prior[name], believed.statistics.features[name]
         posterior, point = _terms(believed.features[name], theta.features[name])

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesnb import learning
 from bayesnb.classifier import Classifier
 from bayesnb.families.family import Family
+from bayesnb.families.multinomial import Multinomial
 from bayesnb.model import Estimate
 from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
@@ -278,7 +279,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
+        # Any sparse matrix of numbers that are not negative is read as bags of words, and by no other family.
+        tags.input_tags.sparse = self.features is None or isinstance(self.features, Multinomial)
+        # `string` promises that any object is accepted as text; columns of text are accepted all the same.
         return tags
 
     # Documented in the docstring of the class.

@@ -20,7 +20,7 @@ from sklearn.utils import column_or_1d
 from bayesnb import class_prior, em, engines
 from bayesnb.classifier import Classifier
 from bayesnb.model import Statistics, estimate_rule
-from bayesnb.priors import Array, Dirichlet, Known
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.rows import Rows
 from bayesnb.schema import Schema
 from bayesnb.summary import Summary
@@ -237,5 +237,5 @@ def believed(
     return Classifier.of(schema, statistics, classes, label, settings.estimate, declared=declared, **others)
 
 
-def _label_prior(settings: Any) -> Dirichlet | Known:
+def _label_prior(settings: Any) -> Dirichlet | FixedProbabilities:
     return Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)

@@ -23,9 +23,9 @@ from bayesnb import (
     BayesianNB,
     Categorical,
     Dirichlet,
+    FixedProbabilities,
     Gaussian,
     ImproperError,
-    Known,
     NormalGamma,
     datasets,
     load,
@@ -292,11 +292,13 @@ def test_before_a_fit_every_fitted_attribute_is_absent():
 
 # Which classes there are
 
+FIXED = FixedProbabilities({"m": 0.5, "n": 0.3, "z": 0.2})
+
 NAMED = {
     "class prior": lambda y: BayesianNB(class_prior={"m": 0.5, "n": 0.3, "z": 0.2}).fit(X, y),
     "class prior, a Series": lambda y: BayesianNB(class_prior=pd.Series({"m": 0.5, "n": 0.3, "z": 0.2})).fit(X, y),
     "class prior, Dirichlet": lambda y: BayesianNB(class_prior=Dirichlet({"m": 1, "n": 1, "z": 1})).fit(X, y),
-    "class prior, Known": lambda y: BayesianNB(class_prior=Known({"m": 0.5, "n": 0.3, "z": 0.2})).fit(X, y),
+    "class prior, fixed": lambda y: BayesianNB(class_prior=FIXED).fit(X, y),
     "feature prior": lambda y: BayesianNB({"hue": Categorical(dict.fromkeys("mnz", Dirichlet()))}).fit(X, y),
     "type of the labels": lambda y: BayesianNB().fit(X, pd.Categorical(y, categories=["z", "m", "n"])),
     "type of a Series": lambda y: BayesianNB().fit(X, pd.Series(y, dtype=pd.CategoricalDtype(["z", "m", "n"]))),

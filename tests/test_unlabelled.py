@@ -50,7 +50,7 @@ from bayesnb.families.categorical import Coded
 from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.poisson import Exposed
-from bayesnb.priors import Known
+from bayesnb.priors import FixedProbabilities
 
 CLASSES = ("ant", "bee")
 
@@ -71,7 +71,11 @@ INFORMED = {
     "heat": GaussianKnownVariance(Normal(1.0, 3.0), variance=2.0),
     "visits": Poisson({"ant": Gamma(2.0, 1.0), "bee": Gamma(3.0, 1.0)}, exposure="hours"),
 }
-LABEL = {"learned": Dirichlet(1.5), "known": Known({"ant": 0.3, "bee": 0.7}), "frequencies": Known(None)}
+LABEL = {
+    "learned": Dirichlet(1.5),
+    "known": FixedProbabilities({"ant": 0.3, "bee": 0.7}),
+    "frequencies": FixedProbabilities(None),
+}
 
 
 def table(rng: Generator, codes: np.ndarray, missing: float = 0.0) -> dict[str, Any]:
@@ -277,7 +281,7 @@ def test_the_result_of_em_says_if_it_did_not_converge():
 def test_em_for_two_coins_gives_the_numbers_computed_by_hand():
     # One labelled row each, x = 0 and x = 1; one unlabelled row x = 1; uniform classes, Beta(1, 1), posterior means:
     # p0 = (1 + r)/(3 + r), p1 = 2/3 ... the fixed point of r = p0/(p0 + p1) with soft counts.
-    model = NaiveBayes({"wings": Bernoulli()}, Known("uniform"))
+    model = NaiveBayes({"wings": Bernoulli()}, FixedProbabilities("uniform"))
     labelled = model.statistics({"wings": np.array([[0.0], [1.0]])}, Labels.of([0, 1]), CLASSES)
     found = em(model, labelled, {"wings": np.array([[1.0]])}, 1, at="mean", tolerance=1e-16)
     r = found.responsibilities[0, 0]

@@ -17,7 +17,7 @@ from bayesnb import class_prior as class_priors
 from bayesnb.classifier import certainty, deciding, explaining, sampling, tabular
 from bayesnb.em import EM
 from bayesnb.model import Data, Estimate, Parameters, Posterior, Statistics, estimate_rule, normalize
-from bayesnb.priors import Array, Dirichlet, Known, log
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
 from bayesnb.rows import table_of
 from bayesnb.schema import Schema
 from bayesnb.tables import Table
@@ -88,7 +88,7 @@ class Classifier:
         schema: Schema,
         statistics: Statistics,
         classes: Array,
-        label: Dirichlet | Known,
+        label: Dirichlet | FixedProbabilities,
         estimate: Estimate = "predictive",
         **others: Any,
     ) -> Classifier:

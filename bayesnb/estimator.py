@@ -387,14 +387,14 @@ def load(path: str | os.PathLike) -> BayesianNB:
     >>> nb.load(path).predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    stored = document.read(path)
+    file = document.read(path)
     try:
-        clf = BayesianNB(**stored.configuration)
-        others = {"target": stored.target, "expected": stored.expected}
+        clf = BayesianNB(**file.configuration)
+        others = {"target": file.target, "expected": file.expected}
         clf._classifier = learning.believed(
-            clf, None, stored.schema, stored.statistics, stored.classes, stored.declared, **others
+            clf, None, file.schema, file.statistics, file.classes, file.declared, **others
         )
-        clf.content_hash_ = stored.hash
+        clf.content_hash_ = file.hash
     except MemoryError as error:
         raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error
     except (ValueError, TypeError, ArithmeticError) as error:

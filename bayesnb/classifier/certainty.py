@@ -54,7 +54,7 @@ def sample_proba(self: Classifier, X: Any, draws: int = 1000) -> Array:
         raise ValueError(f"Expected at least one draw; got {draws!r}")
     rng, offset = self.generator(), np.broadcast_to(self.offset, (n, len(self.classes)))
     size = self.posterior.draw(np.random.default_rng(0)).size
-    found = np.empty((draws, n, len(self.classes)))
+    proba = np.empty((draws, n, len(self.classes)))
     for part in slices(draws, max(1, min(512, MEMORY // 16 // size))):
         drawn = self.posterior.draw(rng, (part.stop - part.start,))
 
@@ -62,13 +62,13 @@ def sample_proba(self: Classifier, X: Any, draws: int = 1000) -> Array:
             joint = drawn.log_joint(part_of(data, rows), rows.stop - rows.start)
             joint += offset[rows]
             try:
-                found[part, rows] = probabilities(joint)
+                proba[part, rows] = probabilities(joint)
             except ImpossibleRowError as error:
                 raise ImpossibleRowError(error.rows + rows.start) from error
 
         # Few enough rows for their joints to stay in the cache from step to step.
         list(each(answer, slices(n, max(1, CELLS // drawn.log_pi.size))))
-    return found
+    return proba
 
 
 def predict_interval(

@@ -73,12 +73,12 @@ def explain(
     tail = (1 - probability_of_interval(prob)) / 2
     pairs = _contrast(self, self.log_joint(data, n), label, against)
     drawn = None if self.posterior.model.exact else posterior_draws(self, "draws", 4000)
-    found = formulas.contributions(
+    contributions = formulas.contributions(
         self.schema, self.posterior, self.plug_in, data, pairs, (tail, 1 - tail), drawn, self.offset
     )
-    found[["log_odds", "lower", "upper"]] *= formulas.UNITS[unit]
-    found.attrs["unit"] = unit
-    return found if index_of(X) is None else formulas.by_index(found, index_of(X))
+    contributions[["log_odds", "lower", "upper"]] *= formulas.UNITS[unit]
+    contributions.attrs["unit"] = unit
+    return contributions if index_of(X) is None else formulas.by_index(contributions, index_of(X))
 
 
 def _contrast(self: Classifier, log_joint: Array, label: Any, against: Any) -> Array:

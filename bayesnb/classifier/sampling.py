@@ -236,18 +236,18 @@ def _row_groups(
     rows = Rows.of(X, y, None, self.unlabelled, self.schema).labelled()
     data, codes = self.schema.read(rows.table)[1], rows.target.among(self.classes)
     blocks = layout.blocks(self.posterior.model, self.statistics)
-    found = {"observed_data": {"y": codes, **drawing.observed(data, blocks)}}
+    groups_of_rows = {"observed_data": {"y": codes, **drawing.observed(data, blocks)}}
     for group in set(include) - {"log_likelihood"}:
         source = group.removesuffix("_predictive")
         if source not in groups:
             raise ImproperError(f"{group} needs a proper prior for every feature")
         drawn = layout.from_variables(groups[source], blocks, self.posterior)
-        found[group] = drawing.predictive(drawn, self.statistics, len(codes), rng, blocks)
+        groups_of_rows[group] = drawing.predictive(drawn, self.statistics, len(codes), rng, blocks)
     if "log_likelihood" in include:
         drawn = layout.from_variables(groups["posterior"], blocks, self.posterior)
         joint = drawn.log_joint(data, len(codes))
-        found["log_likelihood"] = {"y": joint[..., np.arange(len(codes)), codes]}
-    return found
+        groups_of_rows["log_likelihood"] = {"y": joint[..., np.arange(len(codes)), codes]}
+    return groups_of_rows
 
 
 def verify(

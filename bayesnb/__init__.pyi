@@ -34,7 +34,6 @@ from .priors import Dirichlet as Dirichlet
 from .priors import FixedProbabilities as FixedProbabilities
 from .priors import Gamma as Gamma
 from .priors import ImproperError as ImproperError
-from .priors import Known as Known
 from .priors import Normal as Normal
 from .priors import NormalGamma as NormalGamma
 from .sampling import agreement as agreement

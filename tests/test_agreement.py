@@ -26,7 +26,7 @@ from bayesnb import BayesianNB, Binned, datasets
 from bayesnb.families import gaussian, poisson
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
-from bayesnb.families.family import over_columns
+from bayesnb.families.columns import over_columns
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson

@@ -19,8 +19,9 @@ from numpy.random import Generator
 from scipy.special import logsumexp
 
 from bayesnb.chains import Convergence, run_nuts
-from bayesnb.families.categorical import Tally
-from bayesnb.families.family import Family, columns_of
+from bayesnb.families.categorical import CategoryCounts
+from bayesnb.families.columns import columns_of
+from bayesnb.families.family import Family
 from bayesnb.families.membership import Column
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
@@ -122,7 +123,7 @@ class Draws(Belief):
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Sampled[P: Declared](Family[P, Tally]):
+class Sampled[P: Declared](Family[P, CategoryCounts]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
     Columns must be independent given the class, a priori and so a posteriori: then the predictive is a
@@ -142,18 +143,18 @@ class Sampled[P: Declared](Family[P, Tally]):
         self.__post_init__()
 
     @abstractmethod
-    def pymc_model(self, prior: P, s: Tally) -> pm.Model:
+    def pymc_model(self, prior: P, s: CategoryCounts) -> pm.Model:
         """The model of this one feature given the labels, its data observed; the prior at its full shape."""
 
     @abstractmethod
-    def from_variables(self, drawn: Mapping[str, Array], prior: P, s: Tally) -> Theta:
+    def from_variables(self, drawn: Mapping[str, Array], prior: P, s: CategoryCounts) -> Theta:
         """θ as (draw, class, column[, level]) from draws of the model's free variables, (draw, ...)."""
 
     @abstractmethod
     def density(self) -> Callable[[Theta, Column], Array]:
         """``log_likelihood`` as a function, all that must be compiled compiled."""
 
-    def update(self, prior: P, s: Tally) -> Draws:
+    def update(self, prior: P, s: CategoryCounts) -> Draws:
         """Bayes' rule by NUTS.
 
         Warns

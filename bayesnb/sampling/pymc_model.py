@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bayesnb.families.family import Family, columns_of
+from bayesnb.families.columns import columns_of
+from bayesnb.families.family import Family
 from bayesnb.model import Data, Posterior, Statistics, about
 from bayesnb.priors import Array, ImproperError, shared
 from bayesnb.sampling import layout

@@ -172,6 +172,25 @@ def scaled(a: Statistic, factor: float) -> dict[str, Array]:
     return {name: value * factor for name, value in a.arrays().items()}
 
 
+@dataclass(frozen=True)
+class Support:
+    """The numbers to which a family gives a density.
+
+    Parameters
+    ----------
+    words : str
+        What such a number is called in an error.
+    invalid : function
+        Which numbers of an array are none of them. NaN is missing, and so never invalid.
+    """
+
+    words: str
+    invalid: Callable[[Array], Array]
+
+
+POSITIVE = Support("a positive number", lambda x: x <= 0)
+
+
 @dataclass(frozen=True, eq=False)
 class Family[P: Belief, S: Statistic](ABC):
     """A class-conditional likelihood p(x | θ) with a prior p(θ).
@@ -200,6 +219,9 @@ class Family[P: Belief, S: Statistic](ABC):
 
     reads: ClassVar[str] = "reals"
     """How a table's columns reach it: "reals", "counts", "binary", "levels" or "bag" (see ``schema``)."""
+
+    support: ClassVar[Support | None] = None
+    """Which of the numbers that are read it takes; all of them by default."""
 
     notices: ClassVar[bool] = False
     """Whether of rows with a cell that it cannot read its statistic, and what it answers, is never all finite.

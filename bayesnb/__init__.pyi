@@ -31,6 +31,7 @@ from .priors import UNSEEN as UNSEEN
 from .priors import Beta as Beta
 from .priors import BoundaryError as BoundaryError
 from .priors import Dirichlet as Dirichlet
+from .priors import FixedProbabilities as FixedProbabilities
 from .priors import Gamma as Gamma
 from .priors import ImproperError as ImproperError
 from .priors import Known as Known

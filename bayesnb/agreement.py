@@ -17,7 +17,7 @@ from scipy import stats
 from bayesnb import draws
 from bayesnb.convergence import Convergence
 from bayesnb.model import ESTIMATES, Data, Parameters, Posterior, normalize, part_of
-from bayesnb.priors import Array, BoundaryError, ImproperError, Known, log
+from bayesnb.priors import Array, BoundaryError, ImproperError, log
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,7 +171,7 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
     values = draws.variables(drawn, layout)
     labels = draws.coords(posterior.labels, layout)["class_label"]
     records = []
-    if not isinstance(posterior.label, Known):
+    if posterior.label.variance().any():
         names = [f"pi[{label}]" for label in labels]
         records += _two_moments(names, values["pi"], posterior.label.mean(), posterior.label.variance())
     for block in layout:

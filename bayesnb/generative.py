@@ -18,7 +18,7 @@ from bayesnb import draws
 from bayesnb.draws import Block
 from bayesnb.families.family import Family, columns_of
 from bayesnb.model import Data, Posterior, about
-from bayesnb.priors import Array, ImproperError, Known, shared
+from bayesnb.priors import Array, ImproperError, shared
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -84,8 +84,6 @@ def build(
 
 def label_variable(posterior: Posterior) -> Any:
     """π in the open model; where class probabilities are known, a constant."""
-    if isinstance(posterior.label, Known):
-        return posterior.label.pymc(lambda _: "pi", ("class_label",))
     with about("class prior", posterior.labels):
         return posterior.label_prior.pymc(lambda _: "pi", ("class_label",))
 

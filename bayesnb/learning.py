@@ -7,6 +7,7 @@ before, or ``None``.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -16,10 +17,10 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from bayesnb import class_prior, engines, unlabelled
+from bayesnb import class_prior, em, engines
 from bayesnb.classifier import Classifier
 from bayesnb.model import Statistics, estimate_rule
-from bayesnb.priors import Array, Dirichlet, Known
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.rows import Rows
 from bayesnb.schema import Schema
 from bayesnb.summary import Summary
@@ -27,7 +28,16 @@ from bayesnb.targets import NO_LABEL, classes_of, labels_of, with_named
 
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _LEARNING: WeakSet[Any] = WeakSet()
-_GUARD = threading.Lock()
+
+
+def _without_locks() -> None:
+    """Forget the locks in a forked process, in which the threads that held them do not run."""
+    _LOCKS.clear()
+    _LEARNING.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_without_locks)
 
 
 def one_at_a_time[**P, R](verb: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
@@ -45,9 +55,7 @@ def one_at_a_time[**P, R](verb: Callable[Concatenate[Any, P], R]) -> Callable[Co
 
     @wraps(verb)
     def learn(estimator: Any, *args: P.args, **kwargs: P.kwargs) -> R:
-        with _GUARD:
-            lock = _LOCKS.setdefault(estimator, threading.RLock())
-        with lock:
+        with _LOCKS.setdefault(estimator, threading.RLock()):
             if estimator in _LEARNING:
                 raise RuntimeError(
                     f"{verb.__name__} was called while this thread was learning into the same estimator: call it "
@@ -69,7 +77,7 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
     name = getattr(y, "name", None)
     target = name if isinstance(name, str | int) and name != "" else None
     rows = Rows.of(X, y, sample_weight, settings.unlabelled)
-    unlabelled.require_settings(settings.unlabelled_weight, settings.em_starts)
+    em.require_settings(settings.unlabelled_weight, settings.em_starts)
     rows = rows.weighing_unlabelled(settings.unlabelled_weight)
     if not rows.weight.any():
         raise ValueError(NO_LABEL)
@@ -89,18 +97,18 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
     if not len(found) and len(classes) < 2:
         raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
     labelled, data, weight = rows.split(model, data, classes)
-    em = unlabelled.em(
+    result = em.em(
         model.flat() if rule.flat else model,
         labelled,
         data,
         len(weight),
         row_weight=weight,
-        at="map" if rule.point == "mode" else "mean",
+        at=rule.point,
         starts=settings.em_starts,
         rng=np.random.default_rng(settings.random_state),
     )
-    others = {"target": target, "em": em, "expected": True}
-    return believed(settings, None, schema, em.statistics, classes, rows.target.declared, **others)
+    others = {"target": target, "em": result, "expected": True}
+    return believed(settings, None, schema, result.statistics, classes, rows.target.declared, **others)
 
 
 def with_rows(
@@ -229,5 +237,5 @@ def believed(
     return Classifier.of(schema, statistics, classes, label, settings.estimate, declared=declared, **others)
 
 
-def _label_prior(settings: Any) -> Dirichlet | Known:
+def _label_prior(settings: Any) -> Dirichlet | FixedProbabilities:
     return Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)

@@ -110,6 +110,8 @@ def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Na
 
 def _alike(a: Summary, b: Summary) -> tuple[Summary, Summary]:
     """Both summaries with one family a feature, where the type of a column was only told by one of them."""
+    if a.schema.all_words and b.schema.all_words:
+        return a, b
     if odd := set(a.schema.names) ^ set(b.schema.names):
         raise ValueError(f"column {in_order(odd)[0]!r} stands in one part of the table and not in another")
     sides = [(dict(side.schema.features), dict(side.statistics.features)) for side in (a, b)]

@@ -23,7 +23,7 @@ from scipy.stats import entropy
 from bayesnb.families.family import Family
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
-from bayesnb.priors import Array, Known, NormalGamma, Prior, log, log_gamma_slopes, log_rising
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities, NormalGamma, Prior
 
 NEAR = 0.05
 """Standard deviations around the mean within which the two terms of the saddlepoint formula cancel."""
@@ -53,14 +53,14 @@ class LogOdds:
     ----------
     factors : sequence of (Family, Prior, encoded column)
         What is believed of θ_a and θ_b, and the rows.
-    alpha : array (2,) or None
-        Dirichlet concentrations of the two classes; None where no class probability takes part, or it is known.
+    label : Dirichlet, FixedProbabilities or None
+        What is believed of the probabilities of the two classes; None where they take no part.
     offset : array (row,)
         Added to the log-odds.
     """
 
     factors: Sequence[tuple[Family, Prior, Any]]
-    alpha: Array | None
+    label: Dirichlet | FixedProbabilities | None
     offset: Array
 
     @classmethod
@@ -77,9 +77,7 @@ class LogOdds:
         offset = np.broadcast_to(offset, (n_rows, len(posterior.labels)))
         with np.errstate(invalid="ignore"):
             offset = offset[:, a] - offset[:, b]
-            if isinstance(posterior.label, Known):
-                return cls((), None, offset + (log(posterior.label.p[a]) - log(posterior.label.p[b])))
-        return cls((), posterior.label.alpha[[a, b]], offset)
+        return cls((), posterior.label.at([a, b]), offset)
 
     @property
     def n_rows(self) -> int:
@@ -88,7 +86,7 @@ class LogOdds:
 
     def __getitem__(self, rows: Array) -> LogOdds:
         return LogOdds(
-            [(family, believed, x[rows]) for family, believed, x in self.factors], self.alpha, self.offset[rows]
+            [(family, believed, x[rows]) for family, believed, x in self.factors], self.label, self.offset[rows]
         )
 
     @cached_property
@@ -97,8 +95,8 @@ class LogOdds:
         floor = np.full((self.n_rows, 2), -np.inf)
         for family, believed, x in self.factors:
             floor = np.maximum(floor, family.moment_floor(believed, x))
-        if self.alpha is not None:
-            floor = np.maximum(floor, -self.alpha)
+        if self.label is not None:
+            floor = np.maximum(floor, self.label.log_power_floor())
         return floor[:, 0], -floor[:, 1]
 
     def cumulants(self, t: Array) -> tuple[Array, Array, Array]:
@@ -110,9 +108,9 @@ class LogOdds:
             level += family.log_moment(believed, x, both)
             first += slopes[0]
             second += slopes[1]
-        if self.alpha is not None:
-            slopes = log_gamma_slopes(self.alpha + both)
-            level += log_rising(self.alpha, both)
+        if self.label is not None:
+            slopes = self.label.log_power_slopes(both)
+            level += self.label.log_powers(both)
             first += slopes[0]
             second += slopes[1]
         with np.errstate(invalid="ignore"):
@@ -441,12 +439,9 @@ def log_odds_moments(posterior: Posterior, data: Data, n_rows: int, offset: Arra
         slopes = family.log_moment_slopes(posterior.features[name], data[name], 0.0)
         mean += slopes[0]
         variance += slopes[1]
-    if isinstance(posterior.label, Known):
-        mean += log(posterior.label.p)
-    else:
-        slopes = log_gamma_slopes(posterior.label.alpha)
-        mean += slopes[0]
-        variance += slopes[1]
+    slopes = posterior.label.log_power_slopes(np.zeros(len(posterior.labels)))
+    mean += slopes[0]
+    variance += slopes[1]
     mean = mean + offset
     with np.errstate(invalid="ignore"):
         difference, between = (

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -375,6 +376,44 @@ def test_nested_objects_are_refused_with_their_column_and_the_object(values, fea
 def test_nested_columns_of_polars_are_refused_with_their_column(values):
     clf = BayesianNB()
     refused_by(clf, "fit", (pl.DataFrame({"v": values}), Y), ("column 'v'", "which no family reads", "leave it out"))
+
+
+NESTED = [np.zeros(3), np.ones(3)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        (NESTED, "array"),
+        ([Decimal("sNaN"), Decimal(1)], "sNaN"),
+        ([1, object()], "object"),
+        ([1j, 2], "1j"),
+    ],
+    ids=["arrays", "signalling NaN", "object", "complex"],
+)
+@pytest.mark.parametrize("features", [None, Gaussian(), Categorical()], ids=["by type", "Gaussian", "Categorical"])
+@pytest.mark.parametrize("table", ["dict", "pandas", "parts"])
+def test_a_cell_that_is_neither_text_nor_number_is_named_with_its_column(cells, shown, features, table):
+    column = np.empty(2, object)
+    column[:] = cells
+    columns, y = {"a": column}, ["u", "v"]
+    X = {"dict": columns, "pandas": pd.DataFrame(columns), "parts": iter([pd.DataFrame(columns | {"y": y})])}[table]
+    with pytest.raises(ValueError, match=rf"column 'a' holds .*{shown}"):
+        BayesianNB(features).fit(X, "y" if table == "parts" else y)
+
+
+@pytest.mark.parametrize("names", [(None, "b"), (float("nan"), "b"), (None, float("nan")), ("b", pd.NA)])
+@pytest.mark.parametrize("make", [dict, pd.DataFrame], ids=["dict", "pandas"])
+def test_a_column_whose_name_is_missing_is_named_by_its_position(names, make):
+    with pytest.raises(ValueError, match=r"column at position \d is named .*: give it one"):
+        BayesianNB().fit(make({names[0]: [1, 2], names[1]: [3, 4]}), [0, 1])
+
+
+def test_a_column_name_with_half_of_a_character_is_refused():
+    half = pd.DataFrame([[1.0], [2.0]], columns=pd.Index(["\ud800"], dtype=object))
+    for table in ({"\ud800": [1.0, 2.0]}, half, iter([half.assign(y=[0, 1])])):
+        with pytest.raises(ValueError, match="lone surrogate"):
+            BayesianNB().fit(table, "y" if isinstance(table, Iterator) else [0, 1])
 
 
 def test_an_integer_too_large_for_a_float_is_named_with_its_column():

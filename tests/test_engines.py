@@ -18,7 +18,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesnb import BayesianNB, Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Multinomial, Poisson, engines
+from bayesnb import (
+    BayesianNB,
+    Bernoulli,
+    Binned,
+    Categorical,
+    Dirichlet,
+    Gaussian,
+    Multinomial,
+    Poisson,
+    engines,
+    files,
+)
 from bayesnb.summary import Nothing, Reading, pooled
 
 N = 6000
@@ -251,6 +262,75 @@ def test_bags_of_words_read_in_parts_equal_those_read_at_once():
     assert_same(clf.statistics_, whole.statistics_)
 
 
+TEXTS = [
+    pd.DataFrame({"cat": [2, 0], "dog": [1, 3], "y": ["p", "q"]}),
+    pd.DataFrame({"dog": [1, 2], "emu": [4, 0], "y": ["q", "p"]}),
+]
+WORDS = ["cat", "dog", "emu"]
+
+
+def bag_of(*texts):
+    """What is learned of texts in one pass, where each lists all words."""
+    whole = pd.concat(texts).reindex(columns=[*WORDS, "y"]).fillna(0)
+    return BayesianNB(Multinomial()).fit(whole[WORDS], whole["y"].to_numpy())
+
+
+def words_and(text):
+    return text.drop(columns="y"), text["y"]
+
+
+BAGS = {
+    "parts": lambda clf: clf.fit(iter(TEXTS), "y"),
+    "partial_fit": lambda clf: clf.partial_fit(*words_and(TEXTS[0])).partial_fit(*words_and(TEXTS[1])),
+    "partial_fit of parts": lambda clf: clf.partial_fit(iter(TEXTS[:1]), "y").partial_fit(iter(TEXTS[1:]), "y"),
+    "merge": lambda clf: clf.fit(*words_and(TEXTS[0])).merge(
+        BayesianNB(Multinomial()).fit(*words_and(TEXTS[1]))
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("learn", BAGS.values(), ids=BAGS)
+def test_words_that_come_later_join_by_their_name_and_count_0_before(learn):
+    found, whole = learn(BayesianNB(Multinomial())), bag_of(*TEXTS)
+    assert found.schema_.names == tuple(WORDS)
+    assert found.n_features_in_ == 3
+    assert_same(found.statistics_, whole.statistics_)
+    asked = pd.DataFrame({"emu": [1, 0], "cat": [0, 2], "dog": [1, 1]})
+    np.testing.assert_allclose(found.predict_proba(asked), whole.predict_proba(asked))
+
+
+@pytest.mark.parametrize("rows", [lambda: words_and(TEXTS[1]), lambda: (iter(TEXTS[1:]), "y")], ids=["table", "parts"])
+def test_texts_that_lack_some_words_are_unlearned(rows):
+    found = bag_of(*TEXTS).forget(*rows())
+    assert_same(found.statistics_, bag_of(TEXTS[0]).statistics_)
+    assert found.predict_proba(pd.DataFrame({"cat": [1], "dog": [1], "emu": [0]})).shape == (1, 2)
+
+
+def test_a_word_that_was_never_learned_cannot_be_unlearned():
+    clf = BayesianNB(Multinomial()).fit(*words_and(TEXTS[0]))
+    with pytest.raises(ValueError, match=r"word 'dog'.*never learned"):
+        clf.forget(*words_and(TEXTS[1]))
+    clf.partial_fit(*words_and(TEXTS[0])).forget(TEXTS[0][["cat", "dog"]].assign(emu=0), TEXTS[0]["y"])
+    assert clf.statistics_.features["words"].words == ("cat", "dog")
+
+
+def test_a_word_without_a_column_occurs_in_no_row_where_columns_may_be_absent():
+    clf = bag_of(*TEXTS).set_params(absent="missing")
+    asked = pd.DataFrame({"cat": [1, np.nan], "dog": [1, np.nan]})
+    expected = clf.predict_proba(asked.assign(emu=[0, np.nan]))
+    np.testing.assert_allclose(clf.predict_proba(asked), expected)
+
+
+def test_rows_are_unlearned_without_the_levels_that_only_their_type_declares():
+    def column(levels):
+        return pd.DataFrame({"a": pd.Categorical(["u", "v"], categories=levels)})
+
+    clf = BayesianNB().fit(pd.concat([column(["u", "v"])] * 2), [0, 1, 0, 1])
+    clf.forget(column(["u", "v", "w"]), [0, 1])
+    assert_same(clf.statistics_, BayesianNB().fit(column(["u", "v"]), [0, 1]).statistics_)
+    assert clf.statistics_.features["a"].levels == clf.schema_.features["a"].levels == (("u", "v"),)
+
+
 def test_edges_are_told_where_a_table_is_read_once():
     with pytest.raises(ValueError, match=r"Binned\(edges=\[...\]\)"):
         BayesianNB({"wide": Binned(5)}).fit(batches(), "kind")
@@ -402,6 +482,112 @@ def test_parquet_files_may_have_numbers_of_different_width(tmp_path):
 @pytest.fixture(scope="module")
 def expected(one_pass):
     return one_pass.predict_proba(FRAME.drop(columns=["kind", "weight"]))
+
+
+ODD = {
+    "another name": {"w": [1.0, 2.0], "X": [1.0, 2.0], "y": [0, 1]},
+    "one fewer": {"w": [1.0, 2.0], "y": [0, 1]},
+    "one more": {"w": [1.0, 2.0], "x": [1.0, 2.0], "y": [0, 1], "z": [1.0, 2.0]},
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "feather"])
+def test_files_of_different_columns_are_refused_in_every_kind_of_file(kind, odd, tmp_path):
+    for k, columns in enumerate([{"w": [1.0, 2.0], "x": [1.0, 2.0], "y": [0, 1]}, odd]):
+        frame = pd.DataFrame(columns).set_index("w") if kind == "csv" else pd.DataFrame(columns)
+        getattr(frame, f"to_{kind}")(tmp_path / f"{k}.{kind}")
+    with pytest.raises(ValueError, match=r"column '.' stands in one part of the table and not in another"):
+        BayesianNB().fit(tmp_path, "y")
+
+
+def test_a_dictionary_in_one_file_and_plain_text_in_the_next_are_one_column(tmp_path):
+    text = [pa.array(["u", "v", None]), pa.array(["u", "w", "w"], pa.large_string())]
+    for write, kind in ((pq.write_table, "parquet"), (pyarrow.feather.write_feather, "feather")):
+        for order in (1, -1):
+            at = tmp_path / f"{kind}{order}"
+            at.mkdir()
+            for k, cells in enumerate([text[0].dictionary_encode(), text[1]][::order]):
+                write(pa.table({"x": cells, "y": [0, 1, 1]}), at / f"{k}.{kind}")
+            found = BayesianNB().fit(at, "y").statistics_
+            whole = pd.DataFrame({"x": ["u", "v", None, "u", "w", "w"], "y": [0, 1, 1, 0, 1, 1]})
+            assert_same(found, BayesianNB().fit(whole[["x"]], whole["y"]).statistics_)
+
+
+def damaged(path, x):
+    """A Parquet file with checksums, of which one bit of a number is another."""
+    table = pa.table({"x": x, "y": [0, 1] * (len(x) // 2)})
+    pq.write_table(table, path, write_page_checksum=True, use_dictionary=False, compression="none")
+    data = bytearray(path.read_bytes())
+    at = data.index(np.float64(x[5]).tobytes())
+    data[at + 5] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_damaged_page_is_refused_with_its_file_where_the_file_has_checksums(tmp_path):
+    x = np.random.default_rng(0).normal(size=10)
+    pq.write_table(pa.table({"x": x, "y": [0, 1] * 5}), tmp_path / "1.parquet")
+    damaged(tmp_path / "2.parquet", x)
+    with pytest.raises(ValueError, match=r"2\.parquet: cannot be read past row 0 .*CRC"):
+        BayesianNB().fit(tmp_path, "y")
+    with pytest.raises(ValueError, match=r"2\.parquet.*CRC"):
+        files.read(tmp_path / "2.parquet")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+@pytest.mark.parametrize("keep", [0.5, 0.9], ids=["half", "most"])
+def test_a_broken_file_among_many_is_named(kind, keep, tmp_path):
+    for k in range(3):
+        getattr(FRAME, f"to_{kind}")(tmp_path / f"part{k}.{kind}")
+    broken = tmp_path / f"part1.{kind}"
+    broken.write_bytes(broken.read_bytes()[: int(keep * broken.stat().st_size)])
+    with pytest.raises(ValueError, match=rf"part1\.{kind}: cannot be read"):
+        BayesianNB(TOLD).fit(tmp_path, "kind", "weight")
+
+
+@pytest.mark.parametrize("read", [files.read, lambda path: BayesianNB().fit(path, "y")], ids=["frame", "fit"])
+def test_a_line_of_a_csv_file_that_would_fill_the_memory_is_refused(read, tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("x,y\n1,0\n" + "9" * (3 * files.LINE) + ",1\n")
+    with pytest.raises(ValueError, match=r"long\.csv: "):
+        read(path)
+
+
+def broken_lazy():
+    return pl.LazyFrame({"x": ["1", "u"], "y": [0, 1]}).with_columns(pl.col("x").cast(pl.Int64))
+
+
+def broken_relation():
+    return duckdb.sql("select cast(x as int) x, 1 y from (values ('1'), ('u')) t(x)")
+
+
+def closed_relation():
+    connection = duckdb.connect()
+    relation = connection.sql("select 1 x, 2 y")
+    connection.close()
+    return relation
+
+
+def broken_dask():
+    from distributed.exceptions import WorkerStartTimeoutError
+
+    def fail(_):
+        raise WorkerStartTimeoutError(0, 1, 1)
+
+    return dask_frame().map_partitions(fail, meta=FRAME.rename(columns={"kind": "y"}).iloc[:0])
+
+
+@pytest.mark.parametrize("make", [broken_lazy, broken_relation, closed_relation, broken_dask])
+def test_an_error_of_an_engine_is_a_value_error_with_its_cause(make):
+    with pytest.raises(ValueError, match="cannot be read") as caught:
+        BayesianNB().fit(make(), "y")
+    assert type(caught.value.__cause__).__module__.partition(".")[0] in ("polars", "_duckdb", "duckdb", "distributed")
+
+
+def test_an_error_of_an_engine_is_a_value_error_where_rows_are_predicted():
+    clf = BayesianNB().fit({"x": [1, 2]}, [0, 1])
+    with pytest.raises(ValueError, match="the LazyFrame cannot be read"):
+        list(clf.predict_table(broken_lazy()))
 
 
 def test_predictions_have_a_row_for_each_and_a_column_for_each_class(one_pass, expected):

@@ -28,7 +28,7 @@ from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
-from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Known, Normal, NormalGamma
+from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma
 
 SKEWED = Dirichlet({"ant": 1.5, "bee": 4.0, "cow": 2.5})
 """An asymmetric prior of the classes, in whichever order they are named."""
@@ -42,7 +42,7 @@ class Written:
         features: Mapping[str, Family],
         data: Data,
         labels: Labels,
-        class_prior: Dirichlet | Known = SKEWED,
+        class_prior: Dirichlet | FixedProbabilities = SKEWED,
     ) -> None:
         model = NaiveBayes(features, class_prior)
         self.data, self.labels = data, labels
@@ -138,9 +138,9 @@ def test_a_column_without_values_and_a_class_without_rows_keep_their_prior(name,
 
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
-@pytest.mark.parametrize("prior", [Known(), Known("uniform"), Known({"bee": 0.5, "ant": 0.2, "cow": 0.3})])
+@pytest.mark.parametrize("prior", [None, "uniform", {"bee": 0.5, "ant": 0.2, "cow": 0.3}])
 def test_known_class_probabilities_are_constants_in_the_density(prior, likelihood):
-    written = Written.of(["bernoulli", "gaussian"], class_prior=prior)
+    written = Written.of(["bernoulli", "gaussian"], class_prior=FixedProbabilities(prior))
     model = written.build(likelihood)
     assert "pi" not in {variable.name for variable in model.free_RVs}
     assert_allclose(model["pi"].eval(), written.posterior.label.p)

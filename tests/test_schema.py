@@ -95,8 +95,8 @@ CONSTRUCTORS = {
         lists,
     )
 }
-# pandas makes floats of integers among which one is missing, so these no longer know that 0 and 1 were all.
-FLOATS_FOR_HOLES = (pandas_default, lists)
+# pandas makes floats of integers among which one is missing, so it no longer knows that 0 and 1 were all.
+FLOATS_FOR_HOLES = (pandas_default,)
 DECLARES_CATEGORIES = [pandas_default, pandas_nullable, pandas_pyarrow, polars_categorical, pyarrow_dictionary]
 DECLARES_EVERY_TEXT = (polars_categorical, pyarrow_dictionary)
 
@@ -166,6 +166,95 @@ def test_every_constructor_gets_the_same_families(constructor: Constructor) -> N
         "real": "Gaussian",
         "grade": "Categorical",
     }
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"a": [1, 0, None, 1]},
+        {"a": (1, 0, float("nan"), 1)},
+        {"a": np.array([1, 0, None, 1], object)},
+        pd.DataFrame({"a": np.array([1, 0, None, 1], object)}),
+        pl.DataFrame({"a": [1, 0, None, 1]}),
+        pa.table({"a": [1, 0, None, 1]}),
+    ],
+    ids=["dict of lists", "dict of tuples", "dict of objects", "object pandas", "polars", "pyarrow"],
+)
+def test_zeros_and_ones_with_a_gap_are_bernoulli_in_every_container(table: Any) -> None:
+    clf = BayesianNB().fit(table, [0, 1, 1, 1])
+    assert families(clf) == {"a": "Bernoulli"}
+    assert_allclose(clf.posterior_.features["a"].alpha[:, 0], [2.0, 2.0])
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int64, np.uint8])
+def test_an_array_of_zeros_and_ones_is_bernoulli_as_a_frame_of_them_is(dtype: Any) -> None:
+    x = np.array([[1, 0], [0, 1], [1, 1], [0, 1]], dtype)
+    array, frame = BayesianNB().fit(x, [0, 0, 1, 1]), BayesianNB().fit(pd.DataFrame(x).add_prefix("x"), [0, 0, 1, 1])
+    assert families(array) == {"x": "Bernoulli"}
+    assert_allclose(array.predict_proba(x), frame.predict_proba(pd.DataFrame(x).add_prefix("x")))
+
+
+def test_an_array_is_gaussian_as_soon_as_one_cell_is_neither_0_nor_1() -> None:
+    assert families(BayesianNB().fit(np.array([[1, 0], [0, 2]]), [0, 1])) == {"x": "Gaussian"}
+    assert families(BayesianNB().fit(np.array([[1, 0], [0, -1]]), [0, 1])) == {"x": "Gaussian"}
+
+
+@pytest.mark.parametrize("family", [Gaussian(), Bernoulli(), Poisson()])
+@pytest.mark.parametrize(
+    "column",
+    [pd.Categorical([None, None], categories=["u"]), pl.Series([None, None], dtype=pl.Enum(["u"]))],
+    ids=["pandas", "polars"],
+)
+def test_a_categorical_column_without_a_value_says_nothing_to_a_family_of_numbers(family: Any, column: Any) -> None:
+    table = pl.DataFrame({"a": column}) if isinstance(column, pl.Series) else pd.DataFrame({"a": column})
+    clf = BayesianNB(family).fit(table, [0, 1]).partial_fit(table, [0, 1])
+    assert_allclose(clf.predict_proba(table), 0.5)
+    named = table.assign(y=[0, 1]) if isinstance(table, pd.DataFrame) else table.with_columns(y=pl.Series([0, 1]))
+    assert BayesianNB(family).fit(iter([named]), "y").statistics_.features["a"].seen().sum() == 0
+
+
+BIG = [2**53 + 1, 5, None, 7]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pa.table({"id": pa.array(BIG, pa.int64())}),
+        pa.table({"id": pa.array(BIG, pa.uint64())}),
+        pd.DataFrame({"id": pd.array(BIG, pd.ArrowDtype(pa.int64()))}),
+        pd.DataFrame({"id": pd.array(BIG, "Int64")}),
+        pl.DataFrame({"id": BIG}),
+        {"id": BIG},
+    ],
+    ids=["pyarrow", "unsigned", "ArrowDtype", "nullable", "polars", "dict"],
+)
+def test_whole_numbers_beyond_what_a_float_holds_exactly_are_rounded_alike_everywhere(table: Any) -> None:
+    clf = BayesianNB().fit(table, [0, 0, 1, 1])
+    expected = BayesianNB().fit({"id": [2.0**53, 5.0, np.nan, 7.0]}, [0, 0, 1, 1])
+    assert_same_beliefs(clf, expected)
+    assert_allclose(clf.predict_proba(table), expected.predict_proba({"id": [2.0**53, 5.0, np.nan, 7.0]}))
+
+
+VIEWS = pa.array(["u", "v", "u", None], pa.string_view())
+
+
+@pytest.mark.parametrize(
+    "table",
+    [pa.table({"a": VIEWS}), pd.DataFrame({"a": pd.array(VIEWS, pd.ArrowDtype(pa.string_view()))})],
+    ids=["pyarrow", "ArrowDtype"],
+)
+def test_string_views_are_text_also_where_rows_are_left_out(table: Any) -> None:
+    clf = BayesianNB().fit(table, [0, 1, 1, 1], sample_weight=[1, 1, 0, 1])
+    assert_same_beliefs(clf, BayesianNB().fit({"a": ["u", "v", None]}, [0, 1, 1]))
+
+
+def test_a_value_that_stands_twice_in_a_dictionary_of_arrow_is_one_level() -> None:
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None]), pa.array(["u", "v", "u"]))
+    expected = BayesianNB().fit({"a": ["u", "v", "u", None]}, [0, 1, 1, 1])
+    assert_same_beliefs(BayesianNB().fit(pa.table({"a": twice}), [0, 1, 1, 1]), expected)
+    stream = iter([pa.table({"a": twice, "y": [0, 1, 1, 1]})])
+    assert_same_beliefs(BayesianNB().fit(stream, "y"), expected)
+    assert BayesianNB().fit({"x": [1, 2, 3]}, twice[:3]).class_count_.tolist() == [2.0, 1.0]
 
 
 def test_without_holes_integers_of_0_and_1_are_bernoulli_everywhere(constructor: Constructor) -> None:
@@ -450,16 +539,77 @@ def test_levels_of_another_type_are_refused() -> None:
 @pytest.mark.parametrize("dtype", [float, np.float32, int, bool])
 def test_an_array_of_numbers_is_one_gaussian_feature(dtype: Any) -> None:
     array = np.random.default_rng(0).integers(0, 2, (30, 3)).astype(dtype)
-    clf = BayesianNB().fit(array, Y[:30])
+    clf = BayesianNB(Gaussian() if dtype in (bool, int) else None).fit(array, Y[:30])
     row = clf.describe().loc["x"]
     assert (row["family"], row["columns"], row["missing"]) == ("Gaussian", 3, 0.0)
-    assert row["chosen"] == f"array of {np.dtype(dtype)}"
+    assert row["chosen"] == ("told" if dtype in (bool, int) else f"array of {np.dtype(dtype)}")
     assert clf.schema_.names == ("x0", "x1", "x2")
     assert not hasattr(clf, "feature_names_in_")
     frame = pd.DataFrame(array.astype(float), columns=["x0", "x1", "x2"])
     by_column = BayesianNB(Gaussian()).fit(frame, Y[:30])
     assert families(by_column) == dict.fromkeys(["x0", "x1", "x2"], "Gaussian")
     assert_allclose(clf.predict_proba(array), by_column.predict_proba(frame), rtol=1e-12)
+
+
+class Name(str):
+    """A column name that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_the_work_on_names_grows_with_their_number_and_not_with_its_square() -> None:
+    counts = []
+    for n in (100, 400):
+        names = pd.Index([Name(f"c{k}") for k in range(n)], dtype=object)
+        frame = pd.DataFrame(np.random.default_rng(0).normal(size=(3, n)), columns=names)
+        Name.compared = 0
+        BayesianNB().fit(frame, [0, 1, 1]).predict(frame)
+        counts.append(Name.compared)
+    assert counts[1] <= 5 * counts[0] + 400
+
+
+@pytest.mark.parametrize(
+    ("family", "cells"),
+    [
+        (Gaussian(), np.random.default_rng(0).normal(size=(5, 80))),
+        (Gaussian(NormalGamma(0.0, 1.0, 2.0, 3.0)), np.random.default_rng(1).normal(size=(5, 80))),
+        (
+            Gaussian({"p": NormalGamma(0.0, 1.0, 2.0, 3.0), "q": NormalGamma()}),
+            np.random.default_rng(2).random((5, 80)),
+        ),
+        (Bernoulli(), np.random.default_rng(3).integers(0, 2, (5, 80))),
+        (Poisson(), np.random.default_rng(4).poisson(3.0, (5, 80)).astype(float)),
+        (Categorical(), np.random.default_rng(5).integers(0, 3, (5, 80))),
+    ],
+)
+def test_a_column_among_many_is_believed_as_it_is_alone(family: Any, cells: Any) -> None:
+    frame = pd.DataFrame(cells).add_prefix("c")
+    frame.iloc[2, 1] = frame.iloc[2, 1] if cells.dtype.kind == "i" else np.nan
+    together = BayesianNB(family).fit(frame, list("ppqqq"))
+    total = np.log(together.posterior_.label.mean())
+    for name in frame:
+        alone = BayesianNB(family).fit(frame[[name]], list("ppqqq"))
+        for part in ("statistics_", "posterior_"):
+            mine, theirs = (getattr(clf, part).features[name] for clf in (together, alone))
+            for field in vars(theirs).keys() & {"n", "mean", "scatter", "counts", "events", "alpha", "beta", "m", "b"}:
+                assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-13, atol=1e-15)
+        total = total + alone.predict_joint_log_proba(frame[[name]]) - np.log(alone.posterior_.label.mean())
+    assert_allclose(together.predict_joint_log_proba(frame), total, rtol=1e-12)
+
+
+def test_a_bad_cell_of_one_among_many_columns_is_named_with_it() -> None:
+    frame = pd.DataFrame(np.ones((2, 100))).add_prefix("c")
+    with pytest.raises(ValueError, match="column 'c70' is infinite in row 1"):
+        BayesianNB().fit(frame.assign(c70=[0.0, np.inf]), [0, 1])
+    flat = BayesianNB(Gaussian(NormalGamma.flat()), estimate="mle")
+    with pytest.raises(ValueError, match="feature 'c0', class 0"):
+        flat.fit(frame, [0, 1])
 
 
 def test_an_array_of_text_has_a_categorical_feature_for_each_column() -> None:

@@ -521,7 +521,7 @@ def test_a_large_honest_model_comes_back(tmp_path):
     assert_same_model(saved(clf, tmp_path), clf, X[:100])
 
 
-@pytest.mark.parametrize("where", ["bayesnb.modelfile.values.decode", "bayesnb.estimator.BayesianNB._believe"])
+@pytest.mark.parametrize("where", ["bayesnb.modelfile.values.decode", "bayesnb.learning.believed"])
 def test_a_model_that_does_not_fit_into_memory_is_the_one_error(where, model, monkeypatch):
     def full(*_, **__):
         raise MemoryError

@@ -17,7 +17,7 @@ from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
-from bayesnb.priors import Dirichlet, Known, NormalGamma
+from bayesnb.priors import Dirichlet, FixedProbabilities, NormalGamma
 from bayesnb.uncertainty import LogOdds
 from benchmarks import intervals as coverage
 
@@ -347,7 +347,9 @@ def test_a_view_predicts_under_another_class_prior_and_does_not_change_the_estim
         view = BayesianNB(FEATURES, estimate=estimate).fit(X, y).with_class_prior({"u": 0.9, "v": 0.1})
         assert_allclose(view.predict_joint_log_proba(X), told.predict_joint_log_proba(X), rtol=1e-12)
     assert_array_equal(clf.predict_proba(X), before)
-    assert_allclose(clf.with_class_prior(Known({"u": 0.9, "v": 0.1}).p).predict_interval(X), view.predict_interval(X))
+    assert_allclose(
+        clf.with_class_prior(FixedProbabilities({"u": 0.9, "v": 0.1}).p).predict_interval(X), view.predict_interval(X)
+    )
 
 
 def test_a_class_prior_for_each_row_is_used_in_every_answer():

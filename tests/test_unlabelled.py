@@ -40,15 +40,17 @@ from bayesnb import (
     Posterior,
     Statistics,
     draws,
+    generative,
+    learning,
     normalize,
     unlabelled,
 )
+from bayesnb.em import EM, em
 from bayesnb.families.categorical import Coded
 from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.poisson import Exposed
-from bayesnb.priors import Known
-from bayesnb.unlabelled import EM, em
+from bayesnb.priors import FixedProbabilities
 
 CLASSES = ("ant", "bee")
 
@@ -69,7 +71,11 @@ INFORMED = {
     "heat": GaussianKnownVariance(Normal(1.0, 3.0), variance=2.0),
     "visits": Poisson({"ant": Gamma(2.0, 1.0), "bee": Gamma(3.0, 1.0)}, exposure="hours"),
 }
-LABEL = {"learned": Dirichlet(1.5), "known": Known({"ant": 0.3, "bee": 0.7}), "frequencies": Known(None)}
+LABEL = {
+    "learned": Dirichlet(1.5),
+    "known": FixedProbabilities({"ant": 0.3, "bee": 0.7}),
+    "frequencies": FixedProbabilities(None),
+}
 
 
 def table(rng: Generator, codes: np.ndarray, missing: float = 0.0) -> dict[str, Any]:
@@ -150,13 +156,13 @@ def assert_same(a: Statistics, b: Statistics, rtol: float = 1e-12) -> None:
     free=st.integers(0, 15),
     missing=st.sampled_from([0.0, 0.3, 0.9]),
     weight=st.sampled_from([0.0, 1e-3, 0.5, 1.0, 7.5]),
-    at=st.sampled_from(["map", "mean"]),
+    at=st.sampled_from(["mode", "mean"]),
     label=st.sampled_from(sorted(LABEL)),
     subset=st.sets(st.sampled_from(sorted(DEFAULTS)), min_size=1),
     starts=st.sampled_from([1, 3]),
 )
 def test_the_objective_never_falls(seed, known, free, missing, weight, at, label, subset, starts):
-    features = {name: (INFORMED if at == "map" else DEFAULTS)[name] for name in sorted(subset)}
+    features = {name: (INFORMED if at == "mode" else DEFAULTS)[name] for name in sorted(subset)}
     case = Case(seed, known + free, known, features, LABEL[label], missing)
     rows = default_rng(seed).choice([0.5, 1.0, 3.0], free)
     found = case.em(weight=weight, row_weight=rows, at=at, starts=starts, rng=seed, max_iterations=40)
@@ -203,11 +209,11 @@ def test_the_mean_is_the_mode_of_the_density_on_another_scale(seed):
         assert objective(near) < found.objective[-1]
 
 
-@pytest.mark.parametrize("at", ["map", "mean"])
+@pytest.mark.parametrize("at", ["mode", "mean"])
 def test_em_ends_at_a_fixed_point_of_the_responsibilities(at):
     case = Case(3, 60, 6, INFORMED, LABEL["learned"])
     found = case.em(at=at, tolerance=1e-15, max_iterations=5000)
-    theta = found.posterior.mode() if at == "map" else found.posterior.mean()
+    theta = found.posterior.mode() if at == "mode" else found.posterior.mean()
     again = np.exp(normalize(theta.log_joint(case.free, case.n_free)))
     assert_allclose(again, found.responsibilities, atol=1e-6)
 
@@ -226,7 +232,7 @@ def test_a_row_of_weight_0_may_be_impossible():
     model = NaiveBayes({"hue": Categorical()})
     rows = Coded(np.array([[0], [1]]), (("red", "green", "blue"),))
     labelled = model.statistics({"hue": rows}, Labels.of([0, 1]), CLASSES)
-    found = em(model, labelled, {"hue": Coded(np.array([[2]]), rows.levels)}, 1, weight=0.0, at="map")
+    found = em(model, labelled, {"hue": Coded(np.array([[2]]), rows.levels)}, 1, weight=0.0, at="mode")
     assert_allclose(found.responsibilities, [[0.5, 0.5]])
 
 
@@ -275,7 +281,7 @@ def test_the_result_of_em_says_if_it_did_not_converge():
 def test_em_for_two_coins_gives_the_numbers_computed_by_hand():
     # One labelled row each, x = 0 and x = 1; one unlabelled row x = 1; uniform classes, Beta(1, 1), posterior means:
     # p0 = (1 + r)/(3 + r), p1 = 2/3 ... the fixed point of r = p0/(p0 + p1) with soft counts.
-    model = NaiveBayes({"wings": Bernoulli()}, Known("uniform"))
+    model = NaiveBayes({"wings": Bernoulli()}, FixedProbabilities("uniform"))
     labelled = model.statistics({"wings": np.array([[0.0], [1.0]])}, Labels.of([0, 1]), CLASSES)
     found = em(model, labelled, {"wings": np.array([[1.0]])}, 1, at="mean", tolerance=1e-16)
     r = found.responsibilities[0, 0]
@@ -370,9 +376,8 @@ def test_nuts_with_the_label_summed_out_agrees_with_enumeration():
     case = Case(11, 10, 5, features, LABEL["learned"], missing=0.1)
     proba, _ = enumerated(case)
     posterior = case.em().posterior
-    tree = unlabelled.sample(
-        posterior, case.labelled, case.free, case.n_free, 1000, 2, random_seed=3, nuts_sampler="pymc", tune=500
-    )
+    model = unlabelled.build(posterior, case.labelled, case.free, case.n_free)
+    tree = generative.sample(posterior, 1000, 2, 3, model, nuts_sampler="pymc", tune=500)
     theta = draws.parameters(tree, posterior)
     r = np.exp(normalize(theta.log_joint(case.free, case.n_free)))[..., 0]
     for row in range(case.n_free):
@@ -583,7 +588,7 @@ def test_an_invalid_number_of_starts_is_refused(starts):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"at": "mode"}, "'map' or 'mean'"),
+        ({"at": "map"}, "'mode' or 'mean'"),
         ({"max_iterations": 0}, "at least one iteration"),
         ({"row_weight": np.ones(3)}, "2 row weights"),
         ({"row_weight": np.array([1.0, -1.0])}, "2 row weights"),
@@ -645,8 +650,7 @@ def test_sampling_with_rows_other_than_the_learned_ones_is_refused():
 
 def test_fit_warns_if_em_did_not_converge(monkeypatch):
     X, _, target = simulated(60)
-    climb = unlabelled.em
-    monkeypatch.setattr(unlabelled, "em", lambda *a, **k: climb(*a, **k, max_iterations=2))
+    monkeypatch.setattr(learning.em, "em", lambda *a, **k: em(*a, **k, max_iterations=2))
     with pytest.warns(ConvergenceWarning, match="DID NOT CONVERGE after 2"):
         clf = BayesianNB().fit(X, target)
     assert not clf.em_.converged

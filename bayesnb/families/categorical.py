@@ -76,6 +76,9 @@ class Tally(Statistic):
             counts[:, column, kept] = self.counts[:, column, [place[wanted[k]] for k in kept]]
         return Tally(counts, levels)
 
+    def named_as(self, other: Tally) -> Tally:
+        return self.over(other.levels)
+
     def __mul__(self, factor: float) -> Tally:
         return Tally(self.counts * factor, self.levels)
 

@@ -129,6 +129,10 @@ class Statistic(ABC):
             taken[name] = picked
         return type(self)(**taken, **self.names())
 
+    def named_as(self, other: Self) -> Self:
+        """The same with the names (levels, words) of ``other``. (A hook, where a statistic has names.)"""
+        return self
+
     def settled(self, before: Self) -> Self:
         """The same statistic, known to be ``before`` less some of its rows, cleared of rounding.
 

@@ -70,6 +70,10 @@ class Totals(Statistic):
         wide[:, [place[word] for word in self.words]] = self.counts
         return wide
 
+    def named_as(self, other: Totals) -> Totals:
+        place = {word: k for k, word in enumerate(self.words)}
+        return replace(self, counts=self.counts[:, [place[word] for word in other.words]], words=other.words)
+
     def __mul__(self, factor: float) -> Totals:
         return Totals(self.counts * factor, self.rows * factor, self.log_peak * factor, self.words)
 

@@ -9,7 +9,8 @@ moments and their slopes, leave-one-out, evidence. It also takes care of missing
 To add a pair, write one file beside this one:
 
 1. a frozen ``Statistic`` (what is summed over rows), with its ``+``; ``per`` says along what each field goes;
-2. a frozen ``Conjugate`` with a default prior, what it ``reads``, which numbers it takes (``support``) and these methods:
+2. a frozen ``Conjugate`` with a default prior, what it ``reads`` and which numbers it takes (``support``), and these
+   methods:
 
    * ``statistic``: the sums over rows, by class;
    * ``resolve_prior``: what the prior leaves open, filled in from the data;
@@ -45,7 +46,9 @@ from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, ImproperError, Prior, Theta, UnlearnedError, first, shared
 
 
-def per(axis: Literal["column", "category", "bag"], before: str | None = None) -> Any:
+def per(
+    axis: Literal["column", "category", "bag"], before: str | None = None, parts: Sequence[str] = (), **default: Any
+) -> Any:
     """Declare a field of a statistic that has one number per class and column, category, or bag of words.
 
     Parameters
@@ -54,8 +57,12 @@ def per(axis: Literal["column", "category", "bag"], before: str | None = None) -
         What model files count along. The categories of a column are its levels, or the words of a bag.
     before : str, optional
         The field that model files held instead before there was this one (see ``renewed``).
+    parts : sequence of str
+        What the numbers along a last axis of the field are called, if there are several in each place.
+    **default
+        ``default=None`` for a field that older model files do not hold, and that follows from the others.
     """
-    return field(metadata={"axis": axis, "before": before})
+    return field(metadata={"axis": axis, "before": before, "parts": tuple(parts)}, **default)
 
 
 @dataclass(frozen=True, eq=False)

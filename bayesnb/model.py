@@ -18,8 +18,9 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb import stacks
-from bayesnb.families.family import Family, Statistic, cleared
+from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.statistic import Statistic, cleared
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, table, worth
 from bayesnb.priors import (

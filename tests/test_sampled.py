@@ -26,8 +26,8 @@ from bayesnb import (
     Poisson,
     StudentT,
 )
-from bayesnb.convergence import Convergence
-from bayesnb.families.categorical import Coded, Tally
+from bayesnb.chains import Convergence
+from bayesnb.families.categorical import CategoryCounts, Coded
 from bayesnb.families.family import Conjugate, Family
 from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.pointwise import Cells
@@ -407,7 +407,7 @@ def categorical_quadrature(counts, shape, rate):
 def test_a_learned_concentration_agrees_with_quadrature():
     counts = np.array([[30.0, 2.0, 0.0, 1.0], [3.0, 20.0, 1.0, 0.0], [5.0, 4.0, 0.0, 0.0]])
     short = np.array([[5.0, 1.0, 0.0, 0.0], [2.0, 9.0, 0.0, 0.0], [0.0, 3.0, 0.0, 0.0]])
-    s = Tally(np.stack([counts, short], axis=1), (("p", "q", "r", "s"), ("t", "u")))
+    s = CategoryCounts(np.stack([counts, short], axis=1), (("p", "q", "r", "s"), ("t", "u")))
     family = HierarchicalCategorical(2.0, 1.5)
     believed = family.update(family.priors(s, ("a", "b", "c")), s)
     for column, n in enumerate((counts, short[:, :2])):

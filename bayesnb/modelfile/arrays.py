@@ -2,7 +2,7 @@
 
 Features whose statistics are of one class share a group of arrays, since a group a feature would be hundreds of times
 slower to read at five hundred features. Which arrays there are, and along what, the statistic itself declares
-(``per`` in ``bayesnb.families.family``).
+(``per`` in ``bayesnb.families.statistic``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families.categorical import widest
-from bayesnb.families.family import Statistic
+from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics
 from bayesnb.modelfile.container import ModelFileError, Variable
 from bayesnb.priors import Array

@@ -92,9 +92,9 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
     """What rows say of which some have no label; the weights of those have λ in them."""
     schema = Schema.infer(rows.table, settings.features, settings.unseen, rows.weight)
     schema, data = schema.read(rows.table, learn=True)
-    rule, model, found = estimate_rule(settings.estimate), schema.model(_label_prior(settings)), rows.target.classes
-    classes = with_named(found, [*rows.target.declared, *model.named_classes(labels_of(found))])
-    if not len(found) and len(classes) < 2:
+    rule, model, seen = estimate_rule(settings.estimate), schema.model(_label_prior(settings)), rows.target.classes
+    classes = with_named(seen, [*rows.target.declared, *model.named_classes(labels_of(seen))])
+    if not len(seen) and len(classes) < 2:
         raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
     labelled, data, weight = rows.split(model, data, classes)
     result = em.em(

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bayesnb import BayesianNB, BoundaryError, Categorical, Dirichlet, NaiveBayes, Statistics, datasets, normalize
+from bayesnb.answers.uncertainty import intervals
 from bayesnb.families.categorical import CategoryCounts, Coded
-from bayesnb.uncertainty import intervals
 
 PAGE = Path(__file__).parent.parent / "docs" / "explore.html"
 CHROMIUM = shutil.which("chromium")

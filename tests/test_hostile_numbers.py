@@ -40,8 +40,8 @@ from bayesnb import (
     normalize,
 )
 from bayesnb.families.categorical import Coded
-from bayesnb.families.moments import Moments
 from bayesnb.families.membership import Labels
+from bayesnb.families.moments import Moments
 from bayesnb.families.multinomial import Bag
 from bayesnb.model import ESTIMATES
 

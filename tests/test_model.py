@@ -34,10 +34,10 @@ from bayesnb import (
     Statistics,
     datasets,
 )
+from bayesnb.answers.scoring import scores
 from bayesnb.evaluation import compare_estimates
 from bayesnb.families.membership import Labels
 from bayesnb.model import ESTIMATES, Data, EstimateRule
-from bayesnb.scoring import scores
 
 CLASSES = ("ant", "bee", "cow")
 SIZES = ["small", "middle", "large", "huge"]  # nothing is huge

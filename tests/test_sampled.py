@@ -26,7 +26,7 @@ from bayesnb import (
     Poisson,
     StudentT,
 )
-from bayesnb.convergence import Convergence
+from bayesnb.chains import Convergence
 from bayesnb.families.categorical import CategoryCounts, Coded
 from bayesnb.families.family import Conjugate, Family
 from bayesnb.families.membership import Labels, Responsibilities

@@ -65,11 +65,10 @@ class Moments(Statistic):
     mean: Array = per("column")
     low: Array = per("column")
     scatter: Array = per("column")
-    unit: Any = per("column", optional=True)
-    parts: Any = per("column", optional=True)
+    unit: Any = per("column", default=None)
+    parts: Any = per("column", parts=PARTS, default=None)
 
     group = "gaussian"
-    parts_in_files = PARTS
 
     signed: ClassVar[frozenset[str]] = frozenset({"mean", "low", "scatter", "parts"})
 

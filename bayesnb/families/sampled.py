@@ -18,7 +18,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import logsumexp
 
-from bayesnb.convergence import Convergence
+from bayesnb.chains import Convergence, run_nuts
 from bayesnb.families.categorical import CategoryCounts
 from bayesnb.families.columns import columns_of
 from bayesnb.families.family import Family
@@ -62,34 +62,26 @@ class Sampler:
 
     def run(self, model: pm.Model) -> tuple[dict[str, Array], Convergence]:
         """Draws of the model's free variables, (draw, ...) with the chains one after the other."""
-        import pymc as pm
+        from pymc.exceptions import SamplingError
 
-        with model, warnings.catch_warnings():
-            # Convergence is looked at by its own report, which names what did not converge.
-            warnings.filterwarnings("ignore", category=UserWarning, module="pymc|arviz|pytensor")
-            warnings.filterwarnings("ignore", category=FutureWarning)
-            warnings.filterwarnings("ignore", category=DeprecationWarning)
-            try:
-                tree = pm.sample(
-                    self.draws,
-                    tune=self.tune,
-                    chains=self.chains,
-                    cores=1,
-                    nuts_sampler="pymc",
-                    target_accept=self.target_accept,
-                    random_seed=self.random_seed,
-                    progressbar=False,
-                    quiet=True,
-                    compute_convergence_checks=False,
-                )
-            except pm.exceptions.SamplingError as error:
-                raise ValueError(
-                    "NUTS cannot start: some value has probability 0 where the priors begin. Is it outside of what the "
-                    "distribution can give, or the prior far from the data?"
-                ) from error
-            held = tree["posterior"].dataset
-            drawn = {v.name: held[v.name].to_numpy() for v in model.free_RVs}
-            return {name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()}, Convergence.of(tree)
+        try:
+            tree = run_nuts(
+                model,
+                self.draws,
+                self.chains,
+                tune=self.tune,
+                nuts_sampler="pymc",
+                target_accept=self.target_accept,
+                random_seed=self.random_seed,
+            )
+        except SamplingError as error:
+            raise ValueError(
+                "NUTS cannot start: some value has probability 0 where the priors begin. Is it outside of what the "
+                "distribution can give, or the prior far from the data?"
+            ) from error
+        posterior = tree["posterior"].dataset
+        drawn = {v.name: posterior[v.name].to_numpy() for v in model.free_RVs}
+        return {name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()}, Convergence.of(tree)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

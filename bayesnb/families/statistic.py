@@ -13,7 +13,9 @@ from bayesnb.numerics import Array
 from bayesnb.priors import UnlearnedError, first
 
 
-def per(axis: Literal["column", "category", "bag"], before: str | None = None, optional: bool = False) -> Any:
+def per(
+    axis: Literal["column", "category", "bag"], before: str | None = None, parts: Sequence[str] = (), **default: Any
+) -> Any:
     """Declare a field of a statistic that has one number per class and column, category, or bag of words.
 
     Parameters
@@ -22,11 +24,12 @@ def per(axis: Literal["column", "category", "bag"], before: str | None = None, o
         What model files count along. The categories of a column are its levels, or the words of a bag.
     before : str, optional
         The field that model files held instead before there was this one (see ``renewed``).
-    optional : bool
-        Whether older files lack it, so that it must be None unless it is given.
+    parts : sequence of str
+        What the numbers along a last axis of the field are called, if there are several in each place.
+    **default
+        ``default=None`` for a field that older model files do not hold, and that follows from the others.
     """
-    metadata = {"axis": axis, "before": before, "optional": optional}
-    return field(default=None, metadata=metadata) if optional else field(metadata=metadata)
+    return field(metadata={"axis": axis, "before": before, "parts": tuple(parts)}, **default)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +42,6 @@ class Statistic(ABC):
 
     group: ClassVar[str]
     """The group of model files that holds statistics of this class: its name in small letters, unless it is given."""
-
-    parts_in_files: ClassVar[tuple[str, ...]] = ()
-    """What the numbers of a cell are called, in a field that has several of them."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -1,7 +1,6 @@
 """What to do with class probabilities: decide by costs or abstain, name several classes, change the class prior.
 
-Start with :func:`decide`. Everything here is a pure function of arrays, the classes in the order of ``classes``;
-nothing is learned, except the class prior of new rows (:func:`estimate_class_prior`).
+Start with :func:`decide`. Everything here is a pure function of arrays, whose classes are in the order of ``classes``.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from bayesnb.model import normalize
 from bayesnb.priors import Array
 
 ROUNDING = 1e-12
-"""How far below the asked mass a set may be: 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
+"""A set may fall short of the asked mass by this much, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
 
 
 def decide(
     proba: Array, classes: Array, costs: pd.DataFrame, reject_cost: float | None = None, index: Any = None
 ) -> pd.DataFrame:
-    """The decision of least expected cost for each row, or none where every decision would cost too much.
+    """The decision of least expected cost for each row, or no decision if every one would cost too much.
 
     Parameters
     ----------
@@ -33,18 +32,18 @@ def decide(
         p(c | x), the classes in the order of ``classes``.
     classes : array (class,)
     costs : DataFrame (class, decision)
-        What each decision (column) costs where a class (row label) is the true one, in any unit; a gain is a
-        negative cost. A decision may be a class or anything else ("treat"). Rows stand in any order.
+        The cost of each decision (column) if a class (row label) is the true one, in any unit. A gain is a negative
+        cost. A decision may be a class or anything else ("treat"). The rows may be in any order.
     reject_cost : float, optional
-        What it costs not to decide. By default a decision is always taken.
+        The cost of not deciding. By default, every row gets a decision.
     index : optional
         Of the result.
 
     Returns
     -------
     DataFrame (row, ...)
-        ``decision``, a column of ``costs``, the first of several that cost the same, or None; ``expected_cost``, of
-        the decision or of not deciding; ``abstained``, whether every expected cost exceeds ``reject_cost``.
+        ``decision``, a column of ``costs`` (the first, if several cost the same) or None; ``expected_cost`` of the
+        decision, or of not deciding; ``abstained``, whether every expected cost exceeds ``reject_cost``.
 
     Raises
     ------
@@ -97,7 +96,7 @@ def _of_classes(proba: Any, classes: Array) -> Array:
 
 
 def _cost_table(costs: Any, classes: Array) -> Array:
-    """The costs as (class, decision), the classes in order."""
+    """The costs as an array (class, decision), in the order of the classes."""
     if not isinstance(costs, pd.DataFrame):
         raise TypeError(
             "Expected costs as a DataFrame, its index the true classes and its columns the decisions; "
@@ -126,7 +125,7 @@ def _numbers(column: pd.Series) -> bool:
 
 
 def _usable(reject_cost: Any, table: Array) -> float:
-    """A cost of not deciding that some row could prefer to every decision."""
+    """The cost of not deciding, if it is a number and low enough that some row could be left undecided."""
     if not isinstance(reject_cost, Real) or isinstance(reject_cost, bool):
         raise TypeError(f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}")
     if not np.isfinite(reject_cost):
@@ -140,22 +139,22 @@ def _usable(reject_cost: Any, table: Array) -> float:
 
 
 def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = None) -> pd.DataFrame:
-    """The fewest classes that hold the asked predictive mass, for each row.
+    """The smallest set of classes whose probability is at least ``mass``, for each row.
 
     Parameters
     ----------
     proba : array (row, class)
     classes : array (class,)
     mass : float
-        Above 0 and at most 1; 1 asks for every class that is possible.
+        Above 0 and at most 1. With 1, the set holds every possible class.
     index : optional
         Of the result.
 
     Returns
     -------
     DataFrame of bool (row, class)
-        Whether a class is in the set: the most probable ones, the earlier class before a later one that is as
-        probable. Never empty.
+        Whether a class is in the set. The most probable classes are; of two equally probable ones, the earlier comes
+        first. A set is never empty.
 
     Raises
     ------
@@ -164,8 +163,8 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
 
     Notes
     -----
-    A mass that falls short by 1e-12 counts as reached, since probabilities are rounded. The set is a credible set
-    of the model (Berger 1985, 4.3.2): it covers the true class as often as it says if the model is right.
+    A set that falls short of the mass by 1e-12 counts as large enough, because probabilities are rounded. The set is a
+    credible set (Berger 1985, 4.3.2): if the model is right, it holds the true class as often as ``mass`` says.
     """
     proba = _of_classes(proba, classes)
     if not isinstance(mass, Real) or isinstance(mass, bool) or not 0 < mass <= 1:
@@ -183,23 +182,23 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
 
 
 def estimate_class_prior(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
-    """The class probabilities of new, unlabelled rows, the distribution within each class held as it was learned.
+    """The class probabilities of new rows without labels, if the distribution within each class is as it was learned.
 
     Parameters
     ----------
     log_likelihood : array (row, class)
-        log p(x | c, D). What is added to a whole row makes no difference.
+        log p(x | c, D). A constant added to a whole row changes nothing.
     max_iter : int
     tol : float
-        EM ends when no other π could raise the objective by more, in nats; half a nat is what a standard error is
-        worth.
+        EM stops when no other π could raise the objective by more than this, in nats. One standard error corresponds
+        to half a nat.
 
     Returns
     -------
     prior : array (class,)
         The π that maximizes Σ_i log Σ_c π_c p(x_i | c, D).
     n_iter : int
-        Steps taken; the objective never falls in one.
+        The number of steps. No step lowers the objective.
 
     Raises
     ------
@@ -215,9 +214,10 @@ def estimate_class_prior(log_likelihood: Array, max_iter: int = 10_000, tol: flo
 
     Notes
     -----
-    Right where only the class frequencies have changed (label shift), not what the classes look like. There is no
-    prior over π here: a class that no row needs goes to 0. The objective is concave with slope
-    Σ_i p(x_i | c) / p(x_i | π) in π_c, so no π is better by more than the largest slope less the number of rows.
+    The estimate is right if only the class frequencies have changed (label shift), and not the rows within a class. π
+    has no prior here, so the probability of a class that explains no row goes to 0. The objective is concave, and its
+    slope in π_c is Σ_i p(x_i | c) / p(x_i | π). Therefore no π is better by more than the largest slope minus the
+    number of rows, which is where the loop stops.
 
     References
     ----------

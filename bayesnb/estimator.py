@@ -19,10 +19,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import learning, storage
+from bayesnb import learning
 from bayesnb.classifier import Classifier
 from bayesnb.families.family import Family
 from bayesnb.model import Estimate
+from bayesnb.modelfile import document
+from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Dirichlet
 from bayesnb.summary import Summary
 
@@ -43,8 +45,8 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     features : family, {column: family} or {name: (family, [columns])}, optional
-        What is told of the columns; the others get a family by their type (bool and integers of 0 and 1:
-        Bernoulli; text and categories: Categorical; numbers: Gaussian; a sparse matrix: Multinomial).
+        The families of columns that you specify. The other columns get a family by their type (bool and integers of
+        0 and 1: Bernoulli; text and categories: Categorical; numbers: Gaussian; a sparse matrix: Multinomial).
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities are taken as known, by label or in
         the order of ``classes_``.
@@ -52,16 +54,16 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         Which probabilities to predict: all parameters integrated out (full Bayes), or a plug-in at the
         posterior mean, at the posterior mode, or at the maximum of the likelihood.
     unseen : {"missing", "new", "error"}
-        What a level is that no fit has seen: integrated out, the one reserved cell, or an error.
+        How to read a level that no fit has seen: as missing, as the level reserved for all new ones, or as an error.
     absent : {"error", "missing"}
-        What a fitted column is that a table to predict does not have.
+        How to read a fitted column that a table to predict does not have.
     unlabelled : label, optional
-        What stands for "no label" in ``y``, beside missing values (None, NaN, pd.NA): -1, for scikit-learn's
+        The value in ``y`` that means "no label", beside missing values (None, NaN, pd.NA): -1 in scikit-learn's
         semi-supervised convention. By default -1 is a class like any other.
     unlabelled_weight : float
-        λ, what an unlabelled row counts beside a labelled one; 0 leaves unlabelled rows out.
+        λ, how much an unlabelled row counts, where a labelled row counts 1. 0 leaves unlabelled rows out.
     em_starts : int
-        From how many starting points to fit rows without a label; the best is kept.
+        How many starts EM tries for rows without a label. The best is kept.
     random_state : int, Generator or None
         Seed of ``sample``, of ``sample_proba`` and of further starts; predictions need none.
 
@@ -74,24 +76,25 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     schema_ : Schema
         Which family reads which column.
     statistics_ : Statistics
-        All that was kept of the rows. Statistics add.
+        Everything that was kept of the rows. Statistics can be added.
     posterior_ : Posterior
         What is believed after the data.
     em_ : EM
-        How the last ``fit`` with unlabelled rows went; only then. Its rows are those without a label (and with a
-        weight), and ``statistics_`` are then the labelled rows' plus λ times the expected ones of these rows.
+        The result of EM, if the last ``fit`` had rows without a label; absent otherwise. Its rows are those without a
+        label and with a weight above 0. ``statistics_`` are then those of the labelled rows plus λ times the expected
+        ones of these rows.
     target_ : column name or None
-        Where the class stood, if the labels had a name.
+        The column of the class, if the labels had a name.
     content_hash_ : str
-        Of the model file that it was loaded from or saved to; only then.
+        The content hash of the model file that the estimator was loaded from or saved to; absent before.
     n_features_in_ : int
     feature_names_in_ : array of str
 
     Notes
     -----
-    Sample weights are frequency weights: 2 is the row seen twice. Of equally probable classes ``predict``
-    takes the first. Every row is predicted by itself. Large tables are worked on by as many threads as
-    ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow; how many there are changes no answer.
+    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. If classes are equally
+    probable, ``predict`` takes the first. Every row is predicted by itself. Large tables use as many threads as
+    ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow; their number changes no answer.
 
     Examples
     --------
@@ -130,12 +133,12 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
 
     @learning.one_at_a_time
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a table, forgetting what was learned before.
+        """Learn from a table, and forget what was learned before.
 
         Parameters
         ----------
         X : table (row, column)
-            pandas, polars, pyarrow, dict of columns, array or scipy.sparse; missing values are welcome. Or what is
+            pandas, polars, pyarrow, dict of columns, array or scipy.sparse; values may be missing. Or a table that is
             read in parts: a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, a polars LazyFrame, a
             DuckDB relation, a pyarrow dataset or reader, a Dask DataFrame or a Spark DataFrame.
         y : array (row,), or column name
@@ -151,14 +154,14 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        EM plugs in what ``estimate`` does: the posterior mode for "map", its mean for "mean" and "predictive",
-        maximum likelihood for "mle".
+        EM plugs in the parameters of ``estimate``: the posterior mode for "map", the posterior mean for "mean" and
+        "predictive", maximum likelihood for "mle".
 
         A class without a row exists if it is named, and then has the mass that its prior gives it: by ``class_prior``,
         by a feature's prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type.
 
-        A table is read once, in parts or not, and its statistics do not depend on the parts: the priors that look at
-        the data (unit information) look at their sum.
+        A table is read once. The result does not depend on how it is cut into parts: priors that are scaled to the
+        data (unit information) are scaled to all rows.
 
         Examples
         --------
@@ -168,7 +171,6 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         array([5., 9.])
         """
         learned = learning.fitted(self, X, y, sample_weight)
-        # A hash left out too early is harmless: it only says which file this was.
         self.__dict__.pop("content_hash_", None)
         self._classifier = learned
         if learned.em is not None and not learned.em.converged:
@@ -177,9 +179,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
 
     @learning.one_at_a_time
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, given as to :meth:`fit`; new classes and new levels are welcome.
+        """Learn from more rows, in any form that :meth:`fit` takes. They may have new classes and new levels.
 
-        ``classes`` may name classes that have no row yet; it is never needed.
+        ``classes`` may name classes that have no row yet. It is optional, even in the first call.
 
         Examples
         --------
@@ -232,7 +234,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
 
     @learning.one_at_a_time
     def discount(self, factor: float) -> Self:
-        """Weigh everything learned so far by a factor between 0 and 1, to forget slowly.
+        """Multiply the weight of every row learned so far by a factor between 0 and 1, to forget slowly.
 
         Examples
         --------
@@ -279,7 +281,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
         return tags
 
-    # The attributes are documented in the docstring of the class.
+    # Documented in the docstring of the class.
     classes_ = property(attrgetter("classifier_.classes"), doc="")
     class_count_ = property(attrgetter("classifier_.statistics.rows"), doc="")
     schema_ = property(attrgetter("classifier_.schema"), doc="")
@@ -321,7 +323,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     # Files
 
     def save(self, path: str | os.PathLike, replacing: str | None = None) -> str:
-        """Write a model file: what was told and what was learned. It holds no rows, and nothing that is executed.
+        """Write a model file, and return its content hash. It holds the parameters and what was learned, and no rows.
 
         The file is netCDF, readable by xarray and any HDF5 reader. At every moment ``path`` holds the old file or the
         whole new one.
@@ -329,15 +331,10 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         path : path
-            Of any name; ".nc" is usual.
+            Any name; ".nc" is usual.
         replacing : str, optional
             ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
             :class:`bayesnb.ModelChangedError` is raised.
-
-        Returns
-        -------
-        str
-            The content hash of the file.
 
         Raises
         ------
@@ -354,7 +351,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         >>> clf.save(path) == load(path).content_hash_
         True
         """
-        self.content_hash_ = storage.write(storage.Contents.of(self), path, replacing)
+        self.content_hash_ = document.write(document.Contents.of(self), path, replacing)
         return self.content_hash_
 
 
@@ -366,15 +363,15 @@ def learn_summary(clf: BayesianNB, summary: Summary, target: Any) -> BayesianNB:
 
 
 def load(path: str | os.PathLike) -> BayesianNB:
-    """The estimator of a model file, as it was saved; all of the file is checked first.
+    """The estimator of a model file, as it was saved. The whole file is checked first.
 
-    How EM went (``em_``) is not in a file; that it was there is.
+    A file says whether EM was used, but does not hold its result (``em_``).
 
     Raises
     ------
     FileNotFoundError
     ModelFileError
-        If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
+        If the file is not a model file, was cut short or changed, has a newer format, or holds an impossible model.
 
     Examples
     --------
@@ -387,7 +384,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
     >>> nb.load(path).predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    found = storage.read(path)
+    found = document.read(path)
     try:
         clf = BayesianNB(**found.configuration)
         others = {"target": found.target, "expected": found.expected}
@@ -396,7 +393,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
         )
         clf.content_hash_ = found.hash
     except MemoryError as error:
-        raise storage.ModelFileError(f"{path}: holds a model that does not fit into memory") from error
+        raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise storage.ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
+        raise ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
     return clf

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from bayesnb import class_prior, engines, unlabelled
+from bayesnb import class_prior, em, engines
 from bayesnb.classifier import Classifier
 from bayesnb.model import Statistics, estimate_rule
 from bayesnb.priors import Array, Dirichlet, Known
@@ -69,7 +69,7 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
     name = getattr(y, "name", None)
     target = name if isinstance(name, str | int) and name != "" else None
     rows = Rows.of(X, y, sample_weight, settings.unlabelled)
-    unlabelled.require_settings(settings.unlabelled_weight, settings.em_starts)
+    em.require_settings(settings.unlabelled_weight, settings.em_starts)
     rows = rows.weighing_unlabelled(settings.unlabelled_weight)
     if not rows.weight.any():
         raise ValueError(NO_LABEL)
@@ -89,7 +89,7 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
     if not len(found) and len(classes) < 2:
         raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
     labelled, data, weight = rows.split(model, data, classes)
-    em = unlabelled.em(
+    result = em.em(
         model.flat() if rule.flat else model,
         labelled,
         data,
@@ -99,8 +99,8 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
         starts=settings.em_starts,
         rng=np.random.default_rng(settings.random_state),
     )
-    others = {"target": target, "em": em, "expected": True}
-    return believed(settings, None, schema, em.statistics, classes, rows.target.declared, **others)
+    others = {"target": target, "em": result, "expected": True}
+    return believed(settings, None, schema, result.statistics, classes, rows.target.declared, **others)
 
 
 def with_rows(

@@ -18,12 +18,22 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb import class_prior, stacks
-from bayesnb.families.categorical import log_share
-from bayesnb.families.family import Family, Statistic, Theta, cleared
+from bayesnb.families.family import Family, Statistic, cleared
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, table, worth
-from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known, Prior, Size, UnlearnedError, log
+from bayesnb.priors import (
+    Array,
+    BoundaryError,
+    Dirichlet,
+    ImproperError,
+    Known,
+    Prior,
+    Size,
+    Theta,
+    UnlearnedError,
+    log,
+)
 
 type Data = Mapping[str, Any]
 type Estimate = Literal["mle", "map", "mean", "predictive"]
@@ -638,7 +648,7 @@ class Posterior:
             return float((rows[seen] * log(self.label.p[seen])).sum())
         with about("class prior", self.labels):
             self.label_prior.require_proper("An evidence")
-            return float(self.label_prior.along(rows) + log_share(rows))
+            return float(self.label_prior.along(rows) + Dirichlet.peak(rows))
 
 
 @dataclass(frozen=True, eq=False)

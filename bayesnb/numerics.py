@@ -126,3 +126,21 @@ def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
         with np.errstate(divide="ignore"):
             drawn = drawn - np.where(small, rng.standard_exponential(drawn.shape) / shape, 0.0)
     return drawn
+
+
+def log_root_slopes(z: Array) -> tuple[Array, Array]:
+    """Derivatives of ``log_root(a, z)`` in z: digamma(z) - ln z and trigamma(z) - 1/z.
+
+    From 16 on by the asymptotic series (Abramowitz and Stegun 6.3.18 and 6.4.12), of which no term cancels.
+    """
+    z = np.asarray(z, float)
+    with np.errstate(all="ignore"):
+        r = 1.0 / z
+        w = r * r
+        first = -r / 2 - w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * (1 / 240 - w / 132))))
+        second = w / 2 + w * r * (1 / 6 - w * (1 / 30 - w * (1 / 42 - w * (1 / 30 - w * (5 / 66)))))
+        near = z < 16
+        return (
+            np.where(near, digamma(z) - np.log(z), first),
+            np.where(near, zeta(2.0, z) - r, second),
+        )

@@ -7,7 +7,6 @@ those of Okabe and Ito (2008), which colour-blind readers can tell apart.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -708,8 +707,7 @@ def _log_proba_of(clf: BayesianNB, columns: dict[Any, Array]) -> Array:
         grid = np.full((len(next(iter(columns.values()))), len(clf.schema_.names)), np.nan)
         for name, values in columns.items():
             grid[:, clf.schema_.names.index(name)] = values
-    view = copy.copy(clf)
-    view.absent = "missing"
+    view = replace(clf.classifier_, absent="missing")
     log_proba = log_proba_of(view.predict_joint_log_proba(grid))
     return np.where(np.isneginf(log_proba).all(axis=1, keepdims=True), np.nan, log_proba)
 

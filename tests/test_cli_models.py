@@ -75,7 +75,7 @@ def test_the_options_of_fit_reach_the_model(done, tmp_path):
     found = load(tmp_path / "m.nc")
     asked = frame.drop(columns=["sex", "half"])
     np.testing.assert_allclose(found.predict_proba(asked), clf.predict_proba(asked), rtol=1e-9)
-    assert isinstance(found._label_prior(), Known)
+    assert isinstance(found.posterior_.label, Known)
     assert found.class_count_.sum() == 39 / 2
 
 

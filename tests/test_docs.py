@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -21,6 +22,7 @@ FILES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "notebooks/README.md")),
 ]
 API = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
+API += runpy.run_path(str(DOCS / "families.py"))["page"]()
 
 NAMES = [name for name in bayesnb.__all__ if not inspect.ismodule(getattr(bayesnb, name)) and not name.startswith("__")]
 METHODS = [

@@ -489,6 +489,16 @@ def test_compare_refuses_anything_but_a_mapping_of_classifiers(estimators):
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])
+def test_a_class_that_only_the_class_prior_names_takes_part_in_the_scores(cv):
+    X, y = datasets.play_tennis()
+    named, plain = (
+        evaluate(BayesianNB(class_prior=prior), X, y, cv=cv)["log_loss"]
+        for prior in ({"no": 0.4, "yes": 0.4, "never": 0.2}, {"no": 0.5, "yes": 0.5})
+    )
+    assert plain < named < plain + 1
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
 def test_a_view_is_scored_on_held_out_rows_and_refuses_to_be_refitted(cv):
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X, y)

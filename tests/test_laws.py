@@ -23,12 +23,12 @@ from scipy import sparse
 
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
-from bayesnb.families.family import Family, Statistic, Theta
+from bayesnb.families.family import Family, Statistic
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.membership import Column, Labels, Responsibilities
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.poisson import Exposed, Poisson
-from bayesnb.priors import Array, Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior
+from bayesnb.priors import Array, Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior, Theta
 
 pytestmark = pytest.mark.usefixtures("road")
 

@@ -22,10 +22,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
 from bayesnb import BayesianNB, Gaussian, NormalGamma, cli, datasets
-from bayesnb import report as reporting
 from bayesnb.cli import printing
 from bayesnb.evaluation import compare_estimates
-from bayesnb.report import report, write
+from bayesnb.report import markdown, report, write
+from bayesnb.report import page as sections
 
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = "&<>\"'|\nx"
@@ -271,7 +271,7 @@ def test_long_tables_are_shortened_with_a_note():
 
 def test_only_the_rows_with_the_highest_entropy_are_split_by_draws(tennis, monkeypatch):
     clf, X, y = tennis
-    monkeypatch.setattr(reporting, "CANDIDATES", 3)
+    monkeypatch.setattr(sections, "CANDIDATES", 3)
     page = report(clf, X, y, format="md", rows=14, draws=50)
     assert "Of 14 rows, the 3 with the highest predictive entropy are looked at." in page
     assert page.count("Ledger of row") == 3
@@ -429,18 +429,18 @@ def test_names_and_values_are_shown_unchanged_in_markdown(hostile_md):
     "text", ["# no heading", "- no item", "1. no item", "+ no item", "---", "==", "*no* _stress_", "`no code`"]
 )
 def test_markdown_in_a_name_is_escaped(text):
-    escaped = reporting._escaped(text)
+    escaped = markdown.escaped(text)
     assert escaped != text
     assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", escaped) == text
 
 
 @pytest.mark.parametrize("text", ["-1.5", "+2", "3.14", "1e-5", "−∞", "—", "(prior)", "a-b"])
 def test_numbers_and_plain_names_are_not_escaped(text):
-    assert reporting._escaped(text) == text
+    assert markdown.escaped(text) == text
 
 
 def test_a_name_within_a_word_keeps_its_underscore():
-    assert reporting._escaped("bill_length_mm") == "bill_length_mm"
+    assert markdown.escaped("bill_length_mm") == "bill_length_mm"
 
 
 # Writing

@@ -1,6 +1,5 @@
 """A model file contains exactly the model, opens in any HDF5 reader, and is refused if it is damaged."""
 
-import inspect
 import io
 import json
 import pickle
@@ -10,6 +9,7 @@ import struct
 import subprocess
 import sys
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
@@ -21,8 +21,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import bayesnb as nb
-from bayesnb import codec, packing, sealed
+from bayesnb.families import families
 from bayesnb.families.family import Family
+from bayesnb.modelfile import container, values
 
 GOLDEN = Path(__file__).parent / "data" / "model_v1.nc"
 
@@ -97,15 +98,19 @@ def test_loading_restores_every_kind_of_feature_to_the_last_bit(tmp_path):
     pd.testing.assert_frame_equal(found.describe(), clf.describe())
 
 
-def test_every_family_with_a_closed_form_can_be_stored():
-    def below(kind):
-        return {kind, *(k for sub in kind.__subclasses__() for k in below(sub))}
+def test_a_family_defined_elsewhere_is_not_in_the_list_of_families():
+    @dataclass(frozen=True, eq=False)
+    class Gaussian(nb.Gaussian):
+        pass
 
-    exact = {k for k in below(Family) if k.exact and not inspect.isabstract(k) and k.__module__.startswith("bayesnb")}
-    assert exact >= {nb.Bernoulli, nb.Categorical, nb.Gaussian, nb.GaussianKnownVariance, nb.Multinomial, nb.Poisson}
-    assert exact <= set(codec.CLASSES.values())
-    assert {k.reads for k in exact} <= set(packing.KIND_OF)
-    assert {k.conjugate for k in exact} <= set(codec.CLASSES.values())
+    assert families()["Gaussian"] is nb.Gaussian
+    with pytest.raises(values.NotPlainError, match="Gaussian cannot be written"):
+        values.dumps(Gaussian())
+
+
+def test_every_exported_family_is_in_the_list_of_families():
+    exported = {name for name in nb.__all__ if isinstance(kind := getattr(nb, name), type) and issubclass(kind, Family)}
+    assert exported == set(families())
 
 
 @pytest.mark.parametrize("name", nb.datasets.names())
@@ -251,13 +256,13 @@ def model(tmp_path_factory):
 
 def resealed(path, change, change_bytes=bytes):
     """The file with its HDF5 part changed, under a right digest: what a liar would send."""
-    data = path.read_bytes()[: -sealed.SEAL_SIZE]
+    data = path.read_bytes()[: -container.SEAL_SIZE]
     inner = path.with_name("inner.h5")
     inner.write_bytes(data)
     with h5py.File(inner, "r+") as file:
         change(file)
     found = path.with_name("lie.nc")
-    found.write_bytes(sealed.seal(change_bytes(inner.read_bytes())))
+    found.write_bytes(container.seal(change_bytes(inner.read_bytes())))
     return found
 
 
@@ -266,7 +271,7 @@ def rehashed(path, change):
 
     def both(file):
         change(file)
-        attributes = {name: np.asarray(file.attrs[name]).item() for name in sealed.ATTRIBUTES}
+        attributes = {name: np.asarray(file.attrs[name]).item() for name in container.ATTRIBUTES}
         arrays = {}
         for name, item in file.items():
             inner = item.items() if isinstance(item, h5py.Group) else [(None, item)]
@@ -274,7 +279,7 @@ def rehashed(path, change):
                 text = h5py.check_string_dtype(each.dtype) is not None
                 at = f"/{name}" if part is None else f"/{name}/{part}"
                 arrays[at] = each.asstr()[()] if text else each[()]
-        file.attrs["content_hash"] = sealed.content_hash(attributes, arrays)
+        file.attrs["content_hash"] = container.content_hash(attributes, arrays)
 
     return resealed(path, both)
 
@@ -302,8 +307,8 @@ def attribute(name, value):
 
 def schema_with(**said):
     def change(file):
-        document = codec.loads(file.attrs["schema"], 2**20)[0]
-        file.attrs["schema"] = codec.dumps(document | said)
+        document = values.loads(file.attrs["schema"], 2**20)[0]
+        file.attrs["schema"] = values.dumps(document | said)
 
     return change
 
@@ -368,7 +373,7 @@ def test_a_header_that_claims_missing_cells_allocates_no_memory(create, model):
 
 def test_levels_that_would_fill_the_memory_are_refused(model):
     with h5py.File(io.BytesIO(model.read_bytes())) as file:
-        features = codec.loads(file.attrs["schema"], 2**20)[0]["features"]
+        features = values.loads(file.attrs["schema"], 2**20)[0]["features"]
     long, columns = tuple(range(20_000)), tuple(f"c{k}" for k in range(20_000))
     island = features[0][1] | {
         "columns": columns, "levels": (long, *((0,),) * 19_999), "kinds": ("integer",) * 20_000,
@@ -435,7 +440,7 @@ def ragged_levels(path):
     columns = tuple(f"c{k}" for k in range(n))
     levels = (tuple(range(n)), *((0,),) * (n - 1))
     with h5py.File(io.BytesIO(path.read_bytes())) as file:
-        island = codec.loads(file.attrs["schema"], 2**20)[0]["features"][0][1]
+        island = values.loads(file.attrs["schema"], 2**20)[0]["features"][0][1]
     feature = island | {"columns": columns, "levels": levels, "kinds": ("integer",) * n}
     cells = 6 * (2 * n - 1)
 
@@ -516,7 +521,7 @@ def test_a_large_honest_model_comes_back(tmp_path):
     assert_same_model(saved(clf, tmp_path), clf, X[:100])
 
 
-@pytest.mark.parametrize("where", ["bayesnb.codec.decode", "bayesnb.estimator.BayesianNB._believe"])
+@pytest.mark.parametrize("where", ["bayesnb.modelfile.values.decode", "bayesnb.learning.believed"])
 def test_a_model_that_does_not_fit_into_memory_is_the_one_error(where, model, monkeypatch):
     def full(*_, **__):
         raise MemoryError
@@ -532,9 +537,9 @@ def test_a_model_that_does_not_fit_into_memory_is_the_one_error(where, model, mo
         (b"", "is not a model file"),
         (b"outlook,play\nsunny,no\n", "is not a model file"),
         (pickle.dumps({"a": 1}), "is not a model file"),
-        (sealed.HDF5, "was cut short, or was not written by bayesnb"),
-        (sealed.HDF5 + b"\0" * 10_000, "was cut short, or was not written by bayesnb"),
-        (sealed.seal(sealed.HDF5 + b"\0" * 1000), "is not a model that can be read"),
+        (container.HDF5, "was cut short, or was not written by bayesnb"),
+        (container.HDF5 + b"\0" * 10_000, "was cut short, or was not written by bayesnb"),
+        (container.seal(container.HDF5 + b"\0" * 1000), "is not a model that can be read"),
     ],
 )
 def test_a_file_that_is_not_a_model_is_refused(content, said, tmp_path):
@@ -548,7 +553,7 @@ def test_a_netcdf_file_of_another_program_is_refused(tmp_path):
     xr.Dataset({"x": ("t", [1.0])}).to_netcdf(tmp_path / "m.nc", engine="h5netcdf")
     with pytest.raises(nb.ModelFileError, match="not written by bayesnb"):
         nb.load(tmp_path / "m.nc")
-    (tmp_path / "n.nc").write_bytes(sealed.seal((tmp_path / "m.nc").read_bytes()))
+    (tmp_path / "n.nc").write_bytes(container.seal((tmp_path / "m.nc").read_bytes()))
     with pytest.raises(nb.ModelFileError, match="has no attribute 'format'"):
         nb.load(tmp_path / "n.nc")
 
@@ -665,7 +670,7 @@ VALUES = st.recursive(
 @example({"map": [[1, 2]]})
 @example({1: "a", "1": "b", None: 0.1})
 def test_plain_values_come_back_as_they_were(value):
-    assert repr(codec.loads(codec.dumps(value), 2**20)[0]) == repr(value)
+    assert repr(values.loads(values.dumps(value), 2**20)[0]) == repr(value)
 
 
 # Who else writes

@@ -40,15 +40,17 @@ from bayesnb import (
     Posterior,
     Statistics,
     draws,
+    generative,
+    learning,
     normalize,
     unlabelled,
 )
+from bayesnb.em import EM, em
 from bayesnb.families.categorical import Coded
 from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.poisson import Exposed
 from bayesnb.priors import Known
-from bayesnb.unlabelled import EM, em
 
 CLASSES = ("ant", "bee")
 
@@ -370,9 +372,8 @@ def test_nuts_with_the_label_summed_out_agrees_with_enumeration():
     case = Case(11, 10, 5, features, LABEL["learned"], missing=0.1)
     proba, _ = enumerated(case)
     posterior = case.em().posterior
-    tree = unlabelled.sample(
-        posterior, case.labelled, case.free, case.n_free, 1000, 2, random_seed=3, nuts_sampler="pymc", tune=500
-    )
+    model = unlabelled.build(posterior, case.labelled, case.free, case.n_free)
+    tree = generative.sample(posterior, 1000, 2, 3, model, nuts_sampler="pymc", tune=500)
     theta = draws.parameters(tree, posterior)
     r = np.exp(normalize(theta.log_joint(case.free, case.n_free)))[..., 0]
     for row in range(case.n_free):
@@ -645,8 +646,7 @@ def test_sampling_with_rows_other_than_the_learned_ones_is_refused():
 
 def test_fit_warns_if_em_did_not_converge(monkeypatch):
     X, _, target = simulated(60)
-    climb = unlabelled.em
-    monkeypatch.setattr(unlabelled, "em", lambda *a, **k: climb(*a, **k, max_iterations=2))
+    monkeypatch.setattr(learning.em, "em", lambda *a, **k: em(*a, **k, max_iterations=2))
     with pytest.warns(ConvergenceWarning, match="DID NOT CONVERGE after 2"):
         clf = BayesianNB().fit(X, target)
     assert not clf.em_.converged

@@ -24,14 +24,14 @@ def decide(self: Classifier, X: Any, costs: pd.DataFrame, reject_cost: float | N
     ----------
     X : table
     costs : DataFrame (class, decision)
-        What each decision costs where each class is true. Decisions may be classes, or anything else.
+        The cost of each decision if each class is the true one. Decisions may be classes or anything else.
     reject_cost : float, optional
-        Cost of not deciding; rows whose every decision is expected to cost more are left undecided.
+        The cost of not deciding. A row is left undecided if every decision is expected to cost more.
 
     Returns
     -------
     DataFrame (row, ...)
-        ``decision`` (None where undecided), ``expected_cost``, ``abstained``.
+        ``decision`` (None if undecided), ``expected_cost``, ``abstained``.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def decide(self: Classifier, X: Any, costs: pd.DataFrame, reject_cost: float | N
 
 
 def predict_set(self: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
-    """The smallest set of classes that has this probability by the chosen estimate, (row, class) of bool.
+    """The smallest set of classes whose probability is at least ``mass``, as bool (row, class).
 
     Examples
     --------
@@ -66,18 +66,18 @@ def predict_set(self: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
 
 
 def estimate_class_prior(self: Classifier, X: Any, max_iter: int = 10_000, tol: float = 1e-6) -> pd.Series:
-    """Class probabilities of new rows without labels, p(x | class) held as learned: label shift.
+    """Estimate the class probabilities of new rows without labels, if p(x | class) is as it was learned (label shift).
 
-    By EM (Saerens, Latinne and Decaestecker 2002); ``clf.with_class_prior(clf.estimate_class_prior(X))``
-    predicts with them. The class prior that was learned does not matter.
+    The method is EM (Saerens, Latinne and Decaestecker 2002). The class prior that was learned does not matter.
+    ``clf.with_class_prior(clf.estimate_class_prior(X))`` predicts with the estimate.
 
     Parameters
     ----------
     X : table
     max_iter : int
     tol : float
-        EM ends when no other class probabilities could raise the log probability of all rows by more, in nats;
-        half a nat is what a standard error is worth.
+        EM stops when no other class probabilities could raise the log probability of all rows by more than this, in
+        nats. One standard error corresponds to half a nat.
 
     Returns
     -------

@@ -28,25 +28,26 @@ if TYPE_CHECKING:
 def explain(
     self: Classifier, X: Any, label: Any = None, against: Any = None, unit: str = "nats", prob: float | None = None
 ) -> pd.DataFrame:
-    """The ledger of each row: what each of its values adds to the log-odds of two classes.
+    """The contributions of each row: what each of its values adds to the log-odds of two classes.
 
     Parameters
     ----------
     X : table
     label, against : optional
-        The two classes: by default the most probable one and the next; given one, the most probable other.
+        The two classes. By default, the most probable class and the second most probable. If only one is given, the
+        other is the most probable of the rest.
     unit : {"nats", "bits", "decibans"}
         A deciban is a tenth of a factor of ten.
     prob : float, optional
-        Of the intervals.
+        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
     Returns
     -------
     DataFrame ((row, entry), ...)
-        ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. First the entry
-        "(prior)", then one a column (a word, of bags of words), then "(total)", which the others sum to: the
-        log-odds of the chosen estimate. The interval is that of the entry under the posterior of the
-        parameters, equal-tailed, by the saddlepoint approximation, or by draws where a feature is sampled.
+        ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
+        "(prior)", then comes one entry a column (one a word, for bags of words), and last "(total)", the sum of the
+        others: the log-odds by the chosen estimate. The interval is equal-tailed, of the entry's log-odds under the
+        posterior of the parameters, by the saddlepoint approximation, or by draws if a feature is sampled.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def explain(
 
 
 def _contrast(self: Classifier, log_joint: Array, label: Any, against: Any) -> Array:
-    """The two classes of each row's ledger, as codes (row, 2)."""
+    """The two classes that each row compares, as codes (row, 2)."""
     require_two_classes(self)
     normalize(log_joint)
     given = [None if c is None else int(codes_of(self.classes, np.asarray([c]))[0]) for c in (label, against)]
@@ -100,8 +101,8 @@ def _contrast(self: Classifier, log_joint: Array, label: Any, against: Any) -> A
 def tables(self: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
-    At the chosen estimate (the posterior mean for "predictive"): probabilities of levels, "mean" and "sd"
-    of reals, "rate" of counts; one row a class (and column).
+    They are the parameters of the chosen estimate (the posterior mean for "predictive"): the probabilities of levels,
+    "mean" and "sd" of real numbers, "rate" of counts. There is one row for each class (and column).
 
     Examples
     --------
@@ -132,8 +133,8 @@ def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
     Raises
     ------
     ValueError
-        Where the log-odds are not linear, naming the feature: Gaussians whose variance differs between
-        classes, and predictives that are not plug-ins (use ``estimate="mean"``).
+        If the log-odds are not linear. The error names the feature: a Gaussian whose variance differs between classes,
+        or a predictive that is not a plug-in (use ``estimate="mean"``).
 
     References
     ----------
@@ -156,13 +157,13 @@ def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def _point(self: Classifier) -> Parameters:
-    """The parameters to show: those plugged in, or the posterior mean."""
+    """The parameters to show: those that the estimate plugs in, or the posterior mean."""
     self.require_one_class_prior("a table of the parameters")
     return self.posterior.mean() if self.plug_in is None else self.plug_in
 
 
 def describe(self: Classifier) -> pd.DataFrame:
-    """One row a feature: family, prior, columns, levels, share of missing values, why this family.
+    """One row a feature: its family, prior, columns, levels and share of missing values, and why it has this family.
 
     Examples
     --------
@@ -186,14 +187,13 @@ def loo(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataF
     Parameters
     ----------
     X, y, sample_weight
-        The rows, as they were learned. The estimator keeps no rows, so they are asked for again.
+        The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
 
     Returns
     -------
     DataFrame (row, ...)
-        ``log_density``, log p(x_i, y_i | D without row i); and under ``probability`` one column a class,
-        p(c | x_i, D without row i). By the chosen estimate. A prior that was scaled to the data keeps
-        that scale.
+        ``log_density``, log p(x_i, y_i | D without row i), and under ``probability`` one column a class,
+        p(c | x_i, D without row i), both by the chosen estimate. A prior that was scaled to the data keeps that scale.
 
     Examples
     --------

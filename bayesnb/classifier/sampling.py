@@ -35,13 +35,13 @@ def sample(self: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
     ----------
     n : int
     label : optional
-        A class to sample from; by default each row draws its own.
+        The class of all rows. By default, the class of each row is drawn.
 
     Returns
     -------
     DataFrame (n, ...)
-        The label under "y" (or ``"y_"`` if a column is called so), then the fitted columns; of a binned column,
-        the names of bins. With ``estimate="predictive"`` each row has its own draw of the parameters.
+        The label in the column "y" (or "y_", if a fitted column is called "y"), then the fitted columns. A binned
+        column holds the names of bins. With ``estimate="predictive"``, each row has its own draw of the parameters.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def _sample_block(self: Classifier, n: int, chosen: int | None, rng: np.random.G
 
 
 def _sample_encoded(self: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:
-    """New rows as the families draw them, (row, column) each, and their classes."""
+    """New encoded rows, (row, column) for each feature, and the codes of their classes."""
     theta = self.posterior.draw(rng, (n,)) if self.plug_in is None else self.plug_in.repeated(n)
     noisy = theta.log_pi + rng.gumbel(size=theta.log_pi.shape)
     codes = noisy.argmax(-1) if chosen is None else np.full(n, chosen)
@@ -89,12 +89,12 @@ def to_pymc(self: Classifier, X: Any = None, y: Any = None, likelihood: str = "s
     Parameters
     ----------
     X, y : table and labels, optional
-        The rows to observe with ``likelihood="rows"``; they must be those that were learned. Where some have
-        no label, it is summed out, in a Potential ``unlabelled``. (Without them, the expected counts that EM
-        arrived at are observed as if they were counts.)
+        The rows to observe with ``likelihood="rows"``, which must be those that were learned. If some of them have no
+        label, their labels are summed out in a Potential called ``unlabelled``. (Without the rows, the expected counts
+        of EM are observed as if they had been counted.)
     likelihood : {"sufficient", "rows"}
-        Observe what was learned as sufficient statistics, at a cost that does not grow with the rows, or
-        row by row. Both have the same log density.
+        Whether to observe sufficient statistics, whose cost does not grow with the number of rows, or each row. Both
+        have the same log density.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def to_pymc(self: Classifier, X: Any = None, y: Any = None, likelihood: str = "s
 
 
 def _summed_out(self: Classifier, X: Any, y: Any) -> pm.Model | None:
-    """The PyMC model of learned rows of which some have no label; ``None`` where all have one."""
+    """The PyMC model of the learned rows if some have no label; ``None`` if all have one."""
     if X is None or y is None:
         return None
     rows = Rows.of(X, y, None, self.unlabelled, self.schema)
@@ -158,13 +158,13 @@ def sample_posterior(
     ----------
     draws, chains : int
     sampler : {"exact", "nuts"}
-        Independent draws of the conjugate posterior, or NUTS on the PyMC model. Variables, dimensions and
-        coordinates are the same.
+        Independent draws of the conjugate posterior, or NUTS on the PyMC model. Both give the same variables,
+        dimensions and coordinates.
     random_seed : int, optional
-        ``random_state`` where not given.
+        The estimator's ``random_state`` by default.
     X, y : table and labels, optional
-        Rows for ``include``; they also join ``observed_data``, as class codes and encoded columns. For "nuts",
-        the learned rows, where some have no label: it is summed out.
+        Rows for ``include``. They also become part of ``observed_data``, as class codes and encoded columns. For
+        "nuts", the learned rows if some of them have no label; these labels are summed out.
     include : of "posterior_predictive", "prior_predictive", "log_likelihood"
         Replicates of those rows from every draw, and log p(x_i, y_i | θ) for ``arviz.loo``, under the name ``y``,
         by which ArviZ pairs it with what is observed. Checks that are for one variable are told which:
@@ -222,7 +222,7 @@ def sample_posterior(
 def _row_groups(
     self: Classifier, groups: Mapping[str, Any], X: Any, y: Any, include: Sequence[str], rng: np.random.Generator
 ) -> dict[str, Any]:
-    """The groups that speak of rows."""
+    """The groups of the DataTree that describe rows."""
     from bayesnb import draws as drawing
 
     known = ("posterior_predictive", "prior_predictive", "log_likelihood")

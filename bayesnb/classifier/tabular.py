@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 def predict_table(
     self: Classifier, X: Any, interval: bool = False, prob: float | None = None, keep: Sequence[Any] = ()
 ) -> Any:
-    """The prediction of each row with its probabilities, as a table; of any table that :meth:`fit` takes.
+    """The prediction of each row with its probabilities, as a table.
 
     Parameters
     ----------
-    X : table, or what is read in parts
+    X : table, in memory or read in parts, as ``fit`` takes it
     interval : bool
         Add the interval of each p(c | x, θ), as in :meth:`predict_interval`.
     prob : float, optional
         Of the interval.
     keep : sequence of column names
-        Columns of ``X`` to carry over, such as a key: Spark keeps no order of rows.
+        Columns of ``X`` to copy into the result, such as a key, since Spark does not keep the order of rows.
 
     Returns
     -------
     DataFrame (row, ...)
         The kept columns, ``prediction``, and ``p_<class>`` of each class; with an interval also
-        ``p_<class>_lower``, ``_median`` and ``_upper``. Of a Dask or a Spark DataFrame a lazy one of its kind; of
-        what is read in parts here an iterator of frames, in order.
+        ``p_<class>_lower``, ``_median`` and ``_upper``. For a Dask or a Spark DataFrame the result is a lazy DataFrame
+        of the same kind; for another table that is read in parts, an iterator of frames in the order of the rows.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def predict_table(
         frame = table.source.to_pandas() if table.named else pd.DataFrame(table.source, columns=table.names)
         kept = {name: frame[name].array for name in keep}
     if table.named:
-        # Where an absent column is an error, one too many can be no misspelling of it.
+        # If absent columns raise anyway, extra columns cannot be typos, so drop them silently.
         other = table.names if self.absent == "error" else (*keep, self.target)
         table = table.without([name for name in other if name not in self.schema.names])
     proba = self.predict_proba(table)
@@ -71,7 +71,7 @@ def predict_table(
 
 
 def _predicted_columns(self: Classifier, interval: bool) -> list[tuple[str, Any]]:
-    """Names and types of the columns of predictions."""
+    """The names and types of the columns of a predicted table."""
     text = all(isinstance(label, str) for label in self.classes)
     names = [f"p_{label}" for label in self.classes]
     if interval:
@@ -96,7 +96,7 @@ def write_predictions(
     X, interval, prob, keep
         As for :meth:`predict_table`.
     path : path
-        Parquet (".parquet") or CSV (".csv", ".tsv"); written whole or not at all.
+        A Parquet (".parquet") or CSV (".csv", ".tsv") file, which is written completely or not at all.
 
     Examples
     --------

@@ -48,10 +48,10 @@ def explain(
     DATA is the name of an embedded data set, or a CSV or Parquet file, and a model is fitted to it; or MODEL is a file
     that holds one, and the row is one of NEW. The entries sum to the total. A missing value adds nothing.
     """
-    from bayesnb import storage
+    from bayesnb.modelfile import document
 
     position = int(row) if row is not None and row.isdecimal() else None
-    if storage.is_model(data):
+    if document.is_model(data):
         clf, frame = _of_model(data, new, row, position)
         name, target = data, clf.target_
     else:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 @options.layout("table", "json")
 def inspect(data: str, target: str | None, layout: str) -> int:
     """Say what each column of a table would be taken for, or what a model file holds."""
-    from bayesnb import storage
+    from bayesnb.modelfile import document
 
-    if data != "-" and storage.is_model(data):
-        found = storage.describe(data)
+    if data != "-" and document.is_model(data):
+        found = document.describe(data)
         about = {
             "model": data,
             "written by": f"bayesnb {found['bayesnb_version']} (format {found['format_version']})",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -17,11 +18,6 @@ from bayesnb.cli.terminal import say
 if TYPE_CHECKING:
     from bayesnb.encoding import Feature
 
-FAMILIES = {
-    "bernoulli": "Bernoulli", "categorical": "Categorical", "gaussian": "Gaussian", "poisson": "Poisson",
-    "multinomial": "Multinomial", "binned": "Binned",
-}  # fmt: skip
-
 
 @click.command(epilog=options.SOURCES)
 @click.argument("data", metavar="DATA")
@@ -29,8 +25,8 @@ FAMILIES = {
 @options.to_model
 @click.option(
     "--feature", "told", multiple=True, metavar="COL=FAMILY",
-    help="Family of a column: bernoulli, categorical, gaussian, poisson, binned:EDGE,EDGE…; or a bag of words, as "
-    "NAME=multinomial:COL,COL…. May be repeated; the others get theirs by type.",
+    help="Family of a column, by its name in small letters, such as poisson; binned:EDGE,EDGE…; or, of several columns "
+    "as one feature, NAME=FAMILY:COL,COL…. May be repeated; the other columns get theirs by type.",
 )  # fmt: skip
 @options.weight
 @click.option("--m", type=click.FloatRange(0), help="m-estimate: categorical columns are smoothed by M imaginary rows.")
@@ -145,46 +141,50 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     return 0
 
 
+def _families() -> dict[str, Any]:
+    """What can be named: the families that a model file can hold, and binned columns, each in small letters."""
+    from bayesnb.binning import Binned
+    from bayesnb.families import families
+
+    kinds = {name: kind for name, kind in families().items() if kind.exact} | {"Binned": Binned}
+    return {re.sub("(?<=.)(?=[A-Z])", "-", name).lower(): kind for name, kind in kinds.items()}
+
+
 def _features(told: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
-    import bayesnb
+    from bayesnb.binning import Binned
+    from bayesnb.priors import Dirichlet
 
-    found: dict[str, Any] = {}
+    families, features = _families(), {}
     for text in told:
         column, equals, said = text.rpartition("=")
         kind, _, rest = said.partition(":")
-        if not equals or kind.lower() not in FAMILIES:
-            raise click.BadParameter(
-                f"{text!r} is not COL=FAMILY with a family of {', '.join(FAMILIES)}", param_hint="--feature"
-            )
-        if column in found:
-            raise click.BadParameter(f"column {column!r} is named twice", param_hint="--feature")
-        family = getattr(bayesnb, FAMILIES[kind.lower()])
+        if not equals or kind.lower() not in families:
+            _refuse(f"{text!r} is not COL=FAMILY with a family of {', '.join(families)}")
+        if column in features:
+            _refuse(f"column {column!r} is named twice")
+        family = families[kind.lower()]
         items = [item.strip() for item in rest.split(",") if item.strip()]
-        if kind.lower() == "multinomial":
-            found[column] = (family(), items) if items else family()
-        elif kind.lower() == "binned":
-            try:
-                prior = {} if m is None else {"prior": bayesnb.Dirichlet.m_estimate(m)}
-                found[column] = family(edges=tuple(float(item) for item in items) or None, **prior)
-            except ValueError as error:
-                raise click.BadParameter(f"{text!r}: {error}", param_hint="--feature") from error
-        elif items:
-            raise click.BadParameter(f"{text!r}: {kind} takes nothing more", param_hint="--feature")
-        else:
-            found[column] = family()
-    return found
+        if family is not Binned:
+            features[column] = (family(), items) if items else family()
+            continue
+        try:
+            prior = {} if m is None else {"prior": Dirichlet.m_estimate(m)}
+            features[column] = Binned(edges=tuple(float(item) for item in items) or None, **prior)
+        except ValueError as error:
+            _refuse(f"{text!r}: {error}")
+    return features
+
+
+def _refuse(said: str) -> NoReturn:
+    raise click.BadParameter(said, param_hint="--feature")
 
 
 def _smoothed(feature: Feature, m: float) -> Feature:
-    """The feature under the prior that is worth m rows, if it is one of probabilities."""
-    from bayesnb.families.bernoulli import Bernoulli
-    from bayesnb.families.categorical import Categorical
-    from bayesnb.priors import Beta, Dirichlet
-
-    if isinstance(feature.family, Categorical):
-        return replace(feature, family=Categorical(Dirichlet.m_estimate(m)))
-    return replace(feature, family=Bernoulli(Beta.m_estimate(m))) if isinstance(feature.family, Bernoulli) else feature
+    """The feature under the prior that is worth m rows, if it is one of probabilities of levels, or of yes and no."""
+    if feature.family.reads not in ("levels", "binary"):
+        return feature
+    return replace(feature, family=replace(feature.family, prior=feature.family.conjugate.m_estimate(m)))
 
 
 def _class_prior(text: str | None) -> Any:

@@ -94,7 +94,7 @@ def same_place(output: str | None, model: str) -> bool:
 
 def is_model(path: str) -> bool:
     """Whether a file begins and ends as a model file does."""
-    from bayesnb.sealed import is_sealed
+    from bayesnb.modelfile.container import is_sealed
 
     return is_sealed(path)
 

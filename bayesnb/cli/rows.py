@@ -91,9 +91,9 @@ def save_model(clf: BayesianNB, path: str, replacing: str | None = None) -> None
     if path != "-":
         clf.save(path, replacing)
         return
-    from bayesnb import storage
+    from bayesnb.modelfile import document
 
-    sys.stdout.buffer.write(storage.to_bytes(storage.Contents.of(clf))[0])
+    sys.stdout.buffer.write(document.to_bytes(document.Contents.of(clf))[0])
 
 
 def template_of(clf: BayesianNB) -> pd.DataFrame:

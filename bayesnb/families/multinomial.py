@@ -13,13 +13,13 @@ from numpy.random import Generator
 from scipy import sparse
 from scipy.special import gammaln
 
-from bayesnb.families.categorical import log_share, united
-from bayesnb.families.family import Discrete, Statistic, Theta, impossible, products, require_left, rising_ratio
+from bayesnb.families.categorical import united
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, impossible, per, products
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices, worth
-from bayesnb.numerics import deviance, disagreement, log_peak
-from bayesnb.priors import Array, Dirichlet, log, log_gamma_slopes, log_rising
+from bayesnb.numerics import Array, deviance, disagreement, log_peak, log_rising
+from bayesnb.priors import Dirichlet, Theta
 
 LONG = 2**13
 """Words of a row from which on its factorials are so large that their difference loses digits."""
@@ -47,11 +47,12 @@ class Totals(Statistic):
     much two parts disagree about θ when they are added.
     """
 
-    counts: Array
-    rows: Array
-    log_peak: Array
+    counts: Array = per("category")
+    rows: Array = per("bag")
+    log_peak: Array = per("bag", before="log_base")
     words: tuple[Any, ...]
 
+    group = "multinomial"
     signed = frozenset({"log_peak"})
 
     def __add__(self, other: Totals) -> Totals:
@@ -79,13 +80,16 @@ class Totals(Statistic):
     def seen(self) -> Array:
         return self.rows
 
-    def fitted(self) -> Array:
-        """What the log-likelihood at the best θ has beside the base measure, Σ n ln(n / N), as (class, 1)."""
-        return log_share(self.counts)[:, None]
+    @classmethod
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Totals:
+        return cls(**cells, words=columns)
+
+    def renewed(self) -> Totals:
+        return replace(self, log_peak=self.log_peak + Dirichlet.peak(self.counts)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial(Discrete[Dirichlet, Totals]):
+class Multinomial(Conjugate[Dirichlet, Totals]):
     """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α); N, the length of the row, is taken as given.
 
     All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3;
@@ -106,9 +110,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
     conjugate = Dirichlet
     reads = "bag"
     notices = True
-
-    def flat(self) -> Multinomial:
-        return Multinomial(Dirichlet.flat())
+    whole_rows = True
 
     def statistic(self, x: Bag, members: Membership) -> Totals:
         counts = _counts(x)
@@ -127,7 +129,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
             rows = members.weights()[:, None]
         else:
             rows = members.totals(~np.isnan(x.counts).all(axis=1)[:, None])
-        return Totals(totals, rows, base + log_share(totals)[:, None], x.words)
+        return Totals(totals, rows, base + Dirichlet.peak(totals)[:, None], x.words)
 
     def _of_long(self, x: Bag, members: Membership) -> Totals:
         """The same of rows of many words: each at the θ that fits it best, less how far the rows are apart."""
@@ -143,20 +145,16 @@ class Multinomial(Discrete[Dirichlet, Totals]):
         apart = members.costs(cost, share).sum(-1, keepdims=True)
         return Totals(totals, members.weights()[:, None], members.totals(own) - apart, x.words)
 
-    def complete(self, prior: Dirichlet, s: Totals) -> Dirichlet:
+    def resolve_prior(self, prior: Dirichlet, s: Totals) -> Dirichlet:
         return Dirichlet(prior.over((s.words,), s.counts.shape[0]).alpha[:, 0])
 
-    def update(self, prior: Dirichlet, s: Totals) -> Dirichlet:
-        return Dirichlet(prior.alpha + s.counts)
+    def added(self, s: Totals) -> Added:
+        return (s.counts,), s.log_peak[:, 0]
 
-    def log_base(self, prior: Dirichlet, s: Totals) -> Array:
-        return (s.log_peak - s.fitted())[:, 0] + impossible(((prior.alpha == 0) & (s.counts > 0)).any(-1))
-
-    def log_ratio(self, prior: Dirichlet, s: Totals) -> Array:
-        return prior.along(s.counts) + s.log_peak[:, 0]
-
-    def simplex(self, posterior: Dirichlet) -> Dirichlet:
-        return posterior
+    def cells(self, posterior: Dirichlet, x: Bag) -> Cells:
+        counts = _dense(_counts(x))[:, None, None]
+        log_h = log_peak(counts).sum(-1) - log_peak(counts.sum(-1))
+        return Dirichlet(posterior.alpha[:, None]), (counts,), log_h
 
     def log_likelihood(self, theta: Theta, x: Bag) -> Array:
         counts, table = _counts(x), theta["log_theta"]
@@ -164,59 +162,31 @@ class Multinomial(Discrete[Dirichlet, Totals]):
         total = products(counts, np.where(never, 0.0, table)) + _log_coefficient(counts)[:, None]
         return total + impossible(products(counts, never.astype(float))) if never.any() else total
 
-    def log_predictive(self, posterior: Dirichlet, x: Bag) -> Array:
+    def quick_predictive(self, posterior: Dirichlet, x: Bag) -> Array | None:
         counts = _counts(x)
         if not _worth(counts, len(posterior.alpha)):
-            return self.log_moment(posterior, x, 1.0)
+            return None
         lengths, factorials = densities.log_factorials(counts)
         whole = _log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
         total = densities.rising(counts, posterior.alpha) - whole
-        long = _long(lengths)
-        total[long] = self._log_moment(posterior, counts[long], np.ones((len(long), 1)))
-        return total
+        return self._with_long(total, posterior, x, lengths, np.ones(total.shape))
 
-    def log_moment(self, posterior: Dirichlet, x: Bag, t: float | Array) -> Array:
+    def quick_moment(self, posterior: Dirichlet, x: Bag, t: Array) -> Array:
+        # The words that a row has are few beside those that it could have.
         counts = _counts(x)
         lengths = _lengths(counts)
-        t = np.broadcast_to(np.asarray(t, float), (len(x), len(posterior.alpha)))
-        words = [_rising(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)]
+        words = np.stack([_rising(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)], axis=1)
         whole = log_rising(posterior.total, t * lengths[:, None])
-        total = rising_ratio(np.stack(words, axis=1), whole) + t * _log_coefficient(counts)[:, None]
+        total = np.where(np.isposinf(words), np.inf, words - np.where(np.isposinf(whole), 0.0, whole))
+        return self._with_long(total + t * _log_coefficient(counts)[:, None], posterior, x, lengths, t)
+
+    def _with_long(self, total: Array, posterior: Dirichlet, x: Bag, lengths: Array, t: Array) -> Array:
+        """The same, with the moments of the rows of many words as they follow from ``cells``."""
         long = _long(lengths)
-        total[long] = self._log_moment(posterior, counts[long], t[long])
+        total[long] = self.derived_moment(posterior, x[long], t[long])
         return total
 
-    def _log_moment(self, posterior: Dirichlet, counts: Column, t: Array) -> Array:
-        """The same of rows of many words, without terms of the size of their number."""
-        total = np.zeros((counts.shape[0], len(posterior.alpha)))
-        for cut in slices(len(total), max(1, CELLS // max(1, posterior.alpha.size))):
-            n = _dense(counts[cut])[:, None]
-            peak = log_peak(n).sum(-1) - log_peak(n.sum(-1))
-            total[cut] = posterior.along(n, t[cut]) + t[cut] * peak
-        return total
-
-    def log_moment_slopes(self, posterior: Dirichlet, x: Bag, t: float | Array) -> tuple[Array, Array]:
-        counts = _counts(x)
-        lengths, base = _lengths(counts), _log_coefficient(counts)
-        t = np.broadcast_to(np.asarray(t, float), (len(x), len(posterior.alpha)))
-        whole = log_gamma_slopes(posterior.total + t * lengths[:, None])
-        first, second = base[:, None] - lengths[:, None] * whole[0], -(lengths[:, None] ** 2) * whole[1]
-        row, word, n = _stored(counts)
-        for c, alpha in enumerate(posterior.alpha):
-            own = log_gamma_slopes(alpha[word] + t[row, c] * n)
-            first[:, c] += np.bincount(row, n * own[0], minlength=len(x))
-            second[:, c] += np.bincount(row, n**2 * own[1], minlength=len(x))
-        return first, second
-
-    def moment_floor(self, posterior: Dirichlet, x: Bag) -> Array:
-        row, word, n = _stored(_counts(x))
-        lowest = np.full((len(x), len(posterior.alpha)), np.inf)
-        for c, alpha in enumerate(posterior.alpha):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                np.fmin.at(lowest[:, c], row, alpha[word] / n)
-        return -lowest
-
-    def log_left_out(self, posterior: Dirichlet, x: Bag, labels: Labels) -> Array:
+    def quick_left_out(self, posterior: Dirichlet, x: Bag, labels: Labels) -> Array:
         counts = _counts(x)
         lengths, own = _lengths(counts), np.zeros(len(x))
         if _worth(counts):
@@ -225,18 +195,10 @@ class Multinomial(Discrete[Dirichlet, Totals]):
             for c in np.unique(labels.codes):
                 rows = np.flatnonzero(labels.codes == c)
                 own[rows] = _rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
-        total = own - self._whole_left_out(posterior, lengths, labels) + _log_coefficient(counts)
-        for i in _long(lengths):
-            n = _dense(counts[[i]])
-            alpha = np.maximum(posterior.alpha[labels.codes[i]] - labels.weight[i] * n, 0.0)
-            total[i] = self._log_moment(Dirichlet(alpha), n, np.ones((1, 1)))[0, 0]
-        return total
-
-    def _whole_left_out(self, posterior: Dirichlet, lengths: Array, labels: Labels) -> Array:
-        """ln Γ(A + N) - ln Γ(A) of each row, A less the row's own words."""
         left = posterior.total[labels.codes] - labels.weight * lengths
-        require_left(np.where(lengths > 0, left, 1.0)[:, None], labels)
-        return log_rising(left, lengths)
+        total = own - log_rising(left, lengths) + _log_coefficient(counts)
+        # Of long rows, and where nothing proper is left, the slow form says what it is.
+        return np.where((lengths > LONG) | (left <= 0) & (lengths > 0), np.nan, total)
 
     def sample(self, theta: Theta, rng: Generator, s: Totals) -> Array:
         # The model takes a row's length as given; new rows get the average length.
@@ -246,21 +208,6 @@ class Multinomial(Discrete[Dirichlet, Totals]):
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         return theta["log_theta"], np.zeros(len(theta["log_theta"]))
-
-    def variables(self, theta: Theta) -> dict[str, Array]:
-        return {"theta": np.exp(theta["log_theta"])}
-
-    def theta(self, variables: Mapping[str, Array]) -> Theta:
-        return {"log_theta": log(variables["theta"])}
-
-    def pymc_prior(self, prior: Dirichlet, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
-        return {"theta": prior.pymc(name, dims)}
-
-    def pymc_statistic(self, theta: Mapping[str, Any], s: Totals) -> Any:
-        from pytensor import tensor as pt
-
-        best = pt.switch(s.counts > 0, s.counts * pt.log(s.counts / s.counts.sum(-1, keepdims=True)), 0.0)
-        return (s.counts * pt.log(theta["theta"]) - best).sum() + s.log_peak.sum()
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Bag, y: Any) -> None:
         import pymc as pm

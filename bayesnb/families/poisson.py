@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import digamma, gammaln, xlogy, zeta
+from scipy.special import gammaln, xlogy
 
-from bayesnb.families.family import Family, Statistic, Theta, added, over_columns, require_left, scaled
-from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, added, over_columns, per, scaled
+from bayesnb.families.membership import Membership
 from bayesnb.kernels.blocks import slices
-from bayesnb.numerics import deviance, disagreement, log_peak
-from bayesnb.priors import Array, Gamma, Size, log
+from bayesnb.numerics import Array, deviance, disagreement, log_peak
+from bayesnb.priors import Gamma, Theta
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,10 @@ class Exposed:
     def __getitem__(self, rows: Any) -> Exposed:
         return Exposed(self.counts[rows], self.exposure[rows])
 
+    def missing(self) -> Array:
+        """Which counts, or their exposures, are missing."""
+        return np.isnan(self.counts) | np.isnan(self.exposure)[:, None]
+
     def columns(self, index: Sequence[int]) -> Exposed:
         """Some of the columns."""
         return Exposed(self.counts[:, index], self.exposure)
@@ -45,11 +49,12 @@ class Events(Statistic):
     would be of the size k ln k, and the evidence what is left of it: at counts of 1e15 nothing.
     """
 
-    exposure: Array
-    events: Array
-    rows: Array
-    log_peak: Array
+    exposure: Array = per("column")
+    events: Array = per("column")
+    rows: Array = per("column")
+    log_peak: Array = per("column", before="log_base")
 
+    group = "poisson"
     signed = frozenset({"log_peak"})
 
     def __add__(self, other: Events) -> Events:
@@ -63,14 +68,12 @@ class Events(Statistic):
     def seen(self) -> Array:
         return self.rows
 
-    def fitted(self) -> Array:
-        """What the log-likelihood at the best rate has beside the base measure: k ln(k/e) - k of all events."""
-        with np.errstate(all="ignore"):
-            return np.where(self.events == 0, 0.0, self.events * (np.log(self.events / self.exposure) - 1.0))
+    def renewed(self) -> Events:
+        return replace(self, log_peak=self.log_peak + Gamma.peak(self.events, self.exposure))
 
 
 @dataclass(frozen=True, eq=False)
-class Poisson(Family[Gamma, Events]):
+class Poisson(Conjugate[Gamma, Events]):
     """x | λ ~ Poisson(exposure × λ) with λ ~ Gamma(α, rate β) (BDA3 2.6).
 
     The predictive is negative binomial.
@@ -99,9 +102,6 @@ class Poisson(Family[Gamma, Events]):
     conjugate = Gamma
     reads = "counts"
 
-    def flat(self) -> Poisson:
-        return Poisson(Gamma.flat(), self.exposure)
-
     def statistic(self, x: Array | Exposed, members: Membership) -> Events:
         return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
 
@@ -118,29 +118,17 @@ class Poisson(Family[Gamma, Events]):
 
         return Events(exposed, events, members.totals(seen), members.totals(log_peak(k)) - members.costs(cost, rate))
 
-    def complete(self, prior: Gamma, s: Events) -> Gamma:
+    def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
         exposure = s.exposure.sum(0)
         rate = np.where(exposure > 0, s.events.sum(0) / np.where(exposure > 0, exposure, 1.0), np.nan)
         return prior.over(rate, len(s.events))
 
-    def update(self, prior: Gamma, s: Events) -> Gamma:
-        return Gamma(prior.alpha + s.events, prior.beta + s.exposure)
+    def added(self, s: Events) -> Added:
+        return (s.events, s.exposure), s.log_peak
 
-    def log_base(self, prior: Gamma, s: Events) -> Array:
-        return s.log_peak - s.fitted()
-
-    def log_ratio(self, prior: Gamma, s: Events) -> Array:
-        return prior.along(s.events, s.exposure) + s.log_peak
-
-    def mean(self, posterior: Gamma) -> Theta:
-        return _theta(posterior.mean())
-
-    def mode(self, posterior: Gamma) -> Theta:
-        return _theta(posterior.mode())
-
-    def draw(self, posterior: Gamma, rng: Generator, size: Size = ()) -> Theta:
-        log_rate = posterior.log_draw(rng, size)
-        return {"log_rate": log_rate, "rate": np.exp(log_rate)}
+    def cells(self, posterior: Gamma, x: Array | Exposed) -> Cells:
+        counts, exposure = (v[:, None] for v in _cells(x))
+        return posterior, (counts, exposure), log_peak(counts)
 
     def log_likelihood(self, theta: Theta, x: Array | Exposed) -> Array:
         def density(k: Array, log_rate: Array, rate: Array, e: Array) -> Array:
@@ -154,49 +142,6 @@ class Poisson(Family[Gamma, Events]):
 
         return _over_exposed(density, x, theta["log_rate"], theta["rate"])
 
-    def log_predictive(self, posterior: Gamma, x: Array | Exposed) -> Array:
-        posterior.require_proper("A predictive")
-        return self.log_moment(posterior, x, 1.0)
-
-    def log_moment(self, posterior: Gamma, x: Array | Exposed, t: float | Array) -> Array:
-        t = np.asarray(t, float)[..., None]
-
-        def density(k: Array, alpha: Array, beta: Array, e: Array) -> Array:
-            return Gamma(alpha, beta).along(k, e, t) + t * log_peak(k)
-
-        return _over_exposed(density, x, posterior.alpha, posterior.beta)
-
-    def log_moment_slopes(self, posterior: Gamma, x: Array | Exposed, t: float | Array) -> tuple[Array, Array]:
-        t = np.asarray(t, float)[..., None]
-
-        def mean(k: Array, alpha: Array, beta: Array, e: Array) -> Array:
-            rest = beta + t * e
-            log_rate = np.where(k == 0, 0.0, k * (digamma(alpha + t * k) - np.log(rest / e)))
-            return log_rate - gammaln(k + 1) - (alpha + t * k) * e / rest
-
-        def variance(k: Array, alpha: Array, beta: Array, e: Array) -> Array:
-            share = e / (beta + t * e)
-            return k * (k * zeta(2.0, alpha + t * k) - 2 * share) + (alpha + t * k) * share**2
-
-        with np.errstate(all="ignore"):
-            cells = posterior.alpha, posterior.beta
-            return _over_exposed(mean, x, *cells), _over_exposed(variance, x, *cells)
-
-    def moment_floor(self, posterior: Gamma, x: Array | Exposed) -> Array:
-        counts, exposure = (v[:, None] for v in _cells(x))
-        with np.errstate(divide="ignore"):
-            lowest = np.minimum(posterior.beta / exposure, posterior.alpha / counts)
-        return -np.where(np.isnan(counts), np.inf, lowest).min(-1, initial=np.inf)
-
-    def log_left_out(self, posterior: Gamma, x: Array | Exposed, labels: Labels) -> Array:
-        counts, exposure = _cells(x)
-        seen = ~np.isnan(counts)
-        k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 1.0)
-        w = np.where(seen, labels.weight[:, None], 0.0)
-        alpha, beta = posterior.alpha[labels.codes] - w * k, posterior.beta[labels.codes] - w * e
-        require_left(np.minimum(alpha, beta), labels)
-        return np.where(seen, Gamma(alpha, beta).along(k, e) + log_peak(k), 0.0).sum(-1)
-
     def sample(self, theta: Theta, rng: Generator, s: Events) -> Array:
         return rng.poisson(theta["rate"]).astype(float)
 
@@ -204,22 +149,6 @@ class Poisson(Family[Gamma, Events]):
         if self.exposure is not None:
             raise ValueError("its exposure multiplies the rates, so the log-odds are not linear in the counts")
         return theta["log_rate"], -theta["rate"].sum(-1)
-
-    def variables(self, theta: Theta) -> dict[str, Array]:
-        return {"rate": theta["rate"]}
-
-    def theta(self, variables: Mapping[str, Array]) -> Theta:
-        return _theta(variables["rate"])
-
-    def pymc_prior(self, prior: Gamma, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
-        return {"rate": prior.pymc(name, dims)}
-
-    def pymc_statistic(self, theta: Mapping[str, Any], s: Events) -> Any:
-        from pytensor import tensor as pt
-
-        rate, known = theta["rate"], s.events > 0
-        fitted = pt.switch(known, s.events * pt.log(s.events / s.exposure), 0.0) - s.events
-        return (s.events * pt.log(rate) - s.exposure * rate - fitted + s.log_peak).sum()
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array | Exposed, y: Any) -> None:
         import pymc as pm
@@ -237,11 +166,6 @@ class Poisson(Family[Gamma, Events]):
         k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 0.0)
         base = np.where(seen, xlogy(k, np.where(seen, exposure, 1.0)) - gammaln(k + 1), 0.0).sum(-1)
         return pt.dot(k, pt.log(theta["rate"]).T) - pt.dot(e, theta["rate"].T) + base[:, None]
-
-
-def _theta(rate: Array) -> Theta:
-    """Rates, and their logarithms: a draw may be too small to be a number, and a large logarithm has no digits left."""
-    return {"log_rate": log(rate), "rate": rate}
 
 
 def _cells(x: Array | Exposed) -> tuple[Array, Array]:

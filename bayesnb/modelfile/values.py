@@ -1,7 +1,7 @@
 """Values as JSON, and back: numbers, names, arrays, priors, families and cuts, exactly.
 
-What may come back is a closed list of classes, found by name in this file. Nothing in a document is ever imported,
-called or looked up anywhere else.
+What may come back is a closed list of classes: the families of this package that have a closed form, their priors, and
+what binned columns need. Nothing that a document names is imported, called or looked up anywhere else.
 """
 
 from __future__ import annotations
@@ -15,20 +15,12 @@ from typing import Any
 import numpy as np
 
 from bayesnb.binning import Binned, Cut
-from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical
-from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
-from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.poisson import Poisson
-from bayesnb.priors import UNSEEN, Beta, Dirichlet, Gamma, Known, Normal, NormalGamma
+from bayesnb.families import families
+from bayesnb.priors import UNSEEN, Known
 
-CLASSES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        Bernoulli, Categorical, Gaussian, GaussianKnownVariance, Multinomial, Poisson, Binned, Cut,
-        Beta, Dirichlet, Gamma, Known, Normal, NormalGamma,
-    )
-}  # fmt: skip
+EXACT = [family for family in families().values() if family.exact]
+KINDS: dict[str, type] = {kind.__name__: kind for family in EXACT for kind in (family, family.conjugate)}
+KINDS |= {kind.__name__: kind for kind in (Binned, Cut, Known)}
 
 DTYPES = ("b", "i", "u", "f", "U", "O")
 
@@ -86,7 +78,7 @@ def encode(value: Any) -> Any:
         case _ if value is UNSEEN:
             return {"unseen": True}
     kind = type(value)
-    if CLASSES.get(kind.__name__) is not kind:
+    if KINDS.get(kind.__name__) is not kind:
         raise NotPlainError(f"{kind.__name__} cannot be written: {value!r}")
     return {"is": kind.__name__, **{f.name: encode(getattr(value, f.name)) for f in fields(value)}}
 
@@ -108,8 +100,8 @@ def decode(value: Any) -> Any:
             return {decode(k): decode(v) for k, v in items}
         case {"unseen": True, **rest} if not rest:
             return UNSEEN
-        case {"is": str(name), **arguments} if name in CLASSES:
-            kind = CLASSES[name]
+        case {"is": str(name), **arguments} if name in KINDS:
+            kind = KINDS[name]
             if set(arguments) != {f.name for f in fields(kind)}:
                 raise ValueError(f"{name} has no arguments {sorted(arguments)}")
             return kind(**{k: decode(v) for k, v in arguments.items()})

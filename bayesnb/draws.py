@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.families.family import Family, Theta
+from bayesnb.families.support import BAG, LEVELS
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics
 from bayesnb.priors import Array
 
@@ -114,7 +115,7 @@ def blocks(model: NaiveBayes, statistics: Statistics) -> list[Block]:
     grouped: dict[tuple[Any, ...], list[tuple[Any, int]]] = {}
     for name, family in model.features.items():
         s, kind = statistics.features[name], type(family).__name__
-        if family.reads == "bag":
+        if family.support == BAG:
             grouped[kind, name] = [(name, 0)]
             continue
         for k in range(s.seen().shape[1]):
@@ -140,16 +141,16 @@ def _block(
     family, s = model.features[first], statistics.features[first]
     stem = _snake(key[0])
     categories = None
-    if family.reads == "levels":
+    if family.support == LEVELS:
         stem += f"_{key[-1]}"
         names = [statistics.features[feature].levels[k] for feature, k in cells]
         categories = tuple(_joined([str(levels[i]) for levels in names], i) for i in range(key[-1]))
-    elif family.reads == "bag":
+    elif family.support == BAG:
         categories = _unique([str(word) for word in s.words])
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
     labels = _unique([str(_columns(model, statistics, feature)[k]) for feature, k in cells])
     family = family.gathered([(model.features[feature], k) for feature, k in cells])
-    return Block(name, family, tuple(cells), labels, _unique(categories) if categories else None, family.reads == "bag")
+    return Block(name, family, tuple(cells), labels, _unique(categories) if categories else None, family.support == BAG)
 
 
 def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequence[Any]:
@@ -207,7 +208,7 @@ def from_variables(values: Mapping[str, Array], layout: Sequence[Block], posteri
         like = family.variables(_shape_of(family, posterior.features[name]))
         found = {}
         for key, value in like.items():
-            if family.reads == "bag":
+            if family.support == BAG:
                 block, _ = place[name, 0]
                 found[key] = values[block.variable(key)]
                 continue

@@ -15,6 +15,7 @@ from scipy import sparse
 from bayesnb.encoding import Feature
 from bayesnb.families.family import Theta
 from bayesnb.families.multinomial import Bag
+from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
 from bayesnb.model import Data, Estimate, Parameters, Posterior, about, estimate_rule, part_of
 from bayesnb.priors import Array, Dirichlet, Prior, log, log_gamma_slopes, log_rising
 from bayesnb.schema import Schema
@@ -39,7 +40,7 @@ def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[
 
 def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
     values = _readable(theta) if feature.family.exact or feature.levels is not None else dict(theta)
-    if feature.family.reads == "bag":
+    if feature.family.support == BAG:
         return pd.DataFrame(values["probability"], index=label, columns=list(feature.columns))
     parts = {}
     for k, column in enumerate(feature.columns):
@@ -48,7 +49,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
             parts[column] = pd.DataFrame(
                 cells["probability"][:, : len(feature.levels[k])], index=label, columns=list(feature.levels[k])
             )
-        elif feature.family.reads == "binary":
+        elif feature.family.support == ZEROS_AND_ONES:
             parts[column] = pd.DataFrame(cells["probability"], index=label, columns=[0, 1])
         else:
             parts[column] = pd.DataFrame(cells, index=label)
@@ -79,7 +80,7 @@ def linear_form(
     intercept, weights = point.log_pi.copy(), {}
     for name, feature in schema.features.items():
         with about(f"feature {name!r} has no linear form"):
-            if not estimate_rule(estimate).plugs_in and feature.family.reads not in ("levels", "binary"):
+            if not estimate_rule(estimate).plugs_in and feature.family.support not in (LEVELS, ZEROS_AND_ONES):
                 raise ValueError('its predictive is not a plug-in; use estimate="mean", "map" or "mle"')
             beta, offset = feature.family.linear(point.features[name])
         intercept += offset
@@ -272,7 +273,7 @@ def _entries(schema: Schema, posterior: Posterior, point: Parameters | None, dat
     for name, feature in schema.features.items():
         family, believed, x = posterior.model.features[name], posterior.features[name], data[name]
         theta = None if point is None else point.features[name]
-        if family.reads == "bag":
+        if family.support == BAG:
             yield from _words(name, believed, theta, x)
             continue
         cells = getattr(x, "codes", getattr(x, "counts", x))

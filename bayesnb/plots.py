@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta, entropy
 
+from bayesnb.families.support import REALS
 from bayesnb.model import ESTIMATES
 from bayesnb.priors import Array
 from bayesnb.scoring import log_proba_of
@@ -691,7 +692,7 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
             name = clf.schema_.names[position]
         if name not in owner:
             raise ValueError(f"column {name!r} was not fitted; the columns are {list(owner)[:20]}")
-        if owner[name].family.reads != "reals" and owner[name].cuts is None:
+        if owner[name].family.support != REALS and owner[name].cuts is None:
             raise ValueError(
                 f"Expected two columns of real numbers; {name!r} is read by {type(owner[name].family).__name__}"
             )

@@ -102,14 +102,11 @@ class Rows:
             As in :class:`bayesnb.BayesianNB`, for a schema that is inferred.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
-        # First without a look at each cell. Where a sum is not finite, a second pass looks: it refuses a bad cell by
-        # its name, or finds a rare level that the first pass did not know.
-        for cells in (self.table.on_trust(), self.table):
-            known = schema or Schema.infer(cells, features, unseen, self.weight)
-            learned, data = known.read(cells, learn=True)
-            statistics = learned.model(Dirichlet()).statistics(data, labels, labels_of(self.target.classes))
-            if not cells.trust or statistics.finite():
-                break
+        known = schema or Schema.infer(self.table, features, unseen, self.weight)
+        learned, data = known.encode(self.table, learn=True)
+        model = learned.model(Dirichlet())
+        classes = labels_of(self.target.classes)
+        statistics = learned.computed(data, lambda: model.statistics(data, labels, classes), Statistics.finite)
         return learned, statistics
 
     def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:

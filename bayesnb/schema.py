@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.binning import Binned
-from bayesnb.encoding import ENCODERS, Feature, UnseenPolicy, require_one_kind
+from bayesnb.encoding import ENCODERS, Feature, UnseenPolicy, require_one_kind, validate
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, united
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.support import BAG, LEVELS, InvalidCellError
 from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet, Known
 from bayesnb.tables import Names, Table, zeros_and_ones
@@ -94,7 +95,7 @@ class Schema:
         return NaiveBayes(families, label, {name: feature.columns for name, feature in self.features.items()})
 
     def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
-        """Encode a table.
+        """Encode a table and validate its cells.
 
         Parameters
         ----------
@@ -110,22 +111,47 @@ class Schema:
             This one, or one with the new levels.
         data : {name: encoded columns}
         """
+        schema, data = self.encode(table, learn, absent)
+        schema.validate(data)
+        return schema, data
+
+    def encode(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
+        """The same as :meth:`read`, but large blocks may hold invalid cells; see :meth:`computed`."""
         if learn and self.all_words and table.named:
             schema = replace(self, names=table.names, features=self._bag(table.names))
-            return self.merged(schema), schema.read(table)[1]
+            return self.merged(schema), schema.encode(table)[1]
         table = self._by_name(table, absent)
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
-            encode = ENCODERS[feature.family.reads]
-            cells = table if feature.family.notices else table.looked_at
-            features[name], data[name] = encode(cells, feature, self.unseen if not learn else None)
+            encode = ENCODERS[feature.family.support]
+            features[name], data[name] = encode(table, feature, self.unseen if not learn else None)
         return (replace(self, features=features) if learn else self), data
+
+    def validate(self, data: Data) -> None:
+        """Raise ``ValueError``, naming column, row, value and cure, if a cell is outside the support of its family."""
+        for name, feature in self.features.items():
+            validate(feature, data[name])
+
+    def computed[T](self, data: Data, compute: Callable[[], T], finite: Callable[[T], bool]) -> T:
+        """What is computed from encoded columns, whose cells are validated only if they have to be.
+
+        To validate first would read a large table twice. An invalid cell makes the result infinite or NaN, or the
+        family raises an error; either way all cells are then validated, and the bad one is named.
+        """
+        try:
+            found = compute()
+        except InvalidCellError:
+            self.validate(data)
+            raise
+        if not finite(found):
+            self.validate(data)
+        return found
 
     @property
     def all_words(self) -> bool:
         """Whether every column is a word of one bag: then a new column is a new word, and an absent one counts 0."""
         (first, *others) = self.features.values()
-        return self.named and not others and first.family.reads == "bag" and first.columns == self.names
+        return self.named and not others and first.family.support == BAG and first.columns == self.names
 
     def _bag(self, words: Names) -> dict[Any, Feature]:
         """The only feature, a bag, with these words."""
@@ -228,7 +254,7 @@ def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
         features = _with_exposure(table, features)
         exposure = getattr(features, "exposure", None)
         columns = table.names if exposure is None else tuple(name for name in table.names if name != exposure)
-        if getattr(features, "reads", None) == "bag":
+        if getattr(features, "support", None) == BAG:
             return {"words" if table.named else "x": (features, columns)}
         return {name: (features, (name,)) for name in columns} if table.named else {"x": (features, columns)}
     if not isinstance(features, Mapping):
@@ -312,10 +338,9 @@ def _feature(
         cuts = tuple(spec.fit(table.column(name).finite(), weight) for name in columns)
         levels = tuple(cut.names for cut in cuts)
         return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)
-    if spec.reads != "levels":
+    if spec.support != LEVELS:
         return Feature(columns, spec, how)
     table.require_dense(spec)
-    table = table if spec.notices else table.looked_at
     levels = []
     for name in columns:
         declared = table.column(name).declared

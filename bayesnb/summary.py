@@ -213,9 +213,10 @@ class Reading:
             return Nothing(read, blank)
         target, weight = target.rows(keep), weight[keep]
         schema = self.schema or Schema.infer(table, self.features, self.unseen, weight)
-        schema, data = schema.read(table, learn=True)
-        labels = Labels(target.codes, weight, len(target.classes))
-        statistics = schema.model(Dirichlet()).statistics(data, labels, labels_of(target.classes))
+        schema, data = schema.encode(table, learn=True)
+        labels, classes = Labels(target.codes, weight, len(target.classes)), labels_of(target.classes)
+        model = schema.model(Dirichlet())
+        statistics = schema.computed(data, lambda: model.statistics(data, labels, classes), Statistics.finite)
         declared = {
             column: table.column(column).declared if column in table.place else None
             for feature in schema.features.values()

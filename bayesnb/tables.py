@@ -26,12 +26,6 @@ from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import worth
 from bayesnb.priors import Array
 
-SOME = 2**13
-"""Rows whose levels are taken for those of all, on trust."""
-
-FEW = 64
-"""Levels of a column that are."""
-
 type Names = tuple[Any, ...]
 type Kind = Literal["boolean", "integer", "real", "text", "empty"]
 
@@ -292,16 +286,12 @@ class Table:
     n_rows : int
     declares : set of column names, optional
         The columns whose categorical types say which levels there are; all of them by default.
-    trust : bool
-        Whether the cells of a large array are handed on without a look at each. What is made of them is then not
-        finite where a family cannot read one; who sees that reads the table again without trust, to be told which.
     """
 
     names: Names
     source: Any
     n_rows: int
     declares: frozenset[Any] | None = None
-    trust: bool = False
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:
@@ -348,16 +338,6 @@ class Table:
         )
         return cls(_positions(X.shape[1]), X, len(X))
 
-    def on_trust(self) -> Table:
-        """The same, handed on without a look at each cell if it is a large array."""
-        cells = self.source.nnz if self.sparse else self.source.size if self.numeric else 0
-        return replace(self, trust=True) if worth(cells) else self
-
-    @cached_property
-    def looked_at(self) -> Table:
-        """The same, not on trust."""
-        return replace(self, trust=False) if self.trust else self
-
     @property
     def named(self) -> bool:
         """Whether its columns have names of their own."""
@@ -387,7 +367,7 @@ class Table:
 
     @cached_property
     def cells(self) -> Array | None:
-        """The numbers of a frame that is wider than it is long, as one array, if all are of one type and none infinite.
+        """The numbers of a frame that is wider than it is long, as one array, if all are of one type.
 
         To ask a frame for each of many columns takes longer than to read them.
         """
@@ -396,8 +376,7 @@ class Table:
             return None
         if dtype.kind not in "biuf" or not (frame.dtypes == dtype).all():
             return None
-        x = frame.to_numpy()
-        return None if reading.infinite(x) else x
+        return frame.to_numpy()
 
     def column(self, name: Any) -> Column:
         """The column of that name."""
@@ -424,9 +403,7 @@ class Table:
             return None
         if not worth(self.source.size):
             return None
-        # Few levels that many rows have are most often those of all; a code that is none of theirs is noticed.
-        some = reading.whole(self.source[:: -(-self.n_rows // SOME)]) if self.trust else None
-        return some if some is not None and some.held.shape[1] <= FEW else reading.whole(self.source)
+        return reading.whole(self.source)
 
     def distinct(self, name: Any) -> list[Any]:
         """The distinct values of a column that are not missing, in no order."""

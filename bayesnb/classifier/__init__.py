@@ -234,13 +234,12 @@ class Classifier:
         >>> clf.predict_joint_log_proba(X[:1]).round(2)
         array([[-3.84, -4.71]])
         """
-        table = table_of(X, self.schema).on_trust()
-        joint = self.log_joint(*self._read(table))
-        # The cells were not looked at. Where the sum is not finite, look: a bad cell is refused now, by its name; and
-        # if none is, some class is truly impossible. (One sum is quicker than a test of each number.)
-        if table.trust and not np.isfinite(joint.sum()):
-            self._read(table.looked_at)
-        return joint
+        table = table_of(X, self.schema)
+        _, data = self.schema.encode(table, absent=self.absent)
+        # One sum tells whether all are finite, quicker than a test of each number.
+        return self.schema.computed(
+            data, lambda: self.log_joint(data, table.n_rows), lambda joint: bool(np.isfinite(joint.sum()))
+        )
 
     # The same data under another class prior, or by another estimate
 

@@ -39,6 +39,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.families.support import REALS, Support
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices, worth
 from bayesnb.numerics import Array, Size
@@ -202,14 +203,8 @@ class Family[P: Belief, S: Statistic](ABC):
     exact: ClassVar[bool] = False
     """Whether its posterior is a formula: whether it signs :class:`Conjugate`."""
 
-    reads: ClassVar[str] = "reals"
-    """How a table's columns reach it: "reals", "counts", "binary", "levels" or "bag" (see ``schema``)."""
-
-    notices: ClassVar[bool] = False
-    """Whether of rows with a cell that it cannot read its statistic, and what it answers, is never all finite.
-
-    The cells of a large array are then not looked at before they are summed (``trust`` of a ``Table``).
-    """
+    support: ClassVar[Support] = REALS
+    """Which values it can read; others are refused by name (see ``support``)."""
 
     def __post_init__(self) -> None:
         for prior in self.prior.values() if isinstance(self.prior, Mapping) else [self.prior]:

@@ -16,6 +16,7 @@ from scipy.special import gammaln
 from bayesnb.families.categorical import united
 from bayesnb.families.family import Added, Cells, Conjugate, Statistic, impossible, per, products
 from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.families.support import BAG
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices, worth
 from bayesnb.numerics import Array, deviance, disagreement, log_peak, log_rising
@@ -108,8 +109,7 @@ class Multinomial(Conjugate[Dirichlet, Totals]):
     prior: Any = field(default_factory=Dirichlet)
 
     conjugate = Dirichlet
-    reads = "bag"
-    notices = True
+    support = BAG
     whole_rows = True
 
     def statistic(self, x: Bag, members: Membership) -> Totals:

@@ -14,6 +14,7 @@ from scipy.special import gammaln, xlogy
 
 from bayesnb.families.family import Added, Cells, Conjugate, Statistic, added, over_columns, per, scaled
 from bayesnb.families.membership import Membership
+from bayesnb.families.support import COUNTS
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, deviance, disagreement, log_peak
 from bayesnb.priors import Gamma, Theta
@@ -100,7 +101,7 @@ class Poisson(Conjugate[Gamma, Events]):
     exposure: Any = None
 
     conjugate = Gamma
-    reads = "counts"
+    support = COUNTS
 
     def statistic(self, x: Array | Exposed, members: Membership) -> Events:
         return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))

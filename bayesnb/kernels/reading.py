@@ -92,15 +92,15 @@ def _bits(x: Array) -> tuple[Array, bool]:
     return np.bitwise_or.reduce(folded.reshape(side, columns)) | rest, few and few_left
 
 
-def codes(x: Array, held: Whole, table: Array, own: bool = True) -> Array:
+def codes(x: Array, held: Whole, table: Array) -> Array:
     """The code of each cell, in the type of ``table`` (column, place), whose places are those of ``held``.
 
-    Where all numbers that are held are their own codes the cells themselves, and no copy, unless ``own`` is false.
+    Where all numbers that are held are their own codes, the answer is the cells themselves, and no copy of them.
     """
     from bayesnb.kernels.compiled import reading as loops
 
     low, same = held.low, table == np.arange(table.shape[1])
-    if own and not low.any() and x.dtype == np.int64 and (same | ~held.held).all():
+    if not low.any() and x.dtype == np.int64 and (same | ~held.held).all():
         return x
     found = np.empty(x.shape, table.dtype)
     parts = _parts(x)

@@ -97,20 +97,15 @@ def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> 
     return reduce(iadd, blocks.each(part, parts))
 
 
-def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int, every: bool = False) -> Array:
-    """Weight of each level, (class, column, level); ``levels`` is (row, column), and -1 counts nowhere.
-
-    With ``every``, NaN where not all are levels.
-    """
+def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int) -> Array:
+    """Weight of each level, (class, column, level); ``levels`` is (row, column), and -1 counts nowhere."""
     shape = (n, levels.shape[1], n_levels)
     if blocks.worth(levels.size):
         from bayesnb.kernels.compiled import sums as loops
 
         def part(cut: slice) -> Array:
             found = np.zeros(shape)
-            others = loops.tally(blocks.contiguous(levels[cut]), *_labels(codes, weight, cut), found)
-            if every and others:
-                found[:] = np.nan
+            loops.tally(blocks.contiguous(levels[cut]), *_labels(codes, weight, cut), found)
             return found
 
         parts = blocks.cuts(len(levels), levels.shape[1], 4 * n * n_levels)
@@ -118,8 +113,6 @@ def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int, eve
     found = np.zeros(shape)
     for column, level in enumerate(levels.T):
         known = (level >= 0) & (level < n_levels)
-        if every and not known.all():
-            return np.full(shape, np.nan)
         cell = codes[known] * n_levels + level[known]
         found[:, column] = np.bincount(cell, weight[known], n * n_levels).reshape(n, n_levels)
     return found

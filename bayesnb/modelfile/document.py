@@ -21,6 +21,7 @@ from bayesnb.__about__ import __version__
 from bayesnb.binning import Cut
 from bayesnb.encoding import Feature
 from bayesnb.families.family import Family
+from bayesnb.families.support import LEVELS
 from bayesnb.model import Statistics
 from bayesnb.modelfile import container, values
 from bayesnb.modelfile.arrays import claim, packed, unpacked
@@ -290,7 +291,7 @@ def _feature(name: Any, said: Mapping[str, Any]) -> Feature:
     columns, levels, cuts = feature.columns, feature.levels, feature.cuts
     fits = isinstance(feature.family, Family) and isinstance(columns, tuple) and isinstance(feature.kinds, tuple)
     fits = fits and len(set(columns)) == len(columns) > 0 and isinstance(feature.how, str)
-    if fits and (feature.family.reads == "levels") != (levels is None):
+    if fits and (feature.family.support == LEVELS) != (levels is None):
         if levels is not None:
             fits = _tuples(levels) and len(levels) == len(columns) and all(len(set(n)) == len(n) for n in levels)
         if cuts is not None:

@@ -83,7 +83,7 @@ class Rows:
         return replace(self, weight=np.where(self.target.labelled, self.weight, self.weight * weight))
 
     def counted(self) -> Rows:
-        """The rows whose weight is above 0: the others must not even lend their levels and classes."""
+        """The rows whose weight is above 0. The others must not even contribute their levels and classes."""
         if self.weight.min() > 0:
             return self
         keep = self.weight > 0

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families.categorical import widest
-from bayesnb.families.family import Statistic
+from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics
 from bayesnb.modelfile.container import ModelFileError, Variable
 from bayesnb.priors import Array

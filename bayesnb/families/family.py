@@ -8,8 +8,8 @@ moments and their slopes, leave-one-out, evidence. It also takes care of missing
 
 To add a pair, write one file beside this one:
 
-1. a frozen ``Statistic`` (what is summed over rows), with its ``+``;
-2. a frozen ``Conjugate`` with a default prior and these methods:
+1. a frozen ``Statistic`` (what is summed over rows), with its ``+``; ``per`` says along what each field goes;
+2. a frozen ``Conjugate`` with a default prior, which values it can read (its ``support``), and these methods:
 
    * ``statistic``: the sums over rows, by class;
    * ``resolve_prior``: what the prior leaves open, filled in from the data;

@@ -24,13 +24,13 @@ from bayesnb import (
     Multinomial,
     NormalGamma,
 )
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import read_target
 from bayesnb.families.categorical import Coded
 from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Bag
 from bayesnb.kernels import blocks, densities, reading
 from bayesnb.priors import Dirichlet, log_rising
-from bayesnb.tables import Table
-from bayesnb.targets import read_target
 
 N = 3000
 

@@ -17,11 +17,11 @@ import pandas as pd
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from bayesnb.data.tables import Column
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import worth
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
-from bayesnb.tables import Column
 
 NO_LABEL = "no row has a label: y is missing everywhere"
 NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")

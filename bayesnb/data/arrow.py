@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.tables import Table
+from bayesnb.data.tables import Table
 
 CELLS = 2**22
 """Of one batch at most: what is held in memory at a time is a small multiple of it."""

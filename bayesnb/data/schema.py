@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.binning import Binned
-from bayesnb.encoding import ENCODERS, Feature, UnseenPolicy, require_one_kind, validate
+from bayesnb.data.binning import Binned
+from bayesnb.data.encoders import ENCODERS, Feature, UnseenPolicy, require_one_kind, validate
+from bayesnb.data.tables import Names, Table, zeros_and_ones
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, united
 from bayesnb.families.family import Family
@@ -26,7 +27,6 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.support import BAG, LEVELS, InvalidCellError
 from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
-from bayesnb.tables import Names, Table, zeros_and_ones
 
 NO_VALUE = "no value seen"
 ZERO_ONE = " of 0 and 1"

@@ -12,9 +12,9 @@ from typing import Any
 
 import pandas as pd
 
-from bayesnb import csv_reader
-from bayesnb.arrow import about_source, frame_of, one_line, rows_of, tables, until_broken
-from bayesnb.tables import Table
+from bayesnb.data import csv_reader
+from bayesnb.data.arrow import about_source, frame_of, one_line, rows_of, tables, until_broken
+from bayesnb.data.tables import Table
 
 ROW_GROUP = 2**27
 """Bytes of a row group that is read at once."""

@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.binning import Binned
-from bayesnb.encoding import Feature
+from bayesnb.data.binning import Binned
+from bayesnb.data.encoders import Feature
+from bayesnb.data.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
+from bayesnb.data.tables import Column, Names, Table
+from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
 from bayesnb.families.bernoulli import BinaryCounts
 from bayesnb.families.gaussian import Moments
 from bayesnb.families.membership import Labels, every_row
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
-from bayesnb.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
-from bayesnb.tables import Column, Names, Table
-from bayesnb.targets import Target, array_of, classes_of, declared_classes, labels_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from bayesnb.binning import Cut
+from bayesnb.data.binning import Cut
+from bayesnb.data.tables import Kind, Names, Table
 from bayesnb.families.categorical import Coded, united
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Bag
@@ -24,7 +25,6 @@ from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, slices, worth
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
-from bayesnb.tables import Kind, Names, Table
 
 type UnseenPolicy = Literal["missing", "new", "error"]
 

@@ -1,6 +1,6 @@
 """Which values a family can read: its support, said once and validated for it.
 
-A table's columns are turned into numbers first and validated next (see ``encoding``): :meth:`Support.invalid` finds the
+A table's columns are turned into numbers first and validated next (see ``data.encoders``): :meth:`Support.invalid` finds the
 cells outside a family's support, and the error names column, row, value and cure. For two supports this second pass
 over a large table is saved. An infinite number makes the sums of a pair for reals infinite or NaN, and only then is it
 looked for. A pair for zeros and ones raises :class:`InvalidCellError` itself, from the loop that sums them.

@@ -33,7 +33,7 @@ from bayesnb import (
 )
 from bayesnb.cli import main
 from bayesnb.data import csv_reader, engines, readers
-from bayesnb.data.summary import Nothing, Reading, pooled
+from bayesnb.data.summary import EmptySummary, PartSummarizer, pooled
 
 N = 6000
 
@@ -406,10 +406,10 @@ def test_partial_fit_and_forget_read_tables_in_parts(one_pass):
 def test_summaries_can_be_pickled():
     import pickle
 
-    reading = pickle.loads(pickle.dumps(Reading(TOLD, "missing", None, "kind", "weight")))
+    reading = pickle.loads(pickle.dumps(PartSummarizer(TOLD, "missing", None, "kind", "weight")))
     parts = [pickle.loads(pickle.dumps(reading(part))) for part in batches()]
     assert pooled(parts).rows == N
-    assert pooled([]) == Nothing(0, 0)
+    assert pooled([]) == EmptySummary(0, 0)
 
 
 # CSV

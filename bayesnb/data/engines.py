@@ -1,4 +1,4 @@
-"""Tables that outgrow memory or the machine: an engine brings frames, one function summarises each, and they add.
+"""Tables larger than memory or the machine: an engine gives frames, each is summarised, and the summaries are added.
 
 Start with :func:`statistics`. What may be given is a file, folder or glob (Parquet, CSV, Arrow), an iterator of
 frames, anything that streams Arrow (a polars LazyFrame, a DuckDB relation, a pyarrow dataset or reader), a Dask
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesnb.data import arrow, readers
 from bayesnb.data.progress import Progress
-from bayesnb.data.summary import Nothing, Reading, Summary, pooled
+from bayesnb.data.summary import EmptySummary, PartSummarizer, Summary, pooled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL
 from bayesnb.kernels.blocks import WORKER, threads, worth
@@ -36,12 +36,12 @@ type Score = Callable[[Any], pd.DataFrame]
 
 
 def streams(source: Any) -> bool:
-    """Whether it is read in parts, and not as one table in memory."""
+    """Whether a source is read in parts, and not as one table in memory."""
     return isinstance(source, str | os.PathLike | Iterator) or _engine(source) is not None
 
 
 def _engine(source: Any) -> str | None:
-    """Whose table it is, told by its class alone."""
+    """The engine of a table, by the name of its class; so no engine has to be imported."""
     names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(source).__mro__}
     if ("polars", "LazyFrame") in names:
         return "polars"
@@ -76,7 +76,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
 
 def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None) -> Summary:
     """What :func:`statistics` finds, with the schema and the classes; ``target=None`` makes one class of all rows."""
-    reading = Reading(
+    reading = PartSummarizer(
         model.features, model.unseen, model.unlabelled, target, weight, model.unlabelled_weight == 0, schema
     )
     with Progress("reading") as progress:
@@ -89,14 +89,14 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
                 parts = _each(source, reading, progress)
         with contextlib.closing(parts), _about_engine(source):
             found = pooled(parts)
-    if isinstance(found, Nothing):
+    if isinstance(found, EmptySummary):
         weightless = f" of positive weight in {weight!r}" if weight is not None and found.blank < found.rows else ""
         raise ValueError(f"{NO_LABEL}{weightless}: {found.rows} rows were read" if found.rows else "there are no rows")
     return found.settled(schema)
 
 
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
-    """A function of frames, mapped over a table: lazily on Dask and Spark, else an iterator of its frames.
+    """Apply a function to each frame of a table: lazily on Dask and Spark, else as an iterator.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: 
 
 
 def _each(source: Any, ask: Callable[[Table], Any], progress: Progress) -> Iterator[Any]:
-    """The answer for each frame of a source that is read here, one after the other."""
+    """The answer for each frame of a source that is read in this process."""
     row = 0
     with _about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -140,7 +140,7 @@ def _each(source: Any, ask: Callable[[Table], Any], progress: Progress) -> Itera
 
 @contextlib.contextmanager
 def _about_engine(source: Any) -> Iterator[None]:
-    """Raise an error of an engine's own class as a ``ValueError`` that says whose it is; others stay as they are."""
+    """Convert an error of an engine's own class to a ``ValueError`` that names the engine; others stay as they are."""
     try:
         yield
     except Exception as error:
@@ -151,7 +151,7 @@ def _about_engine(source: Any) -> Iterator[None]:
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """How to get the answers, in the order of the tables; large ones are asked on as many threads as loops may use."""
+    """Functions that give the answers, in the order of the tables; large tables are answered on several threads."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None
@@ -170,7 +170,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
-    """A source that is read here as tables of bounded size, and its number of rows where that is known."""
+    """A source that is read in this process, as tables of bounded size, and its number of rows if known."""
     match _engine(source):
         case "polars":
             columns = len(source.collect_schema().names())
@@ -184,7 +184,7 @@ def frames(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def _tables_of(frames: Iterable[Any]) -> Iterator[Table]:
-    """Frames of any kind, one after the other; what is Arrow, or nearly, without a Python object a cell."""
+    """Frames of any kind as tables; those of Arrow or polars without a Python object for each cell."""
     for frame in frames:
         frame = frame.to_arrow() if hasattr(frame, "to_arrow") else frame
         if hasattr(frame, "num_rows") and hasattr(frame, "schema"):
@@ -193,8 +193,8 @@ def _tables_of(frames: Iterable[Any]) -> Iterator[Table]:
             yield Table.of(frame)
 
 
-def _dask_parts(source: Any, reading: Reading, progress: Progress) -> Iterator[Summary | Nothing]:
-    """Each partition where it is; only summaries travel. With a cluster, as they come; a lost worker's are redone."""
+def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Iterator[Summary | EmptySummary]:
+    """The summary of each partition, computed where it is; a cluster repeats the partitions of a lost worker."""
     import dask
 
     delayed = [dask.delayed(reading)(part) for part in source.to_delayed()]
@@ -220,7 +220,7 @@ def _dask_parts(source: Any, reading: Reading, progress: Progress) -> Iterator[S
 
 
 def _dask_client() -> Any:
-    """The cluster that this process works with, if there is one."""
+    """The client of the cluster that this process uses, or ``None``."""
     try:
         from distributed import get_client
 
@@ -229,8 +229,8 @@ def _dask_client() -> Any:
         return None
 
 
-def _spark_parts(source: Any, reading: Reading) -> Iterator[Summary | Nothing]:
-    """One row a partition, its summary as bytes: they go from workers of this session to their driver only."""
+def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | EmptySummary]:
+    """The summary of each partition, sent as bytes from the workers of this session to its driver."""
 
     def summarise(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa

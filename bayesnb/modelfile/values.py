@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.binning import Binned, Cut
+from bayesnb.data.binning import Binned, Cut
 from bayesnb.families import families
 from bayesnb.priors import UNSEEN, FixedProbabilities
 

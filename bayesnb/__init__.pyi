@@ -2,13 +2,15 @@ from . import datasets as datasets
 from . import engines as engines
 from . import plots as plots
 from .__about__ import __version__ as __version__
-from .binning import Binned as Binned
+from .answers import scoring as scoring
+from .data.binning import Binned as Binned
 from .estimator import BayesianNB as BayesianNB
 from .estimator import load as load
 from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate
 from .families.bernoulli import Bernoulli as Bernoulli
 from .families.categorical import Categorical as Categorical
+from .families.exponential import Exponential as Exponential
 from .families.from_pymc import FromPyMC as FromPyMC
 from .families.gaussian import Gaussian as Gaussian
 from .families.gaussian import GaussianKnownVariance as GaussianKnownVariance
@@ -33,6 +35,7 @@ from .priors import Dirichlet as Dirichlet
 from .priors import FixedProbabilities as FixedProbabilities
 from .priors import Gamma as Gamma
 from .priors import ImproperError as ImproperError
-from .priors import Known as Known
 from .priors import Normal as Normal
 from .priors import NormalGamma as NormalGamma
+from .sampling import agreement as agreement
+from .sampling import draws as draws

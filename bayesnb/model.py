@@ -18,8 +18,10 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb import stacks
-from bayesnb.families.family import Family, Statistic, cleared
+from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.statistic import Statistic, cleared
+from bayesnb.families.support import InvalidCellError
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, table, worth
 from bayesnb.priors import (
@@ -104,9 +106,9 @@ class ImpossibleRowError(ValueError):
         self.rows = rows
         more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
         super().__init__(
-            f"row {rows[0]}{more} has probability 0 under every class, so no class can be preferred; "
-            'a proper prior never says so: use estimate="predictive" or "mean", or a concentration above 1 '
-            'with "map"'
+            f"row {rows[0]}{more} has probability 0 under every class, so no class can be preferred; each class rules "
+            'out one of its values. estimate="predictive" or "mean" rules out no value under priors without zeros; '
+            '"map" needs concentrations above 1 for that, and "mle" rules out all that was never seen'
         )
 
 
@@ -159,6 +161,9 @@ def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> 
         yield
     except (ImproperError, BoundaryError, UnlearnedError) as error:
         raise type(error)(f"{', '.join([what, *_cell(error.where, labels, s)])}: {error}", error.where) from error
+    except InvalidCellError:
+        # Only the schema knows which column it is in; it will say so.
+        raise
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from error
 

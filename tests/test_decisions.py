@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from bayesnb import BayesianNB, Dirichlet, FixedProbabilities, ImpossibleRowError, class_prior, datasets
-from bayesnb.decisions import decide, estimate_class_prior, smallest_set
+from bayesnb.answers.decisions import decide, estimate_class_prior, smallest_set
 
 ILL = ["ill", "well"]
 # Treating the well costs 1, missing the ill costs 9: treat where p(ill) > 1 / (1 + 9).

@@ -10,8 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.integrate import dblquad, quad
 
-from bayesnb.families.bernoulli import Bernoulli, Successes
-from bayesnb.families.categorical import Categorical, Tally
+import bayesnb
+from bayesnb.families.bernoulli import Bernoulli, BinaryCounts
+from bayesnb.families.categorical import Categorical, CategoryCounts
+from bayesnb.families.family import Conjugate
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.membership import Labels
 from bayesnb.families.poisson import Events, Poisson
@@ -35,13 +37,13 @@ TOTAL = COUNTS.sum(-1, keepdims=True)
 
 def after(prior: Dirichlet) -> Dirichlet:
     """The prior after ``COUNTS``."""
-    family, s = Categorical(prior), Tally(COUNTS, LEVELS)
+    family, s = Categorical(prior), CategoryCounts(COUNTS, LEVELS)
     return family.update(family.priors(s, ("yes", "no")), s)
 
 
 def after_ones(prior: Beta) -> Beta:
     """The prior after ``COUNTS``, with the first level as 1 and the others as 0."""
-    family, s = Bernoulli(prior), Successes(TOTAL[..., 0], COUNTS[..., 0])
+    family, s = Bernoulli(prior), BinaryCounts(TOTAL[..., 0], COUNTS[..., 0])
     return family.update(family.priors(s, ("yes", "no")), s)
 
 
@@ -336,7 +338,7 @@ def test_a_mode_on_the_boundary_is_refused_with_its_cell_and_the_error_offers_th
 @pytest.mark.parametrize("prior", [Gamma.flat(), Gamma.jeffreys(), NormalGamma.flat(), NormalGamma.reference()])
 def test_an_improper_prior_has_neither_density_nor_mean_nor_draw(prior):
     name = type(prior).__name__
-    full = type(prior)(*(np.full((2, 1), value) for value in vars(prior).values()))
+    full = type(prior)(*(np.full((2, 1), value) for value in vars(prior).values() if value is not None))
     for what, ask in [
         ("A density", full.log_normalizer),
         ("A mean", full.mean),
@@ -397,3 +399,41 @@ def test_a_dirichlet_with_all_concentrations_0_is_improper():
 def test_invalid_parameters_are_refused(make, message: str):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_former_name_of_fixed_probabilities_says_the_new_one():
+    with pytest.warns(DeprecationWarning, match="Known is now called FixedProbabilities"):
+        former = bayesnb.Known
+    assert former is FixedProbabilities
+    with pytest.warns(DeprecationWarning, match="FixedProbabilities"):
+        from bayesnb.priors import Known
+    assert Known is former
+
+
+def test_a_pair_says_at_most_ten_things():
+    assert len(Conjugate.__abstractmethods__) <= 10
+
+
+@pytest.mark.parametrize("t", [-0.4, 0.0, 0.7, 3.0])
+@pytest.mark.parametrize(
+    ("prior", "d"),
+    [
+        (Dirichlet([1e15, 0.5, 3.0]), ([2.0, 0.25, 0.0],)),
+        (Dirichlet([2.0, 3.0]), ([1e6, 3e6],)),
+        (Beta(0.5, 1e8), (0.25, 2.0)),
+        (Gamma(2.0, 3.0), (1.5, 2.5)),
+        (Gamma(1e15, 1e9), (1e6, 1.0)),
+        (NormalGamma(1.0, 2.0, 3.0, 4.0), (1.0, 2.5, 0.0, 0.0)),
+        (Normal(1.0, 2.0), (0.5, 4.0, 0.0)),
+    ],
+    ids=str,
+)
+def test_the_slopes_of_a_prior_are_the_derivatives_of_its_generating_function(prior, d, t):
+    d = tuple(np.asarray(v) for v in d)
+    scale = float(min(1.0, *np.ravel(-prior.floor(*d))))
+    t, step = t * scale, 1e-4 * scale
+    up, down = (prior.along(*d, t=t + k * step) for k in (1, -1))
+    first, second = prior.slopes(*d, t=t)
+    assert_allclose(first * scale, (up - down) / 2e-4, rtol=1e-5, atol=1e-6)
+    above, below = (prior.slopes(*d, t=t + k * step)[0] for k in (1, -1))
+    assert_allclose(second * scale**2, (above - below) * scale / 2e-4, rtol=1e-5, atol=1e-6)

@@ -14,9 +14,10 @@ from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model, require_output, same_place
 from bayesnb.cli.rows import load_model, save_model, source_of
 from bayesnb.cli.terminal import say
+from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
 
 if TYPE_CHECKING:
-    from bayesnb.encoding import Feature
+    from bayesnb.data.encoders import Feature
 
 
 @click.command(epilog=options.SOURCES)
@@ -44,7 +45,7 @@ def fit(
     class_prior: str | None, unseen: str, estimate: str, force: bool,
 ) -> int:  # fmt: skip
     """Learn a model from a table of any size, and write it to a file."""
-    from bayesnb import engines
+    from bayesnb.data import engines
     from bayesnb.estimator import BayesianNB, learn_summary
 
     require_output(output, "model", [data], is_model, force)
@@ -143,7 +144,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
 
 def _families() -> dict[str, Any]:
     """What can be named: the families that a model file can hold, and binned columns, each in small letters."""
-    from bayesnb.binning import Binned
+    from bayesnb.data.binning import Binned
     from bayesnb.families import families
 
     kinds = {name: kind for name, kind in families().items() if kind.exact} | {"Binned": Binned}
@@ -152,7 +153,7 @@ def _families() -> dict[str, Any]:
 
 def _features(told: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
-    from bayesnb.binning import Binned
+    from bayesnb.data.binning import Binned
     from bayesnb.priors import Dirichlet
 
     families, features = _families(), {}
@@ -182,7 +183,7 @@ def _refuse(said: str) -> NoReturn:
 
 def _smoothed(feature: Feature, m: float) -> Feature:
     """The feature under the prior that is worth m rows, if it is one of probabilities of levels, or of yes and no."""
-    if feature.family.reads not in ("levels", "binary"):
+    if feature.family.support not in (LEVELS, ZEROS_AND_ONES):
         return feature
     return replace(feature, family=replace(feature.family, prior=feature.family.conjugate.m_estimate(m)))
 

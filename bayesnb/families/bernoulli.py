@@ -13,8 +13,11 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families.categorical import log_less_one
-from bayesnb.families.family import Added, Cells, Conjugate, Statistic, added, impossible, per, products, scaled
+from bayesnb.families.columns import impossible, products
+from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.families.statistic import Statistic, added, per, scaled
+from bayesnb.families.support import ZEROS_AND_ONES, InvalidCellError
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, worth
 from bayesnb.numerics import Array, log
@@ -22,7 +25,7 @@ from bayesnb.priors import Beta, Chance, Theta
 
 
 @dataclass(frozen=True, eq=False)
-class Successes(Statistic):
+class BinaryCounts(Statistic):
     """Rows seen and rows that were 1, both (class, column)."""
 
     n: Array = per("column")
@@ -30,11 +33,11 @@ class Successes(Statistic):
 
     group = "bernoulli"
 
-    def __add__(self, other: Successes) -> Successes:
-        return Successes(**added(self, other))
+    def __add__(self, other: BinaryCounts) -> BinaryCounts:
+        return BinaryCounts(**added(self, other))
 
-    def __mul__(self, factor: float) -> Successes:
-        return Successes(**scaled(self, factor))
+    def __mul__(self, factor: float) -> BinaryCounts:
+        return BinaryCounts(**scaled(self, factor))
 
     def seen(self) -> Array:
         return self.n
@@ -44,7 +47,7 @@ class Successes(Statistic):
 
 
 @dataclass(frozen=True, eq=False)
-class Bernoulli(Conjugate[Beta, Successes]):
+class Bernoulli(Conjugate[Beta, BinaryCounts]):
     """x | θ ~ Bernoulli(θ) with θ ~ Beta(α, β) (Murphy, PML1, 4.6.2).
 
     Columns hold 0, 1 or NaN, dense, or 0 and 1 in a sparse matrix.
@@ -63,27 +66,25 @@ class Bernoulli(Conjugate[Beta, Successes]):
     prior: Any = field(default_factory=Beta)
 
     conjugate = Beta
-    reads = "binary"
-    notices = True
+    support = ZEROS_AND_ONES
 
-    def statistic(self, x: Column, members: Membership) -> Successes:
+    def statistic(self, x: Column, members: Membership) -> BinaryCounts:
         if sparse.issparse(x) or x.dtype.kind != "f":
             return self._statistic(x, members)
         if (ones := members.ones(x)) is not None:
-            return Successes(_every(members.weights(), ones), ones)
-        unlooked = _unlooked(x)
-        return reduce(add, (self._statistic(x[cut], members[cut], unlooked) for cut in slices(len(members))))
+            return BinaryCounts(_every(members.weights(), ones), ones)
+        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
 
-    def _statistic(self, x: Column, members: Membership, unlooked: bool = False) -> Successes:
+    def _statistic(self, x: Column, members: Membership) -> BinaryCounts:
         """The same of rows few enough for some copies of them, or that need none."""
-        seen, ones = _seen(x), _ones(x, unlooked)
+        seen, ones = _seen(x), _ones(x)
         totals = members.totals(ones)
-        return Successes(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
+        return BinaryCounts(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
 
-    def resolve_prior(self, prior: Beta, s: Successes) -> Beta:
+    def resolve_prior(self, prior: Beta, s: BinaryCounts) -> Beta:
         return prior.over(s.n.shape[1], s.n.shape[0])
 
-    def added(self, s: Successes) -> Added:
+    def added(self, s: BinaryCounts) -> Added:
         d = s.ones, s.n - s.ones
         return d, Beta.peak(*d)
 
@@ -95,10 +96,10 @@ class Bernoulli(Conjugate[Beta, Successes]):
         no, yes = theta["log_theta"][..., 0], theta["log_theta"][..., 1]
         never, always = np.isneginf(yes), np.isneginf(no)
         possible = not (never.any() or always.any())
-        if possible and no.ndim == 2 and _unlooked(x) and (total := densities.chosen(x, yes - no)) is not None:
+        if possible and no.ndim == 2 and _worth(x) and (total := densities.chosen(x, yes - no)) is not None:
             return densities.add_row(total, no.sum(-1))
         no, yes = np.where(always, 0.0, no), np.where(never, 0.0, yes)
-        seen, ones = _seen(x), _ones(x, _unlooked(x))
+        seen, ones = _seen(x), _ones(x)
 
         def over_seen(table: Array) -> Array:
             return table.sum(-1)[..., None, :] if seen is None else products(seen, table)
@@ -140,7 +141,7 @@ class Bernoulli(Conjugate[Beta, Successes]):
             value[rows] = self.log_likelihood({"log_theta": theta}, x[rows])[np.arange(len(rows)), labels.codes[rows]]
         return value
 
-    def sample(self, theta: Theta, rng: Generator, s: Successes) -> Array:
+    def sample(self, theta: Theta, rng: Generator, s: BinaryCounts) -> Array:
         yes = theta["log_theta"][..., 1]
         return (np.log(rng.random(yes.shape)) < yes).astype(float)
 
@@ -175,20 +176,25 @@ def _seen(x: Column) -> Array | None:
     return (~missing).astype(float) if missing.any() else None
 
 
-def _ones(x: Column, unlooked: bool = False) -> Column:
-    """The cells that are 1, as numbers; a missing cell is not one. NaN for what is neither, if nobody looked before."""
+def _ones(x: Column) -> Column:
+    """The cells that are 1, as numbers; a missing cell is not one.
+
+    Raises
+    ------
+    InvalidCellError
+        If a float is neither 0 nor 1 nor missing: its sums would be finite, and wrong.
+    """
     if sparse.issparse(x):
         return sparse.csr_array(x, dtype=float)
     if x.dtype.kind in "bu":
         return x
-    ones = np.nan_to_num(np.asarray(x, float), nan=0.0)
-    if unlooked:
-        ones[(ones != 0) & (ones != 1)] = np.nan
-    return ones
+    if ZEROS_AND_ONES.invalid(x).any():
+        raise InvalidCellError("a cell is neither 0 nor 1")
+    return np.nan_to_num(np.asarray(x, float), nan=0.0)
 
 
-def _unlooked(x: Column) -> bool:
-    """Whether cells may be anything, as those of a large table are handed on as they are."""
+def _worth(x: Column) -> bool:
+    """Whether a compiled loop that also validates the cells is worth its start."""
     return not sparse.issparse(x) and x.dtype.kind == "f" and worth(x.size)
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.categorical import Tally
+from bayesnb.families.categorical import CategoryCounts
 from bayesnb.families.pointwise import Cells, Pointwise
 from bayesnb.families.sampled import CHUNK, Declared
+from bayesnb.families.support import COUNTS, POSITIVE, REALS, Support
 from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Theta
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Told:
+class Specified:
     """A prior by its PyMC class and arguments; called with a name and a shape, it makes the variable."""
 
     dist: Any
@@ -40,7 +41,7 @@ class Given(Declared):
 
     Parameters
     ----------
-    of : {parameter: Told, callable or number}
+    of : {parameter: Specified, callable or number}
     cells : array (class, column), optional
         True for each cell, once the data are known.
     """
@@ -53,7 +54,7 @@ class Given(Declared):
         """From what a user writes."""
         if not isinstance(priors, Mapping):
             raise TypeError(f"Expected priors as {{parameter: (pm.HalfNormal, {{'sigma': 2}})}}; got {priors!r}")
-        of = {name: _told(name, value) for name, value in priors.items()}
+        of = {name: _specified(name, value) for name, value in priors.items()}
         if not any(callable(value) for value in of.values()):
             raise ValueError(
                 f"Expected a prior for at least one parameter; got {dict(priors)!r}. A distribution without "
@@ -75,7 +76,7 @@ class Given(Declared):
         return {name: value for name, value in self.of.items() if callable(value)}
 
 
-def _told(name: str, value: Any) -> Any:
+def _specified(name: str, value: Any) -> Any:
     match value:
         case bool():
             pass
@@ -83,7 +84,7 @@ def _told(name: str, value: Any) -> Any:
             return value
         case (dist, Mapping() as arguments) if callable(dist):
             _require_known(dist, [key for key in arguments if key not in ("initval", "transform", "default_transform")])
-            return Told(dist, dict(arguments))
+            return Specified(dist, dict(arguments))
         case _ if callable(value):
             return value
     raise TypeError(
@@ -103,6 +104,10 @@ def _require_known(dist: Any, names: Iterable[str]) -> None:
             raise ValueError(f"{dist.__name__} has no parameter {name!r}; it has {known}")
 
 
+type Reads = Literal["reals", "positive reals", "counts"]
+SUPPORTS = {support.name: support for support in (REALS, POSITIVE, COUNTS)}
+
+
 @dataclass(frozen=True, eq=False, init=False)
 class FromPyMC(Pointwise[Given]):
     """x | θ ~ any univariate PyMC distribution, each of its parameters with a prior.
@@ -116,8 +121,8 @@ class FromPyMC(Pointwise[Given]):
         called as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or a
         number, at which the parameter is held. Every class and column has parameters of its own. No prior is
         scaled to the data: give them in the units of the column.
-    reads : {"reals", "counts"}
-        What columns may hold.
+    reads : {"reals", "positive reals", "counts"}
+        What columns may hold; other values are refused.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
 
@@ -137,21 +142,23 @@ class FromPyMC(Pointwise[Given]):
 
     conjugate = Given
 
-    def __init__(
-        self, dist: Any, priors: Mapping[str, Any], reads: Literal["reals", "counts"] = "reals", **sampler: Any
-    ) -> None:
+    def __init__(self, dist: Any, priors: Mapping[str, Any], reads: Reads = "reals", **sampler: Any) -> None:
         if not callable(getattr(dist, "dist", None)):
             raise TypeError(f"Expected a PyMC distribution class, such as pm.LogNormal; got {dist!r}")
-        if reads not in ("reals", "counts"):
-            raise ValueError(f"Expected reads to be 'reals' or 'counts'; got {reads!r}")
+        if reads not in SUPPORTS:
+            raise ValueError(f"Expected reads to be one of {list(SUPPORTS)}; got {reads!r}")
         prior = Given.read(priors)
         _require_known(dist, prior.of)
         self._tell(prior, sampler, dist=dist, reads=reads)
 
-    def resolve_prior(self, prior: Given, s: Tally) -> Given:
+    @property
+    def support(self) -> Support:
+        return SUPPORTS[self.reads]
+
+    def resolve_prior(self, prior: Given, s: CategoryCounts) -> Given:
         return Given(prior.of, np.ones(s.counts.shape[:2], bool))
 
-    def pymc_model(self, prior: Given, s: Tally) -> pm.Model:
+    def pymc_model(self, prior: Given, s: CategoryCounts) -> pm.Model:
         import pymc as pm
 
         cells = Cells.of(s)
@@ -178,7 +185,7 @@ class FromPyMC(Pointwise[Given]):
             )
         return density
 
-    def from_variables(self, drawn: Mapping[str, Array], prior: Given, s: Tally) -> Theta:
+    def from_variables(self, drawn: Mapping[str, Array], prior: Given, s: CategoryCounts) -> Theta:
         return {name: drawn[name] for name in prior.learned}
 
     def cell_density(self) -> Callable[..., Array]:
@@ -205,7 +212,7 @@ class FromPyMC(Pointwise[Given]):
 
         return density
 
-    def sample(self, theta: Theta, rng: Generator, s: Tally) -> Array:
+    def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         import pymc as pm
 
         return pm.draw(self._given(theta), random_seed=int(rng.integers(2**31)), mode="FAST_COMPILE").astype(float)

@@ -16,18 +16,19 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from bayesnb import files
 from bayesnb.__about__ import __version__
-from bayesnb.binning import Cut
-from bayesnb.encoding import Feature
+from bayesnb.data import writers
+from bayesnb.data.binning import Cut
+from bayesnb.data.encoders import Feature
+from bayesnb.data.schema import Schema
+from bayesnb.data.targets import labels_of
 from bayesnb.families.family import Family
+from bayesnb.families.support import LEVELS
 from bayesnb.model import Statistics
 from bayesnb.modelfile import container, values
 from bayesnb.modelfile.arrays import claim, packed, unpacked
 from bayesnb.modelfile.container import FORMAT_VERSION, ModelFileError
 from bayesnb.priors import Array
-from bayesnb.schema import Schema
-from bayesnb.targets import labels_of
 
 UNSEEN_POLICIES = ("missing", "new", "error")
 
@@ -128,7 +129,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
                 f"{path}: was changed since it was read (its content was {replacing[:12]} and is {held[:12]}); nothing "
                 "was written. Read it again and repeat the change"
             )
-        with files.replacing(path) as part, part.open("wb") as file:
+        with writers.replacing(path) as part, part.open("wb") as file:
             file.write(data)
     return own
 
@@ -290,7 +291,7 @@ def _feature(name: Any, said: Mapping[str, Any]) -> Feature:
     columns, levels, cuts = feature.columns, feature.levels, feature.cuts
     fits = isinstance(feature.family, Family) and isinstance(columns, tuple) and isinstance(feature.kinds, tuple)
     fits = fits and len(set(columns)) == len(columns) > 0 and isinstance(feature.how, str)
-    if fits and (feature.family.reads == "levels") != (levels is None):
+    if fits and (feature.family.support == LEVELS) != (levels is None):
         if levels is not None:
             fits = _tuples(levels) and len(levels) == len(columns) and all(len(set(n)) == len(n) for n in levels)
         if cuts is not None:

@@ -1,0 +1,241 @@
+"""Where the log-odds of a prediction come from: the prior, one contribution of each column, and their sum.
+
+Start with :func:`contributions`, behind ``explain`` of a classifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from bayesnb.answers.log_odds import DrawnLogOdds, LogOdds
+from bayesnb.answers.uncertainty import PosteriorDraws
+from bayesnb.data.schema import Schema
+from bayesnb.families.family import Theta
+from bayesnb.families.multinomial import Bag
+from bayesnb.families.support import BAG
+from bayesnb.model import Data, Parameters, Posterior, part_of
+from bayesnb.priors import Array, Dirichlet, Prior, log, log_gamma_slopes, log_rising
+
+UNITS = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 10 / np.log(10)}
+"""What one nat of log-odds is in each unit (Good 1950; Jaynes 2003, 4.2)."""
+
+PRIOR, TOTAL = "(prior)", "(total)"
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """What some cells contribute to the log-odds of their rows: those of one column, or all words that occur.
+
+    Parameters
+    ----------
+    name : sequence (entry,)
+        Column names.
+    rows : int array (entry,)
+        The row of each cell.
+    log_p : array (entry, class)
+        ln p(x_f | c) by the chosen estimate.
+    factor : (Family or OneWord, Prior, encoded column)
+        Of these rows; the interval follows from it.
+    value : sequence (entry,)
+        The cells.
+    missing : bool array (entry,)
+    """
+
+    name: Sequence[Any]
+    rows: Array
+    log_p: Array
+    factor: tuple[Any, Prior, Any]
+    value: Sequence[Any]
+    missing: Array
+
+
+class OneWord:
+    """The moments of θ_k^n, where word k occurs n times: under a Dirichlet, one word against all others has a Beta.
+
+    A row of ``x`` holds the position of a word and its count; α of the Dirichlet is (class, word).
+    """
+
+    def log_moment(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
+        """ln E[θ_k^(t n)], (cell, class)."""
+        alpha, n = self._cells(posterior, x)
+        return log_rising(alpha, t * n) - log_rising(posterior.total, t * n)
+
+    def log_moment_slopes(self, posterior: Dirichlet, x: Array, t: Array) -> tuple[Array, Array]:
+        """Its first and second derivative in t."""
+        alpha, n = self._cells(posterior, x)
+        own, whole = log_gamma_slopes(alpha + t * n), log_gamma_slopes(posterior.total + t * n)
+        return n * (own[0] - whole[0]), n**2 * (own[1] - whole[1])
+
+    def moment_floor(self, posterior: Dirichlet, x: Array) -> Array:
+        """Above which t it exists, (cell, class)."""
+        alpha, n = self._cells(posterior, x)
+        return -alpha / n
+
+    def _cells(self, posterior: Dirichlet, x: Array) -> tuple[Array, Array]:
+        return posterior.alpha[:, x[:, 0].astype(np.intp)].T, x[:, [1]]
+
+
+def contributions(
+    schema: Schema,
+    posterior: Posterior,
+    point: Parameters | None,
+    data: Data,
+    pairs: Array,
+    shares: tuple[float, float],
+    drawn: PosteriorDraws | None = None,
+    offset: Array = 0.0,
+) -> pd.DataFrame:
+    """Where the log-odds of each row come from: prior, one signed entry a column, total.
+
+    Parameters
+    ----------
+    schema, posterior
+    point : Parameters or None
+        What is plugged in; ``None`` integrates the parameters out.
+    data : {name: encoded column}
+    pairs : int array (row, 2)
+        The two classes whose log-odds are split.
+    shares : (low, high)
+        The quantiles of the interval of each entry under the posterior of the parameters.
+    drawn : PosteriorDraws, optional
+        Draws for the interval of the total, where some feature has no moments.
+    offset : array that spreads to (row, class)
+        Added to the log prior.
+
+    Returns
+    -------
+    DataFrame ((row, entry), ...)
+        ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``; in nats.
+
+    Notes
+    -----
+    The words of a row share one θ, so their joint predictive is not a product over words. Its factor for the length of
+    the row is divided among the words in proportion to their counts.
+    """
+    offset = np.broadcast_to(offset, (len(pairs), len(posterior.labels)))
+    log_prior = log(posterior.label.mean()) if point is None else point.log_pi
+    parts = []
+    for a, b in np.unique(pairs, axis=0):
+        rows = np.flatnonzero((pairs == (a, b)).all(axis=1))
+        some = part_of(data, rows)
+        total = _of_all(posterior, some, len(rows), a, b, drawn, offset[rows])
+        every, nothing, present = np.arange(len(rows)), [None] * len(rows), np.zeros(len(rows), bool)
+        prior = _against(log_prior + offset[rows], a, b)
+        before = LogOdds.of_classes(posterior, len(rows), a, b, offset[rows])
+        lines = [_lines([PRIOR] * len(rows), every, prior, before, shares, nothing, present)]
+        for entry in _entries(schema, posterior, point, some):
+            alone = _of_one(entry, a, b)
+            log_odds = _against(entry.log_p, a, b)
+            lines.append(_lines(entry.name, entry.rows, log_odds, alone, shares, entry.value, entry.missing))
+        sums = pd.concat(lines).groupby("row")["log_odds"].sum(skipna=False).to_numpy()
+        lines.append(_lines([TOTAL] * len(rows), every, sums, total, shares, nothing, present))
+        found = pd.concat(lines, ignore_index=True)
+        found["row"] = rows[found["row"]]
+        parts.append(found.assign(label=posterior.labels[a], against=posterior.labels[b]))
+    found = pd.concat(parts, ignore_index=True).sort_values("row", kind="stable").set_index(["row", "entry"])
+    return found[["label", "against", "value", "log_odds", "lower", "upper", "missing"]]
+
+
+def _of_all(
+    posterior: Posterior, data: Data, n_rows: int, a: int, b: int, drawn: PosteriorDraws | None, offset: Array
+) -> LogOdds | DrawnLogOdds:
+    """The distribution of all of a row's log-odds."""
+    if drawn is None:
+        return LogOdds.of(posterior, data, n_rows, a, b, offset)
+    joint = drawn.log_joint(data, n_rows, offset)
+    return DrawnLogOdds(joint[..., a] - joint[..., b])
+
+
+def _of_one(entry: Entry, a: int, b: int) -> LogOdds | DrawnLogOdds:
+    """The distribution of what one factor adds."""
+    family, believed, x = entry.factor
+    if getattr(family, "exact", True):
+        return LogOdds([(family, believed.at([a, b]), x)], None, np.zeros(len(entry.rows)))
+    paired = np.concatenate([value for _, value in family.paired(believed, x)], axis=1)
+    return DrawnLogOdds(paired[..., a] - paired[..., b])
+
+
+def _against(log_p: Array, a: int, b: int) -> Array:
+    """ln p(x | a) - ln p(x | b), (row,); NaN where both are impossible."""
+    with np.errstate(invalid="ignore"):
+        return log_p[:, a] - log_p[:, b]
+
+
+def _lines(
+    name: Sequence[Any],
+    rows: Array,
+    log_odds: Array,
+    distribution: LogOdds | DrawnLogOdds,
+    shares: tuple[float, float],
+    value: Sequence[Any],
+    missing: Array,
+) -> pd.DataFrame:
+    columns = {
+        "row": rows,
+        "entry": pd.Series(list(name), dtype=object),
+        "value": pd.Series(list(value), dtype=object),
+        "log_odds": log_odds,
+        "lower": distribution.quantile(shares[0]),
+        "upper": distribution.quantile(shares[1]),
+        "missing": missing,
+    }
+    return pd.DataFrame(columns)
+
+
+def _entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Entry]:
+    """An entry for each column; of a bag of words, one for each word that occurs."""
+    for name, feature in schema.features.items():
+        family, believed, x = posterior.model.features[name], posterior.features[name], data[name]
+        theta = None if point is None else point.features[name]
+        if family.support == BAG:
+            yield from _words(name, believed, theta, x)
+            continue
+        cells = getattr(x, "codes", getattr(x, "counts", x))
+        cells = cells.toarray() if sparse.issparse(cells) else np.asarray(cells)
+        missing = cells < 0 if feature.levels is not None else np.isnan(cells.astype(float))
+        shown, every = feature.decode(cells), np.arange(len(cells))
+        for k, column in enumerate(feature.columns):
+            alone, prior = family.gathered([(family, k)]), believed.columns([k])
+            cell = x.columns([k]) if hasattr(x, "columns") else x[:, [k]]
+            if theta is None:
+                log_p = alone.log_predictive(prior, cell)
+            else:
+                log_p = alone.log_likelihood({key: v[:, [k]] for key, v in theta.items()}, cell)
+            yield Entry([column] * len(cells), every, log_p, (alone, prior, cell), shown[column], missing[:, k])
+
+
+def _words(name: Any, believed: Dirichlet, theta: Theta | None, x: Bag) -> Iterator[Entry]:
+    """All words that occur, and rows without a bag."""
+    counts = sparse.csr_array(x.counts, dtype=float, copy=True)
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    (row, word), n = counts.tocoo().coords, counts.data
+    blank = np.isnan(n)
+    if blank.any():
+        rows = np.unique(row[blank])
+        zero, cell = np.zeros((len(rows), len(believed.alpha))), np.tile([0.0, 0.0], (len(rows), 1))
+        yield Entry([name] * len(rows), rows, zero, (OneWord(), believed, cell), [None] * len(rows), rows >= 0)
+    row, word, n = row[~blank], word[~blank], n[~blank, None]
+    length = np.bincount(row, n[:, 0], minlength=counts.shape[0])[row, None]
+    if theta is None:
+        log_p = log_rising(believed.alpha[:, word].T, n) - n / length * log_rising(believed.total, length)
+    else:
+        log_p = n * theta["log_theta"][:, word].T
+    cells = OneWord(), believed, np.hstack([word[:, None], n])
+    yield Entry([x.words[k] for k in word], row, log_p, cells, n[:, 0], np.zeros(len(row), bool))
+
+
+def by_index(frame: pd.DataFrame, index: pd.Index) -> pd.DataFrame:
+    """The same frame, its rows named by the index of the table."""
+    rows = index[frame.index.get_level_values("row")]
+    outer = [rows.get_level_values(k) for k in range(rows.nlevels)]
+    names = list(index.names) if rows.nlevels > 1 else ["row"]
+    return frame.set_axis(
+        pd.MultiIndex.from_arrays([*outer, frame.index.get_level_values("entry")], names=[*names, "entry"])
+    )

@@ -1,0 +1,297 @@
+"""Columns to arrays: one encoder for each support of a family.
+
+:class:`Feature` says what one feature of the model reads; the encoders in ``ENCODERS`` turn the columns of
+a table into what its family wants, and refuse what it cannot read. Missing is NaN in reals and counts, and
+-1 in codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from bayesnb.data.binning import Cut
+from bayesnb.data.columns import Kind, Names
+from bayesnb.data.tables import Table
+from bayesnb.families.categorical import Coded, united
+from bayesnb.families.family import Family
+from bayesnb.families.multinomial import Bag
+from bayesnb.families.poisson import Exposed
+from bayesnb.families.support import BAG, COUNTS, LEVELS, POSITIVE, REALS, ZEROS_AND_ONES, Support
+from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import CELLS, slices, worth
+from bayesnb.model import in_order
+from bayesnb.priors import UNSEEN, Array
+
+type UnseenPolicy = Literal["missing", "new", "error"]
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """What one feature of the model reads.
+
+    Parameters
+    ----------
+    columns : tuple
+        Names of the columns it reads.
+    family : Family
+    how : str
+        Why it got this family.
+    levels : tuple of tuples, optional
+        Names of the levels of each column, for a family that reads levels.
+    kinds : tuple of str
+        What each column held when it was first seen.
+    cuts : tuple of Cut, optional
+        For a binned column, its edges.
+    """
+
+    columns: Names
+    family: Family
+    how: str
+    levels: tuple[Names, ...] | None = None
+    kinds: tuple[Kind, ...] = ()
+    cuts: tuple[Cut, ...] | None = None
+
+    @property
+    def exposure(self) -> Names:
+        """The column that holds the exposure, if there is one."""
+        exposure = getattr(self.family, "exposure", None)
+        return () if exposure is None else (exposure,)
+
+    def shown_levels(self) -> str:
+        """The levels as text for a table."""
+        if self.levels is None:
+            return ""
+        if len(self.levels) > 1:
+            sizes = [len(names) for names in self.levels]
+            return f"{min(sizes)} to {max(sizes)} a column"
+        names = [str(name) for name in self.levels[0]]
+        return ", ".join(names if len(names) <= 6 else [*names[:5], f"… ({len(names)})"])
+
+    def read(self, x: Array) -> Any:
+        """Encoded columns, (row, column), in the form in which the family reads them; an exposure is 1."""
+        if self.levels is not None:
+            return Coded(x, self.levels)
+        if self.family.support == BAG:
+            return Bag(x, self.columns)
+        return Exposed(x, np.ones(len(x))) if self.exposure else x
+
+    def decode(self, x: Array) -> dict[Any, Any]:
+        """Encoded columns, (row, column), by name; an exposure is 1."""
+        ones = {name: np.ones(len(x)) for name in self.exposure}
+        if self.levels is None:
+            return dict(zip(self.columns, x.T, strict=True)) | ones
+        return {
+            name: [levels[code] if 0 <= code < len(levels) else None for code in codes]
+            for name, levels, codes in zip(self.columns, self.levels, x.T, strict=True)
+        }
+
+
+# The encoders: one for each way a family can read its columns.
+
+type Encoded = tuple[Feature, Any]
+type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
+
+
+def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """Float64 (row, column), NaN where missing.
+
+    A large block of reals for a conjugate pair is not validated: an infinite cell shows in the sums (see ``support``).
+    """
+    table.require_dense(feature.family)
+    x = _matrix(table, feature.columns)
+    if not (feature.family.support == REALS and feature.family.exact and worth(x.size)):
+        validate(feature, x)
+    return feature, x
+
+
+def _matrix(table: Table, columns: Names) -> Array:
+    if table.numeric:
+        return np.asarray(table.block(columns), float)
+    if len(columns) == 1 and columns[0] in table.place:
+        if table.cells is not None:
+            place = table.place[columns[0]]
+            return np.asarray(table.cells[:, place : place + 1], float)
+        return table.column(columns[0]).reals()[:, None]
+    x = np.full((table.n_rows, len(columns)), np.nan)
+    for k, name in enumerate(columns):
+        if name in table.place:
+            x[:, k] = table.column(name).reals()
+    return x
+
+
+def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """0 and 1: floats with NaN where missing, bytes of a large table of integers or flags, or a sparse matrix.
+
+    A large block of floats is not validated: Bernoulli does this while it sums them.
+    """
+    large = table.numeric and worth(table.n_rows * len(feature.columns))
+    if table.sparse or large:
+        x = table.block(feature.columns)
+        if large and x.dtype == bool:
+            return feature, x.view(np.uint8)
+        if large and x.dtype == float and feature.family.exact:
+            return feature, x
+        if large and (narrow := reading.zeros_and_ones(x)) is not None:
+            return feature, narrow
+    if not table.sparse:
+        x = _matrix(table, feature.columns)
+    validate(feature, x)
+    return feature, x
+
+
+def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """Counts, float64 (row, column) with NaN where missing; with their exposure if there is one."""
+    feature, x = _reals(table, feature, unseen)
+    if not feature.exposure:
+        return feature, x
+    exposure = _matrix(table, feature.exposure)
+    wrong = POSITIVE.invalid(exposure)
+    if wrong.any():
+        row = int(np.argwhere(wrong)[0][0])
+        raise ValueError(
+            f"column {feature.exposure[0]!r} is {exposure[row, 0]:g} in row {row}: an exposure is positive"
+        )
+    return feature, Exposed(x, exposure[:, 0])
+
+
+def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """A row of counts, dense or CSR."""
+    words = feature.columns
+    if table.sparse:
+        x = table.block(words)
+        validate(feature, x)
+        return feature, Bag(x, words)
+    x = _matrix(table, words)
+    if absent := [k for k, word in enumerate(words) if word not in table.place]:
+        # A word without a column does not occur, except in a row that is missing as a whole.
+        x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
+    validate(feature, x)
+    missing = np.isnan(x)
+    partly = missing.any(1) & ~missing.all(1)
+    if partly.any():
+        row, column = np.argwhere(missing & partly[:, None])[0]
+        raise ValueError(
+            f"column {words[column]!r} is missing in row {row}, where other words are counted: a row of a "
+            "Multinomial is missing as a whole or not at all (write 0 for a word that does not occur)"
+        )
+    return feature, Bag(x, words)
+
+
+def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """Codes into the levels of each column; in the smallest integers that hold them if the table is large."""
+    levels, kinds, columns = list(feature.levels), list(feature.kinds), []
+    for k, name in enumerate(feature.columns):
+        if name not in table.place:
+            columns.append(None)
+            continue
+        column = table.column(name)
+        if feature.cuts is not None:
+            columns.append(feature.cuts[k].codes(column.finite()))
+            continue
+        values = table.distinct(name)
+        if values:
+            kinds[k] = require_one_kind(name, kinds[k], column.kind())
+        if unseen is None:
+            seen = values if column.declared is not None else in_order(values)
+            levels[k] = united(levels[k], tuple(seen))
+        place = {level: i for i, level in enumerate(levels[k])}
+        if unseen == "error" and any(value not in place for value in values):
+            codes, distinct = column.coded
+            used = np.flatnonzero(np.isin(codes, [i for i, value in enumerate(distinct) if value not in place]))
+            if len(used):
+                value = distinct[codes[used[0]]]
+                raise ValueError(
+                    f"column {name!r} holds {value!r} in row {used[0]}, which was never seen; "
+                    f'its levels are {list(levels[k])[:20]}. Fit it, or choose unseen="missing" or "new"'
+                )
+        elsewhere = place.get(UNSEEN, -1)
+        columns.append(np.array([*(place.get(value, elsewhere) for value in values), -1], np.intp))
+    large = worth(table.n_rows * len(feature.columns))
+    kind = np.min_scalar_type(-max([1, *map(len, levels)])) if large else np.intp
+    codes = _coded(table, feature, columns, [len(names) for names in levels], kind)
+    return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels))
+
+
+def _coded(
+    table: Table, feature: Feature, columns: Sequence[Array | None], n_levels: Sequence[int], kind: Any
+) -> Array:
+    """Codes (row, column), from the codes of a binned column or from the position of each distinct value."""
+    if feature.cuts is None and table.whole is not None:
+        index = [table.place[name] for name in feature.columns]
+        whole = reading.Whole(table.whole.low[index], table.whole.held[index])
+        places = np.full(whole.held.shape, -1, kind)
+        for row, mask, place in zip(places, whole.held, columns, strict=True):
+            row[mask] = place[:-1]
+        return reading.codes(table.block(feature.columns), whole, places)
+    codes = np.full((table.n_rows, len(columns)), -1, kind)
+    for k, (name, place) in enumerate(zip(feature.columns, columns, strict=True)):
+        if place is not None:
+            codes[:, k] = place if feature.cuts is not None else place.astype(kind)[table.column(name).coded[0]]
+    return codes
+
+
+def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
+    """What a column of levels holds; raise ``ValueError`` for text where numbers were learned, or numbers for text."""
+    if "text" in (now, before) and now != before and "empty" not in (now, before):
+        said = {"text": "text"}
+        raise ValueError(
+            f"column {name!r} holds {said.get(now, 'numbers')} and was fitted with {said.get(before, 'numbers')}: "
+            "convert it, or every level would be unseen"
+        )
+    return before if now == "empty" else now
+
+
+def validate(feature: Feature, x: Any) -> None:
+    """Raise ``ValueError``, naming column and row, if a cell is outside the support of its family.
+
+    Parameters
+    ----------
+    feature : Feature
+    x : array or CSR matrix (row, column), or codes, counts with their exposure, or a bag
+        Encoded columns. Codes are valid by the way they are made.
+    """
+    if isinstance(x, Coded):
+        return
+    x = getattr(x, "counts", x)
+    support = feature.family.support
+    if sparse.issparse(x):
+        # The cells that are not stored are 0, which is in every support that a sparse matrix can be read for.
+        wrong = support.invalid(x.data) | np.isnan(x.data)
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            row = int(np.searchsorted(x.indptr, at, side="right")) - 1
+            _refuse(feature, x.indices[at], row, x.data[at], " of the sparse matrix")
+        return
+    if support == REALS and not reading.infinite(x):
+        return
+    for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
+        wrong = support.invalid(x[rows])
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            _refuse(feature, column, rows.start + row, x[rows][row, column])
+
+
+def _refuse(feature: Feature, column: int, row: int, value: float, where: str = "") -> None:
+    support, name = feature.family.support, feature.columns[column]
+    if np.isinf(value) and not where:
+        raise ValueError(f"column {name!r} is infinite in row {row}: {REALS.cure}")
+    cure = "" if where else f"; {support.cure}"
+    raise ValueError(
+        f"column {name!r}{where} holds {value:g} in row {row}, where {type(feature.family).__name__} needs "
+        f"{support.needs}{cure}"
+    )
+
+
+ENCODERS: dict[Support, Encoder] = {
+    REALS: _reals,
+    POSITIVE: _reals,
+    COUNTS: _counts,
+    ZEROS_AND_ONES: _binary,
+    BAG: _bag,
+    LEVELS: _levels,
+}

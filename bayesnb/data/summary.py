@@ -1,0 +1,280 @@
+"""Summaries of parts of a table: schema, statistics and classes, which add.
+
+Start with :class:`PartSummarizer`, the one function that summarises a frame wherever that frame is; an engine only has
+to bring frames to it and to add what comes back. A :class:`Summary` does not depend on how a table is cut into
+parts, nor on their order: levels and classes join by label, priors are settled after the last part, and a column
+whose type one part could not tell gets the family of the parts that could.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bayesnb.data.binning import Binned
+from bayesnb.data.columns import Column, Names
+from bayesnb.data.encoders import Feature
+from bayesnb.data.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
+from bayesnb.families.bernoulli import BinaryCounts
+from bayesnb.families.membership import Labels, every_row
+from bayesnb.families.moments import Moments
+from bayesnb.families.statistic import Statistic
+from bayesnb.model import Statistics, in_order
+from bayesnb.priors import UNSEEN, Array, Dirichlet
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Everything that is kept of some rows; ``a + b`` is the summary of both parts.
+
+    Parameters
+    ----------
+    schema : Schema
+        As these rows alone would have it.
+    statistics : Statistics
+    classes : array (class,)
+    rows, blank : int
+        Rows that were read, and those of them that have no class and were left out.
+    declared : {column: tuple or None}
+        The levels that a column's categorical type declares, the same in every part; ``None`` where none does. The
+        target's are classes.
+    """
+
+    schema: Schema
+    statistics: Statistics
+    classes: Array
+    rows: int
+    blank: int
+    declared: Mapping[Any, Names | None]
+
+    def __add__(self, other: Summary) -> Summary:
+        a, b = _alike(self, other)
+        statistics = a.statistics + b.statistics
+        classes = classes_of(a.classes, b.classes)
+        declared = {**b.declared, **a.declared}
+        for name in set(a.declared) & set(b.declared):
+            declared[name] = a.declared[name] if a.declared[name] == b.declared[name] else None
+        return Summary(
+            a.schema.merged(b.schema),
+            statistics.over(labels_of(classes)),
+            classes,
+            a.rows + b.rows,
+            a.blank + b.blank,
+            declared,
+        )
+
+    def settled(self, before: Schema | None = None) -> Summary:
+        """The same summary with its levels in the order that one pass over the whole table would give.
+
+        Without this the order would be that of arrival, and so the engine's. ``before`` is the schema that was
+        known already, whose levels stay where they are.
+        """
+        features, statistics = dict(self.schema.features), dict(self.statistics.features)
+        for name, feature in self.schema.features.items():
+            if feature.levels is None or feature.cuts is not None:
+                continue
+            known = None if before is None else before.features[name].levels
+            seen = statistics[name].counts.sum(0) > 0
+            levels = tuple(
+                _settled(
+                    feature,
+                    names,
+                    {level for level, n in zip(names, seen[k], strict=False) if n},
+                    self.declared[feature.columns[k]] or () if known is None else known[k],
+                )
+                for k, names in enumerate(feature.levels)
+            )
+            features[name] = replace(feature, levels=levels)
+            statistics[name] = statistics[name].over(levels)
+        schema = replace(self.schema, features=features)
+        return replace(self, schema=schema, statistics=replace(self.statistics, features=statistics))
+
+
+@dataclass(frozen=True)
+class EmptySummary:
+    """Summary of a part with no usable row: each row lacks a class, or has weight 0."""
+
+    rows: int
+    blank: int
+
+
+def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Names:
+    """The levels of a column: first those known or declared, then those seen, sorted, then those that a prior names."""
+    rest = [level for level in (*named_levels(feature.family), UNSEEN) if level in names]
+    return tuple(dict.fromkeys([*first, *in_order(seen - set(first)), *rest]))
+
+
+def _alike(a: Summary, b: Summary) -> tuple[Summary, Summary]:
+    """Both summaries with the same family for each feature, even if only one part shows the type of a column."""
+    if a.schema.all_words and b.schema.all_words:
+        return a, b
+    if odd := set(a.schema.names) ^ set(b.schema.names):
+        raise ValueError(f"column {in_order(odd)[0]!r} stands in one part of the table and not in another")
+    sides = [(dict(side.schema.features), dict(side.statistics.features)) for side in (a, b)]
+    for name, mine in a.schema.features.items():
+        theirs = b.schema.features.get(name)
+        if theirs is None or type(mine.family) is type(theirs.family):
+            continue
+        side, other = (0, 1) if _rank(mine) < _rank(theirs) else (1, 0)
+        (features, statistics), (wanted, model) = sides[side], sides[other]
+        statistics[name] = _widened(features[name], statistics[name], wanted[name], model[name])
+        features[name] = wanted[name]
+    return tuple(
+        replace(
+            side,
+            schema=replace(side.schema, features=features),
+            statistics=replace(side.statistics, features=statistics),
+        )
+        for side, (features, statistics) in zip((a, b), sides, strict=True)
+    )
+
+
+def _rank(feature: Feature) -> int:
+    """Rank of the certainty of a column's type: empty < 0 and 1 < known. The lower rank is converted to the higher."""
+    return 0 if _blank(feature) else 1 if feature.how.endswith(ZERO_ONE) else 2
+
+
+def _blank(feature: Feature) -> bool:
+    """Whether the column had no value from which to choose its family."""
+    return feature.how != "told" and (feature.how == NO_VALUE or set(feature.kinds) == {"empty"})
+
+
+def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) -> Statistic:
+    """The statistic of a column in one part, converted to the family that the whole column has."""
+    if _blank(feature):
+        return model.take([-1] * len(s.seen()))
+    if isinstance(s, BinaryCounts) and isinstance(model, Moments):
+        # The moments of zeros and ones follow exactly from their counts.
+        mean = s.ones / np.where(s.n > 0, s.n, 1.0)
+        return Moments(s.n, mean, np.zeros_like(mean), s.ones * (1 - mean))
+    raise ValueError(
+        f"column {feature.columns[0]!r} holds {feature.how} in one part of the table and {wanted.how} in another: give "
+        f"it one type, or say what it is with features={{{feature.columns[0]!r}: ...}}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PartSummarizer:
+    """How a part is summarised: the settings of the estimator, and which columns hold classes and weights.
+
+    It is called with a frame, wherever that is, and has to travel there: it holds no data.
+
+    Parameters
+    ----------
+    features, unseen, unlabelled
+        As in :class:`bayesnb.BayesianNB`.
+    target : column name or None
+        Column of the class; ``None`` puts all rows into one.
+    weight : column name, optional
+    drop : bool
+        Leave rows without a class out; else they are refused.
+    schema : Schema, optional
+        What is known already, for further rows of the same table.
+    """
+
+    features: Any
+    unseen: str
+    unlabelled: Any
+    target: Any
+    weight: Any = None
+    drop: bool = False
+    schema: Schema | None = None
+
+    def __post_init__(self) -> None:
+        told = self.features.values() if isinstance(self.features, Mapping) else [self.features]
+        for spec in told if self.schema is None else ():
+            spec = spec[0] if isinstance(spec, tuple) and len(spec) == 2 else spec
+            if isinstance(spec, Binned) and spec.edges is None:
+                raise ValueError(
+                    "the edges of Binned columns depend on all rows, and a table that is read in parts is read once: "
+                    "give them, as Binned(edges=[...])"
+                )
+
+    def __call__(self, frame: Any) -> Summary | EmptySummary:
+        """The summary of one part."""
+        table = Table.of(frame)
+        if not table.named:
+            raise ValueError("Expected frames with named columns, so that the class can be found by its name")
+        read, weight = table.n_rows, self._weights(table)
+        target = self._target(table)
+        keep, unlabelled = target.labelled & (weight > 0), ~target.labelled & (weight > 0)
+        if not self.drop and unlabelled.any():
+            raise ValueError(
+                f"column {self.target!r} holds no class in row {int(np.flatnonzero(unlabelled)[0])}: rows without one "
+                "are learned from only in a table in memory; leave them out with unlabelled_weight=0"
+            )
+        table = table.without([name for name in (self.target, self.weight) if name is not None]).rows(keep)
+        blank = int(unlabelled.sum())
+        if not table.n_rows:
+            return EmptySummary(read, blank)
+        target, weight = target.rows(keep), weight[keep]
+        schema = self.schema or Schema.infer(table, self.features, self.unseen, weight)
+        schema, data = schema.encode(table, learn=True)
+        labels, classes = Labels(target.codes, weight, len(target.classes)), labels_of(target.classes)
+        model = schema.model(Dirichlet())
+        statistics = schema.computed(data, lambda: model.statistics(data, labels, classes), Statistics.finite)
+        declared = {
+            column: table.column(column).declared if column in table.place else None
+            for feature in schema.features.values()
+            if feature.levels is not None
+            for column in feature.columns
+        }
+        declared[self.target] = target.declared or None
+        return Summary(schema, statistics, target.classes, read, blank, declared)
+
+    def _weights(self, table: Table) -> Array:
+        if self.weight is None:
+            return every_row(table.n_rows)
+        weight = _column(table, self.weight, "weight").finite()
+        wrong = np.isnan(weight) | (weight < 0)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise ValueError(
+                f"column {self.weight!r} holds the weight {weight[row]:g} in row {row}: a weight is a number and not "
+                "negative"
+            )
+        return weight
+
+    def _target(self, table: Table) -> Target:
+        """The labels of these rows; all rows are in one class if no column holds the class."""
+        if self.target is None:
+            return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
+        column = _column(table, self.target, "class")
+        codes, distinct = column.coded
+        return Target.of(codes, array_of(distinct), self.unlabelled, declared_classes(column))
+
+
+def _column(table: Table, name: Any, what: str) -> Column:
+    if name not in table.place:
+        raise ValueError(f"there is no column {name!r} to hold the {what}; the columns are {list(table.names)[:20]}")
+    return table.column(name)
+
+
+def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
+    """The sum of summaries, in order of arrival.
+
+    Summaries of like size are added first: a sum from left to right would unite the levels of all rows so far
+    with those of every part.
+    """
+    stack: list[tuple[int, Summary]] = []
+    empty = EmptySummary(0, 0)
+    for part in parts:
+        if isinstance(part, EmptySummary):
+            empty = EmptySummary(empty.rows + part.rows, empty.blank + part.blank)
+            continue
+        size = 1
+        while stack and stack[-1][0] <= size:
+            count, before = stack.pop()
+            part, size = before + part, size + count
+        stack.append((size, part))
+    if not stack:
+        return empty
+    total = stack.pop()[1]
+    while stack:
+        total = stack.pop()[1] + total
+    return replace(total, rows=total.rows + empty.rows, blank=total.blank + empty.blank)

@@ -1,0 +1,229 @@
+"""Class labels as codes: each row has the position of its class among the sorted classes.
+
+``y`` may be any sequence scikit-learn takes; a missing label is None, NaN or pd.NA, or whatever the user says
+stands for one. Only the distinct labels are ever looked at one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from bayesnb.data.columns import Column
+from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import worth
+from bayesnb.model import united_labels
+from bayesnb.priors import Array
+
+NO_LABEL = "no row has a label: y is missing everywhere"
+NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The labels of rows.
+
+    Parameters
+    ----------
+    codes : int array (row,)
+        The place of the row's label among ``classes``; -1 where it has none.
+    classes : array (class,)
+        The distinct labels, sorted.
+    declared : tuple
+        The classes that the type of the labels declares, whether a row has them or not.
+    """
+
+    codes: Array
+    classes: Array
+    declared: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(
+        cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None
+    ) -> Target:
+        """Labels as codes of distinct values in any order; ``unlabelled`` is a value that stands for no label.
+
+        Raises
+        ------
+        ValueError
+            For values that are no class labels, or not of one kind.
+        """
+        codes = codes.astype(np.intp, copy=False)
+        declared = tuple(label for label in declared or () if unlabelled is None or label != unlabelled)
+        if unlabelled is not None and any(stands := [label == unlabelled for label in distinct.tolist()]):
+            place = np.where(stands, -1, np.cumsum(~np.array(stands)) - 1)
+            codes, distinct = _placed(codes, place), distinct[~np.array(stands)]
+        if not len(distinct):
+            return cls(codes, distinct, declared)
+        if codes.min() < 0:
+            distinct = _as_if_none_were_missing(distinct)
+        if distinct.dtype.kind == "O":
+            _require_one_kind(distinct, codes)
+        if distinct.dtype.kind == "f":
+            assert_all_finite(distinct, input_name="y")
+        # scikit-learn needs only the distinct labels; each is given twice, or it would warn that all are unique.
+        few = len(distinct) <= len(codes) // 2
+        check_classification_targets(np.tile(distinct, 2) if few else distinct[codes[codes >= 0]])
+        classes, place = np.unique(distinct, return_inverse=True)
+        return cls(_placed(codes, place), classes, declared)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def labelled(self) -> Array:
+        """Which rows have a label, as booleans."""
+        return self.codes >= 0
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every row has a label."""
+        return self.codes.min(initial=0) >= 0
+
+    def require_labels(self, why: str) -> None:
+        """Raise ``ValueError`` unless every row has a label."""
+        if not self.complete:
+            raise ValueError(
+                f"y is missing in {int((~self.labelled).sum())} of {len(self)} rows, first in row "
+                f"{int(np.flatnonzero(~self.labelled)[0])}: {why}; drop those rows"
+            )
+
+    def rows(self, keep: Array) -> Target:
+        """The rows where a mask is true, and the classes of these rows."""
+        return Target(*_present(self.codes[keep], self.classes), self.declared)
+
+    def among(self, classes: Array) -> Array:
+        """The position of each row's label among other classes, (row,); -1 if it has no label.
+
+        Raises
+        ------
+        ValueError
+            For a label that is not one of them.
+        """
+        return _placed(self.codes, _places(classes, self.classes))
+
+
+def read_target(y: Any, unlabelled: Any = None) -> Target:
+    """Read labels (row,) of any type; a missing value or ``unlabelled`` means that the row has no label."""
+    if isinstance(y, list | tuple) and any(np.ndim(label) == 0 and pd.isna(label) for label in y):
+        # As an array of strings, a NaN would be a class called "nan".
+        y = np.array(y, object)
+    if isinstance(y, pd.Categorical | pd.CategoricalIndex):
+        y = pd.Series(y)
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    column = Column("y", series)
+    declared = declared_classes(column)
+    if isinstance(series, nw.Series) and column.textual and all(isinstance(c, str) for c in column.declared or ()):
+        codes, distinct = column.coded
+        return Target.of(*_present(codes, array_of(distinct)), unlabelled, declared)
+    return Target.of(*_distinct(column_or_1d(y, warn=True)), unlabelled, declared)
+
+
+def declared_classes(column: Column) -> tuple[Any, ...] | None:
+    """The classes that a type made of categories declares: pandas' categorical and polars' Enum.
+
+    Arrow's dictionaries and polars' Categorical only encode the values; ``None`` for them and all other types.
+    """
+    if not isinstance(column.values, nw.Series):
+        return None
+    ours = isinstance(column.values.dtype, nw.Enum) or isinstance(column.values.to_native(), pd.Series)
+    return column.declared if ours else None
+
+
+def array_of(labels: list[Any]) -> Array:
+    """Distinct labels as an array; of objects if one is text, because numpy may cut strings to one length."""
+    return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
+
+
+def labels_of(classes: Array) -> tuple[Any, ...]:
+    """The classes as Python values."""
+    return tuple(classes.tolist())
+
+
+def classes_of(*groups: Array) -> Array:
+    """All classes of several arrays, sorted, in a dtype that holds them all."""
+    groups = [group for group in groups if len(group)]
+    labels = united_labels(*(labels_of(group) for group in groups))
+    found = np.empty(
+        len(labels), np.result_type(*groups) if all(g.dtype.kind == groups[0].dtype.kind for g in groups) else object
+    )
+    found[:] = labels
+    return found
+
+
+def with_named(classes: Array, names: Iterable[Any]) -> Array:
+    """The classes, and those that are only named, sorted."""
+    known = set(labels_of(classes))
+    extra = [name for name in dict.fromkeys(names) if name not in known]
+    one_type = len({type(name) for name in extra}) == 1
+    return classes_of(classes, np.array(extra, None if one_type else object)) if extra else classes
+
+
+def codes_of(classes: Array, y: Array) -> Array:
+    """Positions of labels among the classes."""
+    codes, distinct = _distinct(y)
+    return _placed(codes, _places(classes, distinct))
+
+
+def _places(classes: Array, distinct: Array) -> Array:
+    """The position of each distinct label among the classes."""
+    place = {label: c for c, label in enumerate(labels_of(classes))}
+    for label in labels_of(distinct):
+        if label not in place:
+            raise ValueError(f"class {label!r} was never learned; the classes are {list(place)}")
+    return np.array([place[label] for label in labels_of(distinct)], np.intp)
+
+
+def _placed(codes: Array, place: Array) -> Array:
+    """Codes with each code replaced by its entry in ``place``; -1 stays -1."""
+    if (place == np.arange(len(place))).all():
+        return codes
+    return np.append(place, -1).astype(np.intp)[codes]
+
+
+def _distinct(y: Array) -> tuple[Array, Array]:
+    """Codes of the labels, -1 where missing, and the distinct labels, unsorted."""
+    y = y.astype(y.dtype.newbyteorder("="), copy=False)
+    if y.dtype.kind == "i" and worth(len(y)) and (found := reading.whole(y[:, None])) is not None:
+        distinct = found.values(0)
+        table = np.full(found.held.shape, -1)
+        table[found.held] = np.arange(len(distinct))
+        return reading.codes(y[:, None], found, table)[:, 0], distinct.astype(y.dtype)
+    codes, distinct = pd.factorize(y)
+    return codes, np.asarray(distinct).astype(y.dtype, copy=False)
+
+
+def _present(codes: Array, distinct: Array) -> tuple[Array, Array]:
+    """The same without the values that no row has; a categorical type may declare such values."""
+    held = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
+    return _placed(codes, np.cumsum(held) - 1), distinct[held]
+
+
+def _require_one_kind(distinct: Array, codes: Array) -> None:
+    """Raise ``ValueError`` for text beside other labels: they cannot be sorted."""
+    text = [isinstance(label, str) for label in distinct]
+    if any(text) and not all(text):
+        odd = text.index(False)
+        raise ValueError(
+            f"y holds text, such as {distinct[text.index(True)]!r}, and {type(distinct[odd]).__name__}, such as "
+            f"{distinct[odd]!r} in row {int(np.flatnonzero(codes == odd)[0])}: write all labels in one type, such as "
+            "y.astype(str)"
+        )
+
+
+def _as_if_none_were_missing(distinct: Array) -> Array:
+    """Labels in the dtype that they would have if no other label were missing."""
+    if distinct.dtype.kind == "O" and pd.api.types.infer_dtype(distinct) in NUMBERS:
+        distinct = np.array(distinct.tolist())
+    if distinct.dtype.kind == "f" and np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all():
+        # They are floats only because others are missing.
+        distinct = distinct.astype(np.int64)
+    return distinct

@@ -1,0 +1,101 @@
+"""Files written whole or not at all: any file, and tables as CSV or Parquet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import pandas as pd
+
+
+@contextmanager
+def replacing(path: str | os.PathLike) -> Iterator[Path]:
+    """A temporary path beside this one to write to; this path always holds the old file or the whole new one.
+
+    Where the block ends without an error the new file is flushed to disk and takes the old one's place.
+
+    Raises
+    ------
+    OSError
+        If the folder does not exist or cannot be written; the old file is then as it was.
+    """
+    path = Path(os.path.realpath(path))
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a folder")
+    if path.exists() and not path.is_file():
+        # A pipe or a device cannot be replaced.
+        yield path
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}.{token_hex(4)}.part")
+    try:
+        yield part
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        if path.exists():
+            part.chmod(path.stat().st_mode & 0o777)
+        part.replace(path)
+        _flush_folder(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Flush a folder, without which a new name in it may be lost. (Windows has no such call, and needs none.)"""
+    if os.name == "posix":
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
+    """Frames as one Parquet or CSV file, one after the other; whole or not at all. Returns the number of rows.
+
+    Raises
+    ------
+    ValueError
+        For a file of another kind.
+    OSError
+        If the disk is full or the folder cannot be written; an old file is then as it was.
+    """
+    kind = Path(path).suffix.lower()
+    if kind not in (".parquet", ".pq", ".csv", ".tsv"):
+        raise ValueError(f"{path}: Expected a file that ends in .parquet, .csv or .tsv")
+    with replacing(path) as part:
+        if kind in (".csv", ".tsv"):
+            with part.open("w", encoding="utf-8", newline="") as file:
+                return write_csv(frames, file, "\t" if kind == ".tsv" else ",")
+        return _write_parquet(frames, part)
+
+
+def write_csv(frames: Iterable[pd.DataFrame], file: Any, separator: str = ",") -> int:
+    """Frames as CSV, one after the other, under one header."""
+    rows, header = 0, True
+    for frame in frames:
+        frame.to_csv(file, sep=separator, index=False, header=header, lineterminator="\n")
+        rows, header = rows + len(frame), False
+    return rows
+
+
+def _write_parquet(frames: Iterable[pd.DataFrame], path: Path) -> int:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rows, writer = 0, None
+    try:
+        for frame in frames:
+            table = pa.Table.from_pandas(frame, writer and writer.schema, preserve_index=False)
+            writer = writer or parquet.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+            rows += len(frame)
+    finally:
+        if writer is not None:
+            writer.close()
+    if writer is None:
+        raise ValueError(f"{path}: there are no rows to write")
+    return rows

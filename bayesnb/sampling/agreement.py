@@ -1,0 +1,302 @@
+"""The closed form held against sampled draws, quantity by quantity.
+
+:func:`check` takes a posterior and draws of its parameters, and compares every mean and variance of a parameter,
+every factor p(x_f | c, D) and every class predictive with the closed form, each difference in units of its Monte
+Carlo standard error. What is averaged over draws is always the joint, never the normalized probability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from bayesnb.chains import Convergence
+from bayesnb.model import ESTIMATES, Data, Parameters, Posterior, normalize, part_of
+from bayesnb.priors import Array, BoundaryError, ImproperError, log
+from bayesnb.sampling import draws, layout
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table as Grid
+    from xarray import DataTree
+
+LEVEL = 1e-4
+"""Level of the global test: a sound pair of roads is called different once in ten thousand checks."""
+
+
+class ConvergenceError(RuntimeError):
+    """The chains did not converge, so they cannot judge anything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """The outcome of a check.
+
+    Parameters
+    ----------
+    table : DataFrame (quantity, ...)
+        ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of all that could be checked.
+    plug_ins : DataFrame (row × class, ...)
+        The sampled predictive beside the plug-ins "map" and "mean" and the closed predictive. Their differences
+        are real, not errors.
+    skipped : int
+        Quantities whose Monte Carlo error these draws cannot tell (moments too heavy for their number).
+    convergence : Convergence
+    sampler : str
+    """
+
+    table: pd.DataFrame
+    plug_ins: pd.DataFrame
+    skipped: int
+    convergence: Convergence
+    sampler: str
+
+    @property
+    def p_value(self) -> float:
+        """Of the largest ``|z|`` among all quantities, by Bonferroni: valid however they depend on each other."""
+        largest = float(self.table["z"].abs().max())
+        return min(1.0, 2 * stats.norm.sf(largest) * len(self.table))
+
+    @property
+    def agrees(self) -> bool:
+        """The verdict, at level 1e-4."""
+        return bool(self.p_value >= LEVEL)
+
+    def to_frame(self) -> pd.DataFrame:
+        """All quantities, the largest ``|z|`` first."""
+        return self.table.reindex(self.table["z"].abs().sort_values(ascending=False).index)
+
+    def __str__(self) -> str:
+        verdict = "the two roads agree" if self.agrees else "THE TWO ROADS DISAGREE"
+        worst = self.to_frame().iloc[0]
+        return (
+            f"{verdict}: {len(self.table)} quantities, largest |z| {abs(worst['z']):.2f} ({worst['quantity']}), "
+            f"p = {self.p_value:.3g}, {self.skipped} not resolved by these draws; {self.sampler}, {self.convergence}"
+        )
+
+    def __rich__(self) -> Grid:
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        grid = Grid(title=Text(str(self)), title_justify="left")
+        for name in ("quantity", "closed", "sampled", "mcse", "z"):
+            grid.add_column(name, justify="left" if name == "quantity" else "right")
+        for _, row in self.to_frame().head(12).iterrows():
+            grid.add_row(
+                Text(row["quantity"]), *(f"{row[k]:.4g}" for k in ("closed", "sampled", "mcse")), f"{row['z']:.2f}"
+            )
+        return grid
+
+    def plot(self) -> Figure:
+        """z against normal quantiles, and sampled against closed predictive with error bars of 2 mcse."""
+        import matplotlib.pyplot as plt
+
+        figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+        z = np.sort(self.table["z"])
+        expected = stats.norm.ppf((np.arange(len(z)) + 0.5) / len(z))
+        left.axline((0, 0), slope=1, color="0.6", lw=1)
+        left.plot(expected, z, "o", ms=3, color="#0072B2")
+        left.set(
+            xlabel="quantile of a standard normal", ylabel="difference / Monte Carlo error", title="All quantities"
+        )
+        shown = self.table[self.table["kind"] == "class predictive"]
+        right.axline((0, 0), slope=1, color="0.6", lw=1)
+        right.errorbar(shown["closed"], shown["sampled"], yerr=2 * shown["mcse"], fmt="o", ms=3, lw=1, color="#D55E00")
+        right.set(xlabel="closed form", ylabel="sampled", title="p(class | row, data)")
+        return figure
+
+
+def check(
+    posterior: Posterior,
+    tree: DataTree,
+    data: Data,
+    n_rows: int,
+    sampler: str = "",
+) -> Agreement:
+    """Hold the closed form against the draws of a tree, on the asked rows.
+
+    Raises
+    ------
+    ConvergenceError
+        If the chains did not converge. (Draws of the sampler "exact" are independent, and need not.)
+    ValueError
+        If the draws are too few for a verdict.
+    """
+    convergence = Convergence.of(tree)
+    sizes = tree["posterior"].dataset.sizes
+    if sizes["chain"] * sizes["draw"] < 400:
+        raise ValueError(
+            f"{sizes['chain'] * sizes['draw']} draws are too few for a verdict; ask for at least 400 in all"
+        )
+    if sampler != "exact" and not convergence.converged:
+        raise ConvergenceError(f"the chains did not converge ({convergence}): draw or tune more")
+    drawn = draws.parameters(tree, posterior)
+    records = _moments(posterior, drawn)
+    rows = [_rows(posterior, drawn, part_of(data, cut), cut) for cut in _chunks(posterior, drawn, n_rows)]
+    skipped = sum(part[1] for part in rows)
+    for part, _, _ in rows:
+        records.extend(part)
+    table = pd.DataFrame(records, columns=["kind", "quantity", "closed", "sampled", "mcse"])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        table["z"] = (table["sampled"] - table["closed"]) / table["mcse"]
+    # What does not move at all and is right has no error: a known class prior, a level of probability 1.
+    still = (table["mcse"] == 0) & np.isclose(table["sampled"], table["closed"], rtol=1e-9)
+    # And what is no number agrees with nothing.
+    table["z"] = table["z"].where(~still, 0.0).fillna(np.inf)
+    sampled = np.concatenate([part[2] for part in rows]) if rows else np.zeros((0, len(posterior.labels)))
+    plug_ins = _plug_ins(posterior, data, n_rows, sampled)
+    return Agreement(table, plug_ins, skipped, convergence, sampler)
+
+
+def _mcse(x: Array) -> Array:
+    """Monte Carlo standard error of the mean over (chain, draw), autocorrelation counted."""
+    from arviz_stats.base import array_stats
+
+    if x.ndim == 2:
+        return np.asarray(array_stats.mcse(x, chain_axis=0, draw_axis=1, method="mean"))
+    flat = x.reshape(*x.shape[:2], -1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = array_stats.mcse(np.moveaxis(flat, -1, 0), chain_axis=1, draw_axis=2, method="mean")
+    error = np.where(np.ptp(flat, axis=(0, 1)) == 0, 0.0, error)
+    return error.reshape(x.shape[2:])
+
+
+def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
+    """Mean and variance of every parameter, where they exist with an error of their own."""
+    blocks = layout.blocks(posterior.model, posterior.statistics)
+    values = layout.variables(drawn, blocks)
+    labels = layout.coords(posterior.labels, blocks)["class_label"]
+    records = []
+    if posterior.label.variance().any():
+        names = [f"pi[{label}]" for label in labels]
+        records += _two_moments(names, values["pi"], posterior.label.mean(), posterior.label.variance())
+    for block in blocks:
+        prior = block.gather(posterior.features)
+        mean, variance = prior.mean(), prior.variance()
+        means = mean if isinstance(mean, tuple) else (mean,)
+        variances = variance if isinstance(variance, tuple) else (variance,)
+        keys = list(block.family.variables(block.family.mean(prior)))
+        for key, m, v in zip(keys, means, variances, strict=True):
+            x = values[block.variable(key)]
+            coordinates = [labels, *block.coords().values()]
+            names = [
+                f"{block.variable(key)}[{', '.join(str(c[i]) for c, i in zip(coordinates, at, strict=True))}]"
+                for at in np.ndindex(x.shape[2:])
+            ]
+            # The error of a sampled variance needs a fourth moment; that of μ's (a Student-t) exists above 4 df.
+            fourth = np.ones(m.shape, bool) if key != "mu" or not hasattr(prior, "a") else prior.a > 2.5
+            records += _two_moments(names, x, m, np.where(fourth, v, np.inf))
+    return records
+
+
+def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> list[tuple[Any, ...]]:
+    first, spread = x.mean(axis=(0, 1)), (x - mean) ** 2
+    first_error, second, second_error = _mcse(x), spread.mean(axis=(0, 1)), _mcse(spread)
+    flat = zip(names, *(v.ravel() for v in (mean, first, first_error, variance, second, second_error)), strict=True)
+    records = []
+    for name, m, sampled_m, error_m, v, sampled_v, error_v in flat:
+        if np.isfinite(v):
+            records.append(("mean", f"mean {name}", m, sampled_m, error_m))
+            records.append(("variance", f"variance {name}", v, sampled_v, error_v))
+    return records
+
+
+def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
+    """Factors, joints and class predictives of some rows: records, quantities skipped, sampled class predictive."""
+    n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
+    shape = (n, len(labels))
+    records: list[tuple[Any, ...]] = []
+    # Each draw over its mean: their sum is how a draw moves log Ĵ_c, their product the joint itself.
+    pi = np.exp(drawn.log_pi)
+    relative = np.repeat(_over(pi, pi.mean(axis=(0, 1)))[:, :, None, :], n, axis=2)
+    move, joint = relative - 1, relative
+    log_sampled = np.tile(log(pi.mean(axis=(0, 1))), (n, 1))
+    resolved, powers = np.ones(shape, bool), np.zeros((2, *shape))
+    for name, family in posterior.model.features.items():
+        x, believed = data[name], posterior.features[name]
+        closed = family.log_predictive(believed, x)
+        # What the closed form calls impossible, the draws must call so too.
+        never = np.isneginf(closed)
+        scale = np.where(never, 0.0, closed)
+        ratio = np.exp(family.log_likelihood(drawn.features[name], x) - scale)
+        mean, error = ratio.mean(axis=(0, 1)), _mcse(ratio)
+        moments = np.stack([family.log_moment(believed, x, t) - t * scale for t in (2.0, 3.0)])
+        fine = never | _resolved(moments, ratio.shape[0] * ratio.shape[1])
+        for row, c in np.argwhere(fine):
+            quantity = f"p({name} of row {cut.start + row} | {labels[c]}) / closed"
+            records.append(("factor", quantity, float(not never[row, c]), mean[row, c], error[row, c]))
+        resolved &= fine
+        powers += np.where(never, 0.0, moments)
+        relative = _over(ratio, mean)
+        move, joint = move + (relative - 1), joint * ratio
+        log_sampled += log(mean) + scale
+    joined = np.isfinite(log_sampled) & _resolved(powers, joint.shape[0] * joint.shape[1])
+    mean, error = joint.mean(axis=(0, 1)), _mcse(joint)
+    for row, c in np.argwhere(joined):
+        records.append(("joint", f"p({labels[c]}, row {cut.start + row}) / closed", 1.0, mean[row, c], error[row, c]))
+    # The answer users get, and not its factors put together once more.
+    closed = np.exp(normalize(posterior.log_predictive(data, n)))
+    sampled = np.exp(normalize(log_sampled))
+    for c, label in enumerate(labels):
+        weight = closed[:, [c]] * (np.arange(len(labels)) == c) - closed[:, [c]] * closed
+        error = _mcse((move * weight).sum(-1))
+        # A class matters for the error as far as it moves p(c).
+        matters = np.abs(weight) > 1e-3 * closed[:, [c]]
+        for row in np.flatnonzero((resolved | ~matters).all(axis=-1)):
+            quantity = f"p({label} | row {cut.start + row})"
+            records.append(("class predictive", quantity, closed[row, c], sampled[row, c], error[row]))
+    asked = n * len(labels) * (len(posterior.model.features) + 2)
+    return records, asked - len(records), sampled
+
+
+def _over(x: Array, mean: Array) -> Array:
+    """x / mean, where 0 / 0 is 1: what is always 0 does not vary."""
+    return np.where(mean == 0, 1.0, x / np.where(mean == 0, 1.0, mean))
+
+
+def _resolved(log_moments: Array, n_draws: int) -> Array:
+    """Where an average over draws is nearly normal: the skewness of what is averaged is small beside √draws.
+
+    ``log_moments`` are the logarithms of E[r²] and E[r³] of a ratio r of mean 1.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        m2, m3 = np.exp(log_moments)
+        variance = m2 - 1
+        skewness = (m3 - 3 * m2 + 2) / variance**1.5
+        small = np.abs(skewness) < 0.1 * np.sqrt(n_draws)
+    # A factor that does not vary, such as that of a missing value, is always resolved; and one whose moments are
+    # no numbers is not excused.
+    return np.isnan(m3) | (np.isfinite(m3) & (small | (variance < 1e-12)))
+
+
+def _chunks(posterior: Posterior, drawn: Parameters, n_rows: int) -> list[slice]:
+    """Slices of rows whose arrays over all draws stay near 64 MiB."""
+    step = max(1, 2**23 // drawn.log_pi.size)
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> pd.DataFrame:
+    """Sampled predictive, closed predictive and the two plug-ins of every row, by class."""
+    answers: dict[str, Any] = {"sampled": sampled}
+    # What the same priors give, the closed predictive first.
+    estimates = [name for name, rule in reversed(ESTIMATES.items()) if not rule.flat]
+    for estimate in estimates:
+        try:
+            log_joint = posterior.log_joint(data, n_rows, estimate)
+        except (BoundaryError, ImproperError):
+            log_joint = np.full(sampled.shape, -np.inf)
+        # A row that an estimate calls impossible has no probabilities by it.
+        possible = ~np.isneginf(log_joint).all(axis=1)
+        answers[estimate] = np.full(sampled.shape, np.nan)
+        answers[estimate][possible] = np.exp(normalize(log_joint[possible]))
+    index = pd.MultiIndex.from_product([range(n_rows), list(posterior.labels)], names=["row", "class"])
+    frame = pd.DataFrame({name: value.ravel() for name, value in answers.items()}, index=index)
+    for estimate in estimates[1:]:
+        frame[f"{estimate} - sampled"] = frame[estimate] - frame["sampled"]
+        other = answers[estimate].argmax(axis=1) != sampled.argmax(axis=1)
+        frame[f"{estimate} predicts another class"] = np.repeat(other, len(posterior.labels))
+    return frame

@@ -18,7 +18,8 @@ import pandas as pd
 
 from bayesnb import BayesianNB, datasets
 from bayesnb.answers import scoring, uncertainty
-from bayesnb.answers.log_odds import LogOdds, PosteriorDraws
+from bayesnb.answers.log_odds import LogOdds
+from bayesnb.answers.uncertainty import PosteriorDraws
 from bayesnb.model import NaiveBayes, normalize
 from bayesnb.priors import Dirichlet
 from benchmarks import sbc

@@ -10,6 +10,7 @@ from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate
 from .families.bernoulli import Bernoulli as Bernoulli
 from .families.categorical import Categorical as Categorical
+from .families.exponential import Exponential as Exponential
 from .families.from_pymc import FromPyMC as FromPyMC
 from .families.gaussian import Gaussian as Gaussian
 from .families.gaussian import GaussianKnownVariance as GaussianKnownVariance

@@ -458,7 +458,7 @@ GAPS = ["", "NA", "null", "NaN", "n/a"]
 
 @st.composite
 def csv_columns(draw):
-    """Columns of cells of one kind, or of two, some of them missing but not all: pandas cannot tell what an empty column is."""
+    """Columns of cells of one kind or of two; some are missing, but not all, for pandas cannot type an empty column."""
     n = draw(st.integers(2, 6))
     columns = {}
     for name in "abc"[: draw(st.integers(1, 3))]:

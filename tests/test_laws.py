@@ -23,6 +23,7 @@ from scipy import sparse
 
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
+from bayesnb.families.exponential import Exponential
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.membership import Column, Labels, Responsibilities
@@ -87,6 +88,7 @@ FAMILIES: dict[str, tuple[Family, Callable[[Generator, int], Column]]] = {
         reals,
     ),
     "poisson": (Poisson(), events),
+    "exponential": (Exponential(Gamma(2.0)), lambda rng, n: rng.exponential([0.5, 40.0], (n, 2))),
     "poisson, by class": (
         Poisson({"ant": Gamma(), "bee": Gamma(2, 0.5), "cow": Gamma([1.5, 6], [3, 2])}),
         events,

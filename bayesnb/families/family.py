@@ -8,8 +8,9 @@ moments and their slopes, leave-one-out, evidence. It also takes care of missing
 
 To add a pair, write one file beside this one:
 
-1. a frozen ``Statistic`` (what is summed over rows), with its ``+``;
-2. a frozen ``Conjugate`` with a default prior and these methods:
+1. a frozen ``Statistic`` (what is summed over rows), with its ``+``; ``per`` says along what each field goes;
+2. a frozen ``Conjugate`` with a default prior, what it ``reads``, which numbers it takes (``support``) and these
+   methods:
 
    * ``statistic``: the sums over rows, by class;
    * ``resolve_prior``: what the prior leaves open, filled in from the data;
@@ -45,6 +46,25 @@ from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, ImproperError, Prior, Theta, first, shared
 
 
+@dataclass(frozen=True)
+class Support:
+    """The numbers to which a family gives a density.
+
+    Parameters
+    ----------
+    words : str
+        What such a number is called in an error.
+    invalid : function
+        Which numbers of an array are none of them. NaN is missing, and so never invalid.
+    """
+
+    words: str
+    invalid: Callable[[Array], Array]
+
+
+POSITIVE = Support("a positive number", lambda x: x <= 0)
+
+
 @dataclass(frozen=True, eq=False)
 class Family[P: Belief, S: Statistic](ABC):
     """A class-conditional likelihood p(x | θ) with a prior p(θ).
@@ -73,6 +93,9 @@ class Family[P: Belief, S: Statistic](ABC):
 
     reads: ClassVar[str] = "reals"
     """How a table's columns reach it: "reals", "counts", "binary", "levels" or "bag" (see ``schema``)."""
+
+    support: ClassVar[Support | None] = None
+    """Which of the numbers that are read it takes; all of them by default."""
 
     notices: ClassVar[bool] = False
     """Whether of rows with a cell that it cannot read its statistic, and what it answers, is never all finite.

@@ -13,7 +13,9 @@ from bayesnb.numerics import Array
 from bayesnb.priors import UnlearnedError, first
 
 
-def per(axis: Literal["column", "category", "bag"], before: str | None = None) -> Any:
+def per(
+    axis: Literal["column", "category", "bag"], before: str | None = None, parts: Sequence[str] = (), **default: Any
+) -> Any:
     """Declare a field of a statistic that has one number per class and column, category, or bag of words.
 
     Parameters
@@ -22,8 +24,12 @@ def per(axis: Literal["column", "category", "bag"], before: str | None = None) -
         What model files count along. The categories of a column are its levels, or the words of a bag.
     before : str, optional
         The field that model files held instead before there was this one (see ``renewed``).
+    parts : sequence of str
+        What the numbers along a last axis of the field are called, if there are several in each place.
+    **default
+        ``default=None`` for a field that older model files do not hold, and that follows from the others.
     """
-    return field(metadata={"axis": axis, "before": before})
+    return field(metadata={"axis": axis, "before": before, "parts": tuple(parts)}, **default)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,13 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learning
 from bayesnb.classifier import Classifier
+from bayesnb.data.summary import Summary
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.model import Estimate
 from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Dirichlet
-from bayesnb.summary import Summary
 
 
 def _asks[**P, R](verb: Callable[Concatenate[Classifier, P], R]) -> Callable[Concatenate[BayesianNB, P], R]:
@@ -360,7 +360,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
 
 @learning.one_at_a_time
 def learn_summary(clf: BayesianNB, summary: Summary, target: Any) -> BayesianNB:
-    """Fit an estimator to a summary of :func:`bayesnb.engines.summary`; ``target`` is the column of the class."""
+    """Fit an estimator to a summary of :func:`bayesnb.data.engines.summary`; ``target`` is the column of the class."""
     clf._classifier = learning.of_summary(clf, None, summary, target)
     return clf
 
@@ -390,10 +390,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
     file = document.read(path)
     try:
         clf = BayesianNB(**file.configuration)
-        others = {"target": file.target, "expected": file.expected}
-        clf._classifier = learning.believed(
-            clf, None, file.schema, file.statistics, file.classes, file.declared, **others
-        )
+        clf._classifier = learning.of_contents(clf, file)
         clf.content_hash_ = file.hash
     except MemoryError as error:
         raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error

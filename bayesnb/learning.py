@@ -17,14 +17,15 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from bayesnb import class_prior, em, engines
+from bayesnb import class_prior, em
 from bayesnb.classifier import Classifier
+from bayesnb.data import engines
+from bayesnb.data.rows import Rows
+from bayesnb.data.schema import Schema
+from bayesnb.data.summary import Summary
+from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.model import Statistics, estimate_rule
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
-from bayesnb.rows import Rows
-from bayesnb.schema import Schema
-from bayesnb.summary import Summary
-from bayesnb.targets import NO_LABEL, classes_of, labels_of, with_named
 
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _LEARNING: WeakSet[Any] = WeakSet()
@@ -180,6 +181,13 @@ def of_summary(
     declared = (*(summary.declared.get(target) or ()), *named)
     others = {"target": target} if before is None else {}
     return _added(settings, before, summary.schema, summary.statistics, summary.classes, declared, **others)
+
+
+def of_contents(settings: Any, contents: Any) -> Classifier:
+    """What the contents of a model file say."""
+    others = {"target": contents.target, "expected": contents.expected}
+    learned = contents.schema, contents.statistics, contents.classes, contents.declared
+    return believed(settings, None, *learned, **others)
 
 
 def _added(

@@ -21,6 +21,7 @@ from bayesnb import stacks
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.statistic import Statistic, cleared
+from bayesnb.families.support import InvalidCellError
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, table, worth
 from bayesnb.priors import (
@@ -160,6 +161,9 @@ def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> 
         yield
     except (ImproperError, BoundaryError, UnlearnedError) as error:
         raise type(error)(f"{', '.join([what, *_cell(error.where, labels, s)])}: {error}", error.where) from error
+    except InvalidCellError:
+        # Only the schema knows which column it is in; it will say so.
+        raise
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from error
 

@@ -32,6 +32,7 @@ from bayesnb.families.family import Conjugate, Family
 from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.pointwise import Cells
 from bayesnb.families.sampled import Draws, Sampler
+from bayesnb.families.support import LEVELS
 
 EXPONENTIAL = FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2.0, "beta": 1.5})})
 FAMILIES = {
@@ -52,7 +53,7 @@ def table(family, n=40, seed=0):
     rng = default_rng(seed)
     y = np.where(rng.random(n) < 0.5, "a", "b")
     x = rng.normal(np.where(y == "a", 0.0, 2.0), 1.0)
-    column = x if family.reads != "levels" else np.where(x > 1, "high", "low").astype(object)
+    column = x if family.support != LEVELS else np.where(x > 1, "high", "low").astype(object)
     return pd.DataFrame({"x": column, "z": rng.normal(size=n)}), y
 
 
@@ -239,7 +240,7 @@ def test_em_with_a_sampled_feature_is_refused(never_sampled):
 def test_a_sampled_family_does_not_pretend_to_have_a_closed_form(name, never_sampled):
     family = FAMILIES[name]
     believed = Draws({"mu": np.zeros((3, 1, 1))}, Convergence(1, 1, 1, 0, "mu"))
-    x = Coded(np.zeros((2, 1), int), (("a", "b"),)) if family.reads == "levels" else np.zeros((2, 1))
+    x = Coded(np.zeros((2, 1), int), (("a", "b"),)) if family.support == LEVELS else np.zeros((2, 1))
     s = family.statistic(x, Labels.of([0, 0]))
     prior = family.priors(s, ("a",))
     assert prior.proper().all()
@@ -505,3 +506,19 @@ def test_chains_that_did_not_converge_warn():
     X, y = table(StudentT())
     with pytest.warns(UserWarning, match=r"StudentT was sampled and did not converge: largest r_hat.*tune="):
         BayesianNB({"x": StudentT(draws=20, tune=2, chains=2)}).fit(X[["x"]], y)
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0, np.inf])
+@pytest.mark.parametrize("rows", [5, 1_000_000], ids=["small", "large"])
+def test_a_family_of_positive_numbers_refuses_others_by_name(value, rows):
+    family = FromPyMC(pm.LogNormal, {"mu": (pm.Normal, {"mu": 0, "sigma": 1}), "sigma": 1.0}, reads="positive reals")
+    x = np.full((rows, 1), 2.0)
+    x[3, 0] = value
+    for table in (x, pd.DataFrame({"x0": x[:, 0]})):
+        said = (
+            "is infinite in row 3"
+            if np.isinf(value)
+            else f"holds {value:g} in row 3, where FromPyMC needs a positive number"
+        )
+        with pytest.raises(ValueError, match=f"column 'x0' {said}"):
+            BayesianNB(family).fit(table, np.arange(rows) % 2)

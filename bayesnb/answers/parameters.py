@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.encoding import Feature
+from bayesnb.data.encoders import Feature
+from bayesnb.data.schema import Schema
 from bayesnb.families.family import Theta
+from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
 from bayesnb.model import Estimate, Parameters, about, estimate_rule
 from bayesnb.priors import Array
-from bayesnb.schema import Schema
 
 
 def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
@@ -33,7 +34,7 @@ def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[
 
 def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
     values = _readable(theta) if feature.family.exact or feature.levels is not None else dict(theta)
-    if feature.family.reads == "bag":
+    if feature.family.support == BAG:
         return pd.DataFrame(values["probability"], index=label, columns=list(feature.columns))
     parts = {}
     for k, column in enumerate(feature.columns):
@@ -42,7 +43,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
             parts[column] = pd.DataFrame(
                 cells["probability"][:, : len(feature.levels[k])], index=label, columns=list(feature.levels[k])
             )
-        elif feature.family.reads == "binary":
+        elif feature.family.support == ZEROS_AND_ONES:
             parts[column] = pd.DataFrame(cells["probability"], index=label, columns=[0, 1])
         else:
             parts[column] = pd.DataFrame(cells, index=label)
@@ -73,7 +74,7 @@ def linear_form(
     intercept, weights = point.log_pi.copy(), {}
     for name, feature in schema.features.items():
         with about(f"feature {name!r} has no linear form"):
-            if not estimate_rule(estimate).plugs_in and feature.family.reads not in ("levels", "binary"):
+            if not estimate_rule(estimate).plugs_in and feature.family.support not in (LEVELS, ZEROS_AND_ONES):
                 raise ValueError('its predictive is not a plug-in; use estimate="mean", "map" or "mle"')
             beta, offset = feature.family.linear(point.features[name])
         intercept += offset

@@ -15,13 +15,13 @@ import numpy as np
 
 from bayesnb import class_prior as class_priors
 from bayesnb.classifier import certainty, deciding, explaining, sampling, tabular
+from bayesnb.data.rows import table_of
+from bayesnb.data.schema import Schema
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import labels_of
 from bayesnb.em import EM
 from bayesnb.model import Data, Estimate, Parameters, Posterior, Statistics, estimate_rule, normalize
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
-from bayesnb.rows import table_of
-from bayesnb.schema import Schema
-from bayesnb.tables import Table
-from bayesnb.targets import labels_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -234,13 +234,12 @@ class Classifier:
         >>> clf.predict_joint_log_proba(X[:1]).round(2)
         array([[-3.84, -4.71]])
         """
-        table = table_of(X, self.schema).on_trust()
-        joint = self.log_joint(*self._read(table))
-        # The cells were not validated. If the sum is not finite, validate them now: either a bad cell is refused by
-        # its name, or some class is truly impossible. (One sum is quicker than a test of each number.)
-        if table.trust and not np.isfinite(joint.sum()):
-            self._read(table.looked_at)
-        return joint
+        table = table_of(X, self.schema)
+        _, data = self.schema.encode(table, absent=self.absent)
+        # One sum tells whether all are finite, quicker than a test of each number.
+        return self.schema.computed(
+            data, lambda: self.log_joint(data, table.n_rows), lambda joint: bool(np.isfinite(joint.sum()))
+        )
 
     # The same data with another class prior or estimate
 

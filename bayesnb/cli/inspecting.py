@@ -15,7 +15,7 @@ from bayesnb.cli.terminal import console_of, visible
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.summary import Summary
+    from bayesnb.data.summary import Summary
 
 
 @click.command(epilog=options.SOURCES)
@@ -38,7 +38,7 @@ def inspect(data: str, target: str | None, layout: str) -> int:
         }
         _print(about, _frame(found["features"]), layout)
         return 0
-    from bayesnb import engines
+    from bayesnb.data import engines
     from bayesnb.estimator import BayesianNB
 
     summary = engines.summary(BayesianNB(unlabelled_weight=0), source_of(data), target)

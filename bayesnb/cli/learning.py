@@ -16,7 +16,7 @@ from bayesnb.cli.rows import load_model, save_model, source_of
 from bayesnb.cli.terminal import say
 
 if TYPE_CHECKING:
-    from bayesnb.encoding import Feature
+    from bayesnb.data.encoders import Feature
 
 
 @click.command(epilog=options.SOURCES)
@@ -44,7 +44,7 @@ def fit(
     class_prior: str | None, unseen: str, estimate: str, force: bool,
 ) -> int:  # fmt: skip
     """Learn a model from a table of any size, and write it to a file."""
-    from bayesnb import engines
+    from bayesnb.data import engines
     from bayesnb.estimator import BayesianNB, learn_summary
 
     require_output(output, "model", [data], is_model, force)
@@ -142,8 +142,8 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
 
 
 def _families() -> dict[str, Any]:
-    """What can be named: the families that a model file can hold, and binned columns, each in small letters."""
-    from bayesnb.binning import Binned
+    """The names for --feature: the families that a model file can hold, and binned columns, in small letters."""
+    from bayesnb.data.binning import Binned
     from bayesnb.families import families
 
     kinds = {name: kind for name, kind in families().items() if kind.exact} | {"Binned": Binned}
@@ -152,7 +152,7 @@ def _families() -> dict[str, Any]:
 
 def _features(told: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
-    from bayesnb.binning import Binned
+    from bayesnb.data.binning import Binned
     from bayesnb.priors import Dirichlet
 
     families, features = _families(), {}
@@ -181,8 +181,10 @@ def _refuse(said: str) -> NoReturn:
 
 
 def _smoothed(feature: Feature, m: float) -> Feature:
-    """The feature under the prior that is worth m rows, if it is one of probabilities of levels, or of yes and no."""
-    if feature.family.reads not in ("levels", "binary"):
+    """Give a feature of levels or of zeros and ones the prior that is worth m rows. Other features stay as they are."""
+    from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
+
+    if feature.family.support not in (LEVELS, ZEROS_AND_ONES):
         return feature
     return replace(feature, family=replace(feature.family, prior=feature.family.conjugate.m_estimate(m)))
 

@@ -17,6 +17,7 @@ from bayesnb.families.columns import impossible, products
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.families.statistic import Statistic, added, per, scaled
+from bayesnb.families.support import ZEROS_AND_ONES, InvalidCellError
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, worth
 from bayesnb.numerics import Array, log
@@ -65,20 +66,18 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     prior: Any = field(default_factory=Beta)
 
     conjugate = Beta
-    reads = "binary"
-    notices = True
+    support = ZEROS_AND_ONES
 
     def statistic(self, x: Column, members: Membership) -> BinaryCounts:
         if sparse.issparse(x) or x.dtype.kind != "f":
             return self._statistic(x, members)
         if (ones := members.ones(x)) is not None:
             return BinaryCounts(_every(members.weights(), ones), ones)
-        unlooked = _unlooked(x)
-        return reduce(add, (self._statistic(x[cut], members[cut], unlooked) for cut in slices(len(members))))
+        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
 
-    def _statistic(self, x: Column, members: Membership, unlooked: bool = False) -> BinaryCounts:
+    def _statistic(self, x: Column, members: Membership) -> BinaryCounts:
         """The same of rows few enough for some copies of them, or that need none."""
-        seen, ones = _seen(x), _ones(x, unlooked)
+        seen, ones = _seen(x), _ones(x)
         totals = members.totals(ones)
         return BinaryCounts(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
 
@@ -97,10 +96,10 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         no, yes = theta["log_theta"][..., 0], theta["log_theta"][..., 1]
         never, always = np.isneginf(yes), np.isneginf(no)
         possible = not (never.any() or always.any())
-        if possible and no.ndim == 2 and _unlooked(x) and (total := densities.chosen(x, yes - no)) is not None:
+        if possible and no.ndim == 2 and _worth(x) and (total := densities.chosen(x, yes - no)) is not None:
             return densities.add_row(total, no.sum(-1))
         no, yes = np.where(always, 0.0, no), np.where(never, 0.0, yes)
-        seen, ones = _seen(x), _ones(x, _unlooked(x))
+        seen, ones = _seen(x), _ones(x)
 
         def over_seen(table: Array) -> Array:
             return table.sum(-1)[..., None, :] if seen is None else products(seen, table)
@@ -177,20 +176,25 @@ def _seen(x: Column) -> Array | None:
     return (~missing).astype(float) if missing.any() else None
 
 
-def _ones(x: Column, unlooked: bool = False) -> Column:
-    """The cells that are 1, as numbers; a missing cell is not one. NaN for what is neither, if nobody looked before."""
+def _ones(x: Column) -> Column:
+    """The cells that are 1, as numbers; a missing cell is not one.
+
+    Raises
+    ------
+    InvalidCellError
+        If a float is neither 0 nor 1 nor missing: its sums would be finite, and wrong.
+    """
     if sparse.issparse(x):
         return sparse.csr_array(x, dtype=float)
     if x.dtype.kind in "bu":
         return x
-    ones = np.nan_to_num(np.asarray(x, float), nan=0.0)
-    if unlooked:
-        ones[(ones != 0) & (ones != 1)] = np.nan
-    return ones
+    if ZEROS_AND_ONES.invalid(x).any():
+        raise InvalidCellError("a cell is neither 0 nor 1")
+    return np.nan_to_num(np.asarray(x, float), nan=0.0)
 
 
-def _unlooked(x: Column) -> bool:
-    """Whether cells may be anything, as those of a large table are handed on as they are."""
+def _worth(x: Column) -> bool:
+    """Whether a compiled loop that also validates the cells is worth its start."""
     return not sparse.issparse(x) and x.dtype.kind == "f" and worth(x.size)
 
 

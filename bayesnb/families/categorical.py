@@ -12,6 +12,7 @@ from numpy.random import Generator
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.statistic import Statistic, per
+from bayesnb.families.support import LEVELS
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import worth
 from bayesnb.numerics import Array
@@ -28,13 +29,10 @@ class Coded:
         Position of the level in its column's dictionary; -1 is missing.
     levels : tuple of tuples
         The dictionary of each column.
-    guessed : bool
-        Whether the levels are those of some rows, so that a code which is none of theirs is an error to be noticed.
     """
 
     codes: Array
     levels: tuple[tuple[Any, ...], ...]
-    guessed: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -135,14 +133,10 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
     prior: Any = field(default_factory=Dirichlet)
 
     conjugate = Dirichlet
-    reads = "levels"
-    notices = True
+    support = LEVELS
 
     def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
-        counts = members.table(x.codes, widest(x.levels), x.guessed)
-        if x.guessed and any(counts[:, column, len(names) :].any() for column, names in enumerate(x.levels)):
-            counts[:] = np.nan
-        return CategoryCounts(counts, x.levels)
+        return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)
 
     def resolve_prior(self, prior: Dirichlet, s: CategoryCounts) -> Dirichlet:
         return prior.over(s.levels, s.counts.shape[0])

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.columns import over_columns
-from bayesnb.families.family import POSITIVE, Added, Cells, Conjugate
+from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Membership
 from bayesnb.families.statistic import Statistic, added, per, scaled
+from bayesnb.families.support import POSITIVE
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
 from bayesnb.priors import Gamma, Theta

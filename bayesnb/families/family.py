@@ -9,8 +9,7 @@ moments and their slopes, leave-one-out, evidence. It also takes care of missing
 To add a pair, write one file beside this one:
 
 1. a frozen ``Statistic`` (what is summed over rows), with its ``+``; ``per`` says along what each field goes;
-2. a frozen ``Conjugate`` with a default prior, what it ``reads``, which numbers it takes (``support``) and these
-   methods:
+2. a frozen ``Conjugate`` with a default prior, which values it can read (its ``support``), and these methods:
 
    * ``statistic``: the sums over rows, by class;
    * ``resolve_prior``: what the prior leaves open, filled in from the data;
@@ -41,29 +40,11 @@ from numpy.random import Generator
 from bayesnb.families.columns import columns_of, known_cells, rows_of
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.families.statistic import Statistic
+from bayesnb.families.support import REALS, Support
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, ImproperError, Prior, Theta, first, shared
 from bayesnb.priors.belief import parts_of
-
-
-@dataclass(frozen=True)
-class Support:
-    """The numbers to which a family gives a density.
-
-    Parameters
-    ----------
-    words : str
-        What such a number is called in an error.
-    invalid : function
-        Which numbers of an array are none of them. NaN is missing, and so never invalid.
-    """
-
-    words: str
-    invalid: Callable[[Array], Array]
-
-
-POSITIVE = Support("a positive number", lambda x: x <= 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,17 +73,8 @@ class Family[P: Belief, S: Statistic](ABC):
     exact: ClassVar[bool] = False
     """Whether its posterior is a formula: whether it signs :class:`Conjugate`."""
 
-    reads: ClassVar[str] = "reals"
-    """How a table's columns reach it: "reals", "counts", "binary", "levels" or "bag" (see ``schema``)."""
-
-    support: ClassVar[Support | None] = None
-    """Which of the numbers that are read it takes; all of them by default."""
-
-    notices: ClassVar[bool] = False
-    """Whether of rows with a cell that it cannot read its statistic, and what it answers, is never all finite.
-
-    The cells of a large array are then not looked at before they are summed (``trust`` of a ``Table``).
-    """
+    support: ClassVar[Support] = REALS
+    """Which values it can read; others are refused by name (see ``support``)."""
 
     def __post_init__(self) -> None:
         for prior in self.prior.values() if isinstance(self.prior, Mapping) else [self.prior]:

@@ -13,6 +13,7 @@ from numpy.random import Generator
 from bayesnb.families.categorical import CategoryCounts
 from bayesnb.families.pointwise import Cells, Pointwise
 from bayesnb.families.sampled import CHUNK, Declared
+from bayesnb.families.support import COUNTS, POSITIVE, REALS, Support
 from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Theta
 
@@ -103,6 +104,10 @@ def _require_known(dist: Any, names: Iterable[str]) -> None:
             raise ValueError(f"{dist.__name__} has no parameter {name!r}; it has {known}")
 
 
+type Reads = Literal["reals", "positive reals", "counts"]
+SUPPORTS = {support.name: support for support in (REALS, POSITIVE, COUNTS)}
+
+
 @dataclass(frozen=True, eq=False, init=False)
 class FromPyMC(Pointwise[Given]):
     """x | θ ~ any univariate PyMC distribution, each of its parameters with a prior.
@@ -116,8 +121,8 @@ class FromPyMC(Pointwise[Given]):
         called as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or a
         number, at which the parameter is held. Every class and column has parameters of its own. No prior is
         scaled to the data: give them in the units of the column.
-    reads : {"reals", "counts"}
-        What columns may hold.
+    reads : {"reals", "positive reals", "counts"}
+        What columns may hold; other values are refused.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
 
@@ -137,16 +142,18 @@ class FromPyMC(Pointwise[Given]):
 
     conjugate = Given
 
-    def __init__(
-        self, dist: Any, priors: Mapping[str, Any], reads: Literal["reals", "counts"] = "reals", **sampler: Any
-    ) -> None:
+    def __init__(self, dist: Any, priors: Mapping[str, Any], reads: Reads = "reals", **sampler: Any) -> None:
         if not callable(getattr(dist, "dist", None)):
             raise TypeError(f"Expected a PyMC distribution class, such as pm.LogNormal; got {dist!r}")
-        if reads not in ("reals", "counts"):
-            raise ValueError(f"Expected reads to be 'reals' or 'counts'; got {reads!r}")
+        if reads not in SUPPORTS:
+            raise ValueError(f"Expected reads to be one of {list(SUPPORTS)}; got {reads!r}")
         prior = Given.read(priors)
         _require_known(dist, prior.of)
         self._tell(prior, sampler, dist=dist, reads=reads)
+
+    @property
+    def support(self) -> Support:
+        return SUPPORTS[self.reads]
 
     def resolve_prior(self, prior: Given, s: CategoryCounts) -> Given:
         return Given(prior.of, np.ones(s.counts.shape[:2], bool))

@@ -43,7 +43,6 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
     prior: Any = field(default_factory=NormalGamma)
 
     conjugate = NormalGamma
-    notices = True
 
     def statistic(self, x: Array, members: Membership) -> Moments:
         return Moments.of(x, members)
@@ -126,7 +125,6 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
     variance: Any = 1.0
 
     conjugate = Normal
-    notices = True
 
     def statistic(self, x: Array, members: Membership) -> Moments:
         return Moments.of(x, members)

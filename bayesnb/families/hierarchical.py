@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from bayesnb.families.categorical import Categorical, CategoryCounts, Coded
 from bayesnb.families.membership import Membership
 from bayesnb.families.sampled import Declared, Draws, Sampled
+from bayesnb.families.support import LEVELS
 from bayesnb.priors import Array, Dirichlet, Theta, spread
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class HierarchicalCategorical(Sampled[LearnedConcentration]):
     """
 
     conjugate = LearnedConcentration
-    reads = "levels"
+    support = LEVELS
 
     def __init__(self, shape: Any = 1.0, rate: Any = 1.0, **sampler: Any) -> None:
         self._tell(LearnedConcentration(shape, rate), sampler)

@@ -43,15 +43,12 @@ class Membership(ABC):
         """Σ_i w_ic x_ij as (class, column); x dense or sparse, without NaN."""
 
     def ones(self, x: Column) -> Array | None:
-        """The same, where it is known without another look that every cell is 0 or 1, and ``None`` where not."""
+        """The same sums from a loop that also validates: ``None`` if the table is small or a cell is not 0 or 1."""
         return None
 
     @abstractmethod
-    def table(self, codes: Array, n_levels: int, every: bool = False) -> Array:
-        """Weight of each level as (class, column, level); a code of -1 counts nowhere.
-
-        With ``every``, NaN where not all codes are of a level.
-        """
+    def table(self, codes: Array, n_levels: int) -> Array:
+        """Weight of each level as (class, column, level); a code of -1 counts nowhere."""
 
     @abstractmethod
     def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
@@ -112,8 +109,8 @@ class Labels(Membership):
     def ones(self, x: Column) -> Array | None:
         return sums.ones(x, self.codes, self.weight, self.n) if worth(x.size) else None
 
-    def table(self, codes: Array, n_levels: int, every: bool = False) -> Array:
-        return sums.tally(codes, self.codes, self.weight, self.n, n_levels, every)
+    def table(self, codes: Array, n_levels: int) -> Array:
+        return sums.tally(codes, self.codes, self.weight, self.n, n_levels)
 
     def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
         return self.totals(cost(centre[self.codes]))
@@ -165,7 +162,7 @@ class Responsibilities(Membership):
             x = np.asarray(x, float)
         return sum(dense(self.r[cut].T @ x[cut]) for cut in slices(len(self)))
 
-    def table(self, codes: Array, n_levels: int, every: bool = False) -> Array:
+    def table(self, codes: Array, n_levels: int) -> Array:
         tables = np.zeros((self.n, codes.shape[1], n_levels))
         for column, code in enumerate(codes.T):
             known = np.flatnonzero(code >= 0)

@@ -18,6 +18,7 @@ from bayesnb.families.columns import impossible, products
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.families.statistic import Statistic, per
+from bayesnb.families.support import BAG
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices, worth
 from bayesnb.numerics import Array, deviance, disagreement, log_peak, log_rising
@@ -110,8 +111,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     prior: Any = field(default_factory=Dirichlet)
 
     conjugate = Dirichlet
-    reads = "bag"
-    notices = True
+    support = BAG
     whole_rows = True
 
     def statistic(self, x: Bag, members: Membership) -> WordCounts:

@@ -16,6 +16,7 @@ from bayesnb.families.columns import over_columns
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Membership
 from bayesnb.families.statistic import Statistic, added, per, scaled
+from bayesnb.families.support import COUNTS
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, deviance, disagreement, log_peak
 from bayesnb.priors import Gamma, Theta
@@ -102,7 +103,7 @@ class Poisson(Conjugate[Gamma, Events]):
     exposure: Any = None
 
     conjugate = Gamma
-    reads = "counts"
+    support = COUNTS
 
     def statistic(self, x: Array | Exposed, members: Membership) -> Events:
         return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))

@@ -14,7 +14,7 @@ from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array
 
 FEW = 4
-"""Columns that are counted one by one sooner than a matrix of memberships is made for them."""
+"""Up to this many columns, counting each is faster than making a matrix of memberships."""
 
 
 def weights(codes: Array, weight: Array, n: int) -> Array:
@@ -33,7 +33,7 @@ def weights(codes: Array, weight: Array, n: int) -> Array:
 
 
 def _labels(codes: Array, weight: Array, cut: slice) -> tuple[Array, Array]:
-    """The labels of a block as the loops read them; a weight that all rows share is written out, for the block."""
+    """The labels and weights of a block as contiguous arrays for the loops."""
     return blocks.contiguous(codes[cut]), blocks.contiguous(weight[cut])
 
 
@@ -91,26 +91,21 @@ def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> 
         loops.stored_totals(data, x.indices, x.indptr, *_labels(codes, weight, cut), cut.start, found)
         return found
 
-    # As many blocks as keep their tables small beside the matrix.
+    # So few blocks that their tables stay small beside the matrix.
     several = max(1, min(4, x.nnz // (4 * n * x.shape[1])))
     parts = blocks.slices(x.shape[0], max(1, -(-x.shape[0] // several)))
     return reduce(iadd, blocks.each(part, parts))
 
 
-def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int, every: bool = False) -> Array:
-    """Weight of each level, (class, column, level); ``levels`` is (row, column), and -1 counts nowhere.
-
-    With ``every``, NaN where not all are levels.
-    """
+def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int) -> Array:
+    """Weight of each level, (class, column, level); ``levels`` is (row, column), and -1 counts nowhere."""
     shape = (n, levels.shape[1], n_levels)
     if blocks.worth(levels.size):
         from bayesnb.kernels.compiled import sums as loops
 
         def part(cut: slice) -> Array:
             found = np.zeros(shape)
-            others = loops.tally(blocks.contiguous(levels[cut]), *_labels(codes, weight, cut), found)
-            if every and others:
-                found[:] = np.nan
+            loops.tally(blocks.contiguous(levels[cut]), *_labels(codes, weight, cut), found)
             return found
 
         parts = blocks.cuts(len(levels), levels.shape[1], 4 * n * n_levels)
@@ -118,8 +113,6 @@ def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int, eve
     found = np.zeros(shape)
     for column, level in enumerate(levels.T):
         known = (level >= 0) & (level < n_levels)
-        if every and not known.all():
-            return np.full(shape, np.nan)
         cell = codes[known] * n_levels + level[known]
         found[:, column] = np.bincount(cell, weight[known], n * n_levels).reshape(n, n_levels)
     return found

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.binning import Binned, Cut
+from bayesnb.data.binning import Binned, Cut
 from bayesnb.families import families
 from bayesnb.priors import UNSEEN, FixedProbabilities
 
@@ -33,12 +33,12 @@ class NotPlainError(ValueError):
 
 
 def dumps(value: Any) -> str:
-    """A value as JSON text; the same value gives the same text."""
+    """Write a value as JSON text; equal values give equal texts."""
     return json.dumps(encode(value), allow_nan=False, separators=(",", ":"))
 
 
 def loads(text: str, limit: int) -> tuple[Any, int]:
-    """The value of a text, and the bytes that its arrays take beyond the text.
+    """Read the value of a text, and count the bytes that its arrays take.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def loads(text: str, limit: int) -> tuple[Any, int]:
 
 
 def encode(value: Any) -> Any:
-    """As JSON knows it: a name of a type stands around what JSON cannot tell from other things."""
+    """Turn a value into what JSON has. A key names the type where JSON alone cannot tell it from another type."""
     if isinstance(value, np.generic):
         value = value.item()
     match value:
@@ -92,7 +92,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """What :func:`encode` was given."""
+    """Turn it back into the value that :func:`encode` was given."""
     if isinstance(value, list):
         return [decode(v) for v in value]
     if not isinstance(value, dict):
@@ -118,7 +118,7 @@ def decode(value: Any) -> Any:
 
 
 def claim(document: Any) -> int:
-    """The bytes that the arrays of a document take: a type such as "<U33000000" makes a short cell large."""
+    """Count the bytes that the arrays of a document take. In an array of type "<U33000000" a short cell is large."""
     match document:
         case {"array": list(cells), "dtype": str(dtype)}:
             return claim(cells) + dtype_of(dtype).itemsize * len(cells)
@@ -136,7 +136,7 @@ def _array(cells: list[Any], shape: list[int], dtype: str) -> np.ndarray:
 
 
 def filled(cells: Sequence[Any], dtype: str) -> np.ndarray:
-    """Cells as an array of a type that a document may name."""
+    """Make an array of cells, of a type that a document may name."""
     found = np.empty(len(cells), dtype_of(dtype))
     for k, cell in enumerate(cells):
         found[k] = cell
@@ -144,7 +144,7 @@ def filled(cells: Sequence[Any], dtype: str) -> np.ndarray:
 
 
 def dtype_of(name: str) -> np.dtype:
-    """The type of cells of this name, if it is one that a document may name."""
+    """Look up the type of cells of this name; only types that a document may name are known."""
     kind = np.dtype(name)
     if kind.kind not in DTYPES:
         raise ValueError(f"not an array of this format: cells of type {name[:40]}")

@@ -11,10 +11,11 @@ import pandas as pd
 from scipy.stats import entropy
 
 from bayesnb.answers.scoring import log_proba_of
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import codes_of
+from bayesnb.families.support import REALS
 from bayesnb.numerics import Array
 from bayesnb.plots.panels import colours_of, marker_of, panels_of, plain, point_handle
-from bayesnb.tables import Table
-from bayesnb.targets import codes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +109,7 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
             name = clf.schema_.names[position]
         if name not in owner:
             raise ValueError(f"column {name!r} was not fitted; the columns are {list(owner)[:20]}")
-        if owner[name].family.reads != "reals" and owner[name].cuts is None:
+        if owner[name].family.support != REALS and owner[name].cuts is None:
             raise ValueError(
                 f"Expected two columns of real numbers; {name!r} is read by {type(owner[name].family).__name__}"
             )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families.family import Family, Theta
+from bayesnb.families.support import BAG, LEVELS
 from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
 from bayesnb.priors import Array
 
@@ -111,7 +112,7 @@ def blocks(model: NaiveBayes, statistics: Statistics) -> list[Block]:
     grouped: dict[tuple[Any, ...], list[tuple[Any, int]]] = {}
     for name, family in model.features.items():
         s, kind = statistics.features[name], type(family).__name__
-        if family.reads == "bag":
+        if family.support == BAG:
             grouped[kind, name] = [(name, 0)]
             continue
         for k in range(s.seen().shape[1]):
@@ -137,16 +138,16 @@ def _block(
     family, s = model.features[first], statistics.features[first]
     stem = _snake(key[0])
     categories = None
-    if family.reads == "levels":
+    if family.support == LEVELS:
         stem += f"_{key[-1]}"
         names = [statistics.features[feature].levels[k] for feature, k in cells]
         categories = tuple(_joined([str(levels[i]) for levels in names], i) for i in range(key[-1]))
-    elif family.reads == "bag":
+    elif family.support == BAG:
         categories = unique([str(word) for word in s.words])
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
     labels = unique([str(_columns(model, statistics, feature)[k]) for feature, k in cells])
     family = family.gathered([(model.features[feature], k) for feature, k in cells])
-    return Block(name, family, tuple(cells), labels, unique(categories) if categories else None, family.reads == "bag")
+    return Block(name, family, tuple(cells), labels, unique(categories) if categories else None, family.support == BAG)
 
 
 def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequence[Any]:
@@ -204,7 +205,7 @@ def from_variables(values: Mapping[str, Array], layout: Sequence[Block], posteri
         like = family.variables(_any_theta(family, posterior.features[name]))
         theta = {}
         for key, value in like.items():
-            if family.reads == "bag":
+            if family.support == BAG:
                 block, _ = place[name, 0]
                 theta[key] = values[block.variable(key)]
                 continue

@@ -170,9 +170,9 @@ def stored_totals(
 
 
 @compiled
-def tally(levels: Array, codes: Array, weight: Array, found: Array) -> int:
-    """Weight of each level, added to ``found`` (class, column, level); how many cells are no level, such as -1."""
-    n_levels, others = np.uintp(found.shape[2]), 0
+def tally(levels: Array, codes: Array, weight: Array, found: Array) -> None:
+    """Weight of each level, added to ``found`` (class, column, level); a code of -1 adds nothing."""
+    n_levels = np.uintp(found.shape[2])
     for i in range(len(levels)):
         table, w = found[codes[i]], weight[i]
         for j in range(levels.shape[1]):
@@ -180,6 +180,3 @@ def tally(levels: Array, codes: Array, weight: Array, found: Array) -> int:
             level = np.uintp(levels[i, j])
             if level < n_levels:
                 table[j, level] += w
-            else:
-                others += 1
-    return others

@@ -1,4 +1,4 @@
-"""Columns to arrays: one encoder for each way in which a family can read its columns.
+"""Columns to arrays: one encoder for each support of a family.
 
 :class:`Feature` says what one feature of the model reads; the encoders in ``ENCODERS`` turn the columns of
 a table into what its family wants, and refuse what it cannot read. Missing is NaN in reals and counts, and
@@ -12,17 +12,20 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
-from bayesnb.binning import Cut
+from bayesnb.data.binning import Cut
+from bayesnb.data.columns import Kind, Names
+from bayesnb.data.tables import Table
 from bayesnb.families.categorical import Coded, united
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.poisson import Exposed
+from bayesnb.families.support import BAG, COUNTS, LEVELS, POSITIVE, REALS, ZEROS_AND_ONES, Support
 from bayesnb.kernels import reading
-from bayesnb.kernels.blocks import worth
+from bayesnb.kernels.blocks import CELLS, slices, worth
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
-from bayesnb.tables import Column, Kind, Names, Table
 
 type UnseenPolicy = Literal["missing", "new", "error"]
 
@@ -73,7 +76,7 @@ class Feature:
         """Encoded columns, (row, column), in the form in which the family reads them; an exposure is 1."""
         if self.levels is not None:
             return Coded(x, self.levels)
-        if self.family.reads == "bag":
+        if self.family.support == BAG:
             return Bag(x, self.columns)
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
@@ -95,64 +98,59 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Float64 (row, column), NaN where missing."""
+    """Float64 (row, column), NaN where missing.
+
+    A large block of reals for a conjugate pair is not validated: an infinite cell shows in the sums (see ``support``).
+    """
     table.require_dense(feature.family)
-    x, support = _matrix(table, feature.columns), feature.family.support
-    if support is not None:
-        _require_cells(support.invalid(x), x, feature, support.words, "use Gaussian()")
+    x = _matrix(table, feature.columns)
+    if not (feature.family.support == REALS and feature.family.exact and worth(x.size)):
+        validate(feature, x)
     return feature, x
 
 
 def _matrix(table: Table, columns: Names) -> Array:
-    if not table.numeric:
-        if len(columns) == 1 and columns[0] in table.place:
-            if table.cells is not None:
-                place = table.place[columns[0]]
-                return np.asarray(table.cells[:, place : place + 1], float)
-            return table.column(columns[0]).finite()[:, None]
-        x = np.full((table.n_rows, len(columns)), np.nan)
-        for k, name in enumerate(columns):
-            if name in table.place:
-                x[:, k] = table.column(name).finite()
-        return x
-    x = np.asarray(table.block(columns), float)
-    if not (table.trust and worth(x.size)) and reading.infinite(x):
-        first = int(np.flatnonzero(np.isinf(x).any(axis=0))[0])
-        Column(columns[first], x[:, first]).finite()
+    if table.numeric:
+        return np.asarray(table.block(columns), float)
+    if len(columns) == 1 and columns[0] in table.place:
+        if table.cells is not None:
+            place = table.place[columns[0]]
+            return np.asarray(table.cells[:, place : place + 1], float)
+        return table.column(columns[0]).reals()[:, None]
+    x = np.full((table.n_rows, len(columns)), np.nan)
+    for k, name in enumerate(columns):
+        if name in table.place:
+            x[:, k] = table.column(name).reals()
     return x
 
 
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """0 and 1: floats with NaN where missing, bytes of a large table without one, or a sparse matrix.
+    """0 and 1: floats with NaN where missing, bytes of a large table of integers or flags, or a sparse matrix.
 
-    Trusted floats of a large table are handed on as they are.
+    A large block of floats is not validated: Bernoulli does this while it sums them.
     """
-    if table.sparse:
+    large = table.numeric and worth(table.n_rows * len(feature.columns))
+    if table.sparse or large:
         x = table.block(feature.columns)
-        _require_stored((x.data != 0) & (x.data != 1), x, feature, "0 or 1")
-        return feature, x
-    if table.numeric and worth(table.n_rows * len(feature.columns)):
-        x = table.block(feature.columns)
-        if x.dtype == bool:
+        if large and x.dtype == bool:
             return feature, x.view(np.uint8)
-        if table.trust and x.dtype == float:
+        if large and x.dtype == float and feature.family.exact:
             return feature, x
-        if (narrow := reading.zeros_and_ones(x)) is not None:
+        if large and (narrow := reading.zeros_and_ones(x)) is not None:
             return feature, narrow
-    x = _matrix(table, feature.columns)
-    _require_cells((x != 0) & (x != 1) & ~np.isnan(x), x, feature, "0 or 1", "use Categorical() or Gaussian()")
+    if not table.sparse:
+        x = _matrix(table, feature.columns)
+    validate(feature, x)
     return feature, x
 
 
 def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """Counts, float64 (row, column) with NaN where missing; with their exposure if there is one."""
-    table.require_dense(feature.family)
-    x = _matrix(table, feature.columns)
-    _require_cells((x < 0) | (x != np.floor(x)) & ~np.isnan(x), x, feature, "a count", "use Gaussian()")
+    feature, x = _reals(table, feature, unseen)
     if not feature.exposure:
         return feature, x
     exposure = _matrix(table, feature.exposure)
-    wrong = exposure <= 0
+    wrong = POSITIVE.invalid(exposure)
     if wrong.any():
         row = int(np.argwhere(wrong)[0][0])
         raise ValueError(
@@ -161,22 +159,18 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     return feature, Exposed(x, exposure[:, 0])
 
 
-NOT_NEGATIVE = "a count that is finite and not negative"
-
-
 def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """A row of counts, or of fractions such as tf-idf weights, dense or CSR."""
+    """A row of counts, dense or CSR."""
     words = feature.columns
     if table.sparse:
         x = table.block(words)
-        if not (table.trust and worth(x.nnz)):
-            _require_stored(~(x.data >= 0) | np.isinf(x.data), x, feature, NOT_NEGATIVE)
+        validate(feature, x)
         return feature, Bag(x, words)
-    x = _matrix(table.looked_at, words)
+    x = _matrix(table, words)
     if absent := [k for k, word in enumerate(words) if word not in table.place]:
-        # A word without a column occurs in no row, if it is known what occurs in the row at all.
+        # A word without a column does not occur, except in a row that is missing as a whole.
         x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
-    _require_cells(x < 0, x, feature, NOT_NEGATIVE, "use Gaussian()")
+    validate(feature, x)
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
     if partly.any():
@@ -189,10 +183,7 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
 
 
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Codes into the levels of each column, in bytes or whatever holds them where the table is large."""
-    if unseen is not None:
-        # A level that was never seen may be no error, and then none would be noticed.
-        table = table.looked_at
+    """Codes into the levels of each column; in the smallest integers that hold them if the table is large."""
     levels, kinds, columns = list(feature.levels), list(feature.kinds), []
     for k, name in enumerate(feature.columns):
         if name not in table.place:
@@ -223,23 +214,20 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     large = worth(table.n_rows * len(feature.columns))
     kind = np.min_scalar_type(-max([1, *map(len, levels)])) if large else np.intp
     codes = _coded(table, feature, columns, [len(names) for names in levels], kind)
-    guessed = feature.cuts is None and table.whole is not None and table.trust
-    return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels), guessed)
+    return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels))
 
 
 def _coded(
     table: Table, feature: Feature, columns: Sequence[Array | None], n_levels: Sequence[int], kind: Any
 ) -> Array:
-    """Codes (row, column): the codes of a cut column, or the place of each of a column's distinct values."""
+    """Codes (row, column), from the codes of a binned column or from the position of each distinct value."""
     if feature.cuts is None and table.whole is not None:
         index = [table.place[name] for name in feature.columns]
         whole = reading.Whole(table.whole.low[index], table.whole.held[index])
         places = np.full(whole.held.shape, -1, kind)
         for row, mask, place in zip(places, whole.held, columns, strict=True):
             row[mask] = place[:-1]
-        # A number that the guess lacks must not pass for a level that stands at its place.
-        own = not table.trust or bool((whole.held.sum(axis=1) == n_levels).all())
-        return reading.codes(table.block(feature.columns), whole, places, own)
+        return reading.codes(table.block(feature.columns), whole, places)
     codes = np.full((table.n_rows, len(columns)), -1, kind)
     for k, (name, place) in enumerate(zip(feature.columns, columns, strict=True)):
         if place is not None:
@@ -248,7 +236,7 @@ def _coded(
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """What a column of levels holds, if its levels can be those it held before."""
+    """What a column of levels holds; raise ``ValueError`` for text where numbers were learned, or numbers for text."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         said = {"text": "text"}
         raise ValueError(
@@ -258,25 +246,52 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
     return before if now == "empty" else now
 
 
-def _require_stored(wrong: Array, x: Any, feature: Feature, what: str) -> None:
-    """No stored value of a sparse matrix is wrong."""
-    if wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
-        row = int(np.searchsorted(x.indptr, at, side="right")) - 1
-        raise ValueError(
-            f"column {feature.columns[x.indices[at]]!r} of the sparse matrix holds {x.data[at]:g} in row {row}, "
-            f"where {type(feature.family).__name__} needs {what}"
-        )
+def validate(feature: Feature, x: Any) -> None:
+    """Raise ``ValueError``, naming column and row, if a cell is outside the support of its family.
+
+    Parameters
+    ----------
+    feature : Feature
+    x : array or CSR matrix (row, column), or codes, counts with their exposure, or a bag
+        Encoded columns. Codes are valid by the way they are made.
+    """
+    if isinstance(x, Coded):
+        return
+    x = getattr(x, "counts", x)
+    support = feature.family.support
+    if sparse.issparse(x):
+        # The cells that are not stored are 0, which is in every support that a sparse matrix can be read for.
+        wrong = support.invalid(x.data) | np.isnan(x.data)
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            row = int(np.searchsorted(x.indptr, at, side="right")) - 1
+            _refuse(feature, x.indices[at], row, x.data[at], " of the sparse matrix")
+        return
+    if support == REALS and not reading.infinite(x):
+        return
+    for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
+        wrong = support.invalid(x[rows])
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            _refuse(feature, column, rows.start + row, x[rows][row, column])
 
 
-def _require_cells(wrong: Array, x: Array, feature: Feature, what: str, cure: str) -> None:
-    """No cell of a dense block is wrong."""
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"column {feature.columns[column]!r} holds {x[row, column]:g} in row {row}, where "
-            f"{type(feature.family).__name__} needs {what}; {cure} for it"
-        )
+def _refuse(feature: Feature, column: int, row: int, value: float, where: str = "") -> None:
+    support, name = feature.family.support, feature.columns[column]
+    if np.isinf(value) and not where:
+        raise ValueError(f"column {name!r} is infinite in row {row}: {REALS.cure}")
+    cure = "" if where else f"; {support.cure}"
+    raise ValueError(
+        f"column {name!r}{where} holds {value:g} in row {row}, where {type(feature.family).__name__} needs "
+        f"{support.needs}{cure}"
+    )
 
 
-ENCODERS: dict[str, Encoder] = {"reals": _reals, "binary": _binary, "counts": _counts, "bag": _bag, "levels": _levels}
+ENCODERS: dict[Support, Encoder] = {
+    REALS: _reals,
+    POSITIVE: _reals,
+    COUNTS: _counts,
+    ZEROS_AND_ONES: _binary,
+    BAG: _bag,
+    LEVELS: _levels,
+}

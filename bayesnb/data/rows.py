@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+from bayesnb.data.schema import Schema
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target
 from bayesnb.families.membership import Labels, every_row
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
 from bayesnb.priors import Array, Dirichlet
-from bayesnb.schema import Schema
-from bayesnb.tables import Table
-from bayesnb.targets import NO_LABEL, Target, labels_of, read_target
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,14 +102,11 @@ class Rows:
             As in :class:`bayesnb.BayesianNB`, for a schema that is inferred.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
-        # First try without validation. If a sum is not finite, repeat with validation, which names the bad cell or
-        # finds the level that the first pass missed.
-        for cells in (self.table.on_trust(), self.table):
-            known = schema or Schema.infer(cells, features, unseen, self.weight)
-            learned, data = known.read(cells, learn=True)
-            statistics = learned.model(Dirichlet()).statistics(data, labels, labels_of(self.target.classes))
-            if not cells.trust or statistics.finite():
-                break
+        known = schema or Schema.infer(self.table, features, unseen, self.weight)
+        learned, data = known.encode(self.table, learn=True)
+        model = learned.model(Dirichlet())
+        classes = labels_of(self.target.classes)
+        statistics = learned.computed(data, lambda: model.statistics(data, labels, classes), Statistics.finite)
         return learned, statistics
 
     def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:

@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bayesnb.binning import Binned
-from bayesnb.encoding import ENCODERS, Feature, UnseenPolicy, require_one_kind
+from bayesnb.data.binning import Binned
+from bayesnb.data.columns import Names, zeros_and_ones
+from bayesnb.data.encoders import ENCODERS, Feature, UnseenPolicy, require_one_kind, validate
+from bayesnb.data.tables import Table
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, united
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.support import BAG, LEVELS, InvalidCellError
 from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
-from bayesnb.tables import Names, Table, zeros_and_ones
 
 NO_VALUE = "no value seen"
 ZERO_ONE = " of 0 and 1"
@@ -55,7 +57,7 @@ class Schema:
     def infer(
         cls, table: Table, features: Any = None, unseen: UnseenPolicy = "missing", weight: Array | None = None
     ) -> Schema:
-        """Choose a family for each column: as told, and otherwise by its type.
+        """Choose a family for each column: the one that was specified, else by its type.
 
         Parameters
         ----------
@@ -72,7 +74,7 @@ class Schema:
         exposures = {spec.exposure for spec, _ in told.values() if getattr(spec, "exposure", None) is not None}
         for name, (spec, columns) in told.items():
             chosen[name] = _feature(table, spec, columns, "told", unseen, weight)
-        # A wide array is one feature, and its names need not be gone through.
+        # An array is one feature, so its column names need no further loop.
         whole = any(feature.columns is table.names for feature in chosen.values())
         taken = exposures if whole else {c for feature in chosen.values() for c in feature.columns} | exposures
         rest = () if whole else table.names
@@ -94,7 +96,7 @@ class Schema:
         return NaiveBayes(families, label, {name: feature.columns for name, feature in self.features.items()})
 
     def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
-        """Encode a table.
+        """Encode a table and validate its cells.
 
         Parameters
         ----------
@@ -110,29 +112,54 @@ class Schema:
             This one, or one with the new levels.
         data : {name: encoded columns}
         """
+        schema, data = self.encode(table, learn, absent)
+        schema.validate(data)
+        return schema, data
+
+    def encode(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
+        """The same as :meth:`read`, but large blocks may hold invalid cells; see :meth:`computed`."""
         if learn and self.all_words and table.named:
             schema = replace(self, names=table.names, features=self._bag(table.names))
-            return self.merged(schema), schema.read(table)[1]
+            return self.merged(schema), schema.encode(table)[1]
         table = self._by_name(table, absent)
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
-            encode = ENCODERS[feature.family.reads]
-            cells = table if feature.family.notices else table.looked_at
-            features[name], data[name] = encode(cells, feature, self.unseen if not learn else None)
+            encode = ENCODERS[feature.family.support]
+            features[name], data[name] = encode(table, feature, self.unseen if not learn else None)
         return (replace(self, features=features) if learn else self), data
+
+    def validate(self, data: Data) -> None:
+        """Raise ``ValueError``, naming column, row, value and cure, if a cell is outside the support of its family."""
+        for name, feature in self.features.items():
+            validate(feature, data[name])
+
+    def computed[T](self, data: Data, compute: Callable[[], T], finite: Callable[[T], bool]) -> T:
+        """What is computed from encoded columns, whose cells are validated only if they have to be.
+
+        To validate first would read a large table twice. An invalid cell makes the result infinite or NaN, or the
+        family raises an error; either way all cells are then validated, and the bad one is named.
+        """
+        try:
+            found = compute()
+        except InvalidCellError:
+            self.validate(data)
+            raise
+        if not finite(found):
+            self.validate(data)
+        return found
 
     @property
     def all_words(self) -> bool:
         """Whether every column is a word of one bag: then a new column is a new word, and an absent one counts 0."""
         (first, *others) = self.features.values()
-        return self.named and not others and first.family.reads == "bag" and first.columns == self.names
+        return self.named and not others and first.family.support == BAG and first.columns == self.names
 
     def _bag(self, words: Names) -> dict[Any, Feature]:
         """The only feature, a bag, with these words."""
         return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
     def _by_name(self, table: Table, absent: str) -> Table:
-        """The table under the names of this schema, whatever it lacks or has too much reported."""
+        """The table with the names of this schema; an absent column is an error, and one too many a warning."""
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
@@ -187,7 +214,7 @@ class Schema:
         return pd.DataFrame({name: columns[name] for name in self.names if name in columns})
 
     def describe(self, statistics: Statistics | None = None) -> pd.DataFrame:
-        """One row a feature: family, prior, columns, levels, share of missing values, why this family."""
+        """A row for each feature: family, prior, columns, levels, share of missing values, why this family."""
         rows = []
         for name, feature in self.features.items():
             missing = np.nan
@@ -210,7 +237,7 @@ class Schema:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two specifications say the same, arrays and all."""
+    """Whether two specifications are equal, including their arrays."""
     if is_dataclass(a):
         return type(a) is type(b) and all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
@@ -221,14 +248,14 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
-    """The features that were named, each with its family and its columns."""
+    """The features that were specified, each with its family and its columns."""
     if features is None:
         return {}
     if isinstance(features, Family | Binned):
         features = _with_exposure(table, features)
         exposure = getattr(features, "exposure", None)
         columns = table.names if exposure is None else tuple(name for name in table.names if name != exposure)
-        if getattr(features, "reads", None) == "bag":
+        if getattr(features, "support", None) == BAG:
             return {"words" if table.named else "x": (features, columns)}
         return {name: (features, (name,)) for name in columns} if table.named else {"x": (features, columns)}
     if not isinstance(features, Mapping):
@@ -273,7 +300,7 @@ def _resolve(table: Table, column: Any) -> Any:
 
 
 def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
-    """A family for each column that nobody named."""
+    """A family for each column that was not specified."""
     if not rest:
         return {}
     if table.sparse:
@@ -287,7 +314,7 @@ def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
             return {"x": (Bernoulli(), rest, how + ZERO_ONE)}
         return {"x": (Gaussian(), rest, how)}
     found = {}
-    # Columns of one kind share one family, by which they are known to be alike.
+    # Columns of one type share one family object, which saves making thousands of them.
     categorical, bernoulli, gaussian = Categorical(), Bernoulli(), Gaussian()
     for name in rest:
         column = table.column(name)
@@ -306,16 +333,15 @@ def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
 def _feature(
     table: Table, spec: Family | Binned, columns: Names, how: str, unseen: str, weight: Array | None
 ) -> Feature:
-    """A feature as the first table shows it; its levels are still to be read."""
+    """A feature as inferred from the first table."""
     if isinstance(spec, Binned):
         table.require_dense(spec)
         cuts = tuple(spec.fit(table.column(name).finite(), weight) for name in columns)
         levels = tuple(cut.names for cut in cuts)
         return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)
-    if spec.reads != "levels":
+    if spec.support != LEVELS:
         return Feature(columns, spec, how)
     table.require_dense(spec)
-    table = table if spec.notices else table.looked_at
     levels = []
     for name in columns:
         declared = table.column(name).declared
@@ -327,7 +353,7 @@ def _feature(
 
 
 def named_levels(family: Family) -> Names:
-    """The levels that a prior names, so that they exist though no row has them."""
+    """The levels that a prior names, which exist even if no row has them."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
     return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))

@@ -1,0 +1,73 @@
+"""The support of a family: which values it can read.
+
+Columns are first converted to numbers and then validated (see ``data.encoders``): :meth:`Support.invalid` finds the
+cells outside the support, and the error names column, row, value and cure. Validating a large table takes one more pass
+over it, which two supports avoid. An infinite number makes the sums of a pair for reals infinite or NaN, so its cells
+are validated only if the result is not finite. A pair for zeros and ones validates cells in the loop that sums them,
+and raises :class:`InvalidCellError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesnb.numerics import Array
+
+
+class InvalidCellError(ValueError):
+    """A cell is outside the support of its family. The schema, which knows the columns, then names the cell."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """The values that a family can read.
+
+    Parameters
+    ----------
+    name : str
+        What they are called.
+    needs : str
+        What one of them is called, for errors.
+    cure : str
+        What to do with a column that holds other values, for errors.
+    contains : function
+        Which numbers of an array are in the support, as booleans.
+    """
+
+    name: str
+    needs: str
+    cure: str
+    contains: Callable[[Array], Array]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def invalid(self, x: Array) -> Array:
+        """Which numbers of an array are outside the support. A missing value (NaN) never is."""
+        return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
+
+
+REALS = Support("reals", "a finite number", "write a missing value (NaN) or a number there", np.isfinite)
+"""Finite numbers."""
+
+POSITIVE = Support("positive reals", "a positive number", "use Gaussian() for it", lambda x: (x > 0) & np.isfinite(x))
+"""Finite numbers above 0."""
+
+COUNTS = Support("counts", "a count", "use Gaussian() for it", lambda x: (x >= 0) & (x == np.floor(x)) & np.isfinite(x))
+"""Whole numbers from 0 on."""
+
+ZEROS_AND_ONES = Support(
+    "zeros and ones", "0 or 1", "use Categorical() or Gaussian() for it", lambda x: (x == 0) | (x == 1)
+)
+"""0 and 1."""
+
+LEVELS = Support("levels", "a level", "use Categorical() for it", lambda x: x >= -1)
+"""Codes of the levels of a column; -1 is missing."""
+
+BAG = Support(
+    "vector of counts", "a count that is not negative", "use Gaussian() for it", lambda x: (x >= 0) & np.isfinite(x)
+)
+"""All columns of a row together: how often each word occurs. Fractions, such as tf-idf weights, are read too."""

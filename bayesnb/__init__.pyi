@@ -3,7 +3,7 @@ from . import engines as engines
 from . import plots as plots
 from .__about__ import __version__ as __version__
 from .answers import scoring as scoring
-from .binning import Binned as Binned
+from .data.binning import Binned as Binned
 from .estimator import BayesianNB as BayesianNB
 from .estimator import load as load
 from .evaluation import compare as compare

@@ -21,13 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learning
 from bayesnb.classifier import Classifier
+from bayesnb.data.summary import Summary
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.model import Estimate
 from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Dirichlet
-from bayesnb.summary import Summary
 
 
 def _asks[**P, R](verb: Callable[Concatenate[Classifier, P], R]) -> Callable[Concatenate[BayesianNB, P], R]:
@@ -360,7 +360,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
 
 @learning.one_at_a_time
 def learn_summary(clf: BayesianNB, summary: Summary, target: Any) -> BayesianNB:
-    """Fit an estimator to a summary of :func:`bayesnb.engines.summary`; ``target`` is the column of the class."""
+    """Fit an estimator to a summary of :func:`bayesnb.data.engines.summary`; ``target`` is the column of the class."""
     clf._classifier = learning.of_summary(clf, None, summary, target)
     return clf
 

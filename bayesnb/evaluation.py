@@ -20,12 +20,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayesnb.answers.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.classifier import Classifier
+from bayesnb.data.schema import Schema
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import Target, read_target
 from bayesnb.estimator import BayesianNB
 from bayesnb.model import ESTIMATES, Estimate, about
 from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, first
-from bayesnb.schema import Schema
-from bayesnb.tables import Table
-from bayesnb.targets import Target, read_target
 
 type Folds = Literal["loo"] | int | None
 

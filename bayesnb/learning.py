@@ -17,14 +17,15 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from bayesnb import class_prior, em, engines
+from bayesnb import class_prior, em
 from bayesnb.classifier import Classifier
+from bayesnb.data import engines
+from bayesnb.data.rows import Rows
+from bayesnb.data.schema import Schema
+from bayesnb.data.summary import Summary
+from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.model import Statistics, estimate_rule
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
-from bayesnb.rows import Rows
-from bayesnb.schema import Schema
-from bayesnb.summary import Summary
-from bayesnb.targets import NO_LABEL, classes_of, labels_of, with_named
 
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _LEARNING: WeakSet[Any] = WeakSet()

@@ -41,9 +41,9 @@ from bayesnb import (
     Normal,
     NormalGamma,
     Poisson,
-    readers,
 )
 from bayesnb.cli import main
+from bayesnb.data import readers
 
 X = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0], "hue": list("uvuv")})
 Y = list("abab")

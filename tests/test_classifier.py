@@ -31,7 +31,7 @@ from bayesnb import (
     load,
 )
 from bayesnb.classifier import Classifier
-from bayesnb.schema import Schema
+from bayesnb.data.schema import Schema
 
 X = pd.DataFrame({"size": [1.0, 2.0, 8.0, 9.0], "hue": list("uvuv")})
 Y = ["m", "m", "n", "n"]

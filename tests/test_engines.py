@@ -30,12 +30,10 @@ from bayesnb import (
     Gaussian,
     Multinomial,
     Poisson,
-    csv_reader,
-    engines,
-    readers,
 )
 from bayesnb.cli import main
-from bayesnb.summary import Nothing, Reading, pooled
+from bayesnb.data import csv_reader, engines, readers
+from bayesnb.data.summary import EmptySummary, PartSummarizer, pooled
 
 N = 6000
 
@@ -138,7 +136,7 @@ def assert_same(found, expected, tolerance=1e-10):
         assert type(other) is type(s)
         assert other.names() == s.names()
         for what, value in s.arrays().items():
-            if what != "low":  # It is what the mean is off by, and is compared with it.
+            if what not in ("low", "parts"):  # It is what the mean is off by, and is compared with it.
                 np.testing.assert_allclose(other.arrays()[what], value, rtol=tolerance, err_msg=f"{name} {what}")
 
 
@@ -394,7 +392,7 @@ def test_partial_fit_and_forget_read_tables_in_parts(one_pass):
     assert set(levels[0][0]) == set(levels[1][0])  # A level that came late stands behind those known before.
     for name in ("real", "wide", "count", "bit"):
         for what, value in one_pass.statistics_.features[name].arrays().items():
-            if what != "low":
+            if what not in ("low", "parts"):
                 np.testing.assert_allclose(clf.statistics_.features[name].arrays()[what][:3], value, rtol=1e-10)
     clf.forget(iter([FRAME.iloc[4000:5000], FRAME.iloc[5000:]]), "kind", "weight")
     start = BayesianNB(TOLD).fit(FRAME.iloc[:4000].drop(columns=["kind", "weight"]), FRAME["kind"][:4000],
@@ -408,10 +406,10 @@ def test_partial_fit_and_forget_read_tables_in_parts(one_pass):
 def test_summaries_can_be_pickled():
     import pickle
 
-    reading = pickle.loads(pickle.dumps(Reading(TOLD, "missing", None, "kind", "weight")))
+    reading = pickle.loads(pickle.dumps(PartSummarizer(TOLD, "missing", None, "kind", "weight")))
     parts = [pickle.loads(pickle.dumps(reading(part))) for part in batches()]
     assert pooled(parts).rows == N
-    assert pooled([]) == Nothing(0, 0)
+    assert pooled([]) == EmptySummary(0, 0)
 
 
 # CSV
@@ -421,7 +419,7 @@ def test_a_csv_column_may_change_its_type_between_blocks(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     rows = ["x,z,e,t,y"] + ["1,0,,u,a"] * 30 + ["2,1,,v,b"] * 30 + ["2.5,7,0.5,late,a"] * 30
     path.write_text("\n".join(rows), encoding="utf-8")
-    monkeypatch.setattr("bayesnb.csv_reader.BLOCK", 200)
+    monkeypatch.setattr("bayesnb.data.csv_reader.BLOCK", 200)
     clf = BayesianNB().fit(path, "y")
     whole = pd.read_csv(path)
     assert_same(clf.statistics_, BayesianNB().fit(whole.drop(columns="y"), whole["y"]).statistics_)
@@ -495,7 +493,7 @@ GAPPED = "flag,code,blank,empty,y\n0,1,5,,p\n1,2, 6,,q\n,3,7 ,,p\n1,,8,,q\n0,5, 
 
 @pytest.mark.parametrize("block", [2**23, 24], ids=["one block", "many blocks"])
 def test_every_command_reads_one_file_alike(block, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("bayesnb.csv_reader.BLOCK", block)
+    monkeypatch.setattr("bayesnb.data.csv_reader.BLOCK", block)
     path = tmp_path / "t.csv"
     path.write_text(GAPPED)
     families = {}
@@ -511,7 +509,7 @@ def test_every_command_reads_one_file_alike(block, tmp_path, monkeypatch, capsys
 
 
 def test_text_after_numbers_in_a_later_block_is_refused_by_the_frame_as_by_the_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesnb.csv_reader.BLOCK", 24)
+    monkeypatch.setattr("bayesnb.data.csv_reader.BLOCK", 24)
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "1,a\n2,b\n" * 20 + "late,a\n" * 10)
     for read in (readers.frame, lambda path: BayesianNB().fit(path, "y")):
@@ -742,7 +740,7 @@ def test_no_engine_is_imported_unless_its_table_is_passed_in():
 
 
 def test_progress_is_shown_on_a_terminal_if_reading_takes_long(monkeypatch, capsys):
-    from bayesnb import progress
+    from bayesnb.data import progress
 
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     BayesianNB(TOLD).fit(batches(), "kind", "weight")
@@ -761,7 +759,7 @@ def test_progress_is_shown_on_a_terminal_if_reading_takes_long(monkeypatch, caps
 
 
 def test_very_large_row_groups_are_read_in_batches(monkeypatch, folder, one_pass):
-    monkeypatch.setattr("bayesnb.readers.ROW_GROUP", 0)
+    monkeypatch.setattr("bayesnb.data.readers.ROW_GROUP", 0)
     found = BayesianNB(TOLD).fit(folder / "whole.parquet", "kind", "weight")
     assert_same(found.statistics_, one_pass.statistics_)
 

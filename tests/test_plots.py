@@ -16,8 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from bayesnb import BayesianNB, datasets, plots
 from bayesnb.answers.scoring import calibration_error
+from bayesnb.data.targets import codes_of
 from bayesnb.plots import panels
-from bayesnb.targets import codes_of
 
 BLUE, VERMILLION, GREEN = plots.OKABE_ITO[:3]
 

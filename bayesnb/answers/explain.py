@@ -15,12 +15,12 @@ from scipy import sparse
 
 from bayesnb.answers.log_odds import DrawnLogOdds, LogOdds
 from bayesnb.answers.uncertainty import PosteriorDraws
+from bayesnb.data.schema import Schema
 from bayesnb.families.family import Theta
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.support import BAG
 from bayesnb.model import Data, Parameters, Posterior, part_of
 from bayesnb.priors import Array, Dirichlet, Prior, log, log_gamma_slopes, log_rising
-from bayesnb.schema import Schema
 
 UNITS = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 10 / np.log(10)}
 """What one nat of log-odds is in each unit (Good 1950; Jaynes 2003, 4.2)."""

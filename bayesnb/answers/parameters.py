@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.encoding import Feature
+from bayesnb.data.encoders import Feature
+from bayesnb.data.schema import Schema
 from bayesnb.families.family import Theta
 from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
 from bayesnb.model import Estimate, Parameters, about, estimate_rule
 from bayesnb.priors import Array
-from bayesnb.schema import Schema
 
 
 def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:

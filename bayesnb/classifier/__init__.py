@@ -15,13 +15,13 @@ import numpy as np
 
 from bayesnb import class_prior as class_priors
 from bayesnb.classifier import certainty, deciding, explaining, sampling, tabular
+from bayesnb.data.rows import table_of
+from bayesnb.data.schema import Schema
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import labels_of
 from bayesnb.em import EM
 from bayesnb.model import Data, Estimate, Parameters, Posterior, Statistics, estimate_rule, normalize
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
-from bayesnb.rows import table_of
-from bayesnb.schema import Schema
-from bayesnb.tables import Table
-from bayesnb.targets import labels_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

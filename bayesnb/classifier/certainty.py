@@ -17,10 +17,10 @@ from scipy.special import logsumexp
 from bayesnb.answers import uncertainty as formulas
 from bayesnb.answers.log_odds import close, log_odds_moments
 from bayesnb.classifier.tabular import index_of
+from bayesnb.data.targets import labels_of
 from bayesnb.kernels.blocks import CELLS, each, slices
 from bayesnb.model import ImpossibleRowError, Parameters, normalize, part_of, probabilities
 from bayesnb.priors import Array
-from bayesnb.targets import labels_of
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier

@@ -16,11 +16,11 @@ from bayesnb.answers import parameters
 from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.classifier.certainty import posterior_draws, require_two_classes
 from bayesnb.classifier.tabular import index_of
+from bayesnb.data.rows import Rows
+from bayesnb.data.targets import codes_of
 from bayesnb.families.membership import Labels
 from bayesnb.model import Evidence, Parameters, normalize
 from bayesnb.priors import Array
-from bayesnb.rows import Rows
-from bayesnb.targets import codes_of
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.rows import Rows
+from bayesnb.data.targets import codes_of
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data
 from bayesnb.priors import Array, ImproperError
-from bayesnb.rows import Rows
-from bayesnb.targets import codes_of
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bayesnb import engines, files
-from bayesnb.tables import Table
+from bayesnb.data import engines, writers
+from bayesnb.data.tables import Table
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier
@@ -115,7 +115,7 @@ def write_predictions(
         raise TypeError(
             f"{type(predictions).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"
         )
-    return files.write([predictions] if isinstance(predictions, pd.DataFrame) else predictions, path)
+    return writers.write([predictions] if isinstance(predictions, pd.DataFrame) else predictions, path)
 
 
 def index_of(X: Any) -> pd.Index | None:

@@ -27,15 +27,15 @@ def predict(
 
     Rows are read and written in parts, in their order. A file is written whole or not at all.
     """
-    from bayesnb import files
+    from bayesnb.data import writers
 
     require_output(output, "table", (model, new), is_predictions, force)
     clf = load_model(model).set_params(absent=absent)
     frames = clf.predict_table(source_of(new), interval, prob, keep)
     if output == "-":
-        files.write_csv(frames, stdout())
+        writers.write_csv(frames, stdout())
     else:
-        rows = files.write(frames, output)
+        rows = writers.write(frames, output)
         say(f"wrote {output}: {rows:,} rows")
     return 0
 
@@ -49,7 +49,7 @@ def predict(
 @options.force
 def sample(model: str, rows: int, label: str | None, seed: int, output: str, force: bool) -> int:
     """Draw new rows from a model: a class, and the columns given the class."""
-    from bayesnb import files
+    from bayesnb.data import writers
 
     # A sampled table looks like an observed one, so any table is replaced only with --force.
     require_output(output, "table", [model], lambda _: False, force)
@@ -58,7 +58,7 @@ def sample(model: str, rows: int, label: str | None, seed: int, output: str, for
     if clf.target_ is not None and clf.target_ not in frame:
         frame = frame.rename(columns={frame.columns[0]: clf.target_})
     if output == "-":
-        files.write_csv([frame], stdout())
+        writers.write_csv([frame], stdout())
     else:
-        files.write([frame], output)
+        writers.write([frame], output)
     return 0

@@ -16,7 +16,7 @@ from bayesnb.cli.rows import load_model, save_model, source_of
 from bayesnb.cli.terminal import say
 
 if TYPE_CHECKING:
-    from bayesnb.encoding import Feature
+    from bayesnb.data.encoders import Feature
 
 
 @click.command(epilog=options.SOURCES)
@@ -44,7 +44,7 @@ def fit(
     class_prior: str | None, unseen: str, estimate: str, force: bool,
 ) -> int:  # fmt: skip
     """Learn a model from a table of any size, and write it to a file."""
-    from bayesnb import engines
+    from bayesnb.data import engines
     from bayesnb.estimator import BayesianNB, learn_summary
 
     require_output(output, "model", [data], is_model, force)
@@ -143,7 +143,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
 
 def _families() -> dict[str, Any]:
     """The names for --feature: the families that a model file can hold, and binned columns, in small letters."""
-    from bayesnb.binning import Binned
+    from bayesnb.data.binning import Binned
     from bayesnb.families import families
 
     kinds = {name: kind for name, kind in families().items() if kind.exact} | {"Binned": Binned}
@@ -152,7 +152,7 @@ def _families() -> dict[str, Any]:
 
 def _features(told: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
-    from bayesnb.binning import Binned
+    from bayesnb.data.binning import Binned
     from bayesnb.priors import Dirichlet
 
     families, features = _families(), {}

@@ -34,7 +34,7 @@ def load(data: str, target: str | None) -> tuple[str, pd.DataFrame, pd.Series]:
             return data.replace("_", "-"), X, y
         frame = X.assign(**{y.name: y})
     else:
-        from bayesnb import readers
+        from bayesnb.data import readers
 
         source = source_of(data)
         frame = next(source) if isinstance(source, Iterator) else readers.frame(source)
@@ -115,7 +115,7 @@ def row_at(data: str, position: int) -> pd.DataFrame:
     """The row of a table at a position, counted from 0."""
     import narwhals.stable.v2 as nw
 
-    from bayesnb import engines
+    from bayesnb.data import engines
 
     start = 0
     tables, _ = engines.frames(source_of(data))

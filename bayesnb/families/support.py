@@ -1,9 +1,10 @@
-"""Which values a family can read: its support, said once and validated for it.
+"""The support of a family: which values it can read.
 
-A table's columns are turned into numbers first and validated next (see ``encoding``): :meth:`Support.invalid` finds the
-cells outside a family's support, and the error names column, row, value and cure. For two supports this second pass
-over a large table is saved. An infinite number makes the sums of a pair for reals infinite or NaN, and only then is it
-looked for. A pair for zeros and ones raises :class:`InvalidCellError` itself, from the loop that sums them.
+Columns are first converted to numbers and then validated (see ``data.encoders``): :meth:`Support.invalid` finds the
+cells outside the support, and the error names column, row, value and cure. Validating a large table takes one more pass
+over it, which two supports avoid. An infinite number makes the sums of a pair for reals infinite or NaN, so its cells
+are validated only if the result is not finite. A pair for zeros and ones validates cells in the loop that sums them,
+and raises :class:`InvalidCellError`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from bayesnb.numerics import Array
 
 
 class InvalidCellError(ValueError):
-    """A cell is outside the support of its family; whoever knows the columns says which one."""
+    """A cell is outside the support of its family. The schema, which knows the columns, then names the cell."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class Support:
     needs : str
         What one of them is called, for errors.
     cure : str
-        What to do with a column that holds others.
+        What to do with a column that holds other values, for errors.
     contains : function
-        Which numbers of an array are among them, as booleans.
+        Which numbers of an array are in the support, as booleans.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Support:
         return self.name
 
     def invalid(self, x: Array) -> Array:
-        """Which numbers of an array are not among them; a missing one (NaN) always is."""
+        """Which numbers of an array are outside the support. A missing value (NaN) never is."""
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
 
 

@@ -1,4 +1,4 @@
-"""When a compiled loop is worth its start, into which blocks rows are cut, and how many threads work on them.
+"""When to use a compiled loop, how rows are divided into blocks, and how many threads work on them.
 
 The blocks follow from the shape of a table alone, and what they give is joined in their order: so any number of
 threads gives the same answer, to the last bit.
@@ -20,22 +20,22 @@ import numpy as np
 type Array = np.ndarray
 
 COMPILED_FROM = 2**19
-"""From how many cells on a compiled loop answers: below, importing the compiler takes longer than the work."""
+"""Use compiled loops from this many cells on. Below, importing the compiler takes longer than the work."""
 
 PART = 2**16
-"""Cells of one feature of a large table from which on a compiled loop is quicker than numpy, once it is there."""
+"""In a table large enough for compiled code, use it for features with at least this many cells."""
 
 _table: ContextVar[float] = ContextVar("cells of the table", default=0.0)
 
 ROWS = 65_536
-"""Sums of more rows than this lose digits that a sum of partial sums keeps."""
+"""Rows of a block at most: a sum over more rows loses digits that a sum of partial sums keeps."""
 
 CELLS = 2**20
-"""Cells of a block: few enough for a temporary of its size to stay in the cache."""
+"""Cells of a block: so few that a temporary array of this size stays in the cache."""
 
 
 WORKER = "bayesnb"
-"""What the threads are called; one of them does not start others."""
+"""Name of the worker threads. A worker thread starts no further threads."""
 
 
 def worth(cells: float) -> bool:
@@ -45,7 +45,7 @@ def worth(cells: float) -> bool:
 
 @contextmanager
 def table(cells: float) -> Iterator[None]:
-    """What is worth it within is told by the size of the whole table, whose columns are summed one by one."""
+    """Inside this block the size of the whole table, not of one column, decides between numpy and compiled code."""
     token = _table.set(cells)
     try:
         yield
@@ -72,7 +72,7 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         yield from map(work, parts)
         return
     n = min(threads(), len(parts))
-    # A product of matrices within a block is one thread's: threads of threads wait for each other.
+    # A matrix product inside a block uses one thread; otherwise threads would wait for each other.
     with _one_thread_each():
         if n < 2:
             yield from map(work, parts)
@@ -81,7 +81,7 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         left = iter(range(len(parts)))
 
         def some() -> None:
-            # Each takes the next one that is left: to hand every block to a thread takes longer than many a sum.
+            # Each thread takes the next block itself: assigning every block to a thread can take longer than its sum.
             for k in left:
                 found[k] = work(parts[k])
 
@@ -96,7 +96,7 @@ _limited = Lock()
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """The matrix library on one thread; the first of several that want it so sets it, and the last sets it back."""
+    """Limit the matrix library to one thread; the first caller sets the limit and the last one removes it."""
     with _limited:
         _limits.append(None if _limits else _pools().limit(limits=1, user_api="blas"))
     try:
@@ -112,7 +112,7 @@ def _one_thread_each() -> Iterator[None]:
 
 @cache
 def _workers(process: int, n: int) -> ThreadPoolExecutor:
-    """Threads that wait for work, as starting them takes long too. A forked process has its own."""
+    """A pool of threads, kept because starting them takes long. A forked process has its own."""
     return ThreadPoolExecutor(n, WORKER)
 
 
@@ -128,24 +128,24 @@ def threads() -> int:
 
 @cache
 def _pools() -> Any:
-    """The thread pools of the libraries that are loaded; to look for them takes long, to ask them does not."""
+    """The thread pools of the loaded libraries, kept because finding them takes long."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def contiguous(x: Array, dtype: Any = None) -> Array:
-    """The block as the loops read it, without a copy where it is so already."""
+    """The block as a contiguous array for the loops; not copied if it is one already."""
     return np.ascontiguousarray(x, dtype)
 
 
 def cells(x: Array) -> Array:
-    """A block of numbers in one of the two types that the loops read them in."""
+    """A block of numbers in one of the two types that the loops take, bytes or doubles."""
     return contiguous(x, np.uint8 if x.dtype in (np.uint8, np.bool_) else np.float64)
 
 
 def fours(table: Array, filler: float = 0.0) -> Array:
-    """A table (class, column) as (column, class) with a multiple of four classes, so that four of them are a vector."""
+    """A table (class, column) as (column, class), padded to a multiple of four classes for vector instructions."""
     wide = np.full((table.shape[1], -(-len(table) // 4) * 4), filler)
     wide[:, : len(table)] = table.T
     return wide

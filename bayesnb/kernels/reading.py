@@ -1,4 +1,4 @@
-"""Cells to what the sums read: are they finite, are they 0 and 1, and which codes have whole numbers."""
+"""Cells to what the sums take: tests for infinite cells, for 0 and 1, for counts, and codes of integers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array
 
 SPAN = 2**17
-"""Widest span of whole numbers that are coded by a table of all of them."""
+"""Integers are coded by a lookup table if they span at most this many values."""
 
 SIDE = 64
-"""Cells side by side, from which on a loop over the columns of a row is long enough."""
+"""Cells in a row from which on a loop over its columns is long enough to be fast."""
 
 
 def infinite(x: Array) -> bool:
@@ -22,7 +22,7 @@ def infinite(x: Array) -> bool:
         return False
 
     def part(cut: slice) -> bool:
-        # A sum reads each cell once and asks nothing of it; only one that is not finite needs a closer look.
+        # A sum is faster than a test of each cell. Only if it is not finite are the cells tested.
         with np.errstate(over="ignore", invalid="ignore"):
             return not np.isfinite(x[cut].sum()) and bool(np.isinf(x[cut]).any())
 
@@ -83,7 +83,7 @@ def _bits(x: Array) -> tuple[Array, bool]:
     """One bit for each value from 0 to 63 that a column holds, and whether all its values are such."""
     from bayesnb.kernels.compiled import reading as loops
 
-    # Of few columns several rows are laid side by side: the processor takes long rows many cells at once.
+    # If there are few columns, several rows are joined into one, because long rows use vector instructions.
     columns = x.shape[1]
     side = max(1, SIDE // columns)
     whole = len(x) // side * side
@@ -113,5 +113,5 @@ def _wide(x: Array) -> Array:
 
 
 def _parts(x: Array) -> list[slice]:
-    """Blocks of rows of which nothing is summed, so that they may be long."""
+    """Blocks for loops that add nothing up, and so may be long without losing digits."""
     return blocks.cuts(len(x), x.shape[1], blocks.CELLS // max(1, x.shape[1]))

@@ -14,7 +14,7 @@ from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array
 
 FEW = 4
-"""Columns that are counted one by one sooner than a matrix of memberships is made for them."""
+"""Up to this many columns, counting each is faster than making a matrix of memberships."""
 
 
 def weights(codes: Array, weight: Array, n: int) -> Array:
@@ -33,7 +33,7 @@ def weights(codes: Array, weight: Array, n: int) -> Array:
 
 
 def _labels(codes: Array, weight: Array, cut: slice) -> tuple[Array, Array]:
-    """The labels of a block as the loops read them; a weight that all rows share is written out, for the block."""
+    """The labels and weights of a block as contiguous arrays for the loops."""
     return blocks.contiguous(codes[cut]), blocks.contiguous(weight[cut])
 
 
@@ -91,7 +91,7 @@ def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> 
         loops.stored_totals(data, x.indices, x.indptr, *_labels(codes, weight, cut), cut.start, found)
         return found
 
-    # As many blocks as keep their tables small beside the matrix.
+    # So few blocks that their tables stay small beside the matrix.
     several = max(1, min(4, x.nnz // (4 * n * x.shape[1])))
     parts = blocks.slices(x.shape[0], max(1, -(-x.shape[0] // several)))
     return reduce(iadd, blocks.each(part, parts))

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.data.schema import Schema
 from bayesnb.families.categorical import widest
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics
 from bayesnb.modelfile.container import ModelFileError, Variable
 from bayesnb.priors import Array
-from bayesnb.schema import Schema
 
 # The coordinates that name a cell along each axis.
 COORDINATES = {"column": ("feature", "column"), "category": ("feature", "column", "category"), "bag": ("bag",)}

@@ -16,10 +16,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from bayesnb import files
 from bayesnb.__about__ import __version__
-from bayesnb.binning import Cut
-from bayesnb.encoding import Feature
+from bayesnb.data import writers
+from bayesnb.data.binning import Cut
+from bayesnb.data.encoders import Feature
+from bayesnb.data.schema import Schema
+from bayesnb.data.targets import labels_of
 from bayesnb.families.family import Family
 from bayesnb.families.support import LEVELS
 from bayesnb.model import Statistics
@@ -27,8 +29,6 @@ from bayesnb.modelfile import container, values
 from bayesnb.modelfile.arrays import claim, packed, unpacked
 from bayesnb.modelfile.container import FORMAT_VERSION, ModelFileError
 from bayesnb.priors import Array
-from bayesnb.schema import Schema
-from bayesnb.targets import labels_of
 
 UNSEEN_POLICIES = ("missing", "new", "error")
 
@@ -129,7 +129,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
                 f"{path}: was changed since it was read (its content was {replacing[:12]} and is {held[:12]}); nothing "
                 "was written. Read it again and repeat the change"
             )
-        with files.replacing(path) as part, part.open("wb") as file:
+        with writers.replacing(path) as part, part.open("wb") as file:
             file.write(data)
     return own
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.binning import Binned, Cut
+from bayesnb.data.binning import Binned, Cut
 from bayesnb.families import families
 from bayesnb.priors import UNSEEN, FixedProbabilities
 
@@ -83,7 +83,12 @@ def encode(value: Any) -> Any:
     kind = type(value)
     if KINDS.get(kind.__name__) is not kind:
         raise NotPlainError(f"{kind.__name__} cannot be written: {value!r}")
-    return {"is": kind.__name__, **{f.name: encode(getattr(value, f.name)) for f in fields(value)}}
+    told = {f.name: getattr(value, f.name) for f in fields(value)}
+    # What only a posterior has is left out of a prior.
+    return {
+        "is": kind.__name__,
+        **{f.name: encode(told[f.name]) for f in fields(value) if f.repr or told[f.name] is not None},
+    }
 
 
 def decode(value: Any) -> Any:
@@ -105,7 +110,8 @@ def decode(value: Any) -> Any:
             return UNSEEN
         case {"is": str(name), **arguments} if FORMER.get(name, name) in KINDS:
             kind = KINDS[FORMER.get(name, name)]
-            if set(arguments) != {f.name for f in fields(kind)}:
+            needed = {f.name for f in fields(kind) if f.repr}
+            if not needed <= set(arguments) <= {f.name for f in fields(kind)}:
                 raise ValueError(f"{name} has no arguments {sorted(arguments)}")
             return kind(**{k: decode(v) for k, v in arguments.items()})
     raise ValueError(f"not a value of this format: {str(value)[:80]}")

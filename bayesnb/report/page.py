@@ -17,15 +17,15 @@ from bayesnb import plots
 from bayesnb.__about__ import __version__
 from bayesnb.answers.explain import UNITS
 from bayesnb.answers.uncertainty import probability_of_interval
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import read_target
+from bayesnb.data.writers import replacing
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation import compare_estimates
-from bayesnb.files import replacing
 from bayesnb.priors import Array
 from bayesnb.report.html import MARK, html
 from bayesnb.report.markdown import markdown
 from bayesnb.report.parts import Grid, Part, Picture, Section, one_line
-from bayesnb.tables import Table
-from bayesnb.targets import read_target
 
 LONGEST = 40
 """Rows and columns of a table that are written out; of the rest, the page says how many there are."""

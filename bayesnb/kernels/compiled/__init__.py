@@ -31,4 +31,4 @@ def compiled_sum(loop: Callable) -> Callable:
 
 
 NEAR = 2**15
-"""Cells that one pass leaves in the cache for the next: to look at them first and then sum them reads memory once."""
+"""Cells that fit in the L2 cache; checking and summing in tiles of this size reads RAM once."""

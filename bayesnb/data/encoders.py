@@ -1,4 +1,4 @@
-"""Columns to arrays: one encoder for each way in which a family can read its columns.
+"""Columns to arrays: one encoder for each support of a family.
 
 :class:`Feature` says what one feature of the model reads; the encoders in ``ENCODERS`` turn the columns of
 a table into what its family wants, and refuse what it cannot read. Missing is NaN in reals and counts, and
@@ -14,7 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from bayesnb.binning import Cut
+from bayesnb.data.binning import Cut
+from bayesnb.data.columns import Kind, Names
+from bayesnb.data.tables import Table
 from bayesnb.families.categorical import Coded, united
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Bag
@@ -24,7 +26,6 @@ from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, slices, worth
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
-from bayesnb.tables import Kind, Names, Table
 
 type UnseenPolicy = Literal["missing", "new", "error"]
 
@@ -99,7 +100,7 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """Float64 (row, column), NaN where missing.
 
-    A large block of reals for a pair is not validated here: whoever sums it sees an infinite cell by the sum.
+    A large block of reals for a conjugate pair is not validated: an infinite cell shows in the sums (see ``support``).
     """
     table.require_dense(feature.family)
     x = _matrix(table, feature.columns)
@@ -126,7 +127,7 @@ def _matrix(table: Table, columns: Names) -> Array:
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """0 and 1: floats with NaN where missing, bytes of a large table of integers or flags, or a sparse matrix.
 
-    Large blocks of floats are not validated here: Bernoulli does so while it sums them.
+    A large block of floats is not validated: Bernoulli does this while it sums them.
     """
     large = table.numeric and worth(table.n_rows * len(feature.columns))
     if table.sparse or large:
@@ -167,7 +168,7 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
         return feature, Bag(x, words)
     x = _matrix(table, words)
     if absent := [k for k, word in enumerate(words) if word not in table.place]:
-        # A word without a column occurs in no row, if it is known what occurs in the row at all.
+        # A word without a column does not occur, except in a row that is missing as a whole.
         x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
     validate(feature, x)
     missing = np.isnan(x)
@@ -182,7 +183,7 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
 
 
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Codes into the levels of each column, in bytes or whatever holds them where the table is large."""
+    """Codes into the levels of each column; in the smallest integers that hold them if the table is large."""
     levels, kinds, columns = list(feature.levels), list(feature.kinds), []
     for k, name in enumerate(feature.columns):
         if name not in table.place:
@@ -219,7 +220,7 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 def _coded(
     table: Table, feature: Feature, columns: Sequence[Array | None], n_levels: Sequence[int], kind: Any
 ) -> Array:
-    """Codes (row, column): the codes of a cut column, or the place of each of a column's distinct values."""
+    """Codes (row, column), from the codes of a binned column or from the position of each distinct value."""
     if feature.cuts is None and table.whole is not None:
         index = [table.place[name] for name in feature.columns]
         whole = reading.Whole(table.whole.low[index], table.whole.held[index])
@@ -235,7 +236,7 @@ def _coded(
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """What a column of levels holds, if its levels can be those it held before."""
+    """What a column of levels holds; raise ``ValueError`` for text where numbers were learned, or numbers for text."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         said = {"text": "text"}
         raise ValueError(

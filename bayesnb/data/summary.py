@@ -1,6 +1,6 @@
-"""What a part of a table says: the schema, the statistics and the classes found in it, which add.
+"""Summaries of parts of a table: schema, statistics and classes, which add.
 
-Start with :class:`Reading`, the one function that summarises a frame wherever that frame is; an engine only has
+Start with :class:`PartSummarizer`, the one function that summarises a frame wherever that frame is; an engine only has
 to bring frames to it and to add what comes back. A :class:`Summary` does not depend on how a table is cut into
 parts, nor on their order: levels and classes join by label, priors are settled after the last part, and a column
 whose type one part could not tell gets the family of the parts that could.
@@ -14,22 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.binning import Binned
-from bayesnb.encoding import Feature
+from bayesnb.data.binning import Binned
+from bayesnb.data.columns import Column, Names
+from bayesnb.data.encoders import Feature
+from bayesnb.data.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
 from bayesnb.families.bernoulli import BinaryCounts
-from bayesnb.families.gaussian import Moments
 from bayesnb.families.membership import Labels, every_row
+from bayesnb.families.moments import Moments
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
-from bayesnb.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
-from bayesnb.tables import Column, Names, Table
-from bayesnb.targets import Target, array_of, classes_of, declared_classes, labels_of
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Everything that is kept of some rows; ``a + b`` is that of both.
+    """Everything that is kept of some rows; ``a + b`` is the summary of both parts.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class Summary:
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """The same with the levels that one pass over the whole table would have found, in its order.
+        """The same summary with its levels in the order that one pass over the whole table would give.
 
         Without this the order would be that of arrival, and so the engine's. ``before`` is the schema that was
         known already, whose levels stay where they are.
@@ -95,21 +96,21 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Nothing:
-    """The summary of rows of which none counts: they have no class, or no weight."""
+class EmptySummary:
+    """Summary of a part with no usable row: each row lacks a class, or has weight 0."""
 
     rows: int
     blank: int
 
 
 def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Names:
-    """The levels of one column: those known or declared first, then those seen in order, then what a prior names."""
+    """The levels of a column: first those known or declared, then those seen, sorted, then those that a prior names."""
     rest = [level for level in (*named_levels(feature.family), UNSEEN) if level in names]
     return tuple(dict.fromkeys([*first, *in_order(seen - set(first)), *rest]))
 
 
 def _alike(a: Summary, b: Summary) -> tuple[Summary, Summary]:
-    """Both summaries with one family a feature, where the type of a column was only told by one of them."""
+    """Both summaries with the same family for each feature, even if only one part shows the type of a column."""
     if a.schema.all_words and b.schema.all_words:
         return a, b
     if odd := set(a.schema.names) ^ set(b.schema.names):
@@ -134,21 +135,21 @@ def _alike(a: Summary, b: Summary) -> tuple[Summary, Summary]:
 
 
 def _rank(feature: Feature) -> int:
-    """How little is known of a column's type: what cannot be told gives way to what can."""
+    """Rank of the certainty of a column's type: empty < 0 and 1 < known. The lower rank is converted to the higher."""
     return 0 if _blank(feature) else 1 if feature.how.endswith(ZERO_ONE) else 2
 
 
 def _blank(feature: Feature) -> bool:
-    """Whether a column got its family for want of any value."""
+    """Whether the column had no value from which to choose its family."""
     return feature.how != "told" and (feature.how == NO_VALUE or set(feature.kinds) == {"empty"})
 
 
 def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) -> Statistic:
-    """What one part said of a column, as a statistic of the family that the whole column has."""
+    """The statistic of a column in one part, converted to the family that the whole column has."""
     if _blank(feature):
         return model.take([-1] * len(s.seen()))
     if isinstance(s, BinaryCounts) and isinstance(model, Moments):
-        # All there is to know of zeros and ones: their moments are exact.
+        # The moments of zeros and ones follow exactly from their counts.
         mean = s.ones / np.where(s.n > 0, s.n, 1.0)
         return Moments(s.n, mean, np.zeros_like(mean), s.ones * (1 - mean))
     raise ValueError(
@@ -158,8 +159,8 @@ def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) 
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """How a frame is summarised: what the estimator was told, and which columns hold what.
+class PartSummarizer:
+    """How a part is summarised: the settings of the estimator, and which columns hold classes and weights.
 
     It is called with a frame, wherever that is, and has to travel there: it holds no data.
 
@@ -194,8 +195,8 @@ class Reading:
                     "give them, as Binned(edges=[...])"
                 )
 
-    def __call__(self, frame: Any) -> Summary | Nothing:
-        """The summary of a frame."""
+    def __call__(self, frame: Any) -> Summary | EmptySummary:
+        """The summary of one part."""
         table = Table.of(frame)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
@@ -210,7 +211,7 @@ class Reading:
         table = table.without([name for name in (self.target, self.weight) if name is not None]).rows(keep)
         blank = int(unlabelled.sum())
         if not table.n_rows:
-            return Nothing(read, blank)
+            return EmptySummary(read, blank)
         target, weight = target.rows(keep), weight[keep]
         schema = self.schema or Schema.infer(table, self.features, self.unseen, weight)
         schema, data = schema.encode(table, learn=True)
@@ -240,7 +241,7 @@ class Reading:
         return weight
 
     def _target(self, table: Table) -> Target:
-        """The labels of these rows; one class for all where no column holds them."""
+        """The labels of these rows; all rows are in one class if no column holds the class."""
         if self.target is None:
             return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
         column = _column(table, self.target, "class")
@@ -254,17 +255,17 @@ def _column(table: Table, name: Any, what: str) -> Column:
     return table.column(name)
 
 
-def pooled(parts: Iterable[Summary | Nothing]) -> Summary | Nothing:
-    """The sum of summaries, as they come.
+def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
+    """The sum of summaries, in order of arrival.
 
     Summaries of like size are added first: a sum from left to right would unite the levels of all rows so far
     with those of every part.
     """
     stack: list[tuple[int, Summary]] = []
-    empty = Nothing(0, 0)
+    empty = EmptySummary(0, 0)
     for part in parts:
-        if isinstance(part, Nothing):
-            empty = Nothing(empty.rows + part.rows, empty.blank + part.blank)
+        if isinstance(part, EmptySummary):
+            empty = EmptySummary(empty.rows + part.rows, empty.blank + part.blank)
             continue
         size = 1
         while stack and stack[-1][0] <= size:

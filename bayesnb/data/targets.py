@@ -1,4 +1,4 @@
-"""Class labels: read once, each row's as the place of its class among all of them.
+"""Class labels as codes: each row has the position of its class among the sorted classes.
 
 ``y`` may be any sequence scikit-learn takes; a missing label is None, NaN or pd.NA, or whatever the user says
 stands for one. Only the distinct labels are ever looked at one by one.
@@ -17,11 +17,11 @@ import pandas as pd
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from bayesnb.data.columns import Column
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import worth
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
-from bayesnb.tables import Column
 
 NO_LABEL = "no row has a label: y is missing everywhere"
 NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
@@ -69,7 +69,7 @@ class Target:
             _require_one_kind(distinct, codes)
         if distinct.dtype.kind == "f":
             assert_all_finite(distinct, input_name="y")
-        # Each label twice is as good as all of them, and does not look like one class a row.
+        # scikit-learn needs only the distinct labels; each is given twice, or it would warn that all are unique.
         few = len(distinct) <= len(codes) // 2
         check_classification_targets(np.tile(distinct, 2) if few else distinct[codes[codes >= 0]])
         classes, place = np.unique(distinct, return_inverse=True)
@@ -97,11 +97,11 @@ class Target:
             )
 
     def rows(self, keep: Array) -> Target:
-        """The rows of a mask, and the classes that they have."""
+        """The rows where a mask is true, and the classes of these rows."""
         return Target(*_present(self.codes[keep], self.classes), self.declared)
 
     def among(self, classes: Array) -> Array:
-        """The place of each row's label among other classes, (row,), -1 where it has none.
+        """The position of each row's label among other classes, (row,); -1 if it has no label.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Target:
 
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:
-    """Labels (row,) of any kind; ``unlabelled`` is a label that stands for none, beside missing values."""
+    """Read labels (row,) of any type; a missing value or ``unlabelled`` means that the row has no label."""
     if isinstance(y, list | tuple) and any(np.ndim(label) == 0 and pd.isna(label) for label in y):
         # As an array of strings, a NaN would be a class called "nan".
         y = np.array(y, object)
@@ -139,17 +139,17 @@ def declared_classes(column: Column) -> tuple[Any, ...] | None:
 
 
 def array_of(labels: list[Any]) -> Array:
-    """Distinct labels as an array, of objects where one is text: so no text is cut to the length of others."""
+    """Distinct labels as an array; of objects if one is text, because numpy may cut strings to one length."""
     return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
 
 
 def labels_of(classes: Array) -> tuple[Any, ...]:
-    """The classes as plain values."""
+    """The classes as Python values."""
     return tuple(classes.tolist())
 
 
 def classes_of(*groups: Array) -> Array:
-    """All classes of several arrays, sorted, in a type that holds them."""
+    """All classes of several arrays, sorted, in a dtype that holds them all."""
     groups = [group for group in groups if len(group)]
     labels = united_labels(*(labels_of(group) for group in groups))
     found = np.empty(
@@ -183,14 +183,14 @@ def _places(classes: Array, distinct: Array) -> Array:
 
 
 def _placed(codes: Array, place: Array) -> Array:
-    """Codes of which each has moved to ``place``; -1 stays."""
+    """Codes with each code replaced by its entry in ``place``; -1 stays -1."""
     if (place == np.arange(len(place))).all():
         return codes
     return np.append(place, -1).astype(np.intp)[codes]
 
 
 def _distinct(y: Array) -> tuple[Array, Array]:
-    """The place of each label among the distinct ones, -1 where it is missing, and these: no label is sorted."""
+    """Codes of the labels, -1 where missing, and the distinct labels, unsorted."""
     y = y.astype(y.dtype.newbyteorder("="), copy=False)
     if y.dtype.kind == "i" and worth(len(y)) and (found := reading.whole(y[:, None])) is not None:
         distinct = found.values(0)
@@ -202,13 +202,13 @@ def _distinct(y: Array) -> tuple[Array, Array]:
 
 
 def _present(codes: Array, distinct: Array) -> tuple[Array, Array]:
-    """The same without the values that no row has, as a categorical type may declare them."""
+    """The same without the values that no row has; a categorical type may declare such values."""
     held = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return _placed(codes, np.cumsum(held) - 1), distinct[held]
 
 
 def _require_one_kind(distinct: Array, codes: Array) -> None:
-    """Labels must have an order, since the classes are sorted."""
+    """Raise ``ValueError`` for text beside other labels: they cannot be sorted."""
     text = [isinstance(label, str) for label in distinct]
     if any(text) and not all(text):
         odd = text.index(False)
@@ -220,10 +220,10 @@ def _require_one_kind(distinct: Array, codes: Array) -> None:
 
 
 def _as_if_none_were_missing(distinct: Array) -> Array:
-    """Labels of rows beside others without one, in the type that they would have alone."""
+    """Labels in the dtype that they would have if no other label were missing."""
     if distinct.dtype.kind == "O" and pd.api.types.infer_dtype(distinct) in NUMBERS:
         distinct = np.array(distinct.tolist())
     if distinct.dtype.kind == "f" and np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all():
-        # Only the missing ones made floats of them.
+        # They are floats only because others are missing.
         distinct = distinct.astype(np.int64)
     return distinct

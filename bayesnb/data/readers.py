@@ -1,4 +1,4 @@
-"""Files and Arrow streams as tables of bounded size, or as one frame: the one reader of files for every verb."""
+"""Files and Arrow streams as tables of bounded size, or as one frame. Every command reads files by these functions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from bayesnb import csv_reader
-from bayesnb.arrow import about_source, frame_of, one_line, rows_of, tables, until_broken
-from bayesnb.tables import Table
+from bayesnb.data import csv_reader
+from bayesnb.data.arrow import about_source, frame_of, one_line, rows_of, tables, until_broken
+from bayesnb.data.tables import Table
 
 ROW_GROUP = 2**27
-"""Bytes of a row group that is read at once."""
+"""A row group of Parquet with at most this many bytes is read at once."""
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
@@ -25,7 +25,7 @@ KINDS = {
 }  # fmt: skip
 
 type Schemas = Mapping[str, tuple[Path, Any]]
-"""Of each file, by its full name: what the user calls it, and its Arrow schema."""
+"""For each file, by its absolute path: the path as the user wrote it, and its Arrow schema."""
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
@@ -34,7 +34,7 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
     import pyarrow.dataset
 
     if isinstance(source, pa.dataset.Dataset):
-        # Its own scan, since it may hold a filter.
+        # The dataset scans itself, because it may have a filter.
         batches = source.to_batches(batch_size=rows_of(len(source.schema)), batch_readahead=2, fragment_readahead=1)
         return tables(until_broken("the dataset", batches), declares=False), source.count_rows()
     if isinstance(source, pa.dataset.Scanner):
@@ -57,7 +57,7 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
 
 
 def frame(path: str | os.PathLike) -> pd.DataFrame:
-    """What :func:`of_path` reads in parts, as one frame in memory, each column of the type that all parts have.
+    """The same table as :func:`of_path`, as one frame in memory; a column has one type in all parts.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
 
 
 def _of_path(path: str | os.PathLike) -> tuple[Iterator[Any], int | None]:
-    """The Arrow batches of a path, and their number of rows where it is known."""
+    """The Arrow batches of a path, and the number of rows if it is known."""
     if str(path) == "-":
         return _of_stdin(), None
     files = _files(path)
@@ -127,7 +127,7 @@ def _kind(file: Path) -> str:
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
-    """Files as one dataset, each column of a type that holds the values of all of them; folders k=v are columns."""
+    """Files as one dataset; the type of a column holds the values of all files, and folders named k=v are columns."""
     import pyarrow as pa
     import pyarrow.dataset
 
@@ -142,7 +142,7 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
         twice = next(name for name in schema.names if schema.names.count(name) > 1)
         raise ValueError(f"column names must be unique; {twice!r} stands {schema.names.count(twice)} times")
     if kind == "parquet":
-        # Parquet keeps text as codes and a dictionary: asked for so, no string is made of it.
+        # Parquet stores text as codes and a dictionary. Read in that form, no string is made for each row.
         text = {f.name for f in schema if _is_text(f.type)}
         kind = pa.dataset.ParquetFileFormat(
             dictionary_columns=text & {name for one in own for name in one.names},
@@ -157,7 +157,7 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
 
 
 def _schema(file: Path, kind: str) -> Any:
-    """The columns of a file, text without the way in which it is kept."""
+    """The Arrow schema of a file, with every type of text as plain text."""
     import pyarrow as pa
     from pyarrow import ipc, parquet
 
@@ -168,7 +168,7 @@ def _schema(file: Path, kind: str) -> Any:
 
 
 def _plain(schema: Any) -> Any:
-    """A schema in which a dictionary of text is text: whether a file keeps one is its own matter."""
+    """A schema with every type of text, also dictionaries of text, as plain text."""
     import pyarrow as pa
 
     return pa.schema(
@@ -188,7 +188,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _batches(dataset: Any, schemas: Schemas) -> Iterator[Any]:
-    """The rows of files, one row group after the other, the next being read while the last is looked at.
+    """The rows of files, row group by row group; the next is read while the last one is summarised.
 
     Each file gives the columns that it has: so one that lacks a column, or has one more, is refused or not by who
     asked, as in every other table that comes in parts. (Arrow's own read-ahead keeps several files in memory where who
@@ -227,7 +227,7 @@ def _batches(dataset: Any, schemas: Schemas) -> Iterator[Any]:
 
 
 def _read(group: Any, schema: Any) -> Iterable[Any]:
-    """The batches of a row group, read at once unless it is large; of anything else, as they are asked for."""
+    """The batches of a row group: read at once if it is small, else one by one."""
     groups = getattr(group, "row_groups", None)
     small = groups is not None and sum(g.total_byte_size for g in groups) <= ROW_GROUP
     batches = group.to_batches(schema=schema, batch_size=rows_of(len(schema)), use_threads=small, batch_readahead=1)
@@ -235,7 +235,7 @@ def _read(group: Any, schema: Any) -> Iterable[Any]:
 
 
 def _of_stdin() -> Iterator[Any]:
-    """Standard input: an Arrow stream or CSV, told apart by the first bytes."""
+    """Standard input: an Arrow stream or CSV, which the first bytes tell apart."""
     import pyarrow as pa
 
     source = sys.stdin.buffer

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bayesnb.arrow import about_source, one_line, until_broken
+from bayesnb.data.arrow import about_source, one_line, until_broken
 
 BLOCK = 2**23
 """Bytes that are read at a time; a row must fit into them."""

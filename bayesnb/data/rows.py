@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+from bayesnb.data.schema import Schema
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target
 from bayesnb.families.membership import Labels, every_row
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
 from bayesnb.priors import Array, Dirichlet
-from bayesnb.schema import Schema
-from bayesnb.tables import Table
-from bayesnb.targets import NO_LABEL, Target, labels_of, read_target
 
 
 @dataclass(frozen=True, eq=False)

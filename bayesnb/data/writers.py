@@ -14,7 +14,7 @@ import pandas as pd
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """A path beside this one to write to; this one is at every moment the old file or the whole new one.
+    """A temporary path beside this one to write to; this path always holds the old file or the whole new one.
 
     Where the block ends without an error the new file is flushed to disk and takes the old one's place.
 
@@ -44,7 +44,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def _flush_folder(folder: Path) -> None:
-    """The new name itself is only on disk once its folder is. (Windows has no such call, and needs none.)"""
+    """Flush a folder, without which a new name in it may be lost. (Windows has no such call, and needs none.)"""
     if os.name == "posix":
         opened = os.open(folder, os.O_RDONLY)
         try:

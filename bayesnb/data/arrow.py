@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.tables import Table
+from bayesnb.data.tables import Table
 
 CELLS = 2**22
-"""Of one batch at most: what is held in memory at a time is a small multiple of it."""
+"""Cells of a batch at most. What is in memory at a time is a small multiple of this."""
 
 
 def rows_of(columns: int) -> int:
-    """How many rows a batch of so many columns has."""
+    """The number of rows of a batch with this many columns."""
     return int(np.clip(CELLS // max(1, columns), 2**10, 2**18))
 
 
 def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
-    """Arrow batches (or tables) as tables of at most a batch's rows.
+    """Arrow batches (or tables) as tables of bounded size.
 
     ``declares`` says whether the dictionaries that come with them are their owner's word on which levels there are, or
     the file's way to keep text.
@@ -51,7 +51,7 @@ def frame_of(batch: Any) -> pd.DataFrame:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Say of which source an error of Arrow is, and how many of its rows were read before."""
+    """Add the name of the source, and how many of its rows were read, to an error of Arrow."""
     import pyarrow as pa
 
     try:
@@ -61,7 +61,7 @@ def about_source(name: Any, read: int) -> Iterator[None]:
 
 
 def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
-    """The batches; where they break off, an error that says whose they were."""
+    """The batches; if one cannot be read, an error that names the source."""
     batches = iter(batches)
     while True:
         with about_source(name, read):
@@ -78,7 +78,7 @@ def one_line(error: BaseException) -> str:
 
 
 def _column(column: Any) -> Any:
-    """An Arrow column as pandas holds it."""
+    """An Arrow column as an array for pandas."""
     import pyarrow as pa
 
     kinds = pa.types

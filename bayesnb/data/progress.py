@@ -1,4 +1,4 @@
-"""How far a long job has come, on stderr, once it has taken two seconds."""
+"""The progress of a job on stderr, shown after two seconds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PATIENCE = 2.0
 
 
 class Progress:
-    """A bar with rows a second and time left, on a terminal only.
+    """A progress bar with rows a second and the time left, on a terminal only.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class Progress:
             self.bar.stop()
 
     def total(self, total: int | None, unit: str = "rows") -> None:
-        """How much there is to do, where that is known."""
+        """Set how much there is to do, if it is known."""
         self.of, self.unit = total, unit
 
     def add(self, done: int) -> None:
-        """So much more is done."""
+        """Add to what is done."""
         self.done += done
         seconds = time.monotonic() - self.begin
         if seconds < PATIENCE:

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.binning import Binned
-from bayesnb.encoding import ENCODERS, Feature, UnseenPolicy, require_one_kind, validate
+from bayesnb.data.binning import Binned
+from bayesnb.data.columns import Names, zeros_and_ones
+from bayesnb.data.encoders import ENCODERS, Feature, UnseenPolicy, require_one_kind, validate
+from bayesnb.data.tables import Table
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, united
 from bayesnb.families.family import Family
@@ -26,7 +28,6 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.support import BAG, LEVELS, InvalidCellError
 from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
-from bayesnb.tables import Names, Table, zeros_and_ones
 
 NO_VALUE = "no value seen"
 ZERO_ONE = " of 0 and 1"
@@ -56,7 +57,7 @@ class Schema:
     def infer(
         cls, table: Table, features: Any = None, unseen: UnseenPolicy = "missing", weight: Array | None = None
     ) -> Schema:
-        """Choose a family for each column: as told, and otherwise by its type.
+        """Choose a family for each column: the one that was specified, else by its type.
 
         Parameters
         ----------
@@ -73,7 +74,7 @@ class Schema:
         exposures = {spec.exposure for spec, _ in told.values() if getattr(spec, "exposure", None) is not None}
         for name, (spec, columns) in told.items():
             chosen[name] = _feature(table, spec, columns, "told", unseen, weight)
-        # A wide array is one feature, and its names need not be gone through.
+        # An array is one feature, so its column names need no further loop.
         whole = any(feature.columns is table.names for feature in chosen.values())
         taken = exposures if whole else {c for feature in chosen.values() for c in feature.columns} | exposures
         rest = () if whole else table.names
@@ -158,7 +159,7 @@ class Schema:
         return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
     def _by_name(self, table: Table, absent: str) -> Table:
-        """The table under the names of this schema, whatever it lacks or has too much reported."""
+        """The table with the names of this schema; an absent column is an error, and one too many a warning."""
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
@@ -213,7 +214,7 @@ class Schema:
         return pd.DataFrame({name: columns[name] for name in self.names if name in columns})
 
     def describe(self, statistics: Statistics | None = None) -> pd.DataFrame:
-        """One row a feature: family, prior, columns, levels, share of missing values, why this family."""
+        """A row for each feature: family, prior, columns, levels, share of missing values, why this family."""
         rows = []
         for name, feature in self.features.items():
             missing = np.nan
@@ -236,7 +237,7 @@ class Schema:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two specifications say the same, arrays and all."""
+    """Whether two specifications are equal, including their arrays."""
     if is_dataclass(a):
         return type(a) is type(b) and all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
@@ -247,7 +248,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
-    """The features that were named, each with its family and its columns."""
+    """The features that were specified, each with its family and its columns."""
     if features is None:
         return {}
     if isinstance(features, Family | Binned):
@@ -299,7 +300,7 @@ def _resolve(table: Table, column: Any) -> Any:
 
 
 def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
-    """A family for each column that nobody named."""
+    """A family for each column that was not specified."""
     if not rest:
         return {}
     if table.sparse:
@@ -313,7 +314,7 @@ def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
             return {"x": (Bernoulli(), rest, how + ZERO_ONE)}
         return {"x": (Gaussian(), rest, how)}
     found = {}
-    # Columns of one kind share one family, by which they are known to be alike.
+    # Columns of one type share one family object, which saves making thousands of them.
     categorical, bernoulli, gaussian = Categorical(), Bernoulli(), Gaussian()
     for name in rest:
         column = table.column(name)
@@ -332,7 +333,7 @@ def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
 def _feature(
     table: Table, spec: Family | Binned, columns: Names, how: str, unseen: str, weight: Array | None
 ) -> Feature:
-    """A feature as the first table shows it; its levels are still to be read."""
+    """A feature as inferred from the first table."""
     if isinstance(spec, Binned):
         table.require_dense(spec)
         cuts = tuple(spec.fit(table.column(name).finite(), weight) for name in columns)
@@ -352,7 +353,7 @@ def _feature(
 
 
 def named_levels(family: Family) -> Names:
-    """The levels that a prior names, so that they exist though no row has them."""
+    """The levels that a prior names, which exist even if no row has them."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
     return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))

@@ -73,7 +73,7 @@ class Binned:
             subsample=None,
         )
         with warnings.catch_warnings():
-            # Fewer bins than asked for is what constant columns and ties mean; `describe` shows them.
+            # Constant columns and ties give fewer bins than asked for; `describe` shows how many.
             warnings.filterwarnings("ignore", category=UserWarning)
             cutter.fit(x[seen, None], sample_weight=None if weight is None or not by_count else weight[seen])
         inner = np.asarray(cutter.bin_edges_[0], float)[1:-1]
@@ -88,7 +88,7 @@ class Cut:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the intervals are called."""
+        """The names of the intervals."""
         shown = [f"{edge:.6g}" for edge in self.edges]
         if len(set(shown)) < len(shown):
             shown = [repr(edge) for edge in self.edges]

@@ -1,0 +1,269 @@
+"""One column of a table: what it holds, and how it is read as numbers or as codes.
+
+Start with :class:`Column`. Missing is None, NaN, NaT, pd.NA and null alike.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from numbers import Integral, Number
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from bayesnb.kernels import reading
+from bayesnb.priors import Array
+
+type Names = tuple[Any, ...]
+type Kind = Literal["boolean", "integer", "real", "text", "empty"]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : hashable
+    values : narwhals Series or array (row,)
+    declares : bool
+        Whether a categorical type says which levels there are; a part of a larger table does not.
+    """
+
+    name: Any
+    values: Any
+    declares: bool = True
+
+    @property
+    def dtype(self) -> str:
+        """The name of its type in the library that holds it."""
+        if not self.declares and self.textual:
+            return "text"
+        if isinstance(self.values, nw.Series):
+            native = self.values.to_native()
+            return _called(getattr(native, "dtype", None) or native.type)
+        return _called(self.values.dtype)
+
+    @property
+    def textual(self) -> bool:
+        """Whether its type is text or categorical, even if the column holds no value."""
+        if not isinstance(self.values, nw.Series):
+            return False
+        if isinstance(native := self.values.to_native(), pd.Series) and pd.api.types.is_object_dtype(native.dtype):
+            # A column of Python objects may hold anything, so its type says nothing.
+            return False
+        return isinstance(self.values.dtype, nw.String | nw.Categorical | nw.Enum)
+
+    @property
+    def declared(self) -> tuple[Any, ...] | None:
+        """The categories that a categorical type declares, in their order."""
+        return self._categories() if self.declares else None
+
+    def _categories(self) -> tuple[Any, ...] | None:
+        """The dictionary of a categorical type."""
+        if not (self.textual and isinstance(self.values.dtype, nw.Categorical | nw.Enum)):
+            return None
+        native = self.values.to_native()
+        if isinstance(native, pd.Series) and not isinstance(native.dtype, pd.CategoricalDtype):
+            return None  # Arrow's dictionaries under pandas declare nothing that pandas can tell.
+        return tuple(self.values.cat.get_categories().to_list())
+
+    def kind(self) -> Kind:
+        """What it holds; "empty" if every value is missing."""
+        return self._kind
+
+    @cached_property
+    def _kind(self) -> Kind:
+        if not isinstance(self.values, nw.Series):
+            return _kind_of_array(self.name, self.values)
+        dtype = self.values.dtype
+        if isinstance(dtype, nw.Boolean):
+            return "boolean"
+        if dtype.is_integer():
+            return "integer"
+        if dtype.is_numeric():
+            return "real"
+        if isinstance(dtype, nw.String):
+            return "empty" if self.values.is_null().all() else "text"
+        if (categories := self._categories()) is not None:
+            return _kind_of_objects(self.name, categories)
+        if isinstance(dtype, nw.Object | nw.Unknown | nw.Categorical):
+            return _kind_of_objects(self.name, self.values.to_list())
+        raise ValueError(_no_family(self.name, self.dtype))
+
+    def binary(self) -> bool:
+        """Whether every value of an integer column is 0, 1 or missing."""
+        cells = self._numpy()
+        return set(self.coded[1]) <= {0, 1} if cells is None else zeros_and_ones(cells)
+
+    def reals(self) -> Array:
+        """Its numbers as float64 (row,), NaN where missing."""
+        kind = self.kind()
+        if kind == "text":
+            example = next((v for v in self._objects() if not pd.isna(v)), None)
+            if example is None:
+                # A categorical type may declare text levels, although every row is missing.
+                return np.full(len(self.values), np.nan)
+            raise ValueError(
+                f"column {self.name!r} holds text ({example!r}) where numbers are needed: convert it, or read "
+                f"it as categories with features={{{self.name!r}: Categorical()}}"
+            )
+        if kind == "empty":
+            return np.full(len(self.values), np.nan)
+        if (cells := self._numpy()) is not None:
+            return np.asarray(cells, float)
+        if isinstance(self.values, nw.Series) and (self.values.dtype == nw.Boolean or self.values.dtype.is_integer()):
+            # numpy rounds integers beyond 2^53 to the nearest float; Arrow refuses to.
+            missing = self.values.is_null().to_numpy()
+            filler = False if self.values.dtype == nw.Boolean else 0
+            x = np.array(self.values.fill_null(filler).to_numpy(), float)
+            x[missing] = np.nan
+            return x
+        if isinstance(self.values, nw.Series) and self.values.dtype.is_numeric():
+            return np.asarray(self.values.cast(nw.Float64).to_numpy(), float)
+        try:
+            return np.array([np.nan if pd.isna(v) else float(v) for v in self._objects()], float)
+        except OverflowError as error:
+            raise ValueError(f"column {self.name!r} holds an integer too large for a float ({error})") from error
+
+    def _numpy(self) -> Array | None:
+        """Its cells if they are a numpy array of numbers or booleans, else ``None``."""
+        cells = self.values.to_native() if isinstance(self.values, nw.Series) else self.values
+        if isinstance(cells, pd.Series) and isinstance(cells.dtype, np.dtype):
+            cells = cells.to_numpy()
+        return cells if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf" else None
+
+    def finite(self) -> Array:
+        """Its numbers; raise ``ValueError`` if one is infinite."""
+        x = self.reals()
+        if reading.infinite(x[:, None]):
+            row = int(np.flatnonzero(np.isinf(x))[0])
+            raise ValueError(
+                f"column {self.name!r} is infinite in row {row}: write a missing value (NaN) or a number there"
+            )
+        return x
+
+    @cached_property
+    def coded(self) -> tuple[Array, list[Any]]:
+        """Codes (row,), -1 where missing, and the distinct values they stand for."""
+        self.kind()
+        values = self.values
+        if isinstance(values, nw.Series):
+            native = values.to_native()
+            if self.textual and not isinstance(native, pd.Series):
+                return _dictionary(native)
+            values = native if isinstance(native, pd.Series) else np.array(self._objects(), object)
+        if isinstance(values, pd.Series) and isinstance(values.dtype, pd.CategoricalDtype):
+            return values.cat.codes.to_numpy(), values.cat.categories.tolist()
+        if not isinstance(values, pd.Series):
+            values = values.astype(values.dtype.newbyteorder("="), copy=False)
+            values = pd.Series(values) if values.dtype.kind == "f" else values
+        codes, distinct = pd.factorize(values)
+        return codes, distinct.tolist()
+
+    def _objects(self) -> list[Any]:
+        return self.values.to_list() if isinstance(self.values, nw.Series) else self.values.tolist()
+
+
+def _dictionary(native: Any) -> tuple[Array, list[Any]]:
+    """Codes (row,), -1 where missing, and the values they stand for, by the dictionary encoding of polars or Arrow."""
+    if not hasattr(native, "to_physical"):
+        array = native.unify_dictionaries().combine_chunks()
+        encoded = array if hasattr(array, "dictionary") else array.dictionary_encode()
+        values = encoded.dictionary.to_pylist()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        if None in values:
+            codes = np.where(codes == values.index(None), -1, codes)
+        return codes, values
+    import polars as pl
+
+    known = np.flatnonzero(native.is_not_null().to_numpy())
+    text = native if native.dtype in (pl.Categorical, pl.Enum) else native.cast(pl.Categorical)
+    places, distinct = pd.factorize(text.to_physical().fill_null(0).to_numpy()[known])
+    codes, first = np.full(len(native), -1), np.empty(len(distinct), np.intp)
+    codes[known] = places
+    # Assigned from the last row to the first, so that the first row of each value remains.
+    first[places[::-1]] = known[::-1]
+    return codes, native.gather(first).to_list()
+
+
+def zeros_and_ones(x: Array) -> bool:
+    """Whether an array holds whole numbers and all of them are 0 or 1."""
+    return x.dtype.kind in "iu" and x.min(initial=0) >= 0 and x.max(initial=0) <= 1
+
+
+def _called(dtype: Any) -> str:
+    """The name of a type; those of numpy are looked up, because numpy computes them slowly."""
+    return _NUMPY.get(dtype) or str(dtype) if isinstance(dtype, np.dtype) else str(dtype)
+
+
+_NUMPY = {np.dtype(kind): str(np.dtype(kind)) for kind in "?bBhHiIlLqQefd"}
+
+
+def _no_family(name: Any, dtype: Any) -> str:
+    return (
+        f"column {name!r} holds {dtype}, which no family reads: turn it into numbers (days since a date, say) or "
+        "into categories, or leave it out"
+    )
+
+
+def _kind_of_array(name: Any, values: Array) -> Kind:
+    match values.dtype.kind:
+        case "b":
+            return "boolean"
+        case "i" | "u":
+            return "integer"
+        case "f":
+            return "real"
+        case "U" | "S" | "T":
+            return "text"
+        case "O":
+            return _kind_of_objects(name, values.tolist())
+    raise ValueError(_no_family(name, values.dtype))
+
+
+def _kind_of_objects(name: Any, values: Sequence[Any]) -> Kind:
+    if pd.api.types.infer_dtype(values, skipna=True) == "string":
+        return "text"
+    kinds = {_kind_of_one(name, value) for value in values} - {"empty"}
+    if not kinds:
+        return "empty"
+    if len(kinds) == 1:
+        return kinds.pop()
+    return "real" if kinds == {"integer", "real"} else "text"
+
+
+def _kind_of_one(name: Any, value: Any) -> Kind:
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    if value is None or value is pd.NA or value is pd.NaT:
+        return "empty"
+    if isinstance(value, Number) and not isinstance(value, complex) and not _signals(value):
+        return "empty" if value != value else "integer" if isinstance(value, Integral) else "real"
+    if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
+        return "empty"
+    raise CellError(
+        f"argument must be a string or a number: column {name!r} holds {reprlib.repr(value)} of type "
+        f"{type(value).__name__}; write a string, a number or a missing value there, or leave the column out"
+    )
+
+
+def _signals(value: Number) -> bool:
+    """Whether it is a signalling NaN, which raises an error when it is compared."""
+    return isinstance(value, Decimal) and value.is_snan()
+
+
+class CellError(ValueError, TypeError):
+    """A cell is neither a string nor a number nor missing.
+
+    It is a ``ValueError``, as every error about a table, and also the ``TypeError`` that scikit-learn's conventions ask
+    for.
+    """

@@ -1,0 +1,261 @@
+"""Tables larger than memory or the machine: an engine gives frames, each is summarised, and the summaries are added.
+
+Start with :func:`statistics`. What may be given is a file, folder or glob (Parquet, CSV, Arrow), an iterator of
+frames, anything that streams Arrow (a polars LazyFrame, a DuckDB relation, a pyarrow dataset or reader), a Dask
+DataFrame or a Spark DataFrame. No engine is imported unless a table of its own is passed in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bayesnb.data import arrow, readers
+from bayesnb.data.progress import Progress
+from bayesnb.data.summary import EmptySummary, PartSummarizer, Summary, pooled
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import NO_LABEL
+from bayesnb.kernels.blocks import WORKER, threads, worth
+from bayesnb.model import Statistics
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesnb.data.schema import Schema
+
+PACKAGES = ("polars", "duckdb", "_duckdb", "dask", "distributed", "pyspark", "pyarrow")
+"""Packages whose errors an engine may raise while its rows are read."""
+
+type Score = Callable[[Any], pd.DataFrame]
+
+
+def streams(source: Any) -> bool:
+    """Whether a source is read in parts, and not as one table in memory."""
+    return isinstance(source, str | os.PathLike | Iterator) or _engine(source) is not None
+
+
+def _engine(source: Any) -> str | None:
+    """The engine of a table, by the name of its class; so no engine has to be imported."""
+    names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(source).__mro__}
+    if ("polars", "LazyFrame") in names:
+        return "polars"
+    if names & {("duckdb", "DuckDBPyRelation"), ("_duckdb", "DuckDBPyRelation")}:
+        return "duckdb"
+    if ("pyarrow", "Dataset") in names or ("pyarrow", "RecordBatchReader") in names or ("pyarrow", "Scanner") in names:
+        return "arrow"
+    if any(package.startswith("dask") and name == "DataFrame" for package, name in names):
+        return "dask"
+    return "spark" if ("pyspark", "DataFrame") in names else None
+
+
+def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Statistics:
+    """Sufficient statistics of a table of any size, the same on every engine up to rounding.
+
+    Parameters
+    ----------
+    model : BayesianNB
+        Whose ``features``, ``unseen``, ``unlabelled`` and ``unlabelled_weight`` are read; it need not be fitted.
+    source : path, iterator of frames, dataset, or table of an engine
+        See ``bayesnb.data.engines``.
+    target, weight : column names
+        The class, and the frequency weight if there is one.
+
+    Raises
+    ------
+    ValueError
+        For what no family reads, with the part of the table in which it stands.
+    """
+    return summary(model, source, target, weight).statistics
+
+
+def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None) -> Summary:
+    """What :func:`statistics` finds, with the schema and the classes; ``target=None`` makes one class of all rows."""
+    reading = PartSummarizer(
+        model.features, model.unseen, model.unlabelled, target, weight, model.unlabelled_weight == 0, schema
+    )
+    with Progress("reading") as progress:
+        match _engine(source):
+            case "dask":
+                parts = _dask_parts(source, reading, progress)
+            case "spark":
+                parts = _spark_parts(source, reading)
+            case _:
+                parts = _each(source, reading, progress)
+        with contextlib.closing(parts), _about_engine(source):
+            found = pooled(parts)
+    if isinstance(found, EmptySummary):
+        weightless = f" of positive weight in {weight!r}" if weight is not None and found.blank < found.rows else ""
+        raise ValueError(f"{NO_LABEL}{weightless}: {found.rows} rows were read" if found.rows else "there are no rows")
+    return found.settled(schema)
+
+
+def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
+    """Apply a function to each frame of a table: lazily on Dask and Spark, else as an iterator.
+
+    Parameters
+    ----------
+    score : function of a frame
+        Has to travel to where the frames are.
+    columns : sequence of (name, dtype)
+        What it returns, behind the kept columns.
+    keep : sequence of column names
+    source : as for :func:`statistics`
+    """
+    match _engine(source):
+        case "dask":
+            import pandas as pd
+
+            meta = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns}, index=source._meta.index)
+            return source.map_partitions(score, meta=pd.concat([source._meta[list(keep)], meta], axis=1))
+        case "spark":
+            return _spark_scores(source, score, columns, keep)
+    return _each(source, score, Progress("predicting"))
+
+
+def _each(source: Any, ask: Callable[[Table], Any], progress: Progress) -> Iterator[Any]:
+    """The answer for each frame of a source that is read in this process."""
+    row = 0
+    with _about_engine(source), contextlib.ExitStack() as stack:
+        tables, total = frames(source)
+        stack.enter_context(contextlib.closing(tables))
+        stack.enter_context(progress)
+        progress.total(total)
+        for n_rows, answer_of in _asked(tables, ask):
+            try:
+                answer = answer_of()
+            except ValueError as error:
+                if not row:
+                    raise
+                raise ValueError(f"{error} (rows counted from row {row} of the source)") from error
+            row += n_rows
+            yield answer
+            progress.add(n_rows)
+
+
+@contextlib.contextmanager
+def _about_engine(source: Any) -> Iterator[None]:
+    """Convert an error of an engine's own class to a ``ValueError`` that names the engine; others stay as they are."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in PACKAGES:
+            raise
+        text = " ".join(str(error).split())[:300]
+        raise ValueError(f"the {type(source).__name__} cannot be read ({type(error).__name__}: {text})") from error
+
+
+def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
+    """Functions that give the answers, in the order of the tables; large tables are answered on several threads."""
+    waiting: deque[tuple[int, Callable[[], Any]]] = deque()
+    with contextlib.ExitStack() as stack:
+        pool = None
+        for table in tables:
+            if pool is None:
+                if not worth(table.n_rows * len(table.names)):
+                    yield table.n_rows, partial(ask, table)
+                    continue
+                n = threads()
+                pool = stack.enter_context(ThreadPoolExecutor(n, WORKER))
+                stack.callback(pool.shutdown, cancel_futures=True)
+            waiting.append((table.n_rows, pool.submit(ask, table).result))
+            if len(waiting) > n:
+                yield waiting.popleft()
+        yield from waiting
+
+
+def frames(source: Any) -> tuple[Iterator[Table], int | None]:
+    """A source that is read in this process, as tables of bounded size, and its number of rows if known."""
+    match _engine(source):
+        case "polars":
+            columns = len(source.collect_schema().names())
+            batches = source.collect_batches(chunk_size=arrow.rows_of(columns), maintain_order=True)
+            return arrow.tables((batch.to_arrow() for batch in batches), declares=True), None
+        case "duckdb" | "arrow":
+            return readers.of_arrow(source)
+    if isinstance(source, str | os.PathLike):
+        return readers.of_path(source)
+    return _tables_of(source), None
+
+
+def _tables_of(frames: Iterable[Any]) -> Iterator[Table]:
+    """Frames of any kind as tables; those of Arrow or polars without a Python object for each cell."""
+    for frame in frames:
+        frame = frame.to_arrow() if hasattr(frame, "to_arrow") else frame
+        if hasattr(frame, "num_rows") and hasattr(frame, "schema"):
+            yield from arrow.tables([frame], declares=True)
+        else:
+            yield Table.of(frame)
+
+
+def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Iterator[Summary | EmptySummary]:
+    """The summary of each partition, computed where it is; a cluster repeats the partitions of a lost worker."""
+    import dask
+
+    delayed = [dask.delayed(reading)(part) for part in source.to_delayed()]
+    progress.total(len(delayed), "parts")
+    client = _dask_client()
+    if client is not None:
+        from distributed import as_completed
+
+        futures = client.compute(delayed)
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+                progress.add(1)
+                future.release()
+        finally:
+            client.cancel(futures)
+        return
+    at_once = 4 * (os.cpu_count() or 1)
+    for start in range(0, len(delayed), at_once):
+        parts = dask.compute(*delayed[start : start + at_once])
+        yield from parts
+        progress.add(len(parts))
+
+
+def _dask_client() -> Any:
+    """The client of the cluster that this process uses, or ``None``."""
+    try:
+        from distributed import get_client
+
+        return get_client()
+    except (ImportError, ValueError):
+        return None
+
+
+def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | EmptySummary]:
+    """The summary of each partition, sent as bytes from the workers of this session to its driver."""
+
+    def summarise(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        found = pooled(reading(table) for table in arrow.tables(batches, declares=False))
+        yield pa.RecordBatch.from_pydict({"summary": [pickle.dumps(found)]})
+
+    for row in source.mapInArrow(summarise, "summary binary").collect():
+        yield pickle.loads(row["summary"])
+
+
+def _spark_scores(source: Any, score: Score, columns: Sequence[tuple[str, Any]], keep: Sequence[Any]) -> Any:
+    """The scored table, lazily, by ``mapInArrow``."""
+
+    def scored(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for table in arrow.tables(batches, declares=False):
+            yield from pa.Table.from_pandas(score(table), preserve_index=False).to_batches()
+
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    empty = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns})
+    schema = from_arrow_schema(pa.Table.from_pandas(empty, preserve_index=False).schema)
+    kept = [field for field in source.schema if field.name in keep]
+    return source.mapInArrow(scored, type(schema)([*kept, *schema]))

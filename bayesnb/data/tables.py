@@ -1,0 +1,265 @@
+"""Any table as named columns: pandas, polars, pyarrow, dicts of columns, numpy arrays, scipy.sparse.
+
+The rest of the package sees a user's data as a :class:`Table`; one of its columns is a
+:class:`bayesnb.data.columns.Column`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.utils import check_array
+
+from bayesnb.data.columns import Column, Names
+from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import worth
+from bayesnb.priors import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of named columns.
+
+    Parameters
+    ----------
+    names : tuple
+        Column names; "x0", "x1", … where the source has none.
+    source : narwhals DataFrame, array (row, column) or CSR matrix
+    n_rows : int
+    declares : set of column names, optional
+        The columns whose categorical types say which levels there are; all of them by default.
+    """
+
+    names: Names
+    source: Any
+    n_rows: int
+    declares: frozenset[Any] | None = None
+
+    @classmethod
+    def of(cls, X: Any, min_rows: int = 0) -> Table:
+        """Any table as a ``Table``.
+
+        Raises
+        ------
+        ValueError
+            For duplicate column names, columns of different lengths, anything that has not two dimensions.
+        """
+        if isinstance(X, Table):
+            return X
+        if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[1] and len(X) >= min_rows:
+            # An array of numbers needs no further checks here.
+            return cls(_positions(X.shape[1]), X, len(X))
+        if sparse.issparse(X):
+            X = check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
+            X = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
+            if not X.has_canonical_format:
+                # A cell may be stored as several entries, which add up. The caller's matrix is not changed.
+                X = X.copy()
+                X.sum_duplicates()
+            return cls(_positions(X.shape[1]), X, X.shape[0])
+        if isinstance(X, Mapping):
+            X = _frame_of_columns(X)
+        X = _without_views(X)
+        try:
+            frame = nw.from_native(X, eager_only=True, pass_through=True)
+        except Exception as error:
+            if "unique" in str(error) or "duplicate" in str(error).lower():
+                raise ValueError(f"column names must be unique: {' '.join(str(error).split())}") from error
+            raise
+        if isinstance(frame, nw.DataFrame):
+            _require_names(frame.columns)
+            if len(frame) < min_rows:
+                raise ValueError(f"Found array with {len(frame)} sample(s) while a minimum of {min_rows} is required.")
+            return cls(tuple(frame.columns), frame, len(frame))
+        dtype = getattr(X, "dtype", None)
+        X = check_array(
+            X,
+            dtype=None if dtype is not None or _has_text(X) else "numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=min_rows,
+        )
+        return cls(_positions(X.shape[1]), X, len(X))
+
+    @property
+    def named(self) -> bool:
+        """Whether its columns have names of their own."""
+        return isinstance(self.source, nw.DataFrame)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether it is a sparse matrix."""
+        return sparse.issparse(self.source)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is a dense array of numbers, which need not be looked at column by column."""
+        return isinstance(self.source, np.ndarray) and self.source.dtype.kind in "biuf"
+
+    def require_dense(self, family: Any) -> None:
+        """Raise ``ValueError`` for a sparse matrix: not every family can skip its zeros."""
+        if self.sparse:
+            raise ValueError(
+                f"a sparse matrix cannot be read by {type(family).__name__}; give it dense, as X.toarray()"
+            )
+
+    @cached_property
+    def place(self) -> dict[Any, int]:
+        """Position of each column."""
+        return {name: k for k, name in enumerate(self.names)}
+
+    @cached_property
+    def cells(self) -> Array | None:
+        """All cells of a pandas frame with more columns than rows, if it has one numeric type, else ``None``.
+
+        Taking thousands of columns out of a frame one by one takes longer than reading them.
+        """
+        frame = self.source.to_native() if self.named and self.n_rows < len(self.names) else None
+        if not (isinstance(frame, pd.DataFrame) and isinstance(dtype := frame.dtypes.iloc[0], np.dtype)):
+            return None
+        if dtype.kind not in "biuf" or not (frame.dtypes == dtype).all():
+            return None
+        return frame.to_numpy()
+
+    def column(self, name: Any) -> Column:
+        """The column of that name."""
+        if self.cells is not None:
+            return Column(name, self.cells[:, self.place[name]])
+        if name not in self._columns:
+            if self.named:
+                self._columns[name] = Column(
+                    name, self.source.get_column(name), self.declares is None or name in self.declares
+                )
+            else:
+                self._columns[name] = Column(name, self.source[:, self.place[name]])
+        return self._columns[name]
+
+    @cached_property
+    def _columns(self) -> dict[Any, Column]:
+        """The columns taken out so far, so that each is encoded only once."""
+        return {}
+
+    @cached_property
+    def whole(self) -> reading.Whole | None:
+        """The integers in each column of a large integer array, unless some column spans too many; else ``None``."""
+        if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
+            return None
+        if not worth(self.source.size):
+            return None
+        return reading.whole(self.source)
+
+    def distinct(self, name: Any) -> list[Any]:
+        """The distinct values of a column, without missing ones, in any order."""
+        if self.whole is None:
+            return self.column(name).coded[1]
+        return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
+
+    def block(self, names: Sequence[Any]) -> Any:
+        """These columns of a dense or sparse array, in this order; not copied if they are all of its columns."""
+        if tuple(names) == self.names:
+            return self.source
+        return self.source[:, [self.place[name] for name in names]]
+
+    def rows(self, keep: Array) -> Table:
+        """The rows where a mask is true."""
+        if keep.all():
+            return self
+        source = self.source.filter(keep.tolist()) if self.named else self.source[keep]
+        return replace(self, source=source, n_rows=int(keep.sum()))
+
+    def without(self, names: Sequence[Any]) -> Table:
+        """The table without these columns."""
+        source = self.source.drop([name for name in names if name in self.place])
+        return replace(self, names=tuple(source.columns), source=source)
+
+
+@cache
+def _positions(n: int) -> tuple[str, ...]:
+    return tuple(f"x{k}" for k in range(n))
+
+
+def _has_text(X: Any) -> bool:
+    """Whether a nested list holds text, which must not be converted to numbers."""
+    try:
+        return np.asarray(X).dtype.kind in "US"
+    except ValueError:
+        return False
+
+
+def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
+    _require_names(columns)
+    for name, values in columns.items():
+        if isinstance(values, str) or not hasattr(values, "__len__"):
+            raise ValueError(f"column {name!r} is {values!r}: a column is a list or an array, one value a row")
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"columns must have one length; got {lengths}")
+    return pd.DataFrame({name: _cells(values) for name, values in columns.items()})
+
+
+def _cells(values: Any) -> Any:
+    """A column of a dict in the form that pandas gets."""
+    if isinstance(values, pd.Series):
+        # Without its index, by which pandas would reorder the rows.
+        return values.array
+    if isinstance(values, list | tuple) and pd.api.types.infer_dtype(values) == "integer":
+        # With a missing value among them, pandas would convert integers to floats.
+        cells = np.array(values, object)
+        return cells if pd.isna(cells).any() else values
+    return values
+
+
+def _without_views(X: Any) -> Any:
+    """An Arrow table or pandas frame with its string views converted to strings, of which Arrow can select rows."""
+    if hasattr(X, "schema") and hasattr(X, "cast") and hasattr(X.schema, "types"):
+        if any(map(_is_view, X.schema.types)):
+            import pyarrow as pa
+
+            fields = [f.with_type(pa.large_string()) if _is_view(f.type) else f for f in X.schema]
+            return X.cast(pa.schema(fields))
+    elif isinstance(X, pd.DataFrame):
+        views = [k for k, dtype in enumerate(X.dtypes) if _is_view(getattr(dtype, "pyarrow_dtype", None))]
+        if views:
+            import pyarrow as pa
+
+            text, X = pd.ArrowDtype(pa.large_string()), X.copy(deep=False)
+            for k in views:
+                X.isetitem(k, pd.array(pa.array(X.iloc[:, k].array).cast(pa.large_string()), dtype=text))
+    return X
+
+
+def _is_view(kind: Any) -> bool:
+    return str(kind).startswith(("string_view", "dictionary<values=string_view"))
+
+
+def _require_names(names: Iterable[Any]) -> None:
+    """Raise ``ValueError`` for a column name that occurs twice, is missing, or is not valid Unicode."""
+    names = list(names)
+    if len(set(names)) < len(names):
+        twice = next(name for name, times in Counter(names).items() if times > 1)
+        raise ValueError(f"column names must be unique; {twice!r} stands {names.count(twice)} times")
+    for k, name in enumerate(names):
+        if name is None or name is pd.NA or name is pd.NaT or name != name:
+            raise ValueError(f"the column at position {k} is named {name!r}, which stands for no name: give it one")
+    try:
+        "".join(name for name in names if isinstance(name, str)).encode()
+    except UnicodeEncodeError:
+        broken = next(name for name in names if isinstance(name, str) and not _is_unicode(name))
+        raise ValueError(
+            f"column {broken!r} has half of a character (a lone surrogate) in its name: rename the column"
+        ) from None
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -14,7 +14,6 @@ from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model, require_output, same_place
 from bayesnb.cli.rows import load_model, save_model, source_of
 from bayesnb.cli.terminal import say
-from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
 
 if TYPE_CHECKING:
     from bayesnb.data.encoders import Feature
@@ -183,6 +182,8 @@ def _refuse(said: str) -> NoReturn:
 
 def _smoothed(feature: Feature, m: float) -> Feature:
     """The feature under the prior that is worth m rows, if it is one of probabilities of levels, or of yes and no."""
+    from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
+
     if feature.family.support not in (LEVELS, ZEROS_AND_ONES):
         return feature
     return replace(feature, family=replace(feature.family, prior=feature.family.conjugate.m_estimate(m)))

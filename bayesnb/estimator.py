@@ -390,10 +390,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
     file = document.read(path)
     try:
         clf = BayesianNB(**file.configuration)
-        others = {"target": file.target, "expected": file.expected}
-        clf._classifier = learning.believed(
-            clf, None, file.schema, file.statistics, file.classes, file.declared, **others
-        )
+        clf._classifier = learning.of_contents(clf, file)
         clf.content_hash_ = file.hash
     except MemoryError as error:
         raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error

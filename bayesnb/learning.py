@@ -183,6 +183,13 @@ def of_summary(
     return _added(settings, before, summary.schema, summary.statistics, summary.classes, declared, **others)
 
 
+def of_contents(settings: Any, contents: Any) -> Classifier:
+    """What the contents of a model file say."""
+    others = {"target": contents.target, "expected": contents.expected}
+    learned = contents.schema, contents.statistics, contents.classes, contents.declared
+    return believed(settings, None, *learned, **others)
+
+
 def _added(
     settings: Any,
     before: Classifier | None,

@@ -90,10 +90,10 @@ def cells(xs: Sequence[Any]) -> Array | None:
 
 
 def widths(parts: Sequence[Statistic | Prior]) -> list[int] | None:
-    """How many columns each part has; ``None`` where one of its arrays is not (class, column)."""
+    """How many columns each part has; ``None`` where one of its arrays is not (class, column, ...)."""
     arrays = _arrays(parts[0])
     others = [v for f in fields(parts[0]) if f.name not in arrays and (v := getattr(parts[0], f.name)) is not None]
-    if not arrays or any(v.ndim != 2 for v in arrays.values()) or not all(isinstance(v, str) for v in others):
+    if not arrays or any(v.ndim < 2 for v in arrays.values()) or not all(isinstance(v, str) for v in others):
         return None
     name = next(iter(arrays))
     return [getattr(part, name).shape[1] for part in parts]
@@ -105,9 +105,9 @@ def stacked[S: (Statistic, Prior)](parts: Sequence[S]) -> S:
 
 
 def split[S: (Statistic, Prior)](whole: S, columns: Sequence[int]) -> list[S] | None:
-    """What each feature has of a stack; ``None`` where one of its arrays is not (class, column)."""
+    """What each feature has of a stack; ``None`` where one of its arrays is not (class, column, ...)."""
     total, arrays = sum(columns), _arrays(whole)
-    if any(v.ndim != 2 or v.shape[1] != total for v in arrays.values()):
+    if any(v.ndim < 2 or v.shape[1] != total for v in arrays.values()):
         return None
     ends = np.cumsum([0, *columns]).tolist()
     return [_of(whole, {name: v[:, a:b] for name, v in arrays.items()}) for a, b in pairwise(ends)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
@@ -35,11 +36,12 @@ from bayesnb import (
     Normal,
     NormalGamma,
     Poisson,
+    load,
     normalize,
 )
 from bayesnb.families.categorical import Coded
-from bayesnb.families.gaussian import Moments
 from bayesnb.families.membership import Labels
+from bayesnb.families.moments import Moments
 from bayesnb.families.multinomial import Bag
 from bayesnb.model import ESTIMATES
 
@@ -131,9 +133,10 @@ def test_mean_and_scatter_are_those_of_exact_arithmetic(centre: float, spread: f
     x = centre + spread * default_rng(2).standard_normal(n)
     s = Moments.of(x[:, None], Labels.of(np.zeros(n, int)))
     mean, scatter = exact_moments(x)
-    found = Fraction(s.mean[0, 0]) + Fraction(s.low[0, 0])
+    unit = Fraction(s.unit[0, 0])
+    found = (Fraction(s.mean[0, 0]) + Fraction(s.low[0, 0])) * unit
     assert abs(found - mean) <= Fraction(1e-9) * Fraction(spread)
-    assert abs(Fraction(s.scatter[0, 0]) - scatter) <= Fraction(1e-9) * scatter
+    assert abs(Fraction(s.scatter[0, 0]) * unit**2 - scatter) <= Fraction(1e-9) * scatter
 
 
 def test_weights_and_missing_values_keep_mean_and_scatter_exact():
@@ -827,3 +830,261 @@ def test_a_row_far_beyond_the_data_gets_the_class_with_the_heavier_tail(size: fl
     proba = clf.predict_proba([[size], [-size]])
     assert_probabilities(proba)
     assert_array_equal(proba.argmax(axis=1), [1, 1])
+
+
+# --- Unlearning an outlier ---
+
+
+@pytest.mark.parametrize("outlier", [1e6, 1e7, 1e9, 1e12, -1e12])
+@pytest.mark.parametrize("n", [2, 20, 1001])
+@pytest.mark.parametrize(("centre", "spread"), [(0.0, 1.0), (50.0, 10.0), (1e9, 1e-3)])
+def test_an_outlier_that_was_unlearned_was_never_learned(centre: float, spread: float, n: int, outlier: float):
+    x = centre + spread * default_rng(11).standard_normal((n, 1))
+    far, y = np.array([[centre + outlier * spread]]), np.arange(n) % 2
+    clf = BayesianNB().fit(np.r_[x, far, far * 3], [*y, 0, 0]).forget(far, [0]).forget(far * 3, [0])
+    fresh = BayesianNB().fit(x, y)
+    for c in (0, 1):
+        _, scatter = exact_moments(x[y == c, 0])
+        found = clf.statistics_.features["x"].scatter[c, 0]
+        assert (found == 0) if scatter == 0 else relative_error(found, scatter) <= 1e-9
+    assert_allclose(clf.predict_log_proba(x), fresh.predict_log_proba(x), rtol=1e-9, atol=1e-9)
+
+
+def test_a_sentinel_among_a_thousand_ages_can_be_unlearned():
+    rng = default_rng(3)
+    X = pd.DataFrame({"age": rng.normal(50, 10, 1000)})
+    y = (X["age"] + rng.normal(0, 5, 1000) > 50).astype(int)
+    bad = pd.DataFrame({"age": [999999999.0]})
+    clf = BayesianNB().fit(pd.concat([X, bad]), [*y, 0]).forget(bad, [0])
+    fresh = BayesianNB().fit(X, y)
+    assert_allclose(clf.tables()["age"].to_numpy(float), fresh.tables()["age"].to_numpy(float), rtol=1e-12)
+    assert_allclose(clf.predict_proba(X), fresh.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_with_outliers_merge_in_any_order_to_what_remains_without_them(seed: int):
+    rng = default_rng(seed)
+    x, far = rng.standard_normal(40), rng.choice([-1.0, 1.0], 5) * 10.0 ** rng.uniform(6, 12, 5)
+
+    def moments(values: np.ndarray, weight: float = 1.0) -> Moments:
+        return Moments.of(np.reshape(values, (-1, 1)), Labels.of(np.zeros(np.size(values), int), 1)) * weight
+
+    steps = [moments(v) for v in np.split(x, 8)] + [moments(v) for v in far] + [moments(v, -1.0) for v in far]
+    _, scatter = exact_moments(x)
+    for _ in range(20):
+        whole = reduce(add, [steps[i] for i in rng.permutation(len(steps))])
+        assert whole.n[0, 0] == 40
+        assert relative_error(whole.scatter[0, 0], scatter) <= 1e-12
+
+
+def test_fractional_weights_and_missing_cells_are_unlearned_with_their_outliers():
+    rng = default_rng(12)
+    X, weight, y = rng.standard_normal((60, 2)), rng.uniform(0.1, 3.0, 60), np.arange(60) % 3
+    X[rng.random(X.shape) < 0.2] = np.nan
+    far, heavy = np.array([[1e10, np.nan], [-3e11, 7e11]]), [0.3, 1.7]
+    clf = BayesianNB().fit(np.r_[X, far], [*y, 0, 1], [*weight, *heavy]).forget(far, [0, 1], heavy)
+    s, fresh = clf.statistics_.features, BayesianNB().fit(X, y, weight).statistics_.features
+    for name in fresh:
+        assert_allclose(s[name].n, fresh[name].n, rtol=1e-15)
+        assert_allclose(s[name].scatter, fresh[name].scatter, rtol=1e-9)
+
+
+def test_outliers_in_a_large_table_can_be_unlearned():
+    rng = default_rng(13)
+    X, y = rng.normal([50.0, 1e6, 0.0], [10.0, 1.0, 1e-3], (30_000, 3)), np.arange(30_000) % 2
+    bad = rng.random(30_000) < 0.01
+    X[bad, 0] = 999_999_999.0
+    X[-1] = [1e12, -1e12, 1e12]
+    bad[-1] = True
+    clf = BayesianNB(Gaussian()).fit(X, y).forget(X[bad], y[bad])
+    fresh = BayesianNB(Gaussian()).fit(X[~bad], y[~bad])
+    for name, s in fresh.statistics_.features.items():
+        assert_allclose(clf.statistics_.features[name].scatter, s.scatter, rtol=1e-9)
+
+
+@pytest.mark.parametrize("outlier", [1e15, 1e20, 1e30, 1e60, 1e100, 1e200, 1e308])
+def test_an_outlier_of_any_size_is_unlearned_or_refused_and_never_spoils_its_column(outlier: float):
+    X = pd.DataFrame({"size": default_rng(14).standard_normal(20), "rest": np.arange(20.0)})
+    bad, y = pd.DataFrame({"size": [outlier, -0.7 * outlier], "rest": [3.0, 4.0]}), [0, 1] * 10
+    clf = BayesianNB().fit(pd.concat([X, bad]), [*y, 0, 0])
+    before = clf.predict_log_proba(X)
+    try:
+        clf.forget(bad, [0, 0])
+    except ValueError as error:
+        assert outlier > 1e30
+        assert re.match("feature 'size', class 0: .*so far out.*fit the other rows anew", str(error))  # noqa: PT017
+        assert_array_equal(clf.predict_log_proba(X), before)
+        assert clf.class_count_.tolist() == [12.0, 10.0]
+    else:
+        assert_allclose(clf.predict_log_proba(X), BayesianNB().fit(X, y).predict_log_proba(X), rtol=1e-9)
+
+
+def test_an_outlier_that_left_no_digit_of_the_others_is_not_unlearned():
+    x, y = default_rng(14).standard_normal((20, 1)), [0, 1] * 10
+    clf = BayesianNB().fit(np.r_[x, [[1e200]]], [*y, 0])
+    with pytest.raises(ValueError, match=r"feature 'x', class 0: .*so far out.*fit the other rows anew"):
+        clf.forget([[1e200]], [0])
+
+
+@pytest.mark.parametrize("outlier", [1e3, 1e12, 1e100])
+def test_what_was_all_zeros_is_all_zeros_again(outlier: float):
+    clf = BayesianNB().fit([[0.0], [0.0], [0.0], [outlier]], [0, 0, 1, 0]).forget([[outlier]], [0])
+    s = clf.statistics_.features["x"]
+    assert (s.mean == 0).all()
+    assert (s.scatter == 0).all()
+
+
+# --- Columns beyond the scales of their squares ---
+
+SCALES = [1e-320, 1e-300, 1e-170, 1e-155, 1e155, 1e300]
+
+
+def reference_joint(x: float, values: Sequence[float], prior: tuple[float, float, float, float]) -> mpmath.mpf:
+    """Log predictive of a row under a Normal-Gamma prior (m, kappa, a, b) and rows of weight 1."""
+    m, kappa, a, b = map(mpmath.mpf, prior)
+    v = [mpmath.mpf(value) for value in values]
+    n, mean = len(v), sum(v) / len(v)
+    gap = kappa * n * (mean - m) ** 2 / (2 * (kappa + n))
+    after = b + sum((value - mean) ** 2 for value in v) / 2 + gap
+    m, kappa, a = (kappa * m + n * mean) / (kappa + n), kappa + n, a + mpmath.mpf(n) / 2
+    s2 = after * (kappa + 1) / (a * kappa)
+    top = mpmath.loggamma(a + 0.5) - mpmath.loggamma(a) - mpmath.log(2 * a * mpmath.pi * s2) / 2
+    return top - (a + 0.5) * mpmath.log1p((mpmath.mpf(x) - m) ** 2 / (2 * a * s2))
+
+
+def pooled_prior(values: Sequence[float]) -> tuple[mpmath.mpf, ...]:
+    """Unit information: one row that looks like the whole column."""
+    v = [mpmath.mpf(value) for value in values]
+    mean = sum(v) / len(v)
+    return mean, mpmath.mpf(1), mpmath.mpf("0.5"), sum((value - mean) ** 2 for value in v) / len(v) / 2
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_predictive_of_a_column_of_any_scale_is_the_reference(scale: float):
+    x = [1 * scale, 2 * scale, 3 * scale, -1 * scale, -2 * scale, -3.5 * scale]
+    joint = BayesianNB().fit({"x": x}, list("aaabbb")).predict_joint_log_proba({"x": [*x, 0.0, 40 * scale]})
+    with mpmath.workdps(700):
+        prior = pooled_prior(x)
+        for i, ask in enumerate([*x, 0.0, 40 * scale]):
+            for c, own in enumerate((x[:3], x[3:])):
+                assert_allclose(joint[i, c] - np.log(0.5), float(reference_joint(ask, own, prior)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_a_column_of_any_scale_gives_the_probabilities_of_a_column_of_scale_one(estimate: str, scale: float):
+    # As floats, a few units of the last subnormal digit are not in the ratio of 1 to 3.5 exactly.
+    x = np.array([scale * k for k in (1, 2, 3, -1, -2, -3.5)])
+    one = np.array([float(Fraction(v) / Fraction(scale)) for v in x])
+    clf = BayesianNB(estimate=estimate, random_state=0).fit({"x": x}, list("aaabbb"))
+    like = BayesianNB(estimate=estimate, random_state=0).fit({"x": one}, list("aaabbb"))
+    assert_allclose(clf.predict_proba({"x": x}), like.predict_proba({"x": one}), rtol=1e-9)
+    assert_allclose(clf.sample_proba({"x": x}, 20), like.sample_proba({"x": one}, 20), rtol=1e-9)
+    left = clf.loo({"x": x}, list("aaabbb"))["probability"]
+    assert_allclose(left, like.loo({"x": one}, list("aaabbb"))["probability"], rtol=1e-9)
+    shift = 6 * log_of(Fraction(scale))
+    assert_allclose(clf.log_evidence_.conditional, like.log_evidence_.conditional - shift, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_a_model_of_any_scale_is_saved_and_loaded_unlearned_and_merged(scale: float, tmp_path):
+    x, y = scale * np.array([[1.0], [2.0], [3.0], [-1.0], [-2.0], [-3.5]]), list("aaabbb")
+    BayesianNB().fit(x[:4], y[:4]).save(tmp_path / "model.nc")
+    found = load(tmp_path / "model.nc").partial_fit(x, y).forget(x[:4], y[:4])
+    assert_allclose(found.predict_proba(x), BayesianNB().fit(x, y).predict_proba(x), rtol=1e-12)
+    merged = BayesianNB().fit(x[::2], y[::2]).merge(BayesianNB().fit(x[1::2], y[1::2]))
+    assert_allclose(merged.predict_proba(x), BayesianNB().fit(x, y).predict_proba(x), rtol=1e-12)
+
+
+# --- Locations that one float does not say ---
+
+
+@pytest.mark.parametrize(("centre", "spread"), [(1e12, 1e-3), (1e15, 1.0), (-1e15, 1.0), (1e12, 1.0), (1e6, 1.0)])
+def test_the_predictive_far_from_zero_is_the_reference(centre: float, spread: float):
+    x = [centre + k * spread for k in (-1, 0.25, 1.5, 1, 2.25, 3.5)]
+    ask = [*x, centre + 1.1 * spread, centre - 9 * spread]
+    prior = (centre, 1.0, 1.0, spread * spread)
+    joint = BayesianNB({"x": Gaussian(NormalGamma(*prior))}).fit({"x": x}, list("aaabbb"))
+    found = joint.predict_joint_log_proba({"x": ask}) - np.log(0.5)
+    with mpmath.workdps(60):
+        exact = [[float(reference_joint(v, own, prior)) for own in (x[:3], x[3:])] for v in ask]
+    assert_allclose(found, exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+@pytest.mark.parametrize("family", [Gaussian(), GaussianKnownVariance(variance=4.0)], ids=lambda f: type(f).__name__)
+def test_probabilities_far_from_zero_are_those_near_it(family, estimate: str):
+    # Multiples of 1/8, which are floats there too.
+    x, y = np.round(8 * two_clouds(1)) / 8, HALVES
+    near = BayesianNB(family, estimate=estimate, random_state=0).fit(x, y)
+    for centre in (1e12, 2.0**49, -(2.0**49)):
+        far = BayesianNB(family, estimate=estimate, random_state=0).fit(x + centre, y)
+        assert_allclose(far.predict_proba(x + centre), near.predict_proba(x), rtol=1e-9)
+        assert_allclose(far.sample_proba(x + centre, 20), near.sample_proba(x, 20), rtol=1e-9)
+        left = far.loo(x + centre, y)["probability"]
+        assert_allclose(left, near.loo(x, y)["probability"], rtol=1e-9)
+        assert_allclose(far.log_evidence_.conditional, near.log_evidence_.conditional, rtol=1e-9)
+
+
+# --- Evidence under a concentrated prior ---
+
+
+@pytest.mark.parametrize("a", [0.5, 1e3, 1e9, 1e12, 1e15])
+@pytest.mark.parametrize("kappa", [1.0, 1e12])
+def test_the_evidence_of_a_normal_under_any_concentration_is_the_reference(a: float, kappa: float):
+    x = default_rng(15).standard_normal(10)
+    clf = BayesianNB(Gaussian(NormalGamma(0.0, kappa, a, a))).fit(x[:, None], [0] * 10)
+    with mpmath.workdps(80):
+        exact = mpmath.mpf(0)
+        for i in range(10):
+            if i:
+                exact += reference_joint(x[i], x[:i], (0.0, kappa, a, a))
+            else:
+                s2 = (mpmath.mpf(kappa) + 1) / kappa
+                top = mpmath.loggamma(a + mpmath.mpf("0.5")) - mpmath.loggamma(a)
+                top -= mpmath.log(2 * mpmath.mpf(a) * mpmath.pi * s2) / 2
+                exact += top - (mpmath.mpf(a) + 0.5) * mpmath.log1p(mpmath.mpf(x[0]) ** 2 / (2 * a * s2))
+    assert_allclose(clf.log_evidence_.conditional, float(exact), rtol=1e-11)
+
+
+# --- Rows whose density is below all floats ---
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+@pytest.mark.parametrize("size", [1e155, 1e200, 1.7e308])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_row_too_far_out_for_its_density_is_no_impossible_row(known: bool, size: float, estimate: str):
+    # Class 1 lies nearer to what is far on the right, class 0 to what is far on the left.
+    family = GaussianKnownVariance(variance=1.0) if known else Gaussian()
+    x = np.array([[-1.0], [0.0], [1.0], [9.0], [10.0], [11.0]])
+    clf = BayesianNB(family, estimate=estimate, random_state=0).fit(np.c_[x, x], [0, 0, 0, 1, 1, 1])
+    if known or estimate == "predictive":
+        assert_probabilities(clf.predict_proba([[size, 0.0], [-size, 0.0]]))
+    other = BayesianNB(family, estimate=estimate).fit(np.c_[x * [[1]] * 3 + (x < 5) * 5 * x, x], [0, 0, 0, 1, 1, 1])
+    proba = other.predict_proba([[size, 0.0], [-size, np.nan]])
+    assert_probabilities(proba)
+
+
+def test_the_wider_class_is_certain_where_both_densities_are_below_all_floats():
+    x, y = [[-1.0], [0.0], [1.0], [-30.0], [0.0], [30.0]], [0, 0, 0, 1, 1, 1]
+    for estimate in ("mle", "map", "mean"):
+        clf = BayesianNB(estimate=estimate).fit(x, y)
+        assert_array_equal(clf.predict_proba([[1e156], [-1e300]]), [[0.0, 1.0], [0.0, 1.0]])
+
+
+# --- Weights beyond counting ---
+
+
+@pytest.mark.parametrize("prior", [NormalGamma(), NormalGamma(0.0, 1.0, 1.0, 1.0)], ids=["pooled", "given"])
+@pytest.mark.parametrize("family", ["unknown", "known"])
+def test_weights_that_no_float_can_square_are_refused_by_column(family: str, prior):
+    made = Gaussian(prior) if family == "unknown" else GaussianKnownVariance(variance=1.0)
+    x, y = {"size": [1.0, 1.0 + 1e-9, 2.0, 2.0 - 1e-9]}, [0, 0, 1, 1]
+    clf = BayesianNB({"size": made}).fit(x, y)
+    before = clf.predict_proba(x)
+    for verb in (clf.fit, clf.partial_fit):
+        with pytest.raises(
+            ValueError, match=r"feature 'size': the weights of its rows add up to 2e\+300.*sample_weight"
+        ):
+            verb(x, y, sample_weight=[1e300] * 4)
+    assert_array_equal(clf.predict_proba(x), before)

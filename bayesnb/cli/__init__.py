@@ -43,13 +43,13 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _code(arguments: list[str]) -> int:
-    """Run the command; whatever ends it is told in one line."""
+    """Run the command and return its exit code. An error is told in one line."""
     try:
         terminal.set_up_streams()
         terminal.require_text(arguments)
         code = cli.main(arguments, prog_name="bayesnb", standalone_mode=False) or 0
         if sys.stdout is not None:
-            # What is written at the very end of the process could no longer be told.
+            # An error of writing at the very end of the process could not be reported any more.
             sys.stdout.flush()
         return code
     except click.ClickException as error:

@@ -1,4 +1,4 @@
-"""``bayesnb predict`` and ``sample``: what a model file says of new rows, and new rows of its own."""
+"""``bayesnb predict`` and ``sample``: predictions for a table, and rows drawn from the model."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sample(model: str, rows: int, label: str | None, seed: int, output: str, for
     """Draw new rows from a model: a class, and the columns given the class."""
     from bayesnb.data import writers
 
-    # Nothing tells a table that was sampled from one that was observed, so neither is replaced unasked.
+    # A sampled table looks like an observed one, so any table is replaced only with --force.
     require_output(output, "table", [model], lambda _: False, force)
     clf = load_model(model).set_params(random_state=seed)
     frame = clf.sample(rows, class_of(clf, label, "--label"))

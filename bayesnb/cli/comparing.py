@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.printing import print_json, print_tables
+from bayesnb.cli.printing import plain, print_document, print_tables, records_of
 from bayesnb.cli.rows import asked_rows, fitted, frame_of
 from bayesnb.cli.terminal import say, stdout, visible
 
@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 @click.argument("data", metavar="DATA")
 @options.target
 @click.option(
-    "--row",
-    "rows",
-    multiple=True,
-    metavar="K=V,K=V",
+    "--row", "rows", multiple=True, metavar="K=V,K=V",
     help="A row to predict; columns not named are missing. May be repeated.  [default: the textbook's, else the first]",
-)
+)  # fmt: skip
 @click.option("--cv", type=click.IntRange(2), help="Score by this many folds instead of exact leave-one-out.")
 @options.draws("Exact draws for intervals of more than two classes.")
 @options.prob("Of the intervals.")
@@ -35,16 +32,9 @@ if TYPE_CHECKING:
 @options.seed
 @options.layout("table", "json", "csv", help="json holds everything, csv the scores.")
 def compare(
-    data: str,
-    target: str | None,
-    rows: tuple[str, ...],
-    cv: int | None,
-    draws: int,
-    prob: float,
-    nuts: bool,
-    seed: int,
-    layout: str,
-) -> int:
+    data: str, target: str | None, rows: tuple[str, ...], cv: int | None, draws: int, prob: float, nuts: bool,
+    seed: int, layout: str,
+) -> int:  # fmt: skip
     """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table.
 
     DATA is the name of an embedded data set, or a CSV or Parquet file. Printed are the family of each
@@ -62,7 +52,10 @@ def compare(
     described = clf.describe()
     how = f"{cv}-fold cross-validation" if cv else "exact leave-one-out"
     if layout == "json":
-        print_json(name, y.name, how, described, table, asked, answers, prob, roads)
+        each = [{"row": plain(row), "prob": prob, **answer} for row, answer in zip(asked, answers, strict=True)]
+        document = {"data": name, "target": str(y.name), "features": records_of(described), "scored_by": how}
+        document |= {"scores": records_of(table), "rows": each}
+        print_document(document if roads is None else document | {"nuts": roads})
     elif layout == "csv":
         stdout().write(table.to_csv())
     else:

@@ -1,4 +1,4 @@
-"""``bayesnb explain``: what each value of a row speaks for."""
+"""``bayesnb explain``: the contribution of each value of a row to the log-odds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.printing import print_ledger, print_ledger_json
+from bayesnb.cli.printing import plain, print_contributions, print_document, records_of
 from bayesnb.cli.rows import asked_rows, class_of, fitted, frame_of, load_model, parsed, row_at, template_of
 from bayesnb.cli.terminal import stdout
 
@@ -33,16 +33,9 @@ if TYPE_CHECKING:
 @options.prob("Of the intervals.")
 @options.layout("table", "json", "csv")
 def explain(
-    data: str,
-    new: str | None,
-    target: str | None,
-    row: str | None,
-    label: str | None,
-    against: str | None,
-    unit: str,
-    prob: float,
-    layout: str,
-) -> int:
+    data: str, new: str | None, target: str | None, row: str | None, label: str | None, against: str | None, unit: str,
+    prob: float, layout: str,
+) -> int:  # fmt: skip
     """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
 
     DATA is the name of an embedded data set, or a CSV or Parquet file, and a model is fitted to it; or MODEL is a file
@@ -64,19 +57,21 @@ def explain(
         raise click.BadParameter(
             f"both are {label!r}: there are no odds of a class against itself", param_hint="--against"
         )
-    ledger = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
+    contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
     if layout == "json":
         proba = dict(zip(map(str, clf.classes_), map(float, clf.predict_proba(frame)[0]), strict=True))
-        print_ledger_json(name, target, asked, proba, ledger, unit, prob)
+        about = {"data": name, "target": str(target), "row": plain(asked), "probabilities": proba}
+        about |= plain(contributions.iloc[0][["label", "against"]]) | {"unit": unit, "prob": prob}
+        print_document(about | {"entries": records_of(contributions.drop(columns=["label", "against"]))})
     elif layout == "csv":
-        stdout().write(ledger.to_csv())
+        stdout().write(contributions.to_csv())
     else:
-        print_ledger(asked, ledger, unit, prob)
+        print_contributions(asked, contributions, unit, prob)
     return 0
 
 
 def _of_model(path: str, new: str | None, row: str | None, position: int | None) -> tuple[BayesianNB, pd.DataFrame]:
-    """The model of a file, and the row that is asked, as a table."""
+    """Load a model, and make a table of the row to explain."""
     clf = load_model(path)
     template = template_of(clf)
     if row is not None and position is None:
@@ -92,7 +87,7 @@ def _of_model(path: str, new: str | None, row: str | None, position: int | None)
 def _of_data(
     data: str, target: str | None, row: str | None, position: int | None
 ) -> tuple[BayesianNB, pd.DataFrame, str, Any]:
-    """The model of a table, and the row that is asked, as a table."""
+    """Fit a model to a table, and make a table of the row to explain."""
     name, X, y, clf = fitted(data, target)
     if position is not None:
         if position >= len(X):

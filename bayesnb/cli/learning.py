@@ -142,7 +142,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
 
 
 def _families() -> dict[str, Any]:
-    """What can be named: the families that a model file can hold, and binned columns, each in small letters."""
+    """The names for --feature: the families that a model file can hold, and binned columns, in small letters."""
     from bayesnb.data.binning import Binned
     from bayesnb.families import families
 
@@ -181,7 +181,7 @@ def _refuse(said: str) -> NoReturn:
 
 
 def _smoothed(feature: Feature, m: float) -> Feature:
-    """The feature under the prior that is worth m rows, if it is one of probabilities of levels, or of yes and no."""
+    """Give a feature of levels or of zeros and ones the prior that is worth m rows. Other features stay as they are."""
     from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
 
     if feature.family.support not in (LEVELS, ZEROS_AND_ONES):

@@ -1,4 +1,4 @@
-"""Where a command may write: never over what it reads, nor unasked over what it could not have written."""
+"""Where a command may write: never over a file that it reads, and over others only if it could have written them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 from bayesnb.cli.terminal import visible
 
-# What a file holds, by its suffix.
+# The content that a suffix promises.
 HOLDS = {
     ".nc": "model", ".h5": "model", ".hdf5": "model",
     ".csv": "table", ".tsv": "table", ".parquet": "table", ".pq": "table",
@@ -37,13 +37,13 @@ def require_output(
     Parameters
     ----------
     output : path, "-" or None
-        The latter two are no file, and are not looked at.
+        "-" and None are not files, and are always accepted.
     kind : key of WRITTEN
         What will be written.
     inputs : paths, globs, "-", or names of embedded data
         What is read.
     is_own : function of a path
-        Whether the file there is one that this command writes, so that replacing it is what a second run does.
+        True if this command writes such files, so that a second run may replace the file of the first.
     force : bool
         Replace whatever is there, if it is not an input.
 
@@ -88,19 +88,19 @@ def _is_stdin(path: Path) -> bool:
 
 
 def same_place(output: str | None, model: str) -> bool:
-    """Whether a changed model takes the place of the one that was read; by a symbolic link too."""
+    """True if the output is the model that was read, possibly through a symbolic link."""
     return model != "-" and (output is None or os.path.realpath(output) == os.path.realpath(model))
 
 
 def is_model(path: str) -> bool:
-    """Whether a file begins and ends as a model file does."""
+    """True if a file begins and ends as a model file does."""
     from bayesnb.modelfile.container import is_sealed
 
     return is_sealed(path)
 
 
 def is_predictions(path: str) -> bool:
-    """Whether a table has the columns that predictions have."""
+    """True if a table has the columns of predictions."""
     try:
         if path.lower().endswith((".parquet", ".pq")):
             from pyarrow import parquet

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli.terminal import console_of, json_text, stdout, visible
@@ -11,37 +11,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def print_json(
-    name: str,
-    target: Any,
-    how: str,
-    described: pd.DataFrame,
-    table: pd.DataFrame,
-    asked: list[dict[str, Any]],
-    answers: list[dict[str, Any]],
-    prob: float,
-    roads: dict[str, Any] | None,
-) -> None:
-    """Everything that ``compare`` found."""
-    rows = [{"row": plain(row), "prob": prob, **answer} for row, answer in zip(asked, answers, strict=True)]
-    document = {
-        "data": name,
-        "target": str(target),
-        "features": records_of(described),
-        "scored_by": how,
-        "scores": records_of(table),
-        "rows": rows,
-    } | ({} if roads is None else {"nuts": roads})
-    print_document(document)
-
-
 def print_document(document: Mapping[str, Any]) -> None:
     """A document as JSON."""
     stdout().write(json_text(document) + "\n")
 
 
 def plain(record: Mapping[Any, Any]) -> dict[str, Any]:
-    """JSON has no infinity and no NaN: they are written as text and null."""
+    """Replace infinity by a text and NaN by null, since JSON has neither."""
     found = {}
     for name, value in record.items():
         value = value.item() if hasattr(value, "item") else value
@@ -57,14 +33,9 @@ def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def print_tables(
-    how: str,
-    described: pd.DataFrame,
-    table: pd.DataFrame,
-    asked: list[dict[str, Any]],
-    answers: list[dict[str, Any]],
-    prob: float,
-    by: str,
-) -> None:
+    how: str, described: pd.DataFrame, table: pd.DataFrame, asked: Sequence[Mapping[str, Any]],
+    answers: Sequence[Mapping[str, Any]], prob: float, by: str,
+) -> None:  # fmt: skip
     """What ``compare`` found, as tables."""
     console = console_of()
     console.print("What each column got", style="bold")
@@ -98,7 +69,7 @@ def grid_of(frame: pd.DataFrame, digits: int) -> Any:
 
 
 def shown_text(value: Any, digits: int) -> str:
-    """A value with so many digits."""
+    """Write a value; a float has this many digits after the point."""
     if isinstance(value, float):
         return "—" if value != value else f"{value:.{digits}f}"
     return visible(value)
@@ -119,30 +90,13 @@ def row_grid(answer: Mapping[str, Any], prob: float) -> Any:
     return grid_of(pd.DataFrame(records), 3)
 
 
-def print_ledger_json(
-    name: str, target: Any, asked: dict[str, Any], proba: dict[str, float], ledger: pd.DataFrame, unit: str, prob: float
-) -> None:
-    """A ledger for programs."""
-    document = {
-        "data": name,
-        "target": str(target),
-        "row": plain(asked),
-        "probabilities": proba,
-        **plain(ledger.iloc[0][["label", "against"]]),
-        "unit": unit,
-        "prob": prob,
-        "entries": records_of(ledger.drop(columns=["label", "against"])),
-    }
-    print_document(document)
-
-
-def print_ledger(asked: dict[str, Any], ledger: pd.DataFrame, unit: str, prob: float) -> None:
-    """A ledger with its bars."""
+def print_contributions(asked: dict[str, Any], contributions: pd.DataFrame, unit: str, prob: float) -> None:
+    """Print the contributions of a row with their bars."""
     from rich.table import Table as Grid
     from rich.text import Text
 
     console = console_of()
-    label, against = ledger.iloc[0][["label", "against"]]
+    label, against = contributions.iloc[0][["label", "against"]]
     said = ", ".join(f"{k}={v}" for k, v in asked.items())
     console.print(f"The row {visible(said)}", style="bold", markup=False)
     grid = Grid()
@@ -152,12 +106,14 @@ def print_ledger(asked: dict[str, Any], ledger: pd.DataFrame, unit: str, prob: f
         grid.add_column(Text(title), justify="right")
     sides = [f"{name[:9]}…" if len(name) > 10 else name for name in map(visible, (against, label))]
     grid.add_column(Text(f"{sides[0] + ' ←':>12}│{'→ ' + sides[1]:<12}"), no_wrap=True)
-    finite = [abs(v) for v in ledger["log_odds"] if abs(v) < float("inf")]
+    finite = [abs(v) for v in contributions["log_odds"] if abs(v) < float("inf")]
     widest = max(finite, default=0.0) or 1.0
-    for k, (entry, line) in enumerate(ledger.iterrows()):
-        if k == len(ledger) - 1:
+    for k, (entry, line) in enumerate(contributions.iterrows()):
+        if k == len(contributions) - 1:
             grid.add_section()
-        value = "missing" if line["missing"] else "" if line["value"] is None else cell_text(line["value"])
+        value = line["value"]
+        value = f"{value:g}" if isinstance(value, float) else "" if value is None else visible(value)
+        value = "missing" if line["missing"] else value
         numbers = [Text(shown_text(float(line[k]), 3)) for k in ("log_odds", "lower", "upper")]
         grid.add_row(Text(visible(entry)), Text(value), *numbers, bar_of(line["log_odds"] / widest))
     console.print(grid)
@@ -169,13 +125,8 @@ def print_ledger(asked: dict[str, Any], ledger: pd.DataFrame, unit: str, prob: f
     )
 
 
-def cell_text(value: Any) -> str:
-    """A cell of the data."""
-    return f"{value:g}" if isinstance(value, float) else visible(value)
-
-
 def bar_of(share: float, half: int = 12) -> Any:
-    """A signed bar: to the right where the share of the largest is positive; with an arrow if it is infinite."""
+    """Draw a bar, to the right if the share is positive and to the left if it is negative; an arrow means infinite."""
     from rich.text import Text
 
     size = min(abs(share), 1.0) * half

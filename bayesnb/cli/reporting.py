@@ -13,47 +13,23 @@ from bayesnb.cli.terminal import say, stdout
 @click.command(epilog=options.EMBEDDED)
 @click.argument("data", metavar="DATA")
 @options.target
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="Where to write the page, all of it or nothing; - is stdout.",
-)
-@click.option(
-    "--format",
-    "layout",
-    type=click.Choice(["html", "md"]),
-    help="[default: md for a FILE that ends in .md or .markdown, else html]",
-)
+@click.option("-o", "--output", required=True, metavar="FILE",
+              help="Where to write the page, all of it or nothing; - is stdout.")  # fmt: skip
+@click.option("--format", "layout", type=click.Choice(["html", "md"]),
+              help="[default: md for a FILE that ends in .md or .markdown, else html]")  # fmt: skip
 @click.option("--title", help="Of the page.  [default: names the data]")
 @click.option("--rows", type=click.IntRange(0), default=5, show_default=True, help="Uncertain rows to explain.")
-@click.option(
-    "--by",
-    type=click.Choice(["total", "epistemic"]),
-    default="total",
-    show_default=True,
-    help="The entropy that makes a row uncertain.",
-)
+@click.option("--by", type=click.Choice(["total", "epistemic"]), default="total", show_default=True,
+              help="The entropy that makes a row uncertain.")  # fmt: skip
 @options.unit("Of the log-odds.")
 @options.draws("Exact draws for entropies.")
 @options.prob("Of the intervals.")
 @options.seed
 @options.force
 def report(
-    data: str,
-    target: str | None,
-    output: str,
-    layout: str | None,
-    title: str | None,
-    rows: int,
-    by: str,
-    unit: str,
-    draws: int,
-    prob: float,
-    seed: int,
-    force: bool,
-) -> int:
+    data: str, target: str | None, output: str, layout: str | None, title: str | None, rows: int, by: str, unit: str,
+    draws: int, prob: float, seed: int, force: bool,
+) -> int:  # fmt: skip
     """Write one self-contained page about a table: its model, its scores, its calibration, its uncertain rows.
 
     DATA is the name of an embedded data set, or a path as for `fit`. The page asks nothing of the network.

@@ -1,4 +1,4 @@
-"""The table and the rows that a command speaks of."""
+"""The tables, models and rows that are named on the command line."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def row_at(data: str, position: int) -> pd.DataFrame:
 
 
 def identifiers(clf: BayesianNB, n: int) -> list[Any]:
-    """Categorical columns with nearly a level a row."""
+    """List the categorical columns with almost as many levels as there are rows."""
     return [
         name
         for name, feature in clf.schema_.features.items()
@@ -185,7 +185,7 @@ def typed(text: str, column: pd.Series, name: str) -> Any:
 
 
 def class_of(clf: BayesianNB, text: str | None, option: str) -> Any:
-    """The class that is written so."""
+    """Find the class whose text this is."""
     if text is None:
         return None
     for label in clf.classes_.tolist():
@@ -203,7 +203,7 @@ def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame
     columns = {}
     for name in X.columns:
         dtype = X[name].dtype
-        # A row that is asked may lack a value, or lie between integers.
+        # A row to predict may lack a value, and may hold a fraction in a column of integers.
         wide = {"i": "float64", "u": "float64", "b": "boolean"}.get(getattr(dtype, "kind", "O"), dtype)
         columns[name] = pd.Series([row.get(name) for row in rows], dtype=wide)
     return pd.DataFrame(columns)

@@ -16,9 +16,9 @@ from typing import Any, TextIO
 
 import click
 
-# Control characters, marks that turn the direction of text, halves of characters, and ends of lines.
+# Unicode categories: control characters, format characters (such as marks of direction), surrogates, line ends.
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-# Joiners that some scripts and emoji are written with.
+# Two format characters that some scripts and emoji need.
 JOINERS = "\u200c\u200d"
 LONGEST = 2000
 """Letters of a message; what is longer is cut."""
@@ -57,7 +57,7 @@ def one_line(text: Any) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """An error as one line; one that nobody foresaw with its class."""
+    """Write an error as one line. An unexpected error is written with the name of its class."""
     match error:
         case UnicodeEncodeError():
             return one_line(f"{error.object[:200]} is not text in the encoding {error.encoding}: rename it")
@@ -82,7 +82,7 @@ def require_text(arguments: list[str]) -> None:
 
 
 def set_up_streams() -> None:
-    """What is piped is UTF-8; what a terminal cannot show is shown escaped."""
+    """Write UTF-8 to pipes, escape what the encoding of a terminal cannot show, and print warnings as one line."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(
             encoding=None if sys.stdout.isatty() else "utf-8",
@@ -92,7 +92,7 @@ def set_up_streams() -> None:
 
 
 def discard_stdout() -> None:
-    """Let what is still to be written go nowhere, since nobody reads it any more."""
+    """Discard what is still to be written, because the reader has closed the pipe."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -141,7 +141,7 @@ def _console(**options: Any) -> Any:
 
     class Ours(Console):
         def on_broken_pipe(self) -> None:
-            """Leave it to whoever runs the command, instead of ending the process with code 1."""
+            """Raise the error again, instead of ending the process with code 1 as rich does."""
             raise
 
     return Ours(highlight=False, **options)

@@ -21,8 +21,8 @@ from bayesnb.data.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
 from bayesnb.families.bernoulli import BinaryCounts
-from bayesnb.families.gaussian import Moments
 from bayesnb.families.membership import Labels, every_row
+from bayesnb.families.moments import Moments
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet

@@ -44,6 +44,7 @@ from bayesnb.families.support import REALS, Support
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, ImproperError, Prior, Theta, first, shared
+from bayesnb.priors.belief import parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,13 +233,11 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return log_h - self.conjugate.peak(*d)
 
     def mean(self, posterior: P) -> Theta:
-        full = posterior.canonical()
-        return full.theta(*_parts(full.mean()))
+        return posterior.canonical().mean_theta()
 
     def mode(self, posterior: P) -> Theta:
         """The posterior mode of the parameters."""
-        full = posterior.canonical()
-        return full.theta(*_parts(full.mode()))
+        return posterior.canonical().mode_theta()
 
     def draw(self, posterior: P, rng: Generator, size: Size = ()) -> Theta:
         return posterior.draw_theta(rng, size)
@@ -340,17 +339,12 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     def pymc_prior(self, prior: P, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
         """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one."""
-        return dict(zip(prior.parameters, _parts(prior.pymc(name, dims)), strict=True))
+        return dict(zip(prior.parameters, parts_of(prior.pymc(name, dims)), strict=True))
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
         """log p(data | θ) as a scalar tensor, from the sufficient statistic."""
         d, _ = self.added(s)
         return self.conjugate.pymc_likelihood(theta, *map(shared, d)) + shared(self.log_base(s).sum())
-
-
-def _parts(point: Any) -> tuple[Any, ...]:
-    """θ as a tuple of its parts."""
-    return point if isinstance(point, tuple) else (point,)
 
 
 def _left(belief: Any, d: tuple[Array, ...], weight: Array, known: Array, cell: tuple[int, int]) -> Any:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Told:
+class Specified:
     """A prior by its PyMC class and arguments; called with a name and a shape, it makes the variable."""
 
     dist: Any
@@ -41,7 +41,7 @@ class Given(Declared):
 
     Parameters
     ----------
-    of : {parameter: Told, callable or number}
+    of : {parameter: Specified, callable or number}
     cells : array (class, column), optional
         True for each cell, once the data are known.
     """
@@ -54,7 +54,7 @@ class Given(Declared):
         """From what a user writes."""
         if not isinstance(priors, Mapping):
             raise TypeError(f"Expected priors as {{parameter: (pm.HalfNormal, {{'sigma': 2}})}}; got {priors!r}")
-        of = {name: _told(name, value) for name, value in priors.items()}
+        of = {name: _specified(name, value) for name, value in priors.items()}
         if not any(callable(value) for value in of.values()):
             raise ValueError(
                 f"Expected a prior for at least one parameter; got {dict(priors)!r}. A distribution without "
@@ -76,7 +76,7 @@ class Given(Declared):
         return {name: value for name, value in self.of.items() if callable(value)}
 
 
-def _told(name: str, value: Any) -> Any:
+def _specified(name: str, value: Any) -> Any:
     match value:
         case bool():
             pass
@@ -84,7 +84,7 @@ def _told(name: str, value: Any) -> Any:
             return value
         case (dist, Mapping() as arguments) if callable(dist):
             _require_known(dist, [key for key in arguments if key not in ("initval", "transform", "default_transform")])
-            return Told(dist, dict(arguments))
+            return Specified(dist, dict(arguments))
         case _ if callable(value):
             return value
     raise TypeError(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -13,77 +11,15 @@ from numpy.random import Generator
 
 from bayesnb.families.columns import over_columns
 from bayesnb.families.family import Added, Cells, Conjugate
-from bayesnb.families.membership import Labels, Membership, two_sum
-from bayesnb.families.statistic import Statistic, per
+from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.moments import Moments
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, worth
 from bayesnb.numerics import Array, log, log_rising
 from bayesnb.priors import Normal, NormalGamma, Theta
+from bayesnb.priors.locations import ordinary
 
 LOG_2PI = float(np.log(2 * np.pi))
-
-
-@dataclass(frozen=True, eq=False)
-class Moments(Statistic):
-    """Weight, mean and scatter Σ w (x - mean)², all (class, column).
-
-    Never raw sums of squares: at a mean of 1e9 they have no digit left. The mean is carried as a high
-    and a low part, without which a merge of many parts loses what each of them still knew.
-    """
-
-    n: Array = per("column")
-    mean: Array = per("column")
-    low: Array = per("column")
-    scatter: Array = per("column")
-
-    group = "gaussian"
-    signed = frozenset({"mean", "low"})
-
-    @classmethod
-    def of(cls, x: Array, members: Membership) -> Moments:
-        """Moments of the rows, blocks of them joined by ``+``."""
-        return reduce(add, (cls(*block) for block in members.moments(x)))
-
-    def __add__(self, other: Moments) -> Moments:
-        """Chan, Golub and LeVeque (1983), with the mean in two parts."""
-        n = self.n + other.n
-        share = other.n / np.where(n != 0, n, 1.0)
-        gap = (other.mean - self.mean) + (other.low - self.low)
-        scatter = self.scatter + other.scatter + gap * (gap * (self.n * share))
-        # The larger side is the one to move from: its mean is nearly the answer.
-        here = np.abs(self.n) >= np.abs(other.n)
-        base, base_low = np.where(here, self.mean, other.mean), np.where(here, self.low, other.low)
-        step = np.where(here, gap * share, -gap * (self.n / np.where(n != 0, n, 1.0)))
-        mean, low = two_sum(base, base_low + step)
-        empty = n == 0
-        return Moments(n, *(np.where(empty, 0.0, v) for v in (mean, low, scatter)))
-
-    def __mul__(self, factor: float) -> Moments:
-        return Moments(self.n * factor, self.mean, self.low, self.scatter * factor)
-
-    def seen(self) -> Array:
-        return self.n
-
-    def rounded(self, before: Moments) -> Moments:
-        spread = np.sqrt(before.scatter / np.where(before.n > 0, before.n, 1.0))
-        none = np.abs(self.mean) <= 1e-12 * (np.abs(before.mean) + spread)
-        # A mean that is off in its last digits leaves its square in the scatter.
-        square = before.n * (1e-7 * (np.abs(before.mean) + np.abs(self.mean))) ** 2
-        nothing = (self.scatter <= 1e-12 * before.scatter) & (self.scatter >= -1e-9 * before.scatter - square)
-        return Moments(
-            self.n,
-            np.where(none, 0.0, self.mean),
-            np.where(none, 0.0, self.low),
-            np.where(nothing, 0.0, self.scatter),
-        )
-
-    def away_from(self, m: Array) -> Array:
-        """mean - m, with both parts of the mean."""
-        return (self.mean - m) + self.low
-
-    def pooled(self) -> Moments:
-        """All classes together, as one."""
-        return reduce(add, (self.take([c]) for c in range(len(self.n))), self.take([-1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,32 +48,40 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         return Moments.of(x, members)
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
-        mean, variance = _pooled(s)
-        return prior.over(mean, variance, len(s.n))
+        mean, variance, low, unit = _pooled(s)
+        return prior.over(mean, variance, len(s.n), low, unit)
 
     def added(self, s: Moments) -> Added:
-        return (s.n, s.mean, s.low, s.scatter), -0.5 * LOG_2PI * s.n
+        return (s.n, s.mean, s.low, s.scatter, s.unit), -0.5 * LOG_2PI * s.n
 
     def cells(self, posterior: NormalGamma, x: Array) -> Cells:
-        return posterior, (1.0, x[:, None], 0.0, 0.0), -0.5 * LOG_2PI
+        return posterior, (1.0, x[:, None], 0.0, 0.0, None), -0.5 * LOG_2PI
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        return _log_normals(x, theta["mu"], np.sqrt(theta["tau"]))
+        return _log_normals(x, theta, np.sqrt(theta["tau"]))
 
     def quick_predictive(self, posterior: NormalGamma, x: Array) -> Array:
-        return _log_students(x, *posterior.marginal)
+        m, scale, power, top = posterior.marginal
+        low, unit = posterior.placed()
+        near = ordinary(low * scale, unit)
+        total = _log_students(x[:, near], *(v[:, near] for v in (m, scale, power, top)))
+        if not near.all():
+            far = (v[:, ~near] for v in (m, scale, power, top - np.log(unit), low, unit))
+            total += over_columns(_log_student, x[:, ~near], *far)
+        return total
 
     def quick_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array | None:
-        if not labels.worth_counting(x.size):
+        low, unit = posterior.placed()
+        if not labels.worth_counting(x.size) or not ordinary(low / np.sqrt(posterior.b), unit).all():
             return None
         # NaN where nothing proper is left of a cell, or nearly so.
         return densities.left_out(x, labels.codes, *_less_a_row(posterior))
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
-        return rng.normal(theta["mu"], 1 / np.sqrt(theta["tau"]))
+        return rng.normal(theta["mu"] + theta.get("low", 0.0), 1 / np.sqrt(theta["tau"])) * theta.get("unit", 1.0)
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
-        mu, tau = theta["mu"], theta["tau"]
+        mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))
         if not np.allclose(tau, tau[:1], rtol=1e-12):
             raise ValueError(
                 "its variance differs between classes, so the log-odds are quadratic; "
@@ -186,11 +130,15 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
         return Moments.of(x, members)
 
     def resolve_prior(self, prior: Normal, s: Moments) -> Normal:
-        return prior.over(_pooled(s)[0], self._row_variance(s.n.shape[1]), len(s.n))
+        mean, _, low, unit = _pooled(s)
+        return prior.over(mean * unit, self._row_variance(s.n.shape[1]), len(s.n), low * unit)
 
     def added(self, s: Moments) -> Added:
         one = self._row_variance(s.n.shape[1])
-        return (s.n / one, s.mean, s.low), -0.5 * (s.n * (LOG_2PI + np.log(one)) + s.scatter / one)
+        with np.errstate(over="ignore"):
+            scale = s.unit / np.sqrt(one)
+            log_h = -0.5 * (s.n * (LOG_2PI + np.log(one)) + s.scatter * scale * scale)
+        return (s.n / one, s.mean * s.unit, s.low * s.unit), log_h
 
     def cells(self, posterior: Normal, x: Array) -> Cells:
         one = self._row_variance(x.shape[1])
@@ -198,13 +146,15 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         scale = 1 / np.sqrt(self._row_variance(x.shape[1]))
-        return _log_normals(x, theta["mu"], np.broadcast_to(scale, theta["mu"].shape))
+        return _log_normals(x, theta, np.broadcast_to(scale, theta["mu"].shape))
 
     def quick_predictive(self, posterior: Normal, x: Array) -> Array:
-        return _log_normals(x, posterior.m, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
+        theta = {"mu": posterior.m, "low": posterior.placed()}
+        return _log_normals(x, theta, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
-        return rng.normal(theta["mu"], np.sqrt(self._row_variance(theta["mu"].shape[-1])))
+        location = theta["mu"] + theta.get("low", 0.0)
+        return rng.normal(location, np.sqrt(self._row_variance(theta["mu"].shape[-1])))
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, one = theta["mu"], self._row_variance(theta["mu"].shape[-1])
@@ -236,27 +186,82 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
         return np.array(np.broadcast_to(variance, (n_columns,)))
 
 
-def _pooled(s: Moments) -> tuple[Array, Array]:
-    """Mean and variance (divisor: the weight) of each whole column; NaN where nothing was seen."""
+def _pooled(s: Moments) -> tuple[Array, Array, Array, Array]:
+    """Mean and variance (divisor: the weight) of each whole column, NaN where nothing was seen.
+
+    Then what the mean has beyond one float, and the unit of them all.
+    """
     whole = s.pooled()
     n = whole.n[0]
     none = n <= 0
     weight = np.where(none, 1.0, n)
-    return np.where(none, np.nan, whole.mean[0]), np.where(none, np.nan, whole.scatter[0] / weight)
+    mean, variance = np.where(none, np.nan, whole.mean[0]), np.where(none, np.nan, whole.scatter[0] / weight)
+    return mean, variance, whole.low[0], whole.unit[0]
 
 
-def _log_normal(x: Array, mu: Array, root_tau: Array) -> Array:
+def _away(x: Array, m: Array, low: Array | float, unit: Array | float) -> Array:
+    """How far x is from m + low, in units of ``unit``."""
+    with np.errstate(over="ignore"):
+        return (x / unit - m) - low
+
+
+def _log_normal(x: Array, mu: Array, root_tau: Array, low: Array | float = 0.0, unit: Array | float = 1.0) -> Array:
     with np.errstate(divide="ignore", over="ignore"):
-        return np.log(root_tau) - 0.5 * LOG_2PI - 0.5 * ((x - mu) * root_tau) ** 2
+        square = (_away(x, mu, low, unit) * root_tau) ** 2
+        return np.log(root_tau) - np.log(unit) - 0.5 * LOG_2PI - 0.5 * square
 
 
-def _log_normals(x: Array, mu: Array, root_tau: Array) -> Array:
+def _log_normals(x: Array, theta: Theta, root_tau: Array) -> Array:
     """Σ_j ln Normal(x_j | μ_j, 1/τ_j) as (..., row, class), where NaN adds nothing."""
+    mu = theta["mu"]
+    low, unit = (np.broadcast_to(theta.get(name, none), mu.shape) for name, none in (("low", 0.0), ("unit", 1.0)))
+    near = ordinary(low * root_tau, unit)
+    total = _near_log_normals(x[:, near], mu[..., near], root_tau[..., near])
+    if not near.all():
+        cells = (v[..., ~near] for v in (mu, root_tau, low, unit))
+        total += over_columns(_log_normal, x[:, ~near], *cells)
+    return _within_floats(total, x, mu, root_tau, low, unit)
+
+
+def _near_log_normals(x: Array, mu: Array, root_tau: Array) -> Array:
+    """The same of columns measured in 1, whose locations are floats."""
     if mu.ndim > 2 and len(x) * mu.size >= _DRAWN_FROM:
         return _log_normals_drawn(x, mu, root_tau)
     if mu.ndim == 2 and worth(x.size * len(mu)):
         return densities.normal(x, mu, root_tau, log(root_tau) - 0.5 * LOG_2PI)
     return over_columns(_log_normal, x, mu, root_tau)
+
+
+LOWEST = -1e300
+"""What stands for the log density of a row that is too far out for its logarithm to be a float."""
+
+
+def _within_floats(total: Array, x: Array, mu: Array, root_tau: Array, low: Array, unit: Array) -> Array:
+    """The log densities, with ``LOWEST`` at the likeliest class of a row that is below all floats under every class.
+
+    Log densities of -1e310 and of -1e309 are both -inf as floats, and still the second class is certain. Which one is
+    the likeliest is told by the logarithm of Σ z², as all else is nothing beside it; equal ones are all likeliest.
+    """
+    beyond = np.isneginf(total).all(axis=-1)
+    if not beyond.any():
+        return total
+    # An infinite number is no number of a column, and its row stays impossible.
+    beyond &= ~np.isinf(x).any(axis=-1)
+    rows = np.flatnonzero(beyond.reshape(-1, len(x)).any(axis=0))
+
+    def log_square(x: Array, mu: Array, root_tau: Array, low: Array, unit: Array) -> Array:
+        with np.errstate(all="ignore"):
+            away = np.abs(_away(x, mu, low, unit))
+            log_away = np.where(np.isinf(away), np.log(np.abs(x)) - np.log(unit), np.log(away))
+            return 2 * (log_away + np.log(root_tau))
+
+    missing = np.isnan(x[rows])[:, None]
+    squares = log_square(x[rows][:, None], *(v[..., None, :, :] for v in (mu, root_tau, low, unit)))
+    size = np.logaddexp.reduce(np.where(missing, -np.inf, squares), axis=-1)
+    likeliest = size <= size.min(axis=-1, keepdims=True) + 1e-12
+    told = np.where(likeliest, LOWEST, -np.inf)
+    total[..., rows, :] = np.where(beyond[..., rows, None], told, total[..., rows, :])
+    return total
 
 
 _DRAWN_FROM = 2**16
@@ -321,10 +326,13 @@ def _less_a_row(posterior: NormalGamma) -> tuple[Array, Array, Array, Array]:
     return m, scale, power, np.where(np.isnan(power + less), np.nan, top)
 
 
-def _log_student(x: Array, m: Array, scale: Array, power: Array, top: Array) -> Array:
+def _log_student(
+    x: Array, m: Array, scale: Array, power: Array, top: Array, low: Array | float = 0.0, unit: Array | float = 1.0
+) -> Array:
     # log1p(z²) as a sum of logarithms: z² overflows where a column of tiny scale is asked far out.
     with np.errstate(divide="ignore", invalid="ignore"):
-        far = np.log(np.abs(x - m)) + np.log(scale)
+        away = np.abs(_away(x, m, low, unit))
+        far = np.where(np.isinf(away), np.log(np.abs(x)) - np.log(unit), np.log(away)) + np.log(scale)
         return top - power * np.logaddexp(0.0, 2.0 * far)
 
 

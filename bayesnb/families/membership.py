@@ -17,6 +17,7 @@ from scipy import sparse
 
 from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import slices, worth
+from bayesnb.kernels.expansions import two_sum
 from bayesnb.priors import Array
 
 type Column = Any
@@ -202,13 +203,6 @@ def _two_passes(x: Array, members: Any, near: Array) -> Array:
     away, squares = members.deviations(x, mean)
     low = away / weight
     return np.stack([n, *two_sum(mean, low), np.maximum(squares - away * low, 0.0)])
-
-
-def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b as its rounded sum and the rounding error (Knuth, TAOCP 4.2.2)."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
 
 
 def dense(x: Any) -> Array:

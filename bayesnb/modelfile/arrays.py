@@ -20,12 +20,12 @@ from bayesnb.model import Statistics
 from bayesnb.modelfile.container import ModelFileError, Variable
 from bayesnb.priors import Array
 
-# What a cell is called, along each axis.
+# The coordinates that name a cell along each axis.
 COORDINATES = {"column": ("feature", "column"), "category": ("feature", "column", "category"), "bag": ("bag",)}
 
 
 def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
-    """Statistics as arrays: at the root the rows of the classes, and a group for each class of statistics."""
+    """Turn statistics into arrays: the weight of each class at the root, and one group for each class of statistics."""
     packed = {"/class_label": Variable(("class_label",), _texts(statistics.labels))}
     packed["/rows"] = Variable(("class_label",), np.asarray(statistics.rows, float))
     for group, (kind, names) in _groups(schema).items():
@@ -44,7 +44,7 @@ def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
 
 
 def unpacked(schema: Schema, arrays: Mapping[str, Array], n_classes: int) -> dict[Any, Statistic]:
-    """The statistic of each feature, cut out of the arrays of its group.
+    """Cut the statistic of each feature out of the arrays of its group.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def unpacked(schema: Schema, arrays: Mapping[str, Array], n_classes: int) -> dic
 
 
 def _paths(group: str, kind: type[Statistic], arrays: Mapping[str, Array]) -> dict[str, str]:
-    """Where the fields of a group stand in a file, whose writer may have been an older bayesnb."""
+    """Find the path of each field of a group. Older files hold some fields under another name, or do not hold them."""
     paths = {}
     for what, field in kind.axes().items():
         before = f"/{group}/{field.metadata['before']}"
@@ -90,16 +90,17 @@ def _paths(group: str, kind: type[Statistic], arrays: Mapping[str, Array]) -> di
 
 
 def claim(schema: Schema, n_classes: int) -> int:
-    """The bytes of memory that the counts of levels take: columns with fewer levels than the widest are filled up.
+    """Count the bytes of memory that tables of levels take.
 
-    A statistic, a prior, a posterior and a plug-in have that many numbers each.
+    In memory every column of a feature has as many cells as the column with the most levels. The statistic, the prior,
+    the posterior and the plug-in have that many numbers each.
     """
     tables = [feature.levels for feature in schema.features.values() if feature.levels is not None]
     return 4 * 8 * n_classes * sum(len(levels) * widest(levels) for levels in tables)
 
 
 def _groups(schema: Schema) -> dict[str, tuple[type[Statistic], list[Any]]]:
-    """The features of each group, in the order of the schema, with the class of their statistics."""
+    """Group the features by the class of their statistics; each group keeps the order of the schema."""
     groups: dict[str, tuple[type[Statistic], list[Any]]] = {}
     for name, feature in schema.features.items():
         if not feature.family.exact:
@@ -113,7 +114,7 @@ def _groups(schema: Schema) -> dict[str, tuple[type[Statistic], list[Any]]]:
 
 
 def _cells(schema: Schema, name: Any, axis: str) -> list[tuple[Any, ...]]:
-    """What each cell of a feature along an axis is called: feature, column and category, as far as they go."""
+    """Name each cell of a feature along an axis, by feature, column and category as far as the axis has them."""
     feature = schema.features[name]
     if axis == "bag":
         return [(name,)]
@@ -126,6 +127,6 @@ def _cells(schema: Schema, name: Any, axis: str) -> list[tuple[Any, ...]]:
 
 
 def _texts(names: Iterable[Any]) -> Array:
-    """Names as text for people; what they are exactly stands in the schema."""
+    """Write names as text for people; the schema holds the exact names."""
     texts = [str(name).encode("utf-8", "backslashreplace").decode().replace("\0", "\\0") for name in names]
     return np.array(texts, object)

@@ -1,9 +1,9 @@
-"""HDF5 files that are whole: a digest at their end, and one budget for the memory that they may take.
+"""The bytes of a model file: HDF5 data, a digest behind them, and a limit on the memory that they may take.
 
-The digest of all bytes before it stands behind the HDF5 data, where HDF5 readers pass it over. It is checked before
-HDF5 sees a byte, so that a cut or damaged file is refused and not parsed. A right digest proves no good will: anyone
-can compute it. So the memory that the content would take is counted from sizes in the file before it is allocated,
-and all of it together may be no more than :func:`budget` allows a file of that size.
+The digest of all bytes before it stands behind the HDF5 data, where HDF5 readers pass over it. It is checked before
+HDF5 sees a byte, so a cut or damaged file is never parsed. A correct digest does not show that a file is harmless,
+because anyone can compute one. So the sizes in the file are added up before memory is allocated, and their sum may not
+be larger than :func:`budget`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ FORMAT_VERSION = 1
 SEAL = b"\nbayesnb sha256 "
 SEAL_SIZE = len(SEAL) + 64 + 1
 HDF5 = b"\x89HDF\r\n\x1a\n"
-# The memory that a file may take: so much in any case, and so much more for each of its bytes.
+# A file may take FREE bytes of memory, and PER_BYTE more for each byte of the file.
 FREE = 2**26
 PER_BYTE = 32
-# Python keeps a short text in about this many bytes beside its letters.
+# A Python string takes about this many bytes in addition to its letters.
 TEXT = 64
 ATTRIBUTES = ("format", "format_version", "bayesnb_version", "configuration", "schema", "content_hash")
 
 
 class ModelFileError(ValueError):
-    """A file is not a model file, not a whole one, or not one that this version can read.
+    """A file is not a model file, is damaged, or cannot be read by this version.
 
     Examples
     --------
@@ -56,19 +56,19 @@ class ModelFileError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """An array of numbers or texts with its dimensions; one that is called like its dimension holds its coordinates."""
+    """An array of numbers or texts, and its dimensions. A variable with the name of its dimension holds coordinates."""
 
     dims: tuple[str, ...]
     values: Array
 
 
 def sealed(attributes: Mapping[str, Any], variables: Mapping[str, Variable]) -> bytes:
-    """A netCDF file of these attributes and variables, "/name" or "/group/name", with its digest."""
+    """Write attributes and variables, named "/name" or "/group/name", as the bytes of a netCDF file with its digest."""
     import h5netcdf
     import h5py
 
     held = io.BytesIO()
-    # xarray would ask Dask for a lock wherever a Dask cluster runs, and takes seconds to import.
+    # Not xarray: it takes seconds to import, and asks Dask for a lock if a Dask cluster runs.
     with h5netcdf.File(held, "w", track_order=True) as file:
         file.attrs.update(attributes)
         for path, variable in variables.items():
@@ -86,19 +86,19 @@ def sealed(attributes: Mapping[str, Any], variables: Mapping[str, Variable]) -> 
 
 
 def _beside(variables: Mapping[str, Variable], path: str) -> str:
-    """The texts along the last dimension of a variable that are not the coordinates of that dimension itself."""
+    """Name the other texts along the last dimension of a variable, besides the coordinates of that dimension."""
     group, dim = path.rpartition("/")[0], variables[path].dims[-1]
     names = [p.rpartition("/")[2] for p, v in variables.items() if p.rpartition("/")[0] == group and v.dims == (dim,)]
     return " ".join(name for name in names if name != dim)
 
 
 def seal(data: bytes) -> bytes:
-    """The bytes of a whole file, with their digest behind them."""
+    """Append the digest to the bytes of a file."""
     return data + SEAL + hashlib.sha256(data).hexdigest().encode() + b"\n"
 
 
 def content_hash(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
-    """The content hash: of all names, attributes and arrays, whoever laid them out in whichever file."""
+    """Hash all names, attributes and arrays. The hash does not depend on their layout in the file."""
     digest = hashlib.sha256()
 
     def add(*parts: bytes) -> None:
@@ -121,7 +121,7 @@ def budget(size: int) -> int:
 
 
 def spent(left: int, claim: int, what: str) -> int:
-    """The rest of a budget after a claim.
+    """Take a claim off the bytes that are left of a budget.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def spent(left: int, claim: int, what: str) -> int:
 
 
 def claim(array: Array) -> int:
-    """The bytes of memory that an array of a file takes, as :func:`opened` counts them."""
+    """Count the bytes of memory that an array of a file takes, as :func:`opened` does."""
     texts = array.dtype.kind == "O"
     return sum(TEXT + len(str(cell).encode()) for cell in array.ravel()) if texts else array.nbytes
 
@@ -163,7 +163,7 @@ def require(file: Any) -> int:
 
 
 def is_sealed(path: str | os.PathLike) -> bool:
-    """Whether a file begins and ends as a model file does; no more of it is read."""
+    """True if a file begins and ends as a model file does; the rest of it is not read."""
     try:
         with Path(path).open("rb") as file:
             if file.read(len(HDF5)) != HDF5:
@@ -175,7 +175,7 @@ def is_sealed(path: str | os.PathLike) -> bool:
 
 
 def opened(file: Any, left: int) -> tuple[dict[str, Any], dict[str, Array], int]:
-    """Attributes, arrays, and what is left of the budget; all arrays are counted before the first is read."""
+    """Read attributes and arrays, and return what is left of the budget. Sizes are added up before arrays are read."""
     import h5py
 
     file.seek(0)
@@ -206,7 +206,7 @@ def opened(file: Any, left: int) -> tuple[dict[str, Any], dict[str, Array], int]
 
 
 def _text_lengths(file: Any, address: int) -> Iterator[int]:
-    """The lengths of the texts that are attributes of the group whose object header is at this address.
+    """Read the lengths of the texts among the attributes of the group whose object header is at this address.
 
     HDF5 allocates the length of such a text before it looks whether it is there, and offers no way to ask for the
     length alone. So the header is read here: blocks of messages, each with its type, size and flags, and in each
@@ -238,9 +238,9 @@ def _text_lengths(file: Any, address: int) -> Iterator[int]:
 
 
 def _text_length(message: bytes, shared: int) -> int:
-    """The length of the text of an attribute message; 0 for a number, whose bytes stand in the message itself."""
+    """Read the length of the text of an attribute message; 0 for a number, whose bytes the message itself holds."""
     version, flags, *sizes = struct.unpack("<BBHHH", message[:8])
-    # In version 1 each part is filled up to eight bytes; version 3 has a byte more before the name.
+    # Version 1 fills each part up to a multiple of eight bytes; version 3 has one more byte before the name.
     name, kind, shape = (-(-size // 8) * 8 if version == 1 else size for size in sizes)
     start = (9 if version == 3 else 8) + name
     number, fixed, long = 0, 3, 9
@@ -251,7 +251,7 @@ def _text_length(message: bytes, shared: int) -> int:
 
 
 def _items(group: Any) -> Iterator[tuple[str, Any]]:
-    """What a group holds itself: a link could lead anywhere."""
+    """List what a group holds itself. A link to another place is refused, because it could lead anywhere."""
     import h5py
 
     for name in group:
@@ -261,7 +261,7 @@ def _items(group: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _attribute(held: Any, name: str) -> Any:
-    """A text or a whole number."""
+    """Read an attribute that is a text or a whole number."""
     if name not in held.attrs:
         raise ModelFileError(f"has no attribute {name!r}")
     identity = held.attrs.get_id(name)
@@ -275,7 +275,7 @@ def _attribute(held: Any, name: str) -> Any:
 
 
 def _claim(name: str, item: Any, file: Any) -> int:
-    """The bytes of memory that a dataset takes, none of which is read here.
+    """Count the bytes of memory that a dataset takes, without reading it.
 
     A header may claim any number of cells, so they must stand in the file as they are. A text cell is a length, an
     address and an index, sixteen bytes in all; HDF5 allocates that length before it looks whether there is such a
@@ -305,7 +305,7 @@ def _claim(name: str, item: Any, file: Any) -> int:
 
 
 def _array(item: Any) -> Array:
-    """The numbers or texts of a dataset."""
+    """Read the numbers or texts of a dataset."""
     import h5py
 
     return item[()] if h5py.check_string_dtype(item.dtype) is None else item.asstr()[()]

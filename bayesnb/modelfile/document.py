@@ -1,8 +1,8 @@
-"""What a model file holds: the schema, the statistics, the classes and what the estimator was told.
+"""The content of a model file: schema, statistics, classes, and the parameters of the estimator.
 
 Start with :func:`write` and :func:`read`. The schema and the settings are JSON in the attributes of the file (see
-``values``), the statistics are its arrays (see ``arrays``). Nothing in a file is executed, and all that is read is
-checked: the numbers that come back are numbers that rows can have led to.
+``values``), the statistics are its arrays (see ``arrays``). Nothing in a file is executed. All that is read is
+checked, so the numbers are finite and some rows can have led to them.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ class Contents:
     Parameters
     ----------
     configuration : {name: value}
-        What the estimator was told.
+        The parameters of the estimator.
     schema : Schema
     statistics : Statistics
     classes : array (class,)
     target : column name or None
-        Where the class stood, if that is known.
+        The column that held the class, if it is known.
     expected : bool
-        Whether unlabelled rows were counted by their responsibilities.
+        True if unlabelled rows were counted by their responsibilities.
     hash : str
         Of everything above, as 64 hexadecimal digits; "" before it is written.
     version : str
@@ -89,7 +89,7 @@ class Contents:
 
     @classmethod
     def of(cls, clf: Any) -> Contents:
-        """What the file of a fitted :class:`bayesnb.BayesianNB` holds."""
+        """Collect what the file of a fitted :class:`bayesnb.BayesianNB` holds."""
         learned = clf.classifier_
         return cls(
             clf.get_params(deep=False),
@@ -135,7 +135,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
 
 
 def to_bytes(contents: Contents) -> tuple[bytes, str]:
-    """The bytes of a model file, and their content hash."""
+    """Make the bytes of a model file, and its content hash."""
     schema, statistics = contents.schema, contents.statistics
     described = {
         "labels": list(statistics.labels),
@@ -160,7 +160,7 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
     attributes["content_hash"] = container.content_hash(attributes, arrays)
     data = container.sealed(attributes, variables)
     try:
-        # A file that could not be read again would be a lost model.
+        # Reading applies the same limit. A file beyond it could not be read again, and the model would be lost.
         left = container.spent(container.budget(len(data)), sum(map(container.claim, arrays.values())), "what it holds")
         for text in texts.values():
             left -= values.loads(text, left)[1]
@@ -171,7 +171,7 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
 
 
 def _alone(path: Path) -> Any:
-    """The lock that all writers of a path hold; the system frees it if its holder dies."""
+    """Lock a path against other writers. The system frees the lock if its holder dies."""
     from filelock import FileLock
 
     return FileLock(path.with_name(f".{path.name}.lock"), timeout=60)
@@ -192,12 +192,12 @@ def _described(feature: Feature) -> dict[str, Any]:
 
 
 def content_hash(path: str | os.PathLike) -> str:
-    """The content hash of a model file; "" where there is no file."""
+    """Read the content hash of a model file; "" if there is no file."""
     return read(path).hash if Path(path).exists() else ""
 
 
 def is_model(path: str | os.PathLike) -> bool:
-    """Whether a file is, or was, a model file: told by its content, whatever it is called."""
+    """True if the content of a file begins as that of a model file, whatever the name of the file is."""
     try:
         with Path(path).open("rb") as file:
             return file.read(len(container.HDF5)) == container.HDF5
@@ -206,7 +206,7 @@ def is_model(path: str | os.PathLike) -> bool:
 
 
 def read(path: str | os.PathLike | BinaryIO) -> Contents:
-    """The contents of a model file, all of them checked.
+    """Read and check the contents of a model file.
 
     Parameters
     ----------
@@ -239,11 +239,11 @@ def _read(file: BinaryIO, name: Any) -> Contents:
         raise ModelFileError(f"{name}: is not a model that can be read ({said[:200]})") from error
 
 
-# From what a file says to what it means
+# Making a model of what was read
 
 
 def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: int) -> Contents:
-    """The model, if it is one, and takes no more than the bytes that are left of the file's budget."""
+    """Make the contents of attributes and arrays, within the bytes that are left of the file's budget."""
     configuration, size = values.loads(attributes["configuration"], left)
     left -= size
     said, size = values.loads(attributes["schema"], left)
@@ -282,7 +282,7 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: 
 
 
 def _padded(left: int, schema: Schema, n_classes: int) -> int:
-    """The rest of a budget once all tables of levels are as wide as their widest column."""
+    """Take the tables of levels off the bytes that are left of a budget."""
     return container.spent(left, claim(schema, n_classes), "filling up the columns with fewer levels")
 
 
@@ -306,7 +306,7 @@ def _tuples(value: Any) -> bool:
 
 
 def _require_possible(statistics: Statistics) -> None:
-    """Numbers that rows can have: finite, and no weight negative or more than the rows weigh."""
+    """Refuse numbers that no rows can have led to: infinite ones, negative weights, or more values than rows."""
     rows = statistics.rows
     if not (np.isfinite(rows) & (rows >= 0)).all():
         raise ModelFileError(f"its rows of the classes are {rows.tolist()[:8]}")
@@ -322,14 +322,14 @@ def _require_possible(statistics: Statistics) -> None:
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:
-    """What a model file holds, without a model being made of it.
+    """Describe what a model file holds, without fitting an estimator.
 
     Returns
     -------
     dict
         ``format_version``, ``bayesnb_version``, ``content_hash``, ``target``, ``rows`` (weight by class),
-        ``configuration`` (what was told), and ``features``: one dictionary each of ``feature``, ``family``, ``prior``,
-        ``columns``, ``levels``, ``missing`` (share) and ``chosen`` (why this family).
+        ``configuration`` (the parameters of the estimator), and ``features``: one dictionary each of ``feature``,
+        ``family``, ``prior``, ``columns``, ``levels``, ``missing`` (share) and ``chosen`` (why this family).
 
     Raises
     ------

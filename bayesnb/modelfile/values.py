@@ -33,12 +33,12 @@ class NotPlainError(ValueError):
 
 
 def dumps(value: Any) -> str:
-    """A value as JSON text; the same value gives the same text."""
+    """Write a value as JSON text; equal values give equal texts."""
     return json.dumps(encode(value), allow_nan=False, separators=(",", ":"))
 
 
 def loads(text: str, limit: int) -> tuple[Any, int]:
-    """The value of a text, and the bytes that its arrays take beyond the text.
+    """Read the value of a text, and count the bytes that its arrays take.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def loads(text: str, limit: int) -> tuple[Any, int]:
 
 
 def encode(value: Any) -> Any:
-    """As JSON knows it: a name of a type stands around what JSON cannot tell from other things."""
+    """Turn a value into what JSON has. A key names the type where JSON alone cannot tell it from another type."""
     if isinstance(value, np.generic):
         value = value.item()
     match value:
@@ -83,11 +83,16 @@ def encode(value: Any) -> Any:
     kind = type(value)
     if KINDS.get(kind.__name__) is not kind:
         raise NotPlainError(f"{kind.__name__} cannot be written: {value!r}")
-    return {"is": kind.__name__, **{f.name: encode(getattr(value, f.name)) for f in fields(value)}}
+    told = {f.name: getattr(value, f.name) for f in fields(value)}
+    # What only a posterior has is left out of a prior.
+    return {
+        "is": kind.__name__,
+        **{f.name: encode(told[f.name]) for f in fields(value) if f.repr or told[f.name] is not None},
+    }
 
 
 def decode(value: Any) -> Any:
-    """What :func:`encode` was given."""
+    """Turn it back into the value that :func:`encode` was given."""
     if isinstance(value, list):
         return [decode(v) for v in value]
     if not isinstance(value, dict):
@@ -105,14 +110,15 @@ def decode(value: Any) -> Any:
             return UNSEEN
         case {"is": str(name), **arguments} if FORMER.get(name, name) in KINDS:
             kind = KINDS[FORMER.get(name, name)]
-            if set(arguments) != {f.name for f in fields(kind)}:
+            needed = {f.name for f in fields(kind) if f.repr}
+            if not needed <= set(arguments) <= {f.name for f in fields(kind)}:
                 raise ValueError(f"{name} has no arguments {sorted(arguments)}")
             return kind(**{k: decode(v) for k, v in arguments.items()})
     raise ValueError(f"not a value of this format: {str(value)[:80]}")
 
 
 def claim(document: Any) -> int:
-    """The bytes that the arrays of a document take: a type such as "<U33000000" makes a short cell large."""
+    """Count the bytes that the arrays of a document take. In an array of type "<U33000000" a short cell is large."""
     match document:
         case {"array": list(cells), "dtype": str(dtype)}:
             return claim(cells) + dtype_of(dtype).itemsize * len(cells)
@@ -130,7 +136,7 @@ def _array(cells: list[Any], shape: list[int], dtype: str) -> np.ndarray:
 
 
 def filled(cells: Sequence[Any], dtype: str) -> np.ndarray:
-    """Cells as an array of a type that a document may name."""
+    """Make an array of cells, of a type that a document may name."""
     found = np.empty(len(cells), dtype_of(dtype))
     for k, cell in enumerate(cells):
         found[k] = cell
@@ -138,7 +144,7 @@ def filled(cells: Sequence[Any], dtype: str) -> np.ndarray:
 
 
 def dtype_of(name: str) -> np.dtype:
-    """The type of cells of this name, if it is one that a document may name."""
+    """Look up the type of cells of this name; only types that a document may name are known."""
     kind = np.dtype(name)
     if kind.kind not in DTYPES:
         raise ValueError(f"not an array of this format: cells of type {name[:40]}")

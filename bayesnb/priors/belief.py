@@ -69,7 +69,7 @@ class BoundaryError(ValueError):
 
 
 class UnlearnedError(ValueError):
-    """Rows were to be unlearned that were never learned.
+    """Rows cannot be unlearned: they never were learned, or nothing sure would be left of the others.
 
     ``where`` is the position (class, column[, level]) of the first cell that would fall below 0.
     """
@@ -86,6 +86,11 @@ def by_label(value: Any) -> Any:
     if not value.index.is_unique:
         raise ValueError(f"Expected each label once; got {value.index[value.index.duplicated()][0]!r} more than once")
     return value.to_dict()
+
+
+def parts_of(point: Any) -> tuple[Any, ...]:
+    """θ as a tuple of its parts."""
+    return point if isinstance(point, tuple) else (point,)
 
 
 def first(mask: Array) -> tuple[int, ...]:
@@ -127,7 +132,7 @@ class Belief(ABC):
             cell = ", ".join(
                 f"{f.name}={value[where]:g}"
                 for f in fields(self)
-                if isinstance(value := getattr(self, f.name), np.ndarray) and value.shape == proper.shape
+                if f.repr and isinstance(value := getattr(self, f.name), np.ndarray) and value.shape == proper.shape
             )
             raise ImproperError(
                 f"{what} needs a proper {type(self).__name__}; got {cell or 'no concentration at all'}",
@@ -135,7 +140,7 @@ class Belief(ABC):
             )
 
     def __repr__(self) -> str:
-        specified = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "per"}
+        specified = {f.name: getattr(self, f.name) for f in fields(self) if f.repr and f.name != "per"}
         given = (f"{name}={self._where_none if value is None else _short(value)}" for name, value in specified.items())
         per = f", per={self.per!r}" if getattr(self, "per", None) not in (None, self._own_cell) else ""
         return f"{type(self).__name__}({', '.join(given)}{per})"
@@ -256,6 +261,14 @@ class Prior(Belief):
     @abstractmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
         """The parts of θ, in the order of ``parameters``: the inverse of ``theta``."""
+
+    def mean_theta(self) -> Theta:
+        """The mean, as likelihoods read it. (A hook, where ``mean`` has lost digits.)"""
+        return self.theta(*parts_of(self.mean()))
+
+    def mode_theta(self) -> Theta:
+        """The mode, as likelihoods read it. (A hook.)"""
+        return self.theta(*parts_of(self.mode()))
 
     @abstractmethod
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:

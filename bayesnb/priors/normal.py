@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
+from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors.belief import Prior, Theta, shared, spread
+from bayesnb.priors.locations import between, ordinary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,6 +25,8 @@ class Normal(Prior):
         Location. ``None`` is the pooled mean of the column.
     v : float, array or None
         Variance. ``None`` is the known variance of one row, which makes the prior worth one row.
+    low : array, optional
+        What the location has beyond the float ``m``: it is m + low. Far from 0 a float is off by a part of the spread.
 
     Examples
     --------
@@ -35,6 +39,7 @@ class Normal(Prior):
 
     m: float | Array | None = None
     v: float | Array | None = None
+    low: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("m", "v"):
@@ -54,13 +59,17 @@ class Normal(Prior):
         """Improper, of infinite variance."""
         return cls(0.0, np.inf)
 
-    def over(self, pooled_mean: Array, row_variance: Array, n_classes: int) -> Normal:
-        """The prior at its full shape (class, column); the other two are (column,)."""
+    def over(self, pooled_mean: Array, row_variance: Array, n_classes: int, pooled_low: float | Array = 0.0) -> Normal:
+        """The prior at its full shape (class, column); the others are (column,)."""
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
         m = centre if self.m is None else self.m
         v = row_variance if self.v is None else self.v
-        return Normal(spread(m, shape), spread(v, shape))
+        return Normal(spread(m, shape), spread(v, shape), spread(pooled_low if self.m is None else 0.0, shape))
+
+    def placed(self) -> Array:
+        """``low``, 0 where it was not given."""
+        return np.zeros_like(self.m) if self.low is None else self.low
 
     def proper(self) -> Array:
         return np.isfinite(self.v) & (self.v > 0)
@@ -79,7 +88,12 @@ class Normal(Prior):
 
     def draw(self, rng: Generator, size: Size = ()) -> Array:
         self.require_proper("A draw")
-        return self.m + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape)
+        return self.m + self.draw_away(rng, size)
+
+    def draw_away(self, rng: Generator, size: Size = ()) -> Array:
+        """Draws of μ - m."""
+        self.require_proper("A draw")
+        return self.placed() + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape)
 
     def log_prob(self, *theta: Array) -> Array:
         (mu,) = theta
@@ -100,19 +114,22 @@ class Normal(Prior):
         ratio = 1 / np.where(known, precision, 1.0) / np.where(self.v > 0, self.v, 1.0)
         share = np.where(known & (self.v > 0), 1 / (1 + ratio), 0.0)
         v = np.where(share != 0, share / np.where(known, precision, 1.0), self.v)
-        return self._with(m=np.where(share == 1.0, mean, self.m + ((mean - self.m) + low) * share), v=v)
+        gap = (mean - self.m) + (low - self.placed())
+        m, low = between(self.m, self.placed(), mean, low, gap, share)
+        return self._with(m=m, v=v, low=low)
 
     def along(self, precision: Array, mean: Array, low: Array, t: float | Array = 1.0) -> Array:
+        """ln E[L^t], where L(μ) = exp(-precision (mean - μ)² / 2), whose maximum is 1."""
         precision = t * precision
-        with np.errstate(invalid="ignore", divide="ignore"):
-            wide = 1 + precision * self.v
-            value = -0.5 * (np.log1p(precision * self.v) + precision * (((mean - self.m) + low) / np.sqrt(wide)) ** 2)
-        return np.where(wide > 0, value, np.inf)
+        with np.errstate(all="ignore"):
+            wide, gap = 1 + precision * self.v, (mean - self.m) + (low - self.placed())
+            value = -0.5 * (np.log1p(precision * self.v) + precision * (gap / np.sqrt(wide)) ** 2)
+        return np.where(wide > 0, np.where(precision == 0, 0.0, value), np.inf)
 
     def slopes(self, precision: Array, mean: Array, low: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
-            wide = 1 + t * precision * self.v
-            share, squared = precision * self.v / wide, precision * (((mean - self.m) + low) / wide) ** 2
+            wide, gap = 1 + t * precision * self.v, (mean - self.m) + (low - self.placed())
+            share, squared = precision * self.v / wide, precision * (gap / wide) ** 2
             return -0.5 * (share + squared), share * (0.5 * share + squared)
 
     def floor(self, precision: Array, mean: Array, low: Array) -> Array:
@@ -132,8 +149,24 @@ class Normal(Prior):
     def point(cls, theta: Theta) -> tuple[Array, ...]:
         return (theta["mu"],)
 
+    def mean_theta(self) -> Theta:
+        self.require_proper("A mean")
+        return self._theta()
+
+    def mode_theta(self) -> Theta:
+        self.require_proper("A mode")
+        return self._theta()
+
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        return self.theta(self.draw(rng, size))
+        return self._theta(self.draw_away(rng, size))
+
+    def _theta(self, away: Array | None = None) -> Theta:
+        """A location m + away; in two parts where one float is off by a part of the spread."""
+        low = self.placed()
+        if ordinary(low / np.sqrt(self.v), 1.0).all():
+            return {"mu": self.m if away is None else self.m + away}
+        mu, low = two_sum(self.m, low if away is None else away)
+        return {"mu": mu, "low": low}
 
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], precision: Any, mean: Any, low: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,11 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import digamma, gammaln, zeta
 
+from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array, Size, log, log_gamma_draw, log_rising
 from bayesnb.priors.belief import (
     BoundaryError,
+    ImproperError,
     Prior,
     Theta,
     first,
@@ -22,6 +24,7 @@ from bayesnb.priors.belief import (
     shared,
     spread,
 )
+from bayesnb.priors.locations import between, ordinary, unit_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +44,10 @@ class NormalGamma(Prior):
     b : float, array or None
         Half their sum of squares. ``None`` is a × pooled variance. Where that variance is 0 or unknown,
         the square of the pooled mean stands for it, and 1 where that is 0 too.
+    low : array, optional
+        What the location has beyond the float ``m``: it is m + low. Far from 0 a float is off by a part of the spread.
+    unit : array, optional
+        What m, low and √b are measured in: 1, or a power of two in columns whose squares are no ordinary floats.
 
     Examples
     --------
@@ -61,6 +68,8 @@ class NormalGamma(Prior):
     kappa: float | Array = 1.0
     a: float | Array = 0.5
     b: float | Array | None = None
+    low: Any = field(default=None, repr=False)
+    unit: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -87,27 +96,78 @@ class NormalGamma(Prior):
         """Improper, κ=0, a=1/2, b=0: the posterior mode of τ is 1 / (variance with divisor N)."""
         return cls(0.0, 0.0, 0.5, 0.0)
 
-    def over(self, pooled_mean: Array, pooled_variance: Array, n_classes: int) -> NormalGamma:
-        """The prior at its full shape (class, column); the pooled moments are (column,)."""
+    def over(
+        self,
+        pooled_mean: Array,
+        pooled_variance: Array,
+        n_classes: int,
+        pooled_low: float | Array = 0.0,
+        unit: float | Array = 1.0,
+    ) -> NormalGamma:
+        """The prior at its full shape (class, column).
+
+        Parameters
+        ----------
+        pooled_mean, pooled_variance : arrays (column,)
+            Of each column, in units of ``unit``.
+        n_classes : int
+        pooled_low : float or array (column,)
+            What the pooled mean has beyond one float.
+        unit : float or array (column,)
+        """
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
-        a = spread(self.a, shape)
-        b = a * positive_scale(centre, pooled_variance) if self.b is None else spread(self.b, shape)
-        m = centre if self.m is None else self.m
-        return NormalGamma(spread(m, shape), spread(self.kappa, shape), a, b)
+        a, kappa, pooled_unit = spread(self.a, shape), spread(self.kappa, shape), spread(unit, shape)
+        m, b = (None if value is None else spread(value, shape) for value in (self.m, self.b))
+        # What was given is measured in 1. Of two units the larger one is that in which neither overflows.
+        size = np.maximum(0.0 if m is None else np.abs(m), 0.0 if b is None else np.sqrt(b))
+        own = unit_of(np.broadcast_to(size, shape))
+        joint = (
+            own if m is not None and b is not None else np.where(size > 0, np.maximum(own, pooled_unit), pooled_unit)
+        )
+        ratio = pooled_unit / joint
+        low = spread(pooled_low, shape) * ratio if m is None else np.zeros(shape)
+        m = centre * ratio if m is None else m / joint
+        b = a * positive_scale(centre, pooled_variance) * ratio * ratio if b is None else b / joint / joint
+        return NormalGamma(m, kappa, a, b, low, joint)
+
+    def measured_in(self, unit: Array) -> NormalGamma:
+        """The same in another unit."""
+        if self.unit is not None and (unit == self.unit).all():
+            return self
+        low, own = self.placed()
+        power = np.frexp(own)[1] - np.frexp(unit)[1]
+        with np.errstate(all="ignore"):
+            m, low, b = np.ldexp(self.m, power), np.ldexp(low, power), np.ldexp(self.b, 2 * power)
+        return NormalGamma(m, self.kappa, self.a, b, low, unit)
+
+    def placed(self) -> tuple[Array, Array]:
+        """``low`` and ``unit``, 0 and 1 where they were not given."""
+        low = np.zeros_like(self.m) if self.low is None else self.low
+        return low, np.ones_like(self.m) if self.unit is None else self.unit
 
     def proper(self) -> Array:
         return (self.kappa > 0) & (self.a > 0) & (self.b > 0)
 
     def mean(self) -> tuple[Array, Array]:
         self.require_proper("A mean")
-        return self.m, self.a / self.b
+        return self._in_units(self.m, self.a / self.b)
+
+    def _in_units(self, mu: Array, tau: Array) -> tuple[Array, Array]:
+        """A location and a precision in units of the column."""
+        if self.unit is None or (self.unit == 1).all():
+            return mu, tau
+        with np.errstate(over="ignore"):
+            return mu * self.unit, tau / self.unit / self.unit
 
     def variance(self) -> tuple[Array, Array]:
         self.require_proper("A variance")
         finite = self.a > 1
-        of_mu = np.where(finite, self.b / self.kappa / np.where(finite, self.a - 1, 1.0), np.inf)
-        return of_mu, self.a / self.b**2
+        with np.errstate(over="ignore"):
+            of_mu = np.where(finite, self.b / self.kappa / np.where(finite, self.a - 1, 1.0), np.inf)
+            if self.unit is None or (self.unit == 1).all():
+                return of_mu, self.a / self.b**2
+            return of_mu * self.unit * self.unit, self.a / self.b**2 / self.unit**4
 
     def mode(self) -> tuple[Array, Array]:
         self.require_proper("A mode")
@@ -119,13 +179,17 @@ class NormalGamma(Prior):
                 'use the mean (estimate="mean") or a larger a',
                 where,
             )
-        return self.m, (self.a - 0.5) / self.b
+        return self._in_units(self.m, (self.a - 0.5) / self.b)
 
-    def draw(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
+    def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
+        """Draws of μ - m and of τ, in terms of ``unit``."""
         self.require_proper("A draw")
         tau = np.exp(log_gamma_draw(self.a, rng, size) - np.log(self.b))
-        mu = self.m + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau)
-        return mu, tau
+        return self.placed()[0] + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau), tau
+
+    def draw(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
+        away, tau = self.draw_away(rng, size)
+        return self._in_units(self.m + away, tau)
 
     def log_prob(self, *theta: Array) -> Array:
         mu, tau = theta
@@ -147,59 +211,80 @@ class NormalGamma(Prior):
         Returns
         -------
         m, scale, power, top : arrays (class, column)
-            ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``power`` a + 1/2, and ``top`` the log density at m.
+            ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``power`` a + 1/2, and ``top`` the log density at m, all of x in ``unit``.
         """
         self.require_proper("A predictive")
         scale = np.sqrt(self.kappa / (self.kappa + 1) / 2) / np.sqrt(self.b)
         return self.m, scale, self.a + 0.5, log_rising(self.a, 0.5) - 0.5 * np.log(np.pi) + np.log(scale)
 
-    def plus(self, n: Array, mean: Array, low: Array, scatter: Array, t: float | Array = 1.0) -> NormalGamma:
-        weight = t * n
-        kappa = self.kappa + weight
-        share = weight / np.where(kappa > 0, kappa, 1.0)
-        gap = (mean - self.m) + low
-        return self._with(
-            m=np.where(share == 1.0, mean, self.m + gap * share),
-            kappa=kappa,
-            a=self.a + weight / 2,
-            b=self.b + t * scatter / 2 + gap * (gap * (self.kappa * share / 2)),
-        )
+    # A cell is d = (1, x, 0, 0, None): its number is measured in 1, and becomes one in the prior's own unit.
 
-    def along(self, n: Array, mean: Array, low: Array, scatter: Array, t: float | Array = 1.0) -> Array:
-        weight = t * n
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            root = np.sqrt(self.b)
-            z = weight * self.kappa / (2 * (self.kappa + weight)) * (((mean - self.m) + low) / root) ** 2
-            z = z + t * (scatter / 2 / self.b)
-            value = (
-                log_rising(self.a, weight / 2)
-                - 0.5 * weight * np.log(self.b)
-                - 0.5 * np.log1p(weight / self.kappa)
-                - (self.a + weight / 2) * np.log1p(z)
-            )
-        exists = (self.kappa + weight > 0) & (self.a + weight / 2 > 0) & (z > -1)
-        return np.where(exists, value, np.inf)
+    def plus(self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, t: float | Array = 1.0) -> NormalGamma:
+        rows = t * n
+        own, scatter, gap, unit, where = self._beside(rows, mean, low, scatter, unit)
+        kappa = own.kappa + rows
+        share = rows / np.where(kappa > 0, kappa, 1.0)
+        m, low = between(own.m, own.placed()[0], *where, gap, share)
+        b = own.b + t * scatter / 2 + gap * (gap * (own.kappa * share / 2))
+        return self._with(m=m, kappa=kappa, a=own.a + rows / 2, b=b, low=low, unit=unit)
 
-    def slopes(self, n: Array, mean: Array, low: Array, scatter: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
+    def along(self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, t: float | Array = 1.0) -> Array:
+        """ln E[L^t], where L(μ, τ) = τ^(n/2) exp(-τ [scatter + n (mean - μ)²] / 2): it has no maximum to be taken off.
+
+        Where a is large the logarithms of the two normalizers are far larger than their difference, so that is written
+        without them: ``gain`` is what the rows add to b.
+        """
+        rows = t * n
         with np.errstate(all="ignore"):
-            # 1 + z is the scatter over b; its slopes over itself.
-            squared, wide = (((mean - self.m) + low) * self.kappa) ** 2 / (2 * self.b), self.kappa + t * n
-            z = t * (n * squared / (self.kappa * wide) + scatter / 2 / self.b)
-            growth = (n * squared / wide**2 + scatter / 2 / self.b) / (1 + z)
-            bend = -2 * n**2 * squared / wide**3 / (1 + z) - growth**2
-            a = self.a + t * n / 2
-            first = 0.5 * n * (digamma(a) - np.log(self.b) - 1 / wide - np.log1p(z)) - a * growth
-            second = 0.5 * n**2 / wide**2 + 0.25 * n**2 * zeta(2.0, a) - n * growth - a * bend
-        return first, second
+            own, scatter, gap, unit, _ = self._beside(rows, mean, low, scatter, unit)
+            gain = t * scatter / 2 + gap * (gap * (own.kappa * rows / (own.kappa + rows) / 2))
+            shift = 2 * (np.log(self.placed()[1]) - np.log(unit))
+            b = self.b * np.exp(shift)
+            far = np.log(gain) - np.log(self.b) - shift
+            growth = np.where(far >= 500, far, np.log1p(gain / b))
+            value = log_rising(self.a, rows / 2) - rows * (0.5 * np.log(b + gain) + np.log(unit)) - self.a * growth
+            value = value - 0.5 * np.log1p(rows / self.kappa)
+        exists = (self.kappa + rows > 0) & (self.a + rows / 2 > 0) & ~(gain <= -b)
+        return np.where(rows == 0, 0.0, np.where(exists, value, np.inf))
 
-    def floor(self, n: Array, mean: Array, low: Array, scatter: Array) -> Array:
+    def slopes(
+        self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, t: float | Array = 0.0
+    ) -> tuple[Array, Array]:
+        with np.errstate(all="ignore"):
+            own, scatter, gap, unit, _ = self._beside(n, mean, low, scatter, unit)
+            # 1 + z is the scatter over b; growth and curvature are its slopes over itself.
+            squared, wide = (gap * own.kappa) ** 2 / (2 * own.b), own.kappa + t * n
+            spread = scatter / 2 / own.b
+            z = t * (n * squared / (own.kappa * wide) + spread)
+            growth = (n * squared / wide**2 + spread) / (1 + z)
+            curvature = -2 * n**2 * squared / wide**3 / (1 + z) - growth**2
+            a = own.a + t * n / 2
+            level = 0.5 * (digamma(a) - np.log(own.b) - 1 / wide - np.log1p(z)) - np.log(unit)
+            second = 0.5 * n**2 / wide**2 + 0.25 * n**2 * zeta(2.0, a) - n * growth - a * curvature
+        return n * level - a * growth, second
+
+    def floor(self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> Array:
         """Of one row, whose scatter is 0."""
         with np.errstate(all="ignore"):
-            square = ((mean - self.m) + low) ** 2 / (2 * self.b)
-            return -np.minimum(2 * self.a, self.kappa / (1 + self.kappa * square)) / n
+            own, _, gap, _, _ = self._beside(n, mean, low, scatter, unit)
+            return -np.minimum(2 * own.a, own.kappa / (1 + own.kappa * gap**2 / (2 * own.b))) / n
+
+    def _beside(self, rows: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> tuple[Any, ...]:
+        """The prior and d in one unit: the prior, scatter, distance of the means, unit, and the mean in two parts."""
+        own_low, own_unit = self.placed()
+        if unit is None:
+            mean = mean / own_unit
+            return self, scatter, (mean - self.m) - own_low, own_unit, (mean, low)
+        # Under a flat prior nothing but the rows has a size.
+        nothing = (self.kappa == 0) & (self.b == 0)
+        joint = np.where(rows == 0, own_unit, np.where(nothing, unit, np.maximum(own_unit, unit)))
+        own, power = self.measured_in(joint), np.frexp(unit)[1] - np.frexp(joint)[1]
+        with np.errstate(all="ignore"):
+            mean, low, scatter = np.ldexp(mean, power), np.ldexp(low, power), np.ldexp(scatter, 2 * power)
+        return own, scatter, (mean - own.m) + (low - own.placed()[0]), joint, (mean, low)
 
     @staticmethod
-    def peak(n: Array, mean: Array, low: Array, scatter: Array) -> Array:
+    def peak(n: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> Array:
         """0: the likelihood has no maximum where all rows are equal."""
         return np.zeros(np.shape(n))
 
@@ -209,20 +294,46 @@ class NormalGamma(Prior):
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
-        return theta["mu"], theta["tau"]
+        with np.errstate(over="ignore"):
+            unit = theta.get("unit", 1.0)
+            return theta["mu"] * unit, theta["tau"] / unit / unit
+
+    def mean_theta(self) -> Theta:
+        self.require_proper("A mean")
+        return self._theta(self.a / self.b)
+
+    def mode_theta(self) -> Theta:
+        self.mode()
+        return self._theta((self.a - 0.5) / self.b)
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        return self.theta(*self.draw(rng, size))
+        away, tau = self.draw_away(rng, size)
+        return self._theta(tau, away)
+
+    def _theta(self, tau: Array, away: Array | None = None) -> Theta:
+        """A location m + away and a precision; in two parts, and with their unit, where plain floats would not do."""
+        low, unit = self.placed()
+        if ordinary(low * np.sqrt(self.a / self.b), unit).all():
+            return {"mu": self.m if away is None else self.m + away, "tau": tau}
+        mu, low = two_sum(self.m, low if away is None else away)
+        return {"mu": mu, "tau": tau, "low": low, "unit": np.broadcast_to(unit, mu.shape)}
 
     @staticmethod
-    def pymc_likelihood(theta: Mapping[str, Any], n: Any, mean: Any, low: Any, scatter: Any) -> Any:
+    def pymc_likelihood(theta: Mapping[str, Any], n: Any, mean: Any, low: Any, scatter: Any, unit: Any) -> Any:
         from pytensor import tensor as pt
 
-        return 0.5 * (n * pt.log(theta["tau"]) - theta["tau"] * (scatter + n * ((mean - theta["mu"]) + low) ** 2)).sum()
+        away = (mean * unit - theta["mu"]) + low * unit
+        return 0.5 * (n * pt.log(theta["tau"]) - theta["tau"] * (scatter * unit**2 + n * away**2)).sum()
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
         self.require_sampled()
+        if self.unit is not None and (self.unit != 1).any():
+            raise ImproperError(
+                "its numbers are too large or too small for PyMC, which takes their squares; divide the column by a "
+                "constant",
+                first(self.unit != 1),
+            )
         tau = pm.Gamma(name("tau"), alpha=shared(self.a), beta=shared(self.b), dims=dims)
         return pm.Normal(name("mu"), mu=shared(self.m), tau=shared(self.kappa) * tau, dims=dims), tau

@@ -45,7 +45,7 @@ summary { cursor: pointer; font-size: .9rem; color: #00527f; }
 
 
 def html(title: str, sections: Sequence[Section]) -> str:
-    """The page, with a content security policy that forbids scripts and requests."""
+    """Write the page. Its content security policy forbids scripts and requests."""
     style = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; img-src data:; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'"
     name = escape(one_line(title))
@@ -113,10 +113,10 @@ def _html_table(grid: Grid) -> str:
 
 
 def _png(figure: Figure) -> tuple[str, int, int]:
-    """A figure as base64, at twice the size in pixels that it has on the page, and that size."""
+    """Draw a figure as base64, in twice the pixels that it has on the page, and return its size on the page too."""
     file = io.BytesIO()
     with warnings.catch_warnings():
-        # What the font of the pictures cannot write stands in the tables.
+        # A name that the font of the pictures lacks can be read in the tables.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(file, format="png", dpi=180, metadata={"Software": None})
     width, height = (round(90 * inches) for inches in figure.get_size_inches())

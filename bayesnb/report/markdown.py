@@ -11,7 +11,7 @@ from bayesnb.report.parts import Grid, Picture, Section, cells_of, one_line
 
 
 def markdown(title: str, sections: Sequence[Section]) -> str:
-    """The page, its pictures by what they say."""
+    """Write the page; the description of a picture stands for the picture."""
     lines = [f"# {escaped(one_line(title))}"]
     for section in sections:
         lines += ["", f"## {escaped(section.title)}"]
@@ -39,10 +39,10 @@ def _markdown_table(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows letter by letter, in a cell of a table or outside."""
+    """Escape a text so that Markdown shows it as it is, also in the cell of a table."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    # Not in the middle of a word, where an underscore means nothing.
+    # In the middle of a word an underscore means nothing, and stays.
     text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", re.sub(r"([\\`*\[\]|~$])", r"\\\1", text))
-    # At the start of a line, what makes a heading or a list.
+    # At the start of a line these signs would begin a heading or a list.
     text = re.sub(r"^(\s*)(#|[-+=](?=[\s=-]|$))|^(\s*\d+)([.)])(?=\s|$)", r"\1\3\\\2\4", text)
     return text.replace("://", "&#58;//").strip()

@@ -1,4 +1,4 @@
-"""What stands on the page of a fitted model: a section for each question, worked out once for every format."""
+"""The content of the page of a fitted model: one section for each question, the same for every format."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def write(page: str, path: str | Path) -> None:
 
 
 def is_report(path: str | Path) -> bool:
-    """Whether a file is a page that was written here, as HTML or as Markdown."""
+    """True if a file is a page that :func:`report` wrote, as HTML or as Markdown."""
     text = Path(path).read_bytes()
     headings = (b"\n## Data\n", b"\n## What each column got\n", b"\n## Versions\n")
     return MARK.encode() in text[:2000] or all(heading in text for heading in headings)
@@ -133,7 +133,7 @@ def _row_labels(X: Any) -> pd.Index:
 
 
 def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
-    """The classes of the rows as codes, or a refusal of rows that are not those that were learned."""
+    """Encode the classes of the rows. Rows other than the learned ones are refused."""
     target = read_target(y, clf.unlabelled)
     if len(target) != table.n_rows:
         raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
@@ -154,7 +154,7 @@ def _counts(classes: Array, count: Array) -> str:
 
 
 def _or_reason(title: str, build: Callable[[], Section]) -> Section:
-    """A section, or the sentence that says why this model has none."""
+    """Build a section, or write the reason why this model has none."""
     try:
         return build()
     except ValueError as error:
@@ -199,7 +199,7 @@ def _parameters(clf: BayesianNB) -> Section:
 
 
 def _cut(frame: pd.DataFrame, caption: str) -> Iterator[Part]:
-    """A table, and what was left out of it."""
+    """Yield the first rows and columns of a table, and a sentence about those left out."""
     yield Grid(frame.iloc[:LONGEST, :LONGEST], caption)
     for size, what in zip(frame.shape, ("rows", "columns"), strict=True):
         if size > LONGEST:

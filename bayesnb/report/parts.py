@@ -1,4 +1,4 @@
-"""What a page is made of: sections of paragraphs, tables and pictures, and how names and numbers are written."""
+"""The parts of a page: sections with paragraphs, tables and pictures; and the way names and numbers are written."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Section:
 
 
 def one_line(value: Any, most: int = 200) -> str:
-    """A name or a value as one line that any file can hold: what cannot be shown is replaced by a sign."""
+    """Write a name or a value as one line; a character that cannot be shown becomes a replacement character."""
     text = re.sub(r"\r\n|[\r\n\v\f\u0085\u2028\u2029]", " ↵ ", str(value))
     text = "".join("\ufffd" if not c.isprintable() and c not in "\t\u00a0" else c for c in text)
     return text if len(text) <= most else text[: most - 1] + "…"
@@ -74,7 +74,7 @@ def _shown(value: Any, decimals: int | None = None) -> str:
 
 
 def _decimals(column: pd.Series) -> int | None:
-    """How many decimals a column of numbers is shown with, the same in each row; None for anything else."""
+    """Choose the decimals that all numbers of a column are shown with; None for a column that is not of numbers."""
     if not all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in column):
         return None
     values = np.array([0.0 if v is None else float(v) for v in column])
@@ -85,7 +85,10 @@ def _decimals(column: pd.Series) -> int | None:
 
 
 def cells_of(frame: pd.DataFrame) -> tuple[list[str], list[str], list[tuple[list[str], list[str]]], list[bool]]:
-    """Names of the index, names of the columns, each row as its heads and its cells, and which columns are numbers."""
+    """Write a frame as texts: names of the index, names of the columns, and each row as its heads and its cells.
+
+    The last item says which columns hold numbers.
+    """
     heads = [one_line(name) if name is not None else "" for name in frame.index.names]
     decimals = [_decimals(frame.iloc[:, k]) for k in range(frame.shape[1])]
     rows = []

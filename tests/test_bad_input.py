@@ -895,10 +895,17 @@ def test_a_file_that_does_not_exist_is_named(tmp_path: Path, capsys):
     assert run(capsys, "compare", path, "--target", "y") == (1, "", f"bayesnb: {path}: no such file\n")
 
 
-def test_a_folder_is_refused_as_a_data_file(tmp_path: Path, capsys):
-    with pytest.raises(FileNotFoundError, match=said(tmp_path, "is a folder")):
+def test_an_empty_folder_is_refused(tmp_path: Path, capsys):
+    with pytest.raises(FileNotFoundError, match=said(tmp_path, "is an empty folder")):
         readers.frame(tmp_path)
     assert run(capsys, "compare", f"{tmp_path}/", "--target", "y")[0] == 1
+
+
+def test_a_folder_of_files_is_one_table(write, tmp_path: Path):
+    write("a,y\n1,u\n2,v\n", "1.csv")
+    write("a,y\n2.5,u\n", "2.csv")
+    expected = pd.DataFrame({"a": [1.0, 2.0, 2.5], "y": ["u", "v", "u"]})
+    pd.testing.assert_frame_equal(readers.frame(tmp_path), expected)
 
 
 def test_a_file_with_a_byte_order_mark_blank_lines_or_compression_is_read(write, tmp_path: Path):

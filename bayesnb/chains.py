@@ -69,12 +69,12 @@ class Convergence:
         import arviz_stats
 
         posterior = tree["posterior"].dataset
-        # The standard deviation of a constant that is no binary fraction is not 0.
+        # A constant is found by its range, because rounding makes the standard deviation of 0.1, 0.1, ... positive.
         spread = posterior.max(("chain", "draw")) - posterior.min(("chain", "draw"))
         moving = posterior[[name for name, v in spread.items() if float(v.max()) > 0]]
         if not moving:
             return cls(1.0, 1.0, float(posterior.sizes["chain"] * posterior.sizes["draw"]), 0, "nothing moves")
-        # Single cells may stand still, such as a structural zero; they have no r_hat, and max leaves them out.
+        # A single parameter may be constant, such as a structural zero; it has no r_hat, and max leaves it out.
         with np.errstate(invalid="ignore", divide="ignore"):
             r_hat = {name: float(v.max()) for name, v in arviz_stats.rhat(moving).items()}
             ess = [float(v.min()) for kind in ("bulk", "tail") for v in arviz_stats.ess(moving, method=kind).values()]

@@ -63,21 +63,21 @@ class OneWord:
 
     def log_moment(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
         """ln E[θ_k^(t n)], (cell, class)."""
-        alpha, n = self._cells(posterior, x)
+        alpha, n = self._counts(posterior, x)
         return log_rising(alpha, t * n) - log_rising(posterior.total, t * n)
 
     def log_moment_slopes(self, posterior: Dirichlet, x: Array, t: Array) -> tuple[Array, Array]:
         """Its first and second derivative in t."""
-        alpha, n = self._cells(posterior, x)
+        alpha, n = self._counts(posterior, x)
         own, whole = log_gamma_slopes(alpha + t * n), log_gamma_slopes(posterior.total + t * n)
         return n * (own[0] - whole[0]), n**2 * (own[1] - whole[1])
 
     def moment_floor(self, posterior: Dirichlet, x: Array) -> Array:
         """Above which t it exists, (cell, class)."""
-        alpha, n = self._cells(posterior, x)
+        alpha, n = self._counts(posterior, x)
         return -alpha / n
 
-    def _cells(self, posterior: Dirichlet, x: Array) -> tuple[Array, Array]:
+    def _counts(self, posterior: Dirichlet, x: Array) -> tuple[Array, Array]:
         return posterior.alpha[:, x[:, 0].astype(np.intp)].T, x[:, [1]]
 
 
@@ -135,11 +135,11 @@ def contributions(
             lines.append(_lines(entry.name, entry.rows, log_odds, alone, shares, entry.value, entry.missing))
         sums = pd.concat(lines).groupby("row")["log_odds"].sum(skipna=False).to_numpy()
         lines.append(_lines([TOTAL] * len(rows), every, sums, total, shares, nothing, present))
-        found = pd.concat(lines, ignore_index=True)
-        found["row"] = rows[found["row"]]
-        parts.append(found.assign(label=posterior.labels[a], against=posterior.labels[b]))
-    found = pd.concat(parts, ignore_index=True).sort_values("row", kind="stable").set_index(["row", "entry"])
-    return found[["label", "against", "value", "log_odds", "lower", "upper", "missing"]]
+        part = pd.concat(lines, ignore_index=True)
+        part["row"] = rows[part["row"]]
+        parts.append(part.assign(label=posterior.labels[a], against=posterior.labels[b]))
+    frame = pd.concat(parts, ignore_index=True).sort_values("row", kind="stable").set_index(["row", "entry"])
+    return frame[["label", "against", "value", "log_odds", "lower", "upper", "missing"]]
 
 
 def _of_all(

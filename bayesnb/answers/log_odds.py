@@ -28,11 +28,11 @@ NEAR = 0.05
 class LogOdds:
     """The posterior distribution of ln J_a(θ)/J_b(θ) of each row, where J_c = π_c ∏ p(x_f | θ_cf).
 
-    K(t) = ln E[(J_a/J_b)^t] is a sum of the log moments of the factors, and exact for t between ``bounds``; outside,
+    K(t) = ln E[(J_a/J_b)^t] is a sum of the log moments of the factors. It is exact for t between ``bounds``; outside,
     some factor has no moment. Inside, K' takes every real value, so every value of the log-odds has its saddlepoint.
-    The distribution function is Lugannani and Rice's (1980; Butler 2007, Saddlepoint Approximations, 1.2.1). It is an
-    approximation, whose error depends on the class that has the fewest rows. Beside 400,000 exact draws for each of 118
-    small tables (1 + 1 to 200 + 1 rows, one and ten columns, Gaussian, categorical and Poisson, priors from the
+    The distribution function is that of Lugannani and Rice (1980; Butler 2007, Saddlepoint Approximations, 1.2.1). It
+    is an approximation, whose error depends on the class that has the fewest rows. Beside 400,000 exact draws for each
+    of 118 small tables (1 + 1 to 200 + 1 rows, one and ten columns, Gaussian, categorical and Poisson, priors from the
     defaults to 0.01) it was off by up to 0.047, and by up to 0.011 where :func:`close` holds.
 
     Parameters
@@ -59,7 +59,7 @@ class LogOdds:
 
     @classmethod
     def of_classes(cls, posterior: Posterior, n_rows: int, a: int, b: int, offset: Array = 0.0) -> LogOdds:
-        """The log-odds of two classes before their rows are looked at."""
+        """The log-odds of two classes by the class prior alone."""
         offset = np.broadcast_to(offset, (n_rows, len(posterior.labels)))
         with np.errstate(invalid="ignore"):
             offset = offset[:, a] - offset[:, b]
@@ -109,7 +109,7 @@ class LogOdds:
 
     @property
     def mean(self) -> Array:
-        """E[log-odds], (row,): exact. Infinite where one class is ruled out, NaN where both are."""
+        """E[log-odds], (row,), exact. Infinite if one class is impossible, NaN if both are."""
         return self._at_zero[0]
 
     @property
@@ -119,31 +119,35 @@ class LogOdds:
 
     def _terms(self, t: Array) -> tuple[Array, Array, Array, Array]:
         """K'(t), K''(t), the signed root w and the correction 1/w - 1/u of the saddlepoint t."""
-        level, z, bend = self.cumulants(t)
+        level, z, curvature = self.cumulants(t)
         w = np.sign(t) * np.sqrt(np.maximum(2 * (t * z - level), 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            return z, bend, w, 1 / w - 1 / (t * np.sqrt(bend))
+            return z, curvature, w, 1 / w - 1 / (t * np.sqrt(curvature))
 
     @cached_property
     def _near_mean(self) -> tuple[Array, ...]:
-        """A step h in t, then w and the correction at -h and at h: between them both are straight lines."""
+        """A step h in t, then w and the correction at -h and at h.
+
+        At t = 0 the correction is the difference of two infinite terms. It is smooth, so between -h and h it is
+        interpolated by a straight line.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             h = NEAR / np.sqrt(self.variance)
         return h, *self._terms(-h)[2:], *self._terms(h)[2:]
 
     @cached_property
     def _moving(self) -> tuple[Array, LogOdds]:
-        """The rows that have a distribution, and not one certain value."""
+        """The rows whose log-odds vary, and their distribution; the others have one certain value."""
         rows = np.flatnonzero((self.variance > 0) & np.isfinite(self.variance) & np.isfinite(self.mean))
         return rows, self if len(rows) == self.n_rows else self[rows]
 
     def _below(self, t: Array, near: tuple[Array, ...]) -> tuple[Array, ...]:
-        """K'(t), P(log-odds < K'(t)), K''(t), and how fast the log-odds grow with Φ⁻¹ of that probability."""
+        """K'(t), P(log-odds < K'(t)), K''(t), and the slope of the log-odds in Φ⁻¹ of that probability."""
         h, _, left, _, right = near
-        z, bend, w, correction = self._terms(t)
+        z, curvature, w, correction = self._terms(t)
         line = ((h - t) * left + (h + t) * right) / (2 * h)
         below = _lugannani_rice(w, np.where(np.abs(t) < h, line, correction))
-        return z, below, bend, np.sqrt(bend) * np.exp(0.5 * (w**2 - ndtri(below) ** 2))
+        return z, below, curvature, np.sqrt(curvature) * np.exp(0.5 * (w**2 - ndtri(below) ** 2))
 
     def cdf(self, z: float | Array) -> Array:
         """P(log-odds < z | D), (row,)."""
@@ -153,31 +157,31 @@ class LogOdds:
         return below
 
     def _saddlepoints(self, z: Array) -> Array:
-        """t with K'(t) = z, by Newton's steps that never leave the bracket."""
+        """The t with K'(t) = z, by Newton's method within a bracket."""
         low, high = (bound.copy() for bound in self.bounds)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.nan_to_num((z - self.mean) / self.variance)
         t = np.clip(t, low / 2, high / 2)
         rest = np.arange(self.n_rows)
         for _ in range(200):
-            _, slope, bend = self[rest].cumulants(t[rest])
-            off = np.abs(slope - z[rest]) > 1e-9 * np.sqrt(bend)
-            rest, miss, bend = rest[off], (slope - z[rest])[off], bend[off]
+            _, slope, curvature = self[rest].cumulants(t[rest])
+            off = np.abs(slope - z[rest]) > 1e-9 * np.sqrt(curvature)
+            rest, miss, curvature = rest[off], (slope - z[rest])[off], curvature[off]
             if not len(rest):
                 break
             here = t[rest]
             low[rest], high[rest] = np.where(miss < 0, here, low[rest]), np.where(miss < 0, high[rest], here)
             with np.errstate(divide="ignore", invalid="ignore"):
-                step = np.nan_to_num(here - miss / bend, nan=np.inf)
+                step = np.nan_to_num(here - miss / curvature, nan=np.inf)
             inside = (low[rest] < step) & (step < high[rest])
-            # Halving the bracket, or doubling where it has no end.
+            # If Newton's step leaves the bracket, take its middle; if it has no end, double the step.
             middle = (low[rest] + high[rest]) / 2
             t[rest] = np.where(inside, step, np.where(np.isfinite(middle), middle, 2 * here - np.sign(miss)))
         return t
 
     def quantile(self, q: float) -> Array:
         """z with P(log-odds < z | D) = q, (row,); ``q`` strictly between 0 and 1."""
-        found, (moving, part), aim = self.mean.copy(), self._moving, ndtri(q)
+        quantiles, (moving, part), aim = self.mean.copy(), self._moving, ndtri(q)
         h, *ends = near = part._near_mean
         low, high = part.bounds
         # Φ⁻¹ of the distribution function is nearly a straight line in t.
@@ -189,18 +193,18 @@ class LogOdds:
             if not len(rest):
                 break
             here = t[rest]
-            z, below, bend, slope = part[rest]._below(here, tuple(v[rest] for v in near))
+            z, below, curvature, slope = part[rest]._below(here, tuple(v[rest] for v in near))
             miss = aim - ndtri(below)
-            found[moving[rest]] = z + miss * slope
+            quantiles[moving[rest]] = z + miss * slope
             left[rest], right[rest] = np.where(miss > 0, here, left[rest]), np.where(miss > 0, right[rest], here)
             # Newton's step, but never more than half of the way to the end of the bracket; where that no longer halves
             # the miss, because the slope of the formula is not quite its derivative, half of the bracket.
-            step = np.clip(here + miss * slope / bend, (here + left[rest]) / 2, (here + right[rest]) / 2)
+            step = np.clip(here + miss * slope / curvature, (here + left[rest]) / 2, (here + right[rest]) / 2)
             middle = (left[rest] + right[rest]) / 2
             slow = (np.abs(miss) > before[rest] / 2) & np.isfinite(middle)
             t[rest], before[rest] = np.where(slow, middle, step), np.abs(miss)
             rest = rest[(np.abs(below - q) > 1e-7) | (np.abs(miss) > 0.01)]
-        return found
+        return quantiles
 
 
 def _lugannani_rice(w: Array, correction: Array) -> Array:
@@ -225,7 +229,7 @@ def close(posterior: Posterior) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class DrawnLogOdds:
-    """The distribution of log-odds that no formula tells, as draws (draw, row)."""
+    """The distribution of log-odds as draws (draw, row), where no formula gives it."""
 
     draws: Array
 

@@ -1,6 +1,6 @@
 """Scores of class probabilities, as plain arithmetic: start with :func:`scores`.
 
-Nothing is clipped: who gives the true class probability 0 has an infinite log loss.
+Nothing is clipped: a true class of probability 0 gives an infinite log loss.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def log_proba_of(log_joint: Array) -> Array:
 
 
 def own(values: Array, codes: Array) -> Array:
-    """What each row has at its own class, (row,)."""
+    """The value of each row at its own class, (row,)."""
     return values[np.arange(len(codes)), codes]
 
 
@@ -75,7 +75,7 @@ def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
 
 
 def _binned(p: Array, bins: int) -> Array:
-    """In which of ``bins`` intervals of equal width, closed on the left, a probability lies; 1 is in the last."""
+    """The number of the interval that holds each probability; 1 is in the last of ``bins`` intervals of equal width."""
     return np.minimum((p * bins).astype(int), bins - 1)
 
 

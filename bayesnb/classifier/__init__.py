@@ -20,7 +20,7 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import labels_of
 from bayesnb.em import EM
-from bayesnb.model import Data, Estimate, Parameters, Posterior, Statistics, estimate_rule, normalize
+from bayesnb.model import Data, Estimate, NaiveBayes, Parameters, Posterior, Statistics, estimate_rule, normalize
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
 
 
@@ -99,7 +99,10 @@ class Classifier:
         ValueError
             If the estimate is unknown or does not exist for these data; the error names the feature and the class.
         """
-        return cls(schema, schema.model(label).posterior(statistics), classes, **others).with_estimate(estimate)
+        model = schema.model(label)
+        # Before any feature is sampled, which takes long.
+        _require_point(model, estimate)
+        return cls(schema, model.posterior(statistics), classes, **others).with_estimate(estimate)
 
     def __repr__(self) -> str:
         return f"Classifier({len(self.schema.features)} features, classes {list(labels_of(self.classes))})"
@@ -259,10 +262,8 @@ class Classifier:
         >>> clf.classifier_.with_estimate("mle").predict_proba(X[:1]).round(3)
         array([[0.795, 0.205]])
         """
-        rule = estimate_rule(estimate)
-        if rule.point == "mode":
-            self.posterior.model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"')
-        plug_in = self.posterior.plug_in(estimate) if rule.plugs_in else None
+        _require_point(self.posterior.model, estimate)
+        plug_in = self.posterior.plug_in(estimate) if estimate_rule(estimate).plugs_in else None
         if plug_in is None:
             self.posterior.require_proper()
         return replace(self, estimate=estimate, plug_in=plug_in)
@@ -327,3 +328,9 @@ class Classifier:
     to_pymc = sampling.to_pymc
     sample_posterior = sampling.sample_posterior
     verify = sampling.verify
+
+
+def _require_point(model: NaiveBayes, estimate: Estimate) -> None:
+    """Refuse an estimate by the mode if some feature is sampled and has no formula for it."""
+    if estimate_rule(estimate).point == "mode":
+        model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"')

@@ -1,8 +1,8 @@
 """Results as pictures: each function takes what the estimator or an evaluation returned, and returns a Figure.
 
-Start with :func:`ledger`, for one row, and :func:`reliability`, for all of them. Nothing is shown and pyplot keeps
-nothing; ``figure.savefig`` writes a picture, and a notebook shows it after ``%matplotlib inline``. ``parameters``,
-``rows``, ``regions`` and ``scores`` hold one kind of picture each.
+Start with :func:`ledger`, for one row, and :func:`reliability`, for all rows. The functions do not show the figure, and
+pyplot does not keep it: ``figure.savefig`` writes a picture, and a notebook shows it after ``%matplotlib inline``.
+``parameters``, ``rows``, ``regions`` and ``scores`` hold one kind of picture each.
 """
 
 from bayesnb.answers.scoring import reliability_table

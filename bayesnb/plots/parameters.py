@@ -1,4 +1,4 @@
-"""Pictures of parameters: what the rows made of the prior."""
+"""Pictures of parameters: from prior to posterior."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def prior_posterior(tree: DataTree, variable: str, **selection: Any) -> Figure:
     variable : str
         One of the tree, such as ``"pi"`` or ``"mu_gaussian"``.
     **selection
-        Coordinates to keep, such as ``gaussian_feature="bill_length_mm"``; a list keeps several. What is left besides
-        the class has a panel each.
+        Coordinates to keep, such as ``gaussian_feature="bill_length_mm"``; a list keeps several. Each coordinate that
+        is left, other than the class, has its own panel.
 
     Returns
     -------
     Figure
-        A density for each class, in the unit of the parameter; the prior is dashed. A panel is as wide as the
-        posteriors and half as much on either side: what a prior has beyond is not in sight.
+        A density for each class, in the unit of the parameter; the prior is dashed. A panel shows the range of the
+        posteriors and half of that on either side, so a wide prior is cut off.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def _selected(tree: DataTree, group: str, variable: str, selection: dict[str, An
 
 
 def _titles(tree: DataTree, values: DataArray, inner: Sequence[str]) -> list[str]:
-    """A title for each panel; a category that columns share goes by the name that its own column has for it."""
+    """A title for each panel. A level is called by the name that its own column has for it."""
     titles = [""]
     for dim in inner:
         titles = [f"{title}, {name}" if title else str(name) for title in titles for name in values[dim].to_numpy()]
@@ -140,13 +140,13 @@ def _two_densities(axes: Axes, after: Array, before: Array | None, colours: Sequ
             axes.plot(grid, density, color=colour, ls=style, lw=1.5)
             if style == "-":
                 axes.fill_between(grid, density, color=colour, alpha=0.25, lw=0)
-    # A prior may rise without bound at the end of its range; the posterior is what must stay readable.
+    # A prior may rise without bound at the end of its range; the height leaves the posterior readable.
     top = min(max(tallest.values()), 2 * tallest["-"] or np.inf)
     axes.set(xlim=window, ylim=(0, 1.08 * top if top > 0 else 1))
 
 
 def _density(x: Array, window: tuple[float, float]) -> tuple[Array, Array]:
-    """Kernel density of the draws within a window, as a part of all draws."""
+    """The kernel density of the draws within a window, scaled by their share of all draws."""
     from arviz_stats.base import array_stats
 
     inside = x[(window[0] <= x) & (x <= window[1])]

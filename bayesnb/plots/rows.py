@@ -45,7 +45,7 @@ def class_probability(
     Returns
     -------
     Figure
-        Histograms, each as high as the others: a class that is nearly ruled out does not flatten the rest.
+        Histograms of equal height, so that a class of nearly no probability does not flatten the others.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def class_probability(
 
 
 def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> Figure:
-    """The ledger of a row: what each of its values adds to the log-odds of two classes.
+    """The contributions of the values of a row to the log-odds of two classes, as bars.
 
     Parameters
     ----------
@@ -108,19 +108,19 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     unit : str, optional
         By default the one that ``explain`` left in ``frame.attrs``.
     entries : int
-        Of more columns than this, the least are summed up in one bar.
+        The largest number of bars for columns; the smallest contributions share one bar.
 
     Returns
     -------
     Figure
-        Bars to the right speak for the label, bars to the left against it; the lines are the intervals. A missing
-        value is named, and adds nothing. An infinite entry, of a probability of 0, runs out of the picture; where both
-        are 0, it says so.
+        Bars to the right are for the label, bars to the left against it; the lines are the intervals. A missing value
+        is named and adds nothing. An infinite contribution, of a probability of 0, reaches the edge of the picture; if
+        both probabilities are 0, the bar reads 0/0.
 
     Raises
     ------
     ValueError
-        If the frame has several rows, or is no ledger.
+        If the frame has several rows, or is not a result of ``explain``.
 
     Examples
     --------
@@ -167,14 +167,14 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
 
 
 def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
-    """The entries of the only row, from the prior to the total, and its two classes."""
+    """The contributions to one row, from the prior to the total, and its two classes."""
     needed = ["label", "against", "value", "log_odds", "lower", "upper", "missing"]
     if missing := [name for name in needed if name not in getattr(frame, "columns", ())]:
         raise ValueError(f"Expected a ledger, as explain returns it; there is no column {missing[0]!r}")
     entries = frame.index.get_level_values(-1).tolist()
     if entries[:1] != ["(prior)"] or entries[-1] != "(total)":
         raise ValueError(f"Expected the entries of a row from '(prior)' to '(total)'; got {entries[:20]}")
-    # A column of the table may be called like one of them, but hardly like both.
+    # A column may have the name of one of them, but hardly two columns those of both.
     rows = max(
         min(map(entries.count, ("(prior)", "(total)"))),
         frame.index.droplevel(-1).nunique() if frame.index.nlevels > 1 else 1,
@@ -187,7 +187,7 @@ def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
 
 
 def _shortened(lines: pd.DataFrame, entries: int) -> pd.DataFrame:
-    """The prior, the largest entries in their order, the sum of the others, and the total."""
+    """The prior, the largest contributions in their order, the sum of the others, and the total."""
     if entries < 1:
         raise ValueError(f"Expected entries to be 1 or more; got {entries!r}")
     columns = lines.index[1:-1]
@@ -212,7 +212,7 @@ def _entry(name: Any, value: Any, missing: bool) -> str:
 
 
 def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
-    """What more rows could teach against what they could not, row by row.
+    """Aleatoric against epistemic uncertainty, a point for each row.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Aleatoric against epistemic entropy in nats, coloured by predicted class; on a dotted line the total is equal.
+        Entropies in nats, coloured by predicted class; the points of a dotted line have equal totals.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
 
 
 def _equal_totals(axes: Axes, right: float, top: float) -> None:
-    """Lines of equal aleatoric + epistemic, each named where it leaves the picture."""
+    """Lines of equal total entropy, each with its value where it leaves the picture."""
     from matplotlib.ticker import MaxNLocator
 
     for total in MaxNLocator(7).tick_values(0, right + top):

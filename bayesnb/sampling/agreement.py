@@ -1,8 +1,8 @@
-"""The closed form held against sampled draws, quantity by quantity.
+"""The check of the closed form by sampled draws, quantity by quantity.
 
-:func:`check` takes a posterior and draws of its parameters, and compares every mean and variance of a parameter,
-every factor p(x_f | c, D) and every class predictive with the closed form, each difference in units of its Monte
-Carlo standard error. What is averaged over draws is always the joint, never the normalized probability.
+:func:`check` takes a posterior and draws of its parameters. It compares every mean and variance of a parameter, every
+factor p(x_f | c, D) and every class predictive with the closed form, and gives each difference in units of its Monte
+Carlo standard error. It averages the joint over draws, never the normalized probability.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEVEL = 1e-4
 
 
 class ConvergenceError(RuntimeError):
-    """The chains did not converge, so they cannot judge anything."""
+    """The chains did not converge, so they cannot check the closed form."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +39,12 @@ class Agreement:
     Parameters
     ----------
     table : DataFrame (quantity, ...)
-        ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of all that could be checked.
+        ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each quantity that could be checked.
     plug_ins : DataFrame (row × class, ...)
         The sampled predictive beside the plug-ins "map" and "mean" and the closed predictive. Their differences
         are real, not errors.
     skipped : int
-        Quantities whose Monte Carlo error these draws cannot tell (moments too heavy for their number).
+        The number of quantities that were not checked, because their tails are too heavy for so few draws.
     convergence : Convergence
     sampler : str
     """
@@ -117,7 +117,7 @@ def check(
     n_rows: int,
     sampler: str = "",
 ) -> Agreement:
-    """Hold the closed form against the draws of a tree, on the asked rows.
+    """Compare the closed form with the draws of a tree, for the parameters and for some rows.
 
     Raises
     ------
@@ -143,9 +143,9 @@ def check(
     table = pd.DataFrame(records, columns=["kind", "quantity", "closed", "sampled", "mcse"])
     with np.errstate(invalid="ignore", divide="ignore"):
         table["z"] = (table["sampled"] - table["closed"]) / table["mcse"]
-    # What does not move at all and is right has no error: a known class prior, a level of probability 1.
+    # A quantity that is constant over draws and right has no error: a fixed class prior, a level of probability 1.
     still = (table["mcse"] == 0) & np.isclose(table["sampled"], table["closed"], rtol=1e-9)
-    # And what is no number agrees with nothing.
+    # A quantity that is NaN disagrees.
     table["z"] = table["z"].where(~still, 0.0).fillna(np.inf)
     sampled = np.concatenate([part[2] for part in rows]) if rows else np.zeros((0, len(posterior.labels)))
     plug_ins = _plug_ins(posterior, data, n_rows, sampled)
@@ -153,7 +153,7 @@ def check(
 
 
 def _mcse(x: Array) -> Array:
-    """Monte Carlo standard error of the mean over (chain, draw), autocorrelation counted."""
+    """Monte Carlo standard error of the mean over (chain, draw); it takes autocorrelation into account."""
     from arviz_stats.base import array_stats
 
     if x.ndim == 2:
@@ -166,7 +166,7 @@ def _mcse(x: Array) -> Array:
 
 
 def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
-    """Mean and variance of every parameter, where they exist with an error of their own."""
+    """Records of the mean and variance of every parameter, if they exist and their Monte Carlo errors do."""
     blocks = layout.blocks(posterior.model, posterior.statistics)
     values = layout.variables(drawn, blocks)
     labels = layout.coords(posterior.labels, blocks)["class_label"]
@@ -187,7 +187,8 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
                 f"{block.variable(key)}[{', '.join(str(c[i]) for c, i in zip(coordinates, at, strict=True))}]"
                 for at in np.ndindex(x.shape[2:])
             ]
-            # The error of a sampled variance needs a fourth moment; that of μ's (a Student-t) exists above 4 df.
+            # The error of a sampled variance needs the fourth moment. That of μ, a Student-t, exists above 4 degrees of
+            # freedom, 2a.
             fourth = np.ones(m.shape, bool) if key != "mu" or not hasattr(prior, "a") else prior.a > 2.5
             records += _two_moments(names, x, m, np.where(fourth, v, np.inf))
     return records
@@ -206,20 +207,24 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Factors, joints and class predictives of some rows: records, quantities skipped, sampled class predictive."""
+    """Records of the factors, joints and class predictives of some rows.
+
+    Returns the records, the number of quantities that are not resolved, and the sampled class predictive.
+    """
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))
     records: list[tuple[Any, ...]] = []
-    # Each draw over its mean: their sum is how a draw moves log Ĵ_c, their product the joint itself.
+    # r is a factor at each draw over its mean. The sum of r - 1 over factors is, to first order, how a draw moves
+    # log Ĵ_c (for its error); the product of the r is the joint over its mean.
     pi = np.exp(drawn.log_pi)
-    relative = np.repeat(_over(pi, pi.mean(axis=(0, 1)))[:, :, None, :], n, axis=2)
+    relative = np.repeat(_relative(pi, pi.mean(axis=(0, 1)))[:, :, None, :], n, axis=2)
     move, joint = relative - 1, relative
     log_sampled = np.tile(log(pi.mean(axis=(0, 1))), (n, 1))
     resolved, powers = np.ones(shape, bool), np.zeros((2, *shape))
     for name, family in posterior.model.features.items():
         x, believed = data[name], posterior.features[name]
         closed = family.log_predictive(believed, x)
-        # What the closed form calls impossible, the draws must call so too.
+        # If the closed form says that a cell is impossible, every draw must say so.
         never = np.isneginf(closed)
         scale = np.where(never, 0.0, closed)
         ratio = np.exp(family.log_likelihood(drawn.features[name], x) - scale)
@@ -231,20 +236,20 @@ def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tu
             records.append(("factor", quantity, float(not never[row, c]), mean[row, c], error[row, c]))
         resolved &= fine
         powers += np.where(never, 0.0, moments)
-        relative = _over(ratio, mean)
+        relative = _relative(ratio, mean)
         move, joint = move + (relative - 1), joint * ratio
         log_sampled += log(mean) + scale
     joined = np.isfinite(log_sampled) & _resolved(powers, joint.shape[0] * joint.shape[1])
     mean, error = joint.mean(axis=(0, 1)), _mcse(joint)
     for row, c in np.argwhere(joined):
         records.append(("joint", f"p({labels[c]}, row {cut.start + row}) / closed", 1.0, mean[row, c], error[row, c]))
-    # The answer users get, and not its factors put together once more.
+    # The closed predictive is taken whole, as users get it, and not from the factors above.
     closed = np.exp(normalize(posterior.log_predictive(data, n)))
     sampled = np.exp(normalize(log_sampled))
     for c, label in enumerate(labels):
         weight = closed[:, [c]] * (np.arange(len(labels)) == c) - closed[:, [c]] * closed
         error = _mcse((move * weight).sum(-1))
-        # A class matters for the error as far as it moves p(c).
+        # A class counts here only if its joint moves p(c).
         matters = np.abs(weight) > 1e-3 * closed[:, [c]]
         for row in np.flatnonzero((resolved | ~matters).all(axis=-1)):
             quantity = f"p({label} | row {cut.start + row})"
@@ -253,23 +258,24 @@ def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tu
     return records, asked - len(records), sampled
 
 
-def _over(x: Array, mean: Array) -> Array:
-    """x / mean, where 0 / 0 is 1: what is always 0 does not vary."""
+def _relative(x: Array, mean: Array) -> Array:
+    """x / mean, and 1 where both are 0, because a quantity that is always 0 does not vary."""
     return np.where(mean == 0, 1.0, x / np.where(mean == 0, 1.0, mean))
 
 
 def _resolved(log_moments: Array, n_draws: int) -> Array:
-    """Where an average over draws is nearly normal: the skewness of what is averaged is small beside √draws.
+    """Where an average over draws is nearly Normal, so that its z can be judged.
 
-    ``log_moments`` are the logarithms of E[r²] and E[r³] of a ratio r of mean 1.
+    By the central limit theorem it is if the skewness of what is averaged is small beside √draws. ``log_moments`` are
+    the logarithms of E[r²] and E[r³], where r has mean 1.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         m2, m3 = np.exp(log_moments)
         variance = m2 - 1
         skewness = (m3 - 3 * m2 + 2) / variance**1.5
         small = np.abs(skewness) < 0.1 * np.sqrt(n_draws)
-    # A factor that does not vary, such as that of a missing value, is always resolved; and one whose moments are
-    # no numbers is not excused.
+    # A factor that does not vary, such as that of a missing value, is always resolved. One whose moments are NaN is
+    # judged too, and disagrees.
     return np.isnan(m3) | (np.isfinite(m3) & (small | (variance < 1e-12)))
 
 

@@ -26,11 +26,11 @@ class Block:
     Parameters
     ----------
     name : str
-        What its variables are called after.
+        Ending of the names of its variables.
     family : Family
-        Likelihood of all its positions.
-    cells : tuple of (feature, column)
-        Which column of which feature stands at each position.
+        Likelihood at all its positions.
+    members : tuple of (feature, column)
+        The feature, and the column of it, at each position.
     columns : tuple of str
         Coordinate names of the positions.
     categories : tuple of str or None
@@ -41,7 +41,7 @@ class Block:
 
     name: str
     family: Family
-    cells: tuple[tuple[Any, int], ...]
+    members: tuple[tuple[Any, int], ...]
     columns: tuple[str, ...]
     categories: tuple[str, ...] | None
     whole: bool
@@ -62,47 +62,47 @@ class Block:
         return columns | ({f"{self.name}_category": list(self.categories)} if self.categories else {})
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """Feature, and index within it, of an index (class, position, ...) of the block."""
+        """The feature, and the index in its arrays, that an index (class, position, ...) of the block stands for."""
         if self.whole or len(where) < 2:
-            return self.cells[0][0], where
-        feature, column = self.cells[where[1]]
+            return self.members[0][0], where
+        feature, column = self.members[where[1]]
         return feature, (where[0], column, *where[2:])
 
     def gather(self, parts: Mapping[Any, Any]) -> Any:
-        """The block's own prior, posterior or statistic, from those of the features.
+        """The prior, posterior or statistic of the block, put together from those of the features.
 
-        ``parts`` are data classes whose arrays have the column as their second axis.
+        ``parts`` are data classes. The second axis of their arrays is the column.
         """
         if self.whole:
-            return parts[self.cells[0][0]]
+            return parts[self.members[0][0]]
         picked: dict[str, Any] = {}
-        example = parts[self.cells[0][0]]
+        example = parts[self.members[0][0]]
         for f in fields(example):
-            values = [getattr(parts[feature], f.name) for feature, _ in self.cells]
+            values = [getattr(parts[feature], f.name) for feature, _ in self.members]
             if isinstance(values[0], np.ndarray):
-                one = [v[:, k] for v, (_, k) in zip(values, self.cells, strict=True)]
+                one = [v[:, k] for v, (_, k) in zip(values, self.members, strict=True)]
                 if self.categories:
                     one = [v[:, : len(self.categories)] for v in one]
                 picked[f.name] = np.stack(one, axis=1)
             elif f.name == "levels":
-                picked[f.name] = tuple(v[k] for v, (_, k) in zip(values, self.cells, strict=True))
+                picked[f.name] = tuple(v[k] for v, (_, k) in zip(values, self.members, strict=True))
             else:
                 picked[f.name] = values[0]
         return type(example)(**picked)
 
 
 def blocks(model: NaiveBayes, statistics: Statistics) -> list[Block]:
-    """The layout of a model's variables.
+    """Group the columns of a model into blocks: one for each family and number of levels.
 
     Parameters
     ----------
     model : NaiveBayes
     statistics : Statistics
-        Whose levels and words name the categories.
+        Its levels and words name the categories.
 
     Notes
     -----
-    A categorical column with a single level has θ = 1: no variable, and no cell in a block.
+    A categorical column with a single level has θ = 1, so it needs no variable and is in no block.
     """
     model.require_exact(
         "the joint PyMC model, its draws as one tree, or a check against them",
@@ -122,32 +122,34 @@ def blocks(model: NaiveBayes, statistics: Statistics) -> list[Block]:
             elif len(levels[k]) > 1:
                 grouped.setdefault((kind, len(levels[k])), []).append((name, k))
     made: list[Block] = []
-    for key, cells in grouped.items():
-        made.append(_block(key, cells, model, statistics, {block.name for block in made}))
+    for key, members in grouped.items():
+        made.append(_block(key, members, model, statistics, {block.name for block in made}))
     return made
 
 
 def _block(
     key: tuple[Any, ...],
-    cells: list[tuple[Any, int]],
+    members: list[tuple[Any, int]],
     model: NaiveBayes,
     statistics: Statistics,
     taken: set[str],
 ) -> Block:
-    first = cells[0][0]
+    first = members[0][0]
     family, s = model.features[first], statistics.features[first]
     stem = _snake(key[0])
     categories = None
     if family.support == LEVELS:
         stem += f"_{key[-1]}"
-        names = [statistics.features[feature].levels[k] for feature, k in cells]
+        names = [statistics.features[feature].levels[k] for feature, k in members]
         categories = tuple(_joined([str(levels[i]) for levels in names], i) for i in range(key[-1]))
     elif family.support == BAG:
         categories = unique([str(word) for word in s.words])
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
-    labels = unique([str(_columns(model, statistics, feature)[k]) for feature, k in cells])
-    family = family.gathered([(model.features[feature], k) for feature, k in cells])
-    return Block(name, family, tuple(cells), labels, unique(categories) if categories else None, family.support == BAG)
+    labels = unique([str(_columns(model, statistics, feature)[k]) for feature, k in members])
+    family = family.gathered([(model.features[feature], k) for feature, k in members])
+    return Block(
+        name, family, tuple(members), labels, unique(categories) if categories else None, family.support == BAG
+    )
 
 
 def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequence[Any]:
@@ -162,44 +164,44 @@ def _snake(name: str) -> str:
 
 
 def _joined(names: list[str], position: int) -> str:
-    """One name for the same level of several columns: what they share, else a few joined, else its number."""
+    """One name for the level at a position of several columns: up to three names joined, or the position."""
     distinct = list(dict.fromkeys(names))
     return "|".join(distinct) if len(distinct) <= 3 else str(position)
 
 
-def unique(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, a number behind any that stood before."""
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, with a number added to each repetition."""
     seen: dict[str, int] = {}
-    unique = []
+    numbered = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return tuple(unique)
+        numbered.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return tuple(numbered)
 
 
-def variables(parameters: Parameters, layout: Sequence[Block]) -> dict[str, Array]:
-    """Draws of the parameters as the variables of the layout, the axes of the draws in front."""
+def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Array]:
+    """Draws of the parameters as the variables of the blocks, (draw, class, ...)."""
     named = {name: family.variables(parameters.features[name]) for name, family in parameters.model.features.items()}
     lead = parameters.log_pi.ndim - 1
     arrays = {"pi": np.exp(parameters.log_pi)}
-    for block in layout:
-        for key in named[block.cells[0][0]]:
+    for block in blocks:
+        for key in named[block.members[0][0]]:
             if block.whole:
-                arrays[block.variable(key)] = named[block.cells[0][0]][key]
+                arrays[block.variable(key)] = named[block.members[0][0]][key]
                 continue
-            cells = [np.take(named[feature][key], k, axis=lead + 1) for feature, k in block.cells]
+            cells = [np.take(named[feature][key], k, axis=lead + 1) for feature, k in block.members]
             if block.categories:
                 cells = [cell[..., : len(block.categories)] for cell in cells]
             arrays[block.variable(key)] = np.stack(cells, axis=lead + 1)
     return arrays
 
 
-def from_variables(values: Mapping[str, Array], layout: Sequence[Block], posterior: Posterior) -> Parameters:
-    """The parameters from the variables of the layout: the inverse of :func:`variables`."""
+def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posterior: Posterior) -> Parameters:
+    """The parameters from the variables of the blocks: the inverse of :func:`variables`."""
     lead = values["pi"].shape[:-1]
     features: dict[Any, Theta] = {}
     place: dict[tuple[Any, int], tuple[Block, int]] = {
-        cell: (block, i) for block in layout for i, cell in enumerate(block.cells)
+        cell: (block, i) for block in blocks for i, cell in enumerate(block.members)
     }
     for name, family in posterior.model.features.items():
         like = family.variables(_any_theta(family, posterior.features[name]))
@@ -232,23 +234,23 @@ def _any_theta(family: Family, posterior: Any) -> Theta:
     return family.draw(posterior, np.random.default_rng(0))
 
 
-def coords(labels: Sequence[Any], layout: Sequence[Block]) -> dict[str, list[Any]]:
-    """Coordinates of all variables of a layout."""
-    names: dict[str, list[Any]] = {"class_label": list(unique([str(label) for label in labels]))}
-    for block in layout:
+def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any]]:
+    """Coordinates of all variables."""
+    names: dict[str, list[Any]] = {"class_label": list(_unique([str(label) for label in labels]))}
+    for block in blocks:
         names |= block.coords()
     return names
 
 
-def dims(layout: Sequence[Block], names: Callable[[Block], Sequence[str]]) -> dict[str, list[str]]:
-    """Dimensions of all variables of a layout; ``names`` gives those of a block."""
+def dims(blocks: Sequence[Block], names: Callable[[Block], Sequence[str]]) -> dict[str, list[str]]:
+    """Dimensions of all variables; ``names`` gives the parameters of a block."""
     axes = {"pi": ["class_label"]}
-    for block in layout:
+    for block in blocks:
         axes |= {block.variable(key): list(block.dims) for key in names(block)}
     return axes
 
 
 def keys_of(block: Block, posterior: Posterior) -> list[str]:
     """The names of the parameters of a block, such as mu and tau."""
-    feature = block.cells[0][0]
+    feature = block.members[0][0]
     return list(block.family.variables(_any_theta(block.family, posterior.features[feature])))

@@ -31,15 +31,21 @@ def sample(
     model: pm.Model | None = None,
     **arguments: Any,
 ) -> DataTree:
-    """NUTS on the model, that of sufficient statistics if none is given; returns what ``pymc.sample`` does.
+    """Sample a model with NUTS and return what ``pymc.sample`` returns.
 
-    Chains start at draws of the conjugate posterior, and the sampler is handed its scales: where many rows
-    make the posterior narrow, adaptation from scratch fails. nutpie is used where it is installed.
+    Chains start at draws of the conjugate posterior, and the sampler gets the posterior's covariance: if many rows make
+    the posterior narrow, adaptation from scratch fails.
 
     Parameters
     ----------
+    posterior : Posterior
+        Where to start, and the scales.
+    draws_per_chain, chains : int
+    random_seed : seed
+    model : pymc.Model, optional
+        By default, the model that observes the sufficient statistics.
     **arguments
-        Of ``pymc.sample``; given here, they are taken as they are.
+        Of ``pymc.sample``. They replace the settings made here. nutpie is used if it is installed.
     """
     import pymc as pm
 
@@ -55,14 +61,14 @@ def sample(
             with model, without_warnings():
                 settings["step"] = pm.NUTS(scaling=unconstrained_covariance(model, posterior, rng), is_cov=True)
     elif sampler == "nutpie":
-        # It takes one start for all chains and no scales; its low-rank adaptation finds them.
+        # nutpie takes one start for all chains, and no scales: its low-rank adaptation finds them.
         settings.setdefault("initvals", starts[0])
         settings.setdefault("nuts", {"adaptation": "low_rank"})
     return run_nuts(model, draws_per_chain, chains, **settings)
 
 
 def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
-    """A starting point with what is free in the model, off the boundary by a hair."""
+    """The starting values of the free variables, with probabilities of exactly 0 or 1 moved inside by 1e-12."""
     free = {variable.name for variable in model.free_RVs}
     return {
         name: np.clip(value, 1e-12, 1 - 1e-12) / (value.sum(-1, keepdims=True) if name.startswith("theta_cat") else 1.0)
@@ -74,10 +80,10 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
 
 
 def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
-    """Posterior covariance in the space in which NUTS moves, in the order of its variables.
+    """The posterior covariance of the unconstrained variables that NUTS moves in, in the order of the model.
 
-    Tables of probabilities need more than variances: their coordinates are centred logarithms, and one rare
-    level moves all of them together. Everything else is independent, and its covariance 0.
+    The coordinates of a vector of probabilities are centred logarithms: one rare level moves all of them together, so
+    their covariances matter. All other variables are independent.
     """
     drawn = layout.variables(posterior.draw(rng, (n,)), layout.blocks(posterior.model, posterior.statistics))
     parts = []
@@ -88,12 +94,12 @@ def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.rand
         if getattr(transform, "name", None) != "simplex":
             parts.extend(x.reshape(n, -1).var(axis=0))
             continue
-        parts.extend(np.cov(table, rowvar=False) for table in np.moveaxis(x.reshape(n, -1, x.shape[-1]), 1, 0))
+        parts.extend(np.cov(simplex, rowvar=False) for simplex in np.moveaxis(x.reshape(n, -1, x.shape[-1]), 1, 0))
     return block_diag(*parts)
 
 
 def _unconstrained(x: Array, transform: Any) -> Array:
-    """Draws as NUTS sees them: log, log-odds, or the centred logs of a simplex."""
+    """Draws on the unconstrained scale of NUTS: logarithms, log-odds, or centred logarithms of a simplex."""
     name = getattr(transform, "name", None)
     if name is None:
         return x

@@ -95,15 +95,15 @@ def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
             raise ImproperError(str(error), where) from None
 
 
-def cells_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[str, Family, dict[str, Any], Any]]:
-    """Name, family, variables and data of each feature's part of a block."""
+def parts_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[str, Family, dict[str, Any], Any]]:
+    """The name, family, variables and data of each feature in a block."""
     if block.whole:
-        feature = block.cells[0][0]
+        feature = block.members[0][0]
         return [(block.columns[0], block.family, dict(theta), data[feature])]
     parts = []
-    for feature in dict.fromkeys(feature for feature, _ in block.cells):
-        here = [i for i, (f, _) in enumerate(block.cells) if f == feature]
-        columns = [block.cells[i][1] for i in here]
+    for feature in dict.fromkeys(feature for feature, _ in block.members):
+        here = [i for i, (f, _) in enumerate(block.members) if f == feature]
+        columns = [block.members[i][1] for i in here]
         x = data[feature]
         picked = columns_of(x, columns)
         part = {key: value[:, here] for key, value in theta.items()}
@@ -116,7 +116,7 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
     import pymc as pm
 
     taken = set(pm.modelcontext(None).named_vars)
-    for name, family, part, x in cells_of(block, theta, data):
+    for name, family, part, x in parts_of(block, theta, data):
         # A name of its own, whatever the column is called: "/" would be a path.
         free = f"x_{name}".replace("/", "∕")
         while free in taken:
@@ -157,9 +157,9 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     with model:
         joint = pt.log(model["pi"])[None, :] + np.zeros((len(weight), 1))
         for block in layout.blocks(posterior.model, labelled):
-            names = block.family.variables(somewhere.features[block.cells[0][0]])
+            names = block.family.variables(somewhere.features[block.members[0][0]])
             theta = {name: model[block.variable(name)] for name in names}
-            for _, family, part, x in cells_of(block, theta, data):
+            for _, family, part, x in parts_of(block, theta, data):
                 joint += family.pymc_log_likelihood(part, x)
         pm.Potential("unlabelled", (weight * pm.math.logsumexp(joint, axis=1, keepdims=False)).sum())
     return model

@@ -143,12 +143,12 @@ def _block(
         names = [statistics.features[feature].levels[k] for feature, k in members]
         categories = tuple(_joined([str(levels[i]) for levels in names], i) for i in range(key[-1]))
     elif family.support == BAG:
-        categories = unique([str(word) for word in s.words])
+        categories = _unique([str(word) for word in s.words])
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
-    labels = unique([str(_columns(model, statistics, feature)[k]) for feature, k in members])
+    labels = _unique([str(_columns(model, statistics, feature)[k]) for feature, k in members])
     family = family.gathered([(model.features[feature], k) for feature, k in members])
     return Block(
-        name, family, tuple(members), labels, unique(categories) if categories else None, family.support == BAG
+        name, family, tuple(members), labels, _unique(categories) if categories else None, family.support == BAG
     )
 
 

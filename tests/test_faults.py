@@ -231,13 +231,13 @@ class Interruption:
         return False
 
 
-def moments(action, most=120):
+def moments(action, most=60, last=40):
     """Moments for an interruption: spread over the action, more at its end, where state changes, and one after."""
     counted = Interruption(-1)
     counted.during(action)
     calls = -counted.left - 1
     spread = np.unique(np.linspace(1, calls, most).astype(int)).tolist()
-    return sorted({*spread, *range(max(1, calls - 60), calls + 1), 10 * calls})
+    return sorted({*spread, *range(max(1, calls - last), calls + 1), 10 * calls})
 
 
 # Where it falls into the clean-up of an object Python drops it, and the fit goes on.

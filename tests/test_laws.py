@@ -32,7 +32,8 @@ from bayesnb.families.poisson import Exposed, Poisson
 from bayesnb.families.statistic import Statistic
 from bayesnb.priors import Array, Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior, Theta
 
-pytestmark = pytest.mark.usefixtures("road")
+# A law that reaches a compiled loop is tried on both roads; what follows from formulas alone has one.
+both_roads = pytest.mark.usefixtures("road")
 
 CLASSES = ("ant", "bee", "cow")
 
@@ -238,6 +239,7 @@ def test_statistics_are_a_commutative_group_up_to_rounding(t: Table):
 
 
 # If this fails, look at `statistic`, then at `__add__` of the statistic.
+@both_roads
 @law()
 def test_the_statistic_of_pooled_rows_is_the_sum_of_the_statistics(t: Table):
     a, b, c = t.parts()
@@ -245,6 +247,7 @@ def test_the_statistic_of_pooled_rows_is_the_sum_of_the_statistics(t: Table):
 
 
 # If this fails, look at `statistic`: somewhere a row is counted, not weighed.
+@both_roads
 @law()
 def test_two_rows_of_weight_one_half_equal_one_row(t: Table):
     twice = np.repeat(np.arange(len(t)), 2)
@@ -270,6 +273,7 @@ def test_updating_in_two_steps_equals_updating_once(t: Table):
 
 
 # If this fails, look at `log_base` where the error is the same at every θ, else at `update`.
+@both_roads
 @law()
 def test_bayes_rule_holds_at_any_theta(t: Table):
     # One seed gives one θ, in the dress of the prior and in that of the family.
@@ -282,6 +286,7 @@ def test_bayes_rule_holds_at_any_theta(t: Table):
 
 
 # If this fails, and Bayes' rule holds, look at `log_predictive`.
+@both_roads
 @law()
 def test_the_predictive_is_a_ratio_of_evidences(t: Table):
     in_every_class = Responsibilities(np.ones((1, len(CLASSES))))
@@ -300,6 +305,7 @@ def test_the_predictive_is_the_average_likelihood(crowd: Table):
 
 
 # If this fails, look at `log_moment`; if only the mixture fails, at the shape of its t.
+@both_roads
 @law()
 def test_the_moment_at_one_is_the_predictive_and_at_zero_it_is_one(t: Table):
     predictive = t.family.log_predictive(t.posterior, t.x)
@@ -371,6 +377,7 @@ def test_the_slopes_are_the_derivatives_of_the_log_moment(crowd: Table, share: f
 
 
 # If this fails, look at where the method that fails treats NaN (or -1).
+@both_roads
 @law(DENSE)
 def test_a_missing_value_changes_nothing(t: Table):
     f, theta = t.family, t.family.mean(t.posterior)
@@ -392,6 +399,7 @@ def test_a_missing_value_changes_nothing(t: Table):
 
 
 # If this fails, look at the quick form that differs: the derived one follows from `cells` and the prior alone.
+@both_roads
 @law()
 def test_a_quick_form_answers_as_the_derived_one(t: Table):
     f, shape = t.family, (len(t), len(CLASSES))
@@ -438,6 +446,7 @@ def test_the_mode_under_the_flat_prior_has_the_largest_likelihood(crowd: Table):
 
 
 # If this fails, look at `log_left_out`.
+@both_roads
 @law()
 def test_leaving_a_row_out_equals_refitting_without_it(t: Table):
     left_out = t.family.log_left_out(t.posterior, t.x, t.labels)
@@ -448,6 +457,7 @@ def test_leaving_a_row_out_equals_refitting_without_it(t: Table):
 
 
 # If this fails, look at the sparse branch of the method that fails.
+@both_roads
 @law(SPARSE)
 def test_sparse_and_dense_columns_agree(t: Table):
     f, theta = t.family, t.family.draw(t.posterior, t.rng, (3,))

@@ -222,7 +222,8 @@ def _climb(
 
 def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
     """log p(θ) + log p(D | θ), where D are the statistics of ``believed``: by Bayes' rule, log p(θ | D) + log p(D)."""
-    rows, pi = believed.statistics.rows, np.exp(theta.log_pi)
+    # Not exp(log π): probabilities that are fixed have a density only at themselves, to the last bit.
+    rows, pi = believed.statistics.rows, believed.label.mode() if at == "mode" else believed.label.mean()
     total = _density(believed.label, (pi,), at) + _normalizers(believed.label_prior, believed.label)
     total += believed.label.log_base(rows)
     for name, family in believed.model.features.items():

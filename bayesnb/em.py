@@ -221,26 +221,35 @@ def _climb(
 
 
 def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
-    """log p(θ) + log p(D | θ), where D are the statistics of ``believed``.
-
-    Computed by Bayes' rule as log p(θ | D) + log p(D), since priors and posteriors have closed densities.
-    """
-    pi, rows = np.exp(theta.log_pi), believed.statistics.rows
-    total = _one_factor(believed.label_prior, believed.label, (pi,), at) + believed.label.log_base(rows)
+    """log p(θ) + log p(D | θ), where D are the statistics of ``believed``: by Bayes' rule, log p(θ | D) + log p(D)."""
+    # Not exp(log π): probabilities that are fixed have a density only at themselves, to the last bit.
+    rows, pi = believed.statistics.rows, believed.label.mode() if at == "mode" else believed.label.mean()
+    total = _density(believed.label, (pi,), at) + _normalizers(believed.label_prior, believed.label)
+    total += believed.label.log_base(rows)
     for name, family in believed.model.features.items():
         prior, s = believed.prior[name], believed.statistics.features[name]
         posterior, point = _terms(believed.features[name], theta.features[name])
-        before = prior.canonical()
-        total += _one_factor(before, posterior, point, at) + float(family.log_base(s).sum())
+        total += _density(posterior, point, at)
+        evidence = family.log_evidence(prior, s) if prior.proper().all() else np.array(-np.inf)
+        if np.isfinite(evidence).all():
+            total += float(evidence.sum())
+        else:
+            # An improper prior has no evidence, and a level of concentration 0 that was counted makes it -infinity. The
+            # integral of the likelihood differs from it by a constant.
+            total += _normalizers(prior.canonical(), posterior) + float(family.log_base(s).sum())
     return total
 
 
-def _one_factor(prior: Prior, posterior: Prior, theta: Sequence[Array], at: Point) -> float:
-    """log p(θ | D) + log p(D) of one factor; an improper prior counts as if its normalizer were 1."""
-    total = float((posterior.log_prob(*theta) + posterior.log_normalizer()).sum())
-    if prior.proper().all():
-        total -= float(np.sum(prior.log_normalizer()))
-    return total + (float(np.sum(posterior.log_jacobian(*theta))) if at == "mean" else 0.0)
+def _density(posterior: Prior, theta: Sequence[Array], at: Point) -> float:
+    """log p(θ | D) of one factor, on the scale on which ``at`` is its mode."""
+    density = float(np.sum(posterior.log_prob(*theta)))
+    return density + float(np.sum(posterior.log_jacobian(*theta))) if at == "mean" else density
+
+
+def _normalizers(prior: Prior, posterior: Prior) -> float:
+    """The log normalizer of the posterior minus that of the prior; an improper prior counts as if its one were 0."""
+    before = float(np.sum(prior.log_normalizer())) if prior.proper().all() else 0.0
+    return float(np.sum(posterior.log_normalizer())) - before
 
 
 def _terms(prior: Prior, theta: Theta) -> tuple[Prior, Sequence[Array]]:

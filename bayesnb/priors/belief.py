@@ -39,10 +39,11 @@ class ImproperError(ValueError):
 
     Examples
     --------
+    >>> from bayesnb import NormalGamma
     >>> NormalGamma(0, 1, 0.5, 0).mean()
     Traceback (most recent call last):
         ...
-    bayesnb.priors.ImproperError: A mean needs a proper NormalGamma; got m=0, kappa=1, a=0.5, b=0
+    bayesnb.priors.belief.ImproperError: A mean needs a proper NormalGamma; got m=0, kappa=1, a=0.5, b=0
     """
 
     def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
@@ -57,10 +58,11 @@ class BoundaryError(ValueError):
 
     Examples
     --------
+    >>> from bayesnb import Dirichlet
     >>> Dirichlet([0.5, 3.0]).mode()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    bayesnb.priors.BoundaryError: the mode is on the boundary, where concentration plus count is 0.5 < 1; ...
+    bayesnb.priors.belief.BoundaryError: the mode is on the boundary, where concentration plus count is 0.5 < 1; ...
     """
 
     def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:

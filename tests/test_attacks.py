@@ -166,10 +166,11 @@ def test_predictions_leave_no_memory_and_no_files_behind():
     opened = open_files()
     tracemalloc.start()
     try:
-        before = held_after(50)
-        grown = held_after(400) - before
+        # What libraries keep for reuse comes and goes, so the least of several readings is compared.
+        before = min(held_after(60) for _ in range(8))
+        grown = min(held_after(60) for _ in range(8)) - before
     finally:
         tracemalloc.stop()
-    # The arrays of 400 answers would be twice as much.
+    # 480 answers that were kept would hold more than this.
     assert grown < 40_000
     assert open_files() == opened

@@ -67,16 +67,16 @@ def told(answer):
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 def test_a_question_is_answered_by_one_state_even_if_the_estimator_learns_meanwhile(ask, monkeypatch):
     expected = told(ask(BayesianNB(random_state=0).fit(X, Y)))
-    clf, read = BayesianNB(random_state=0).fit(X, Y), Schema.read
+    clf, read = BayesianNB(random_state=0).fit(X, Y), Schema.encode
 
-    def read_and_learn(self, table, learn=False, **options):
-        encoded = read(self, table, learn, **options)
+    def read_and_learn(self, table, learn=False, absent="error"):
+        encoded = read(self, table, learn, absent)
         if not learn:
             # A new class that sorts first and a new level, so that an answer of two states would show.
             clf.partial_fit(MORE, ["a", "a"])
         return encoded
 
-    monkeypatch.setattr(Schema, "read", read_and_learn)
+    monkeypatch.setattr(Schema, "encode", read_and_learn)
     answer = told(ask(clf))
     monkeypatch.undo()
     assert list(clf.classes_) == ["a", "m", "n"]

@@ -141,11 +141,15 @@ class Classifier:
         return self._read(table_of(X, self.schema))
 
     def _read(self, table: Table) -> tuple[Data, int]:
+        self._require_offset_of(table)
+        return self.schema.read(table, absent=self.absent)[1], table.n_rows
+
+    def _require_offset_of(self, table: Table) -> None:
+        """Refuse a table with another number of rows than there are class priors, where each row has its own."""
         if np.ndim(self.offset) and len(self.offset) != table.n_rows:
             raise ValueError(
                 f"this classifier has a class prior for each of {len(self.offset)} rows; got {table.n_rows} rows"
             )
-        return self.schema.read(table, absent=self.absent)[1], table.n_rows
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
         """log p(c, x) of encoded rows by the chosen estimate, (row, class)."""
@@ -238,6 +242,7 @@ class Classifier:
         array([[-3.84, -4.71]])
         """
         table = table_of(X, self.schema)
+        self._require_offset_of(table)
         _, data = self.schema.encode(table, absent=self.absent)
         # One sum tells whether all are finite, quicker than a test of each number.
         return self.schema.computed(

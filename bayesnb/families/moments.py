@@ -9,9 +9,9 @@ the mean out of the squares afterwards.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import add
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -104,14 +104,7 @@ class Moments(Statistic):
 
     def __add__(self, other: Moments) -> Moments:
         unit = _common_unit(self, other)
-        one, more = self.measured_in(unit), other.measured_in(unit)
-        with np.errstate(all="ignore"):
-            both, lost = distilled([*parts_of(_expansions(one.parts)), *parts_of(_expansions(more.parts))])
-        parts = np.empty(one.parts.shape)
-        parts[..., :9] = both.reshape(*both.shape[:-2], 9)
-        # Rounding errors are independent, so their squares add.
-        parts[..., 9] = np.hypot(one.parts[..., 9], more.parts[..., 9])
-        parts[..., 10] = one.parts[..., 10] + more.parts[..., 10] + lost[..., 2]
+        parts = _summed([self.measured_in(unit).parts, other.measured_in(unit).parts])
         return Moments.from_parts(parts, unit)
 
     def __mul__(self, factor: float) -> Moments:
@@ -195,12 +188,27 @@ class Moments(Statistic):
 
     def pooled(self) -> Moments:
         """All classes together, as one."""
-        return reduce(add, (self.take([c]) for c in range(len(self.n))), self.take([-1]))
+        unit = np.where(self.n == 0, 0.0, self.unit).max(axis=0, initial=0.0, keepdims=True)
+        unit = np.where(unit == 0, 1.0, unit)
+        parts = self.measured_in(np.broadcast_to(unit, self.n.shape)).parts
+        return Moments.from_parts(_summed([self.take([-1]).parts, *(each[None] for each in parts)]), unit)
 
 
 def _expansions(parts: Array) -> Array:
     """The three sums of powers, (class, column, power, part)."""
     return parts[..., :9].reshape(*parts.shape[:-1], 3, 3)
+
+
+def _summed(each: Sequence[Array]) -> Array:
+    """The sums of powers of several sets of rows together, all measured in one unit."""
+    with np.errstate(all="ignore"):
+        sums, lost = distilled([term for parts in each for term in parts_of(_expansions(parts))])
+    total = np.empty(each[0].shape)
+    total[..., :9] = sums.reshape(*sums.shape[:-2], 9)
+    # Rounding errors are independent, so their squares add.
+    total[..., 9] = reduce(np.hypot, [parts[..., 9] for parts in each])
+    total[..., 10] = sum(parts[..., 10] for parts in each) + lost[..., 2]
+    return total
 
 
 def _common_unit(a: Moments, b: Moments) -> Array:
@@ -265,14 +273,8 @@ def _parts(x: Array, members: Membership) -> Array:
             own = Labels.of(np.zeros(len(rows), int), 1, members.weight[rows])
             cuts = np.array_split(np.arange(len(rows)), max(1, -(-len(rows) * len(columns) // 2**16)))
             each = (_exact(x[np.ix_(rows[cut], columns)], own[cut]) for cut in cuts)
-            parts[c, columns] = reduce(_sum, each)[0]
+            parts[c, columns] = _summed(list(each))[0]
     return parts
-
-
-def _sum(a: Array, b: Array) -> Array:
-    """The sum of sums of powers that have no rounding error."""
-    both, lost = distilled([*parts_of(_expansions(a)), *parts_of(_expansions(b))])
-    return np.concatenate([both.reshape(*a.shape[:-1], 9), a[..., 9:10], a[..., 10:] + b[..., 10:] + lost[..., 2:]], -1)
 
 
 def _exact(x: Array, labels: Labels) -> Array:

@@ -10,8 +10,9 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from bayesnb.dependence.conditional import Layout, Rows, derivatives, log_likelihood
-from bayesnb.dependence.exponents import Exponents, Group, grouped, relative, whole
+from bayesnb.dependence.exponents import Exponents, Group
 from bayesnb.dependence.laplace import laplace
+from bayesnb.dependence.termset import relative
 
 
 def rows(n: int = 60, classes: int = 3, terms: int = 4, seed: int = 0, signal: float = 1.0) -> Rows:
@@ -202,14 +203,6 @@ def test_terms_relative_to_their_mean_give_shared_exponents_the_same_probabiliti
         learn(other, estimate="map").log_proba(other.terms, other.offset),
         atol=1e-6,
     )
-
-
-def test_one_exponent_for_the_model_is_a_tempered_likelihood():
-    r = rows()
-    one = grouped(r, [Group("features", 4, 1.0, 1.0)])
-    assert_allclose(one.terms[:, :, 0], r.terms.sum(-1))
-    assert one.terms.shape == (60, 3, 1)
-    assert whole(halves(r)()).terms.shape == r.terms.shape
 
 
 def test_a_row_without_probability_is_refused_with_the_name_of_its_term():

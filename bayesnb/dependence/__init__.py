@@ -1,6 +1,9 @@
 """What naive Bayes leaves out: features that depend on each other given the class.
 
-Start with ``terms``, which takes the log predictive of a row apart, column by column, with the row itself left out.
-``conditional`` asks how probable the labels are when each term counts to a power, and ``exponents`` is what is
-believed of those powers.
+Start with ``learned``: its ``learn`` takes what naive Bayes believes, and the rows it was learned from, to a model with
+more terms, each to a power. What may be a term stands in a room of its own: ``terms`` (the columns themselves),
+``polya`` (their shapes), ``pairs`` (two columns) and ``joint`` (all Gaussian columns); each answers for new rows, and
+for learned rows with the row itself left out exactly; ``termset`` puts them side by side. ``cells`` and ``grid`` cut
+columns into what is counted. ``conditional`` asks how probable the labels are when each term counts to a power,
+``laplace`` finds the posterior of those powers, and ``exponents`` is what a user says and learns of them.
 """

@@ -6,7 +6,7 @@ gives :class:`LearnedExponents`, which answers p(c | x) for the terms of new row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from bayesnb.dependence.conditional import Layout, Rows, Source, log_posterior_of_classes
+from bayesnb.dependence.conditional import Layout, Source, log_posterior_of_classes
 from bayesnb.dependence.laplace import Laplace, draws, laplace
 from bayesnb.priors import Array
 
@@ -59,10 +59,16 @@ class Exponents:
     by : {"feature", "model", "class"}
         One exponent a feature; one for all of them (a tempered likelihood); or one a feature and class, shrunk to the
         feature's.
+    shapes : bool
+        Whether a real column has two terms, one of its family and one of a Pólya tree, which knows no formula for the
+        column's shape; the exponents of both are then around ½.
+    pairs : int, or tuple of (column, column)
+        How many pairs of columns may have a term, the most dependent ones first, or which. Where there are any, all
+        Gaussian columns together have a term too, a Gaussian with a full covariance.
     sd : float or tuple of float
         Prior standard deviation of a feature's exponent around 1. Of several, the one of the largest evidence.
-    pair_sd : float or tuple of float
-        The same of a pair's, around 0.
+    pair_sd, joint_sd : float or tuple of float
+        The same of a pair's, and of the joint Gaussian's, around 0.
     class_sd : float or tuple of float
         The same of a class's deviation from the exponent of the feature, around 0.
     offset_sd : float
@@ -75,6 +81,7 @@ class Exponents:
 
     Examples
     --------
+    >>> from bayesnb.dependence.conditional import Rows
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 100)
     >>> term = np.stack([-0.5 * (rng.normal(y)[:, None] - c) ** 2 for c in (0, 1)], axis=1)
@@ -86,8 +93,11 @@ class Exponents:
     """
 
     by: Literal["feature", "model", "class"] = "feature"
+    shapes: bool = True
+    pairs: int | tuple[tuple[Any, Any], ...] = 0
     sd: float | tuple[float, ...] = (0.3, 1.0)
     pair_sd: float | tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
+    joint_sd: float | tuple[float, ...] = (0.1, 0.3, 1.0)
     class_sd: float | tuple[float, ...] = (0.03, 0.1, 0.3)
     offset_sd: float = 1.0
     estimate: Literal["mean", "map"] = "mean"
@@ -99,7 +109,7 @@ class Exponents:
             raise ValueError(f"Expected by to be 'feature', 'model' or 'class'; got {self.by!r}")
         if self.estimate not in ("mean", "map"):
             raise ValueError(f"Expected estimate to be 'mean' or 'map'; got {self.estimate!r}")
-        for name in ("sd", "pair_sd", "class_sd", "offset_sd"):
+        for name in ("sd", "pair_sd", "joint_sd", "class_sd", "offset_sd"):
             value = np.asarray(getattr(self, name), float)
             if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
                 raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
@@ -285,28 +295,3 @@ class LearnedExponents:
 def _flat(names: Sequence[Any]) -> list[Any]:
     """Names that an index can hold: a pair of names is joined."""
     return [" × ".join(map(str, name)) if isinstance(name, tuple) else name for name in names]
-
-
-def relative(terms: Array) -> Array:
-    """Each term less its log mean over classes: how much more probable the cell is than on average.
-
-    An exponent that the classes share cannot tell the difference. A deviation by class can: without this it would
-    depend on the units of the column, in which a density is so many nats larger or smaller.
-    """
-    top = terms.max(1, keepdims=True)
-    return terms - (top + np.log(np.exp(terms - top).mean(1, keepdims=True)))
-
-
-def grouped(rows: Rows, groups: Sequence[Group]) -> Rows:
-    """The rows with the terms of each group added up: one exponent a group."""
-    starts = np.cumsum([0, *(group.terms for group in groups)])
-    summed = [rows.terms[:, :, a:b].sum(-1) for a, b in pairwise(starts)]
-    return replace(rows, terms=np.stack(summed, axis=-1))
-
-
-def whole(blocks: Iterable[Rows]) -> Rows:
-    """Blocks of rows as one."""
-    blocks = list(blocks)
-    return Rows(
-        *(np.concatenate([getattr(b, name) for b in blocks]) for name in ("terms", "offset", "codes", "weight"))
-    )

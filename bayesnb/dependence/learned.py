@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -134,18 +136,9 @@ def _terms(posterior: Posterior, data: Data, labels: Labels, spec: Exponents) ->
     if spec.pairs:
         names = terms.names(posterior)
 
-        def count(which: list[tuple[int, int]], depth: int) -> PairCounts:
-            sizes, total = [axis.size for axis in grid.axes(depth)], None
-            for cut in blocks:
-                own = labels[cut]
-                codes = grid.coarser(grid.codes(part_of(data, cut), len(own)), depth)
-                part = PairCounts.of(codes, sizes, which, own)
-                total = part if total is None else total + part
-            return total
-
-        chosen = _chosen(spec, grid, names, lambda which: count(which, SCREEN_DEPTH))
+        chosen = _chosen(spec, grid, names, lambda which: counted(grid, data, labels, which, SCREEN_DEPTH))
         axes = grid.axes(PAIR_DEPTH)
-        seen = count(chosen, PAIR_DEPTH)
+        seen = counted(grid, data, labels, chosen, PAIR_DEPTH)
         each = zip(seen.pairs, seen.each(), strict=True)
         pairs = tuple(((i, j), PairTerm.of(counts, axes[i], axes[j])) for (i, j), counts in each)
         x, places = gaussian_columns(posterior, data)
@@ -162,11 +155,27 @@ def _chosen(spec: Exponents, grid: Grid, names: list[Any], count: Callable[[Any]
             if name not in place:
                 raise ValueError(f"Expected pairs of columns among {list(place)}; got {name!r}")
         return [(place[a], place[b]) for a, b in spec.pairs]
+    every = searched(grid)
+    return [every[k] for k in selected(log_bayes_factors(count(every)), spec.pairs)]
+
+
+def searched(grid: Grid) -> list[tuple[int, int]]:
+    """All pairs of columns of the grid, where they are not too many."""
     if len(grid) > MOST_COLUMNS:
         raise ValueError(
             f"{len(grid)} columns have {len(grid) * (len(grid) - 1) // 2} pairs, and at most {MOST_COLUMNS} columns "
             "are searched for pairs; name those that may depend on each other, pairs=((first, second), ...), or use "
             'dependence="weighted"'
         )
-    every = every_pair(len(grid))
-    return [every[k] for k in selected(log_bayes_factors(count(every)), spec.pairs)]
+    return every_pair(len(grid))
+
+
+def counted(grid: Grid, data: Data, labels: Labels, which: list[tuple[int, int]], depth: int) -> PairCounts:
+    """The counts of pairs of columns over all rows, intervals as fine as at this depth."""
+    sizes = [axis.size for axis in grid.axes(depth)]
+    parts = []
+    for cut in slices(len(labels)):
+        own = labels[cut]
+        codes = grid.coarser(grid.codes(part_of(data, cut), len(own)), depth)
+        parts.append(PairCounts.of(codes, sizes, which, own))
+    return reduce(add, parts)

@@ -8,10 +8,12 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from scipy.stats import norm
 
 from bayesnb.dependence.conditional import Layout, Rows, derivatives, log_likelihood
 from bayesnb.dependence.exponents import Exponents, Group
 from bayesnb.dependence.laplace import laplace
+from bayesnb.dependence.program import parameters_of, pymc_model, verify
 from bayesnb.dependence.termset import relative
 
 
@@ -218,3 +220,34 @@ def test_a_row_without_probability_is_refused_with_the_name_of_its_term():
 def test_a_wrong_specification_is_refused_with_the_name_of_its_parameter(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Exponents(**wrong)
+
+
+# The second stage in PyMC
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_the_program_is_the_same_density(by_class):
+    r = rows()
+    learned = learn(r, [Group("features", 4, 1.0, 0.6, by_class=by_class)], offset_sd=0.8)
+    model = pymc_model(r, learned)
+    # Three values are not worth a compiler.
+    log_p = model.compile_fn(model.logp(jacobian=False), mode="FAST_COMPILE")
+    rng = default_rng(0)
+    for _ in range(3):
+        drawn = {v.name: rng.normal(size=v.type.shape) for v in model.free_RVs}
+        point = parameters_of({name: v[None] for name, v in drawn.items()})
+        ours = log_likelihood(lambda: [r], learned.layout, point)[0]
+        ours += norm.logpdf(point[0], learned.mean, learned.sd).sum()
+        assert_allclose(log_p(drawn), ours)
+
+
+@pytest.mark.nuts
+@pytest.mark.parametrize("seed", range(5))
+def test_laplace_has_the_means_and_standard_deviations_of_nuts(seed):
+    r = rows(n=(100, 200, 400, 700, 1000)[seed], classes=2 + seed % 2, seed=seed, signal=0.5)
+    found = verify(r, learn(r, [Group("features", 4, 1.0, 0.5)]), draws=2000)
+    assert found.convergence.converged
+    assert (found.parameters["off"].abs() < 0.1).all()
+    assert_allclose(found.parameters["sd"], found.parameters["nuts_sd"], rtol=0.1)
+    assert found.probability < 0.02
+    assert "posterior standard deviations" in str(found)

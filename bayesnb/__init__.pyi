@@ -23,6 +23,9 @@ from .model import Parameters as Parameters
 from .model import Posterior as Posterior
 from .model import Statistics as Statistics
 from .model import normalize as normalize
+from .modelfile.container import ModelFileError as ModelFileError
+from .modelfile.document import ModelChangedError as ModelChangedError
+from .modelfile.document import describe as describe
 from .priors import UNSEEN as UNSEEN
 from .priors import Beta as Beta
 from .priors import BoundaryError as BoundaryError
@@ -32,6 +35,3 @@ from .priors import ImproperError as ImproperError
 from .priors import Known as Known
 from .priors import Normal as Normal
 from .priors import NormalGamma as NormalGamma
-from .sealed import ModelFileError as ModelFileError
-from .storage import ModelChangedError as ModelChangedError
-from .storage import describe as describe

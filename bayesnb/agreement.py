@@ -16,7 +16,7 @@ from scipy import stats
 
 from bayesnb import draws
 from bayesnb.convergence import Convergence
-from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
+from bayesnb.model import ESTIMATES, Data, Parameters, Posterior, normalize, part_of
 from bayesnb.priors import Array, BoundaryError, ImproperError, Known, log
 
 if TYPE_CHECKING:
@@ -282,7 +282,9 @@ def _chunks(posterior: Posterior, drawn: Parameters, n_rows: int) -> list[slice]
 def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> pd.DataFrame:
     """Sampled predictive, closed predictive and the two plug-ins of every row, by class."""
     answers: dict[str, Any] = {"sampled": sampled}
-    for estimate in ("predictive", "mean", "map"):
+    # What the same priors give, the closed predictive first.
+    estimates = [name for name, rule in reversed(ESTIMATES.items()) if not rule.flat]
+    for estimate in estimates:
         try:
             log_joint = posterior.log_joint(data, n_rows, estimate)
         except (BoundaryError, ImproperError):
@@ -293,7 +295,7 @@ def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> 
         answers[estimate][possible] = np.exp(normalize(log_joint[possible]))
     index = pd.MultiIndex.from_product([range(n_rows), list(posterior.labels)], names=["row", "class"])
     frame = pd.DataFrame({name: value.ravel() for name, value in answers.items()}, index=index)
-    for estimate in ("mean", "map"):
+    for estimate in estimates[1:]:
         frame[f"{estimate} - sampled"] = frame[estimate] - frame["sampled"]
         other = answers[estimate].argmax(axis=1) != sampled.argmax(axis=1)
         frame[f"{estimate} predicts another class"] = np.repeat(other, len(posterior.labels))

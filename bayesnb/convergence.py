@@ -1,4 +1,4 @@
-"""What is known of Markov chains: whether they forgot where they started, and what they are worth."""
+"""What is known of Markov chains: whether they forgot where they started, and how many draws they are worth."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import stats
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -19,6 +20,9 @@ class Convergence:
     ----------
     r_hat : float
         The largest over all parameters; 1 for chains that forgot where they started.
+    by_chance : float
+        The r_hat that the largest of so many stays below, in 99 of 100 runs, if the chains have forgotten where they
+        started and their draws are independent: short runs exceed 1.01 by chance.
     ess : float
         The smallest effective number of draws, of bulk and tail.
     divergences : int
@@ -27,6 +31,7 @@ class Convergence:
     """
 
     r_hat: float
+    by_chance: float
     ess: float
     divergences: int
     worst: str
@@ -41,23 +46,39 @@ class Convergence:
         spread = posterior.max(("chain", "draw")) - posterior.min(("chain", "draw"))
         moving = posterior[[name for name, v in spread.items() if float(v.max()) > 0]]
         if not moving:
-            return cls(1.0, float(posterior.sizes["chain"] * posterior.sizes["draw"]), 0, "nothing moves")
+            return cls(1.0, 1.0, float(posterior.sizes["chain"] * posterior.sizes["draw"]), 0, "nothing moves")
         # Single cells may stand still, such as a structural zero; they have no r_hat, and max leaves them out.
         with np.errstate(invalid="ignore", divide="ignore"):
             r_hat = {name: float(v.max()) for name, v in arviz_stats.rhat(moving).items()}
             ess = [float(v.min()) for kind in ("bulk", "tail") for v in arviz_stats.ess(moving, method=kind).values()]
+        cells = sum(v.size for v in spread[list(moving)].values())
         sample_stats = tree["sample_stats"].dataset if "sample_stats" in tree else {}
         divergences = int(sample_stats["diverging"].sum()) if "diverging" in sample_stats else 0
         worst = max(r_hat, key=r_hat.__getitem__)
-        return cls(r_hat[worst], min(ess), divergences, worst)
+        by_chance = _by_chance(posterior.sizes["chain"], posterior.sizes["draw"], cells)
+        return cls(r_hat[worst], by_chance, min(ess), divergences, worst)
 
     @property
     def converged(self) -> bool:
-        """r_hat at most 1.01, at least 400 effective draws, no divergence."""
-        return self.r_hat <= 1.01 and self.ess >= 400 and self.divergences == 0
+        """r_hat at most 1.01 or what chance explains, at least 400 effective draws, no divergence."""
+        return self.r_hat <= max(1.01, self.by_chance) and self.ess >= 400 and self.divergences == 0
 
     def __str__(self) -> str:
         return (
-            f"largest r_hat {self.r_hat:.4f} ({self.worst}), fewest effective draws {self.ess:.0f}, "
-            f"{self.divergences} divergences"
+            f"largest r_hat {self.r_hat:.4f} ({self.worst}), at most {max(1.01, self.by_chance):.4f} allowed, "
+            f"fewest effective draws {self.ess:.0f}, {self.divergences} divergences"
         )
+
+
+def _by_chance(chains: int, draws: int, cells: int) -> float:
+    """The 0.99 quantile of the largest r_hat of so many independent draws, by Bonferroni.
+
+    Each chain is split into halves, so M = 2 × chains means are compared. If all have one target, the sum of their
+    squared distances from their mean, over σ² M / (chains × draws), is chi-squared with M - 1 degrees of freedom; and
+    r_hat² is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has two r_hats, of ranks and of
+    folded ranks (Vehtari et al. 2021). Draws count as independent here, because an effective number would fall where
+    chains disagree, and so excuse them.
+    """
+    halves = 2 * chains
+    largest = stats.chi2.isf(0.01 / (2 * cells), halves - 1)
+    return float(np.sqrt(1 + halves * largest / ((halves - 1) * chains * draws)))

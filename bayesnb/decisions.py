@@ -1,13 +1,11 @@
 """What to do with class probabilities: decide by costs or abstain, name several classes, change the class prior.
 
-Start with :func:`decide`. Everything here is a pure function of arrays, the classes in the order of ``classes``;
-nothing is learned, except the class prior of new rows (:func:`estimate_class_prior`).
+Start with :func:`decide`. Everything here is a pure function of arrays, whose classes are in the order of ``classes``.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -15,20 +13,18 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
+from bayesnb.class_prior import repeated, require_each
 from bayesnb.model import normalize
 from bayesnb.priors import Array
 
 ROUNDING = 1e-12
-"""How far below the asked mass a set may be: 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
-
-SUM = 1e-9
-"""How far from 1 given class probabilities may sum."""
+"""A set may fall short of the asked mass by this much, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
 
 
 def decide(
     proba: Array, classes: Array, costs: pd.DataFrame, reject_cost: float | None = None, index: Any = None
 ) -> pd.DataFrame:
-    """The decision of least expected cost for each row, or none where every decision would cost too much.
+    """The decision of least expected cost for each row, or no decision if every one would cost too much.
 
     Parameters
     ----------
@@ -36,18 +32,18 @@ def decide(
         p(c | x), the classes in the order of ``classes``.
     classes : array (class,)
     costs : DataFrame (class, decision)
-        What each decision (column) costs where a class (row label) is the true one, in any unit; a gain is a
-        negative cost. A decision may be a class or anything else ("treat"). Rows stand in any order.
+        The cost of each decision (column) if a class (row label) is the true one, in any unit. A gain is a negative
+        cost. A decision may be a class or anything else ("treat"). The rows may be in any order.
     reject_cost : float, optional
-        What it costs not to decide. By default a decision is always taken.
+        The cost of not deciding. By default, every row gets a decision.
     index : optional
         Of the result.
 
     Returns
     -------
     DataFrame (row, ...)
-        ``decision``, a column of ``costs``, the first of several that cost the same, or None; ``expected_cost``, of
-        the decision or of not deciding; ``abstained``, whether every expected cost exceeds ``reject_cost``.
+        ``decision``, a column of ``costs`` (the first, if several cost the same) or None; ``expected_cost`` of the
+        decision, or of not deciding; ``abstained``, whether every expected cost exceeds ``reject_cost``.
 
     Raises
     ------
@@ -100,14 +96,14 @@ def _of_classes(proba: Any, classes: Array) -> Array:
 
 
 def _cost_table(costs: Any, classes: Array) -> Array:
-    """The costs as (class, decision), the classes in order."""
+    """The costs as an array (class, decision), in the order of the classes."""
     if not isinstance(costs, pd.DataFrame):
         raise TypeError(
             "Expected costs as a DataFrame, its index the true classes and its columns the decisions; "
             f"got {type(costs).__name__}: write pd.DataFrame(costs, index=[classes], columns=[decisions])"
         )
-    _require_each(costs.index.tolist(), classes, "costs, index", "one row of costs for each class")
-    if twice := _repeated(costs.columns.tolist()):
+    require_each(costs.index.tolist(), _plain(classes), "costs, index", "one row of costs for each class")
+    if twice := repeated(costs.columns.tolist()):
         raise ValueError(f"costs: Expected each decision in one column; got {twice[0]!r} more than once")
     if costs.shape[1] == 0:
         raise ValueError("costs: Expected at least one column, a decision; got none")
@@ -129,7 +125,7 @@ def _numbers(column: pd.Series) -> bool:
 
 
 def _usable(reject_cost: Any, table: Array) -> float:
-    """A cost of not deciding that some row could prefer to every decision."""
+    """The cost of not deciding, if it is a number and low enough that some row could be left undecided."""
     if not isinstance(reject_cost, Real) or isinstance(reject_cost, bool):
         raise TypeError(f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}")
     if not np.isfinite(reject_cost):
@@ -143,22 +139,22 @@ def _usable(reject_cost: Any, table: Array) -> float:
 
 
 def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = None) -> pd.DataFrame:
-    """The fewest classes that hold the asked predictive mass, for each row.
+    """The smallest set of classes whose probability is at least ``mass``, for each row.
 
     Parameters
     ----------
     proba : array (row, class)
     classes : array (class,)
     mass : float
-        Above 0 and at most 1; 1 asks for every class that is possible.
+        Above 0 and at most 1. With 1, the set holds every possible class.
     index : optional
         Of the result.
 
     Returns
     -------
     DataFrame of bool (row, class)
-        Whether a class is in the set: the most probable ones, the earlier class before a later one that is as
-        probable. Never empty.
+        Whether a class is in the set. The most probable classes are; of two equally probable ones, the earlier comes
+        first. A set is never empty.
 
     Raises
     ------
@@ -167,8 +163,8 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
 
     Notes
     -----
-    A mass that falls short by 1e-12 counts as reached, since probabilities are rounded. The set is a credible set
-    of the model (Berger 1985, 4.3.2): it covers the true class as often as it says if the model is right.
+    A set that falls short of the mass by 1e-12 counts as large enough, because probabilities are rounded. The set is a
+    credible set (Berger 1985, 4.3.2): if the model is right, it holds the true class as often as ``mass`` says.
     """
     proba = _of_classes(proba, classes)
     if not isinstance(mass, Real) or isinstance(mass, bool) or not 0 < mass <= 1:
@@ -185,81 +181,31 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
     return pd.DataFrame(inside, index=index, columns=pd.Index(classes))
 
 
-def class_prior_of(given: Any, classes: Array, n_rows: int | None = None) -> Array:
-    """Class probabilities as a user writes them, as an array in the order of ``classes``.
-
-    Parameters
-    ----------
-    given : {label: probability}, Series, DataFrame or array
-        A mapping or a Series by label; a DataFrame with a column for each class and a row for each row; an
-        array (class,) or (row, class) in the order of ``classes``.
-    classes : array (class,)
-    n_rows : int, optional
-        How many rows there must be, if there is a row each.
-
-    Returns
-    -------
-    array (class,) or (row, class)
-
-    Raises
-    ------
-    ValueError
-        For a class that is missing, unknown or repeated, a probability that is negative or not a number, a sum
-        further than 1e-9 from 1, or another number of rows.
-    """
-    labelled = isinstance(given, pd.DataFrame | pd.Series | Mapping)
-    if labelled:
-        _require_each(list(given.keys()), classes, "class prior", "one probability for each class")
-    try:
-        if labelled:
-            by_label = dict(given.items())
-            prior = np.array([by_label[label] for label in _plain(classes)], float).T
-        else:
-            prior = np.array(given, float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "class prior: Expected {label: probability}, a Series, a DataFrame with one column a class, or an array "
-            f"in the order of {_plain(classes)}; got {given!r}"
-        ) from error
-    n = len(prior) if n_rows is None and prior.ndim == 2 else n_rows
-    if prior.shape not in ((len(classes),), (n, len(classes))):
-        raise ValueError(
-            f"class prior: Expected {len(classes)} probabilities, in the order of {_plain(classes)}, or an array "
-            f"({'row' if n_rows is None else n_rows}, {len(classes)}) of them; got shape {prior.shape}"
-        )
-    _require_probabilities(prior, "class prior", classes)
-    return prior
-
-
-def estimate_class_prior(
-    log_likelihood: Array, start: Array | None = None, max_iter: int = 10_000, tol: float = 1e-6
-) -> tuple[Array, int]:
-    """The class probabilities of new, unlabelled rows, the distribution within each class held as it was learned.
+def estimate_class_prior(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
+    """The class probabilities of new rows without labels, if the distribution within each class is as it was learned.
 
     Parameters
     ----------
     log_likelihood : array (row, class)
-        log p(x | c, D). What is added to a whole row makes no difference.
-    start : array (class,), optional
-        Where EM starts; uniform by default. The objective is concave, so it matters only to the number of steps.
+        log p(x | c, D). A constant added to a whole row changes nothing.
     max_iter : int
     tol : float
-        EM ends when no other π could raise the objective by more, in nats; half a nat is what a standard error is
-        worth.
+        EM stops when no other π could raise the objective by more than this, in nats. One standard error corresponds
+        to half a nat.
 
     Returns
     -------
     prior : array (class,)
         The π that maximizes Σ_i log Σ_c π_c p(x_i | c, D).
     n_iter : int
-        Steps taken; the objective never falls in one.
+        The number of steps. No step lowers the objective.
 
     Raises
     ------
     ImpossibleRowError
         If a row is impossible under every class.
     ValueError
-        If there are no rows, or one has a NaN; if a class starts at 0, where EM would leave it.
+        If there are no rows, or one has a NaN.
 
     Warns
     -----
@@ -268,9 +214,10 @@ def estimate_class_prior(
 
     Notes
     -----
-    Right where only the class frequencies have changed (label shift), not what the classes look like. There is no
-    prior over π here: a class that no row needs goes to 0. The objective is concave with slope
-    Σ_i p(x_i | c) / p(x_i | π) in π_c, so no π is better by more than the largest slope less the number of rows.
+    The estimate is right if only the class frequencies have changed (label shift), and not the rows within a class. π
+    has no prior here, so the probability of a class that explains no row goes to 0. The objective is concave, and its
+    slope in π_c is Σ_i p(x_i | c) / p(x_i | π). Therefore no π is better by more than the largest slope minus the
+    number of rows, which is where the loop stops.
 
     References
     ----------
@@ -288,7 +235,8 @@ def estimate_class_prior(
     if max_iter < 1:
         raise ValueError(f"Expected max_iter of at least 1; got {max_iter!r}")
     share = np.exp(normalize(log_likelihood))
-    prior = _start(start, log_likelihood.shape[1])
+    # The objective is concave, so where EM starts does not matter; but from 0 it would never move.
+    prior = np.full(log_likelihood.shape[1], 1 / log_likelihood.shape[1])
     for n_iter in range(1, max_iter + 1):
         slope = (1 / (share @ prior)) @ share / len(share)
         gap = len(share) * (slope.max() - 1)
@@ -303,52 +251,6 @@ def estimate_class_prior(
         stacklevel=2,
     )
     return prior, max_iter
-
-
-def _start(start: Array | None, n_classes: int) -> Array:
-    if start is None:
-        return np.full(n_classes, 1 / n_classes)
-    start = np.asarray(start, float)
-    if start.shape != (n_classes,):
-        raise ValueError(f"start: Expected one probability for each of {n_classes} classes; got shape {start.shape}")
-    _require_probabilities(start, "start", np.arange(n_classes))
-    if (start == 0).any():
-        raise ValueError(f"start: Expected probabilities above 0, since EM never leaves 0; got {start.tolist()}")
-    return start
-
-
-def _require_probabilities(p: Array, what: str, classes: Array) -> None:
-    """Refuse what are not probabilities of the classes, on the last axis."""
-    if (odd := ~(p >= 0)).any():
-        *row, c = np.argwhere(odd)[0]
-        label = _plain(classes)[c]
-        raise ValueError(f"{what}: Expected probabilities of 0 or more; got {p[*row, c]} for class {label!r}{_in(row)}")
-    if (odd := ~(np.abs(p.sum(axis=-1) - 1) <= SUM)).any():
-        row = list(np.argwhere(odd)[0])
-        raise ValueError(f"{what}: Expected probabilities that sum to 1; got a sum of {p[tuple(row)].sum()}{_in(row)}")
-
-
-def _in(row: Sequence[int]) -> str:
-    return f" in row {row[0]}" if len(row) else ""
-
-
-def _require_each(labels: Sequence[Any], classes: Array, what: str, expected: str) -> None:
-    """Refuse labels that are not the classes, each once, in any order."""
-    known = _plain(classes)
-    faults = {
-        "is not a class": [label for label in labels if label not in known],
-        "is missing": [label for label in known if label not in labels],
-        "is there more than once": _repeated(labels),
-    }
-    for fault, found in faults.items():
-        if found:
-            raise ValueError(
-                f"{what}: Expected {expected}, {known}; got {list(labels)}, where {', '.join(map(repr, found))} {fault}"
-            )
-
-
-def _repeated(labels: Sequence[Any]) -> list[Any]:
-    return list(dict.fromkeys(label for label in labels if labels.count(label) > 1))
 
 
 def _plain(classes: Array) -> list[Any]:

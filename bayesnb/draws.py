@@ -359,30 +359,28 @@ def predictive(
 
 def row_dims(layout: Sequence[Block]) -> dict[str, list[str]]:
     """Dimensions of rows, observed or predicted."""
-    return {"y": ["row"], "joint": ["row"]} | {b.variable("x"): ["row", *b.dims[1:2]] for b in layout}
+    return {"y": ["row"]} | {b.variable("x"): ["row", *b.dims[1:2]] for b in layout}
 
 
 def tree(groups: Mapping[str, Mapping[str, Array]], posterior: Posterior) -> DataTree:
     """Groups of variables as a ``DataTree`` with named coordinates.
 
-    ``observed_data`` holds the weight of the rows of each class, ``constant_data`` the weight of the values
-    seen of each column, and what each column calls the categories that it shares with others.
+    ``observed_data`` holds only what the predictive groups replicate, because ArviZ's predictive checks pair the two by
+    name. ``constant_data`` holds ``rows``, the weight of the rows of each class, the weight of the values seen of each
+    column, and what each column calls the categories that it shares with others.
     """
     from arviz_base import from_dict
 
     layout = blocks(posterior.model, posterior.statistics)
     names = coords(posterior.labels, layout)
-    rows = posterior.statistics.rows
-    constant = {f"seen_{b.name}": _seen(b, posterior.statistics) for b in layout}
+    constant = {"rows": posterior.statistics.rows}
+    constant |= {f"seen_{b.name}": _seen(b, posterior.statistics) for b in layout}
     constant |= {f"level_{b.name}": _levels(b, posterior.statistics) for b in layout if b.categories and not b.whole}
     shapes = dims(layout, lambda block: _keys(block, posterior))
     shapes |= {"rows": ["class_label"]} | {f"seen_{b.name}": list(b.dims[: 1 if b.whole else 2]) for b in layout}
     shapes |= {f"level_{b.name}": list(b.dims[1:]) for b in layout}
     shapes |= row_dims(layout)
-    held = dict(groups)
-    extra = held.pop("observed_data", {})
-    contents = {**held, "observed_data": {"rows": rows, **extra}, "constant_data": constant}
-    return from_dict(contents, coords=names, dims=shapes)
+    return from_dict({**groups, "constant_data": constant}, coords=names, dims=shapes)
 
 
 def _seen(block: Block, statistics: Statistics) -> Array:

@@ -103,6 +103,9 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
 def _matrix(table: Table, columns: Names) -> Array:
     if not table.numeric:
         if len(columns) == 1 and columns[0] in table.place:
+            if table.cells is not None:
+                place = table.place[columns[0]]
+                return np.asarray(table.cells[:, place : place + 1], float)
             return table.column(columns[0]).finite()[:, None]
         x = np.full((table.n_rows, len(columns)), np.nan)
         for k, name in enumerate(columns):
@@ -155,17 +158,22 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     return feature, Exposed(x, exposure[:, 0])
 
 
+NOT_NEGATIVE = "a count that is finite and not negative"
+
+
 def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """A row of counts, dense or CSR."""
+    """A row of counts, or of fractions such as tf-idf weights, dense or CSR."""
     words = feature.columns
     if table.sparse:
         x = table.block(words)
-        if not (table.trust and worth(x.nnz)) and not reading.counts(x.data):
-            wrong = ~(x.data >= 0) | (x.data != np.floor(x.data)) | np.isinf(x.data)
-            _require_stored(wrong, x, feature, "a count")
+        if not (table.trust and worth(x.nnz)):
+            _require_stored(~(x.data >= 0) | np.isinf(x.data), x, feature, NOT_NEGATIVE)
         return feature, Bag(x, words)
     x = _matrix(table.looked_at, words)
-    _require_cells((x < 0) | (x != np.floor(x)) & ~np.isnan(x), x, feature, "a count", "use Gaussian()")
+    if absent := [k for k, word in enumerate(words) if word not in table.place]:
+        # A word without a column occurs in no row, if it is known what occurs in the row at all.
+        x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
+    _require_cells(x < 0, x, feature, NOT_NEGATIVE, "use Gaussian()")
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
     if partly.any():

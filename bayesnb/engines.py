@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from bayesnb.schema import Schema
 
+PACKAGES = ("polars", "duckdb", "_duckdb", "dask", "distributed", "pyspark", "pyarrow")
+"""Packages whose errors an engine may raise while its rows are read."""
+
 type Score = Callable[[Any], pd.DataFrame]
 
 
@@ -84,7 +87,7 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
                 parts = _spark_parts(source, reading)
             case _:
                 parts = _each(source, reading, progress)
-        with contextlib.closing(parts):
+        with contextlib.closing(parts), _about_engine(source):
             found = pooled(parts)
     if isinstance(found, Nothing):
         weightless = f" of positive weight in {weight!r}" if weight is not None and found.blank < found.rows else ""
@@ -117,10 +120,12 @@ def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: 
 
 def _each(source: Any, ask: Callable[[Table], Any], progress: Progress) -> Iterator[Any]:
     """The answer for each frame of a source that is read here, one after the other."""
-    tables, total = frames(source)
-    progress.total(total)
     row = 0
-    with contextlib.closing(tables), progress:
+    with _about_engine(source), contextlib.ExitStack() as stack:
+        tables, total = frames(source)
+        stack.enter_context(contextlib.closing(tables))
+        stack.enter_context(progress)
+        progress.total(total)
         for n_rows, answer_of in _asked(tables, ask):
             try:
                 answer = answer_of()
@@ -131,6 +136,18 @@ def _each(source: Any, ask: Callable[[Table], Any], progress: Progress) -> Itera
             row += n_rows
             yield answer
             progress.add(n_rows)
+
+
+@contextlib.contextmanager
+def _about_engine(source: Any) -> Iterator[None]:
+    """Raise an error of an engine's own class as a ``ValueError`` that says whose it is; others stay as they are."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in PACKAGES:
+            raise
+        text = " ".join(str(error).split())[:300]
+        raise ValueError(f"the {type(source).__name__} cannot be read ({type(error).__name__}: {text})") from error
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:

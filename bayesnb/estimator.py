@@ -1,47 +1,69 @@
-"""The scikit-learn shell: names and checks around the model, and no formula.
+"""The scikit-learn estimator: its parameters, how it learns, and its files.
 
-:class:`BayesianNB` is the class most users want, and often the only one. What it is told and how it learns is in
-``learner``, what it answers in ``predictor``, what it samples in ``simulator``; here it is looked at, saved and loaded.
+:class:`BayesianNB` is the class most users want, and often the only one. What it has learned is one frozen value, its
+``classifier_``, which answers every question; a verb that learns puts another in its place.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import wraps
+from operator import attrgetter
+from typing import Any, Concatenate, Self
 
-import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import explain, storage
-from bayesnb.model import Evidence, Parameters
-from bayesnb.simulator import Simulator
+from bayesnb import learning
+from bayesnb.classifier import Classifier
+from bayesnb.families.family import Family
+from bayesnb.model import Estimate
+from bayesnb.modelfile import document
+from bayesnb.modelfile.container import ModelFileError
+from bayesnb.priors import Dirichlet
+from bayesnb.summary import Summary
 
 
-class BayesianNB(Simulator):
+def _asks[**P, R](verb: Callable[Concatenate[Classifier, P], R]) -> Callable[Concatenate[BayesianNB, P], R]:
+    """A verb of the classifier as one of the estimator, which asks the classifier that it holds at that moment."""
+
+    @wraps(verb)
+    def ask(self: BayesianNB, *args: P.args, **kwargs: P.kwargs) -> R:
+        return verb(self.classifier_, *args, **kwargs)
+
+    return ask
+
+
+class BayesianNB(ClassifierMixin, BaseEstimator):
     """Naive Bayes classifier with conjugate priors, for any mixture of column types.
 
     Parameters
     ----------
     features : family, {column: family} or {name: (family, [columns])}, optional
-        What is told of the columns; the others get a family by their type (bool and integers of 0 and 1:
-        Bernoulli; text and categories: Categorical; numbers: Gaussian; a sparse matrix: Multinomial).
-    class_prior : Dirichlet, {label: probability}, array, "frequencies" or "uniform", optional
-        Prior of the class probabilities, Dirichlet(1) by default. Probabilities are taken as known; an
-        array is in the order of ``classes_``.
+        The families of columns that you specify. The other columns get a family by their type (bool and integers of
+        0 and 1: Bernoulli; text and categories: Categorical; numbers: Gaussian; a sparse matrix: Multinomial).
+    class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
+        Prior of the class probabilities, Dirichlet(1) by default. Probabilities are taken as known, by label or in
+        the order of ``classes_``.
     estimate : {"predictive", "mean", "map", "mle"}
         Which probabilities to predict: all parameters integrated out (full Bayes), or a plug-in at the
         posterior mean, at the posterior mode, or at the maximum of the likelihood.
     unseen : {"missing", "new", "error"}
-        What a level is that no fit has seen: integrated out, the one reserved cell, or an error.
+        How to read a level that no fit has seen: as missing, as the level reserved for all new ones, or as an error.
     absent : {"error", "missing"}
-        What a fitted column is that a table to predict does not have.
+        How to read a fitted column that a table to predict does not have.
     unlabelled : label, optional
-        What stands for "no label" in ``y``, beside missing values (None, NaN, pd.NA): -1, for scikit-learn's
+        The value in ``y`` that means "no label", beside missing values (None, NaN, pd.NA): -1 in scikit-learn's
         semi-supervised convention. By default -1 is a class like any other.
     unlabelled_weight : float
-        λ, what an unlabelled row counts beside a labelled one; 0 leaves unlabelled rows out.
+        λ, how much an unlabelled row counts, where a labelled row counts 1. 0 leaves unlabelled rows out.
     em_starts : int
-        From how many starting points to fit rows without a label; the best is kept.
+        How many starts EM tries for rows without a label. The best is kept.
     random_state : int, Generator or None
         Seed of ``sample``, of ``sample_proba`` and of further starts; predictions need none.
 
@@ -54,24 +76,25 @@ class BayesianNB(Simulator):
     schema_ : Schema
         Which family reads which column.
     statistics_ : Statistics
-        All that was kept of the rows. Statistics add.
+        Everything that was kept of the rows. Statistics can be added.
     posterior_ : Posterior
         What is believed after the data.
     em_ : EM
-        How the last ``fit`` with unlabelled rows went; only then. Its rows are those without a label (and with a
-        weight), and ``statistics_`` are then the labelled rows' plus λ times the expected ones of these rows.
+        The result of EM, if the last ``fit`` had rows without a label; absent otherwise. Its rows are those without a
+        label and with a weight above 0. ``statistics_`` are then those of the labelled rows plus λ times the expected
+        ones of these rows.
     target_ : column name or None
-        Where the class stood, if the labels had a name.
+        The column of the class, if the labels had a name.
     content_hash_ : str
-        Of the model file that it was loaded from or saved to; only then.
+        The content hash of the model file that the estimator was loaded from or saved to; absent before.
     n_features_in_ : int
     feature_names_in_ : array of str
 
     Notes
     -----
-    Sample weights are frequency weights: 2 is the row seen twice. Of equally probable classes ``predict``
-    takes the first. Every row is predicted by itself. Large tables are worked on by as many threads as
-    ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow; how many there are changes no answer.
+    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. If classes are equally
+    probable, ``predict`` takes the first. Every row is predicted by itself. Large tables use as many threads as
+    ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow; their number changes no answer.
 
     Examples
     --------
@@ -85,108 +108,222 @@ class BayesianNB(Simulator):
     array([[0.735, 0.265]])
     """
 
-    # Looking inside
+    def __init__(
+        self,
+        features: Family | Mapping[Any, Any] | None = None,
+        *,
+        class_prior: Dirichlet | Mapping[Any, float] | str | None = None,
+        estimate: Estimate = "predictive",
+        unseen: str = "missing",
+        absent: str = "error",
+        unlabelled: Any = None,
+        unlabelled_weight: float = 1.0,
+        em_starts: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.features = features
+        self.class_prior = class_prior
+        self.estimate = estimate
+        self.unseen = unseen
+        self.absent = absent
+        self.unlabelled = unlabelled
+        self.unlabelled_weight = unlabelled_weight
+        self.em_starts = em_starts
+        self.random_state = random_state
 
-    def tables(self) -> dict[Any, pd.DataFrame]:
-        """The parameters of each feature as a table, and the class probabilities under "(class)".
+    @learning.one_at_a_time
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a table, and forget what was learned before.
 
-        At the chosen estimate (the posterior mean for "predictive"): probabilities of levels, "mean" and "sd"
-        of reals, "rate" of counts; one row a class (and column).
+        Parameters
+        ----------
+        X : table (row, column)
+            pandas, polars, pyarrow, dict of columns, array or scipy.sparse; values may be missing. Or a table that is
+            read in parts: a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, a polars LazyFrame, a
+            DuckDB relation, a pyarrow dataset or reader, a Dask DataFrame or a Spark DataFrame.
+        y : array (row,), or column name
+            Class labels; the name of their column where ``X`` is read in parts. Rows without one (missing, or
+            ``unlabelled``) are learned from by EM, in memory.
+        sample_weight : array (row,) or column name, optional
+            Frequency weights, not negative.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If EM did not converge.
+
+        Notes
+        -----
+        EM plugs in the parameters of ``estimate``: the posterior mode for "map", the posterior mean for "mean" and
+        "predictive", maximum likelihood for "mle".
+
+        A class without a row exists if it is named, and then has the mass that its prior gives it: by ``class_prior``,
+        by a feature's prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type.
+
+        A table is read once. The result does not depend on how it is cut into parts: priors that are scaled to the
+        data (unit information) are scaled to all rows.
 
         Examples
         --------
         >>> from bayesnb import BayesianNB, datasets
         >>> X, y = datasets.play_tennis()
-        >>> clf = BayesianNB().fit(X, y)
-        >>> clf.tables()["wind"].round(2)
-               strong  weak
-        class
-        no       0.57  0.43
-        yes      0.36  0.64
+        >>> BayesianNB().fit(X, y).class_count_
+        array([5., 9.])
         """
-        point = self._point()
-        return explain.parameter_tables(self.schema_, point, self.classes_)
+        learned = learning.fitted(self, X, y, sample_weight)
+        self.__dict__.pop("content_hash_", None)
+        self._classifier = learned
+        if learned.em is not None and not learned.em.converged:
+            warnings.warn(f"{learned.em}: its responsibilities may still change", ConvergenceWarning, stacklevel=3)
+        return self
 
-    def linear_form(self) -> tuple[pd.DataFrame, pd.Series]:
-        """The classifier as softmax regression: p(c | x) ∝ exp(γ_c + β_c · φ(x)).
+    @learning.one_at_a_time
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, in any form that :meth:`fit` takes. They may have new classes and new levels.
 
-        Returns
-        -------
-        weights : DataFrame (term, class)
-            β. A term is (column, level) for a categorical feature, where φ is 1 at the level the row has,
-            and (column, "") for a number, where φ is its value.
-        intercept : Series (class,)
-            γ.
+        ``classes`` may name classes that have no row yet. It is optional, even in the first call.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB()
+        >>> for rows in (slice(0, 2), slice(2, 14)):
+        ...     clf = clf.partial_fit(X[rows], y[rows])
+        >>> clf.class_count_
+        array([5., 9.])
+        """
+        self._classifier = learning.with_rows(self, self.__dict__.get("_classifier"), X, y, classes, sample_weight)
+        return self
+
+    @learning.one_at_a_time
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learned, exactly: as if they had never been seen.
+
+        A class whose last row is unlearned is gone, unless it is named (see :meth:`fit`).
 
         Raises
         ------
         ValueError
-            Where the log-odds are not linear, naming the feature: Gaussians whose variance differs between
-            classes, and predictives that are not plug-ins (use ``estimate="mean"``).
-
-        References
-        ----------
-        Murphy, PML1, 9.3.4; Mitchell (2017), Generative and discriminative classifiers.
+            Where it can be seen that the rows were never learned, or if no class is left; nothing is changed then.
 
         Examples
         --------
         >>> from bayesnb import BayesianNB, datasets
         >>> X, y = datasets.play_tennis()
-        >>> clf = BayesianNB().fit(X, y)
-        >>> weights, intercept = clf.linear_form()
-        >>> weights.loc["wind"].round(2)
-                  no   yes
-        level
-        strong -0.56 -1.01
-        weak   -0.85 -0.45
+        >>> BayesianNB().fit(X, y).forget(X[:2], y[:2]).class_count_
+        array([3., 9.])
         """
-        point = self._point()
-        return explain.linear_form(self.schema_, point, self.classes_, self.estimate)
+        self._classifier = learning.without_rows(self, self.classifier_, X, y, sample_weight)
+        return self
 
-    def _point(self) -> Parameters:
-        """The parameters to show: those plugged in, or the posterior mean."""
-        self._require_one_prior("a table of the parameters")
-        return self.posterior_.mean() if self._plug_in is None else self._plug_in
-
-    def describe(self) -> pd.DataFrame:
-        """One row a feature: family, prior, columns, levels, share of missing values, why this family.
+    @learning.one_at_a_time
+    def merge(self, other: BayesianNB) -> Self:
+        """Add what another estimator has learned from other rows, as if this one had seen them too.
 
         Examples
         --------
         >>> from bayesnb import BayesianNB, datasets
         >>> X, y = datasets.play_tennis()
-        >>> clf = BayesianNB().fit(X, y)
-        >>> clf.describe()[["family", "prior", "levels"]]
-                          family                 prior                 levels
-        feature
-        outlook      Categorical  Dirichlet(alpha=1.0)  overcast, rain, sunny
-        temperature  Categorical  Dirichlet(alpha=1.0)        cool, hot, mild
-        humidity     Categorical  Dirichlet(alpha=1.0)           high, normal
-        wind         Categorical  Dirichlet(alpha=1.0)           strong, weak
+        >>> BayesianNB().fit(X[:6], y[:6]).merge(BayesianNB().fit(X[6:], y[6:])).class_count_
+        array([5., 9.])
         """
-        check_is_fitted(self)
-        return self.schema_.describe(self.statistics_)
+        check_is_fitted(other)
+        self._classifier = learning.merged(self, self.classifier_, other.classifier_)
+        return self
+
+    @learning.one_at_a_time
+    def discount(self, factor: float) -> Self:
+        """Multiply the weight of every row learned so far by a factor between 0 and 1, to forget slowly.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB().fit(X, y).discount(0.5).class_count_
+        array([2.5, 4.5])
+        """
+        self._classifier = learning.discounted(self, self.classifier_, factor)
+        return self
+
+    # What was learned
 
     @property
-    def log_evidence_(self) -> Evidence:
-        """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
+    def classifier_(self) -> Classifier:
+        """What was learned, as a frozen value: it answers the same questions, and no later row changes it.
 
         Examples
         --------
         >>> from bayesnb import BayesianNB, datasets
         >>> X, y = datasets.play_tennis()
-        >>> clf = BayesianNB().fit(X, y)
-        >>> round(clf.log_evidence_.joint, 2), round(clf.log_evidence_.features["outlook"], 2)
-        (-65.36, -16.49)
+        >>> clf = BayesianNB().fit(X[:10], y[:10])
+        >>> monday = clf.classifier_
+        >>> clf = clf.partial_fit(X[10:], y[10:])
+        >>> monday.predict_proba(X[:1]).round(2), clf.predict_proba(X[:1]).round(2)
+        (array([[0.81, 0.19]]), array([[0.7, 0.3]]))
         """
-        self._require_one_prior("the evidence")
-        self._require_counted("rows that were counted have a marginal likelihood")
-        return self.posterior_.log_evidence()
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
+        return replace(
+            self._classifier,
+            absent=self.absent,
+            unlabelled=self.unlabelled,
+            unlabelled_weight=self.unlabelled_weight,
+            seed=self.random_state,
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_classifier" in self.__dict__
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
+        return tags
+
+    # Documented in the docstring of the class.
+    classes_ = property(attrgetter("classifier_.classes"), doc="")
+    class_count_ = property(attrgetter("classifier_.statistics.rows"), doc="")
+    schema_ = property(attrgetter("classifier_.schema"), doc="")
+    statistics_ = property(attrgetter("classifier_.statistics"), doc="")
+    posterior_ = property(attrgetter("classifier_.posterior"), doc="")
+    target_ = property(attrgetter("classifier_.target"), doc="")
+    n_features_in_ = property(attrgetter("classifier_.n_features"), doc="")
+    feature_names_in_ = property(attrgetter("classifier_.feature_names"), doc="")
+    em_ = property(attrgetter("classifier_.em_"), doc="")
+
+    # Every question is the classifier's, and documented there.
+    predict = _asks(Classifier.predict)
+    predict_proba = _asks(Classifier.predict_proba)
+    predict_log_proba = _asks(Classifier.predict_log_proba)
+    predict_joint_log_proba = _asks(Classifier.predict_joint_log_proba)
+    predict_table = _asks(Classifier.predict_table)
+    write_predictions = _asks(Classifier.write_predictions)
+    with_class_prior = _asks(Classifier.with_class_prior)
+    estimate_class_prior = _asks(Classifier.estimate_class_prior)
+    decide = _asks(Classifier.decide)
+    predict_set = _asks(Classifier.predict_set)
+    sample_proba = _asks(Classifier.sample_proba)
+    predict_interval = _asks(Classifier.predict_interval)
+    prob_top = _asks(Classifier.prob_top)
+    log_odds = _asks(Classifier.log_odds)
+    uncertainty = _asks(Classifier.uncertainty)
+    explain = _asks(Classifier.explain)
+    tables = _asks(Classifier.tables)
+    linear_form = _asks(Classifier.linear_form)
+    describe = _asks(Classifier.describe)
+    loo = _asks(Classifier.loo)
+    sample = _asks(Classifier.sample)
+    to_pymc = _asks(Classifier.to_pymc)
+    sample_posterior = _asks(Classifier.sample_posterior)
+    verify = _asks(Classifier.verify)
+
+    log_evidence_ = property(lambda self: self.classifier_.log_evidence_, doc=Classifier.log_evidence_.__doc__)
 
     # Files
 
     def save(self, path: str | os.PathLike, replacing: str | None = None) -> str:
-        """Write a model file: what was told and what was learned. It holds no rows, and nothing that is executed.
+        """Write a model file, and return its content hash. It holds the parameters and what was learned, and no rows.
 
         The file is netCDF, readable by xarray and any HDF5 reader. At every moment ``path`` holds the old file or the
         whole new one.
@@ -194,21 +331,15 @@ class BayesianNB(Simulator):
         Parameters
         ----------
         path : path
-            Of any name; ".nc" is usual.
+            Any name; ".nc" is usual.
         replacing : str, optional
             ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
             :class:`bayesnb.ModelChangedError` is raised.
 
-        Returns
-        -------
-        str
-            The content hash of the file.
-
         Raises
         ------
         ValueError
-            For what no file can hold: sampled features, a generator as ``random_state``, a view under another class
-            prior.
+            For what no file can hold: sampled features, a generator as ``random_state``.
 
         Examples
         --------
@@ -220,27 +351,27 @@ class BayesianNB(Simulator):
         >>> clf.save(path) == load(path).content_hash_
         True
         """
-        check_is_fitted(self)
-        if self._view:
-            raise ValueError("this is a view under another class prior: save the estimator that it was made from")
-        self.content_hash_ = storage.write(self._contents(), path, replacing)
+        self.content_hash_ = document.write(document.Contents.of(self), path, replacing)
         return self.content_hash_
 
-    def _contents(self) -> storage.Contents:
-        told, expected = self.get_params(deep=False), hasattr(self, "_expected")
-        return storage.Contents(told, self.schema_, self.statistics_, self.classes_, self.target_, expected)
+
+@learning.one_at_a_time
+def learn_summary(clf: BayesianNB, summary: Summary, target: Any) -> BayesianNB:
+    """Fit an estimator to what :func:`bayesnb.engines.summary` found; ``target`` is the column of the class."""
+    clf._classifier = learning.of_summary(clf, None, summary, target)
+    return clf
 
 
 def load(path: str | os.PathLike) -> BayesianNB:
-    """The estimator of a model file, as it was saved; all of the file is checked first.
+    """The estimator of a model file, as it was saved. The whole file is checked first.
 
-    How EM went (``em_``) is not in a file; that it was there is.
+    A file says whether EM was used, but does not hold its result (``em_``).
 
     Raises
     ------
     FileNotFoundError
     ModelFileError
-        If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
+        If the file is not a model file, was cut short or changed, has a newer format, or holds an impossible model.
 
     Examples
     --------
@@ -253,12 +384,16 @@ def load(path: str | os.PathLike) -> BayesianNB:
     >>> nb.load(path).predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    contents = storage.read(path)
+    found = document.read(path)
     try:
-        clf = BayesianNB(**contents.configuration)
-        also = {"target_": contents.target, "content_hash_": contents.hash}
-        also |= {"_expected": True} if contents.expected else {}
-        clf._believe(contents.schema, contents.statistics, contents.classes, anew=True, **also)
+        clf = BayesianNB(**found.configuration)
+        others = {"target": found.target, "expected": found.expected}
+        clf._classifier = learning.believed(
+            clf, None, found.schema, found.statistics, found.classes, found.declared, **others
+        )
+        clf.content_hash_ = found.hash
+    except MemoryError as error:
+        raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise storage.ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
+        raise ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
     return clf

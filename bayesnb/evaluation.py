@@ -6,7 +6,8 @@ the four estimates of one naive Bayes model side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from bayesnb.classifier import Classifier
 from bayesnb.estimator import BayesianNB
 from bayesnb.model import ESTIMATES, Estimate, about
 from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, first
@@ -54,8 +56,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
-        fewer rows than there are folds, or "loo" is asked of another classifier; if a view of
-        ``with_class_prior`` would have to be fitted anew.
+        fewer rows than there are folds, or "loo" is asked of another classifier; if what ``with_class_prior``
+        returned would have to be fitted anew.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -74,7 +76,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     rows           344.000
     dtype: float64
     """
-    log_joint, codes = _held(clf, X, y, cv)
+    log_joint, codes = _answers(*_folds(clf, X, y, cv))
     found = scores(log_joint, codes)
     parts = brier_decomposition(np.exp(log_proba_of(log_joint)), codes)
     first = {name: found[name] for name in ("accuracy", "log_loss", "brier")}
@@ -123,7 +125,7 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     rows, pointwise = {}, {}
     for name, clf in estimators.items():
         with about(f"estimator {name!r}"):
-            log_joint, codes = _held(clf, X, y, cv)
+            log_joint, codes = _answers(*_folds(clf, X, y, cv))
         pointwise[name] = own(log_proba_of(log_joint), codes)
         found = scores(log_joint, codes)
         rows[name] = {key: found[key] for key in ("accuracy", "brier", "ece")}
@@ -152,45 +154,79 @@ def _standard_error(terms: Array) -> float:
     return float(np.sqrt(len(terms) * np.var(terms))) if np.isfinite(terms).all() else np.inf
 
 
-def _held(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[Array, Array]:
-    """log p(c, x), up to a constant a row, by a model that has not learned the row (row, class); the codes of y."""
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A classifier, some rows that it has not learned, and how to ask it, or a variant of it, about them.
+
+    Parameters
+    ----------
+    fitted : classifier
+    rows : int array or slice
+        Their positions in the whole table.
+    ask : function of a classifier
+        log p(c, x) of these rows, up to a constant a row, as (row, class).
+    """
+
+    fitted: Any
+    rows: Any
+    ask: Callable[[Any], Array]
+
+
+def _folds(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[list[Fold], Target]:
+    """Every row of a table in one fold, and the true classes: the one loop of cross-validation."""
     if not hasattr(clf, "predict_proba"):
         raise TypeError(
             f"Expected a classifier with predict_proba; got {clf!r}, which has none: scikit-learn's "
             "CalibratedClassifierCV gives it one"
         )
-    exact = isinstance(clf, BayesianNB)
-    if isinstance(X, Mapping) and not exact:
+    ours = isinstance(clf, BayesianNB | Classifier)
+    if isinstance(X, Mapping) and not ours:
         X = pd.DataFrame(X)
-    target = _true_classes(clf, y, Table.of(X).n_rows if exact else _num_samples(X))
+    target = _true_classes(clf, y, Table.of(X).n_rows if ours else _num_samples(X))
     if cv is None:
-        check_is_fitted(clf)
-        return _log_joint(clf, X), target.among(clf.classes_)
-    if exact and getattr(clf, "_view", False):
+        if not isinstance(clf, Classifier):
+            check_is_fitted(clf)
+        return [Fold(clf, slice(None), lambda fitted: _log_joint(fitted, X))], target
+    if isinstance(clf, Classifier):
         raise ValueError(
-            "the class prior of a view would be lost in fitting it anew: score held-out rows with cv=None, or give "
+            "a Classifier is fitted and cannot be fitted anew: score held-out rows with cv=None, or give "
             "BayesianNB the class_prior"
         )
-    classes, codes = target.classes, target.codes
-    y = classes[codes]
+    codes, y = target.codes, target.classes[target.codes]
     if isinstance(cv, str) and cv == "loo":
-        if exact:
-            # Found out before a sampler has run.
-            Schema.infer(Table.of(X, min_rows=1), clf.features, clf.unseen).model(Dirichlet()).require_left_out()
-            return clone(clf).fit(X, y)._left_out(X, y, None, clf.estimate)
-        folds = max(2, min(5, np.bincount(codes).min()))
-        raise ValueError(
-            f'Expected a number of folds for {type(clf).__name__}, such as cv={folds}; got cv="loo", which is exact, '
-            "and cheap, for BayesianNB alone"
-        )
-    if exact:
-        X = Table.of(X)
-    log_joint = np.full((len(codes), len(classes)), np.nan)
+        if not ours:
+            folds = max(2, min(5, np.bincount(codes).min()))
+            raise ValueError(
+                f'Expected a number of folds for {type(clf).__name__}, such as cv={folds}; got cv="loo", which is '
+                "exact, and cheap, for BayesianNB alone"
+            )
+        # A family that is sampled has no leave-one-out: say so before it is sampled.
+        Schema.infer(Table.of(X, min_rows=1), clf.features, clf.unseen).model(Dirichlet()).require_left_out()
+        fitted = clone(clf).fit(X, y).classifier_
+        return [Fold(fitted, slice(None), lambda fitted: fitted.log_left_out(X, y)[0])], target
+    X = Table.of(X) if ours else X
     # cross_val_predict would call the classes 0, 1, ..., and so break a classifier that is told of them by name.
-    for train, test in _folds(codes, cv):
-        part = clone(clf).fit(_taken(X, train), y[train])
-        log_joint[test] = _log_joint(part, _taken(X, test))
-    return log_joint, codes
+    return [
+        Fold(
+            clone(clf).fit(_taken(X, train), y[train]),
+            test,
+            lambda fitted, test=test: _log_joint(fitted, _taken(X, test)),
+        )
+        for train, test in _splits(codes, cv)
+    ], target
+
+
+def _answers(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
+    """log p(c, x) of all rows by classifiers that have not learned them, (row, class), and the codes of the classes.
+
+    ``of`` says which variant of the classifier of a fold to ask.
+    """
+    # Every fold knows the same classes: those of all rows, and those that priors name.
+    classes = folds[0].fitted.classes_
+    log_joint = np.full((len(target), len(classes)), np.nan)
+    for fold in folds:
+        log_joint[fold.rows] = fold.ask(of(fold.fitted))
+    return log_joint, target.among(classes)
 
 
 def _true_classes(clf: Any, y: Any, n: int) -> Target:
@@ -227,7 +263,7 @@ def _log_joint(clf: Any, X: Any) -> Array:
     return found
 
 
-def _folds(codes: Array, cv: Any) -> Iterator[tuple[Array, Array]]:
+def _splits(codes: Array, cv: Any) -> Iterator[tuple[Array, Array]]:
     """Positions of the rows to learn from and of those to score, sorted, fold by fold."""
     if not isinstance(cv, Integral) or isinstance(cv, bool):
         raise ValueError(f'Expected cv to be "loo", a number of folds, or None for a held-out table; got {cv!r}')
@@ -240,53 +276,6 @@ def _folds(codes: Array, cv: Any) -> Iterator[tuple[Array, Array]]:
     return StratifiedKFold(int(cv), shuffle=True, random_state=0).split(codes, codes)
 
 
-type Held = dict[Estimate, Array | str]
-
-
-def held_out(clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] = "loo") -> tuple[Held, Array, Array]:
-    """log p(c, x) of every row by a model that has not learned it, for each estimate.
-
-    Parameters
-    ----------
-    clf : BayesianNB
-        What to fit; its own ``estimate`` does not matter.
-    X, y
-        A table and its labels.
-    cv : "loo" or int
-        Exact leave-one-out, or the number of stratified folds (shuffled, always in the same way).
-
-    Returns
-    -------
-    log_joint : {estimate: array (row, class)}
-        Or a sentence that says why there is none.
-    codes : int array (row,)
-    classes : array (class,)
-    """
-    X, y = Table.of(X), np.asarray(y)
-    whole = clone(clf).set_params(estimate="predictive").fit(X, y)
-    if cv == "loo":
-        answers: Held = {}
-        for estimate in ESTIMATES:
-            try:
-                answers[estimate], codes = whole._left_out(X, y, None, estimate)
-            except (BoundaryError, ImproperError) as error:
-                answers[estimate] = str(error)
-        return answers, codes, whole.classes_
-    codes = np.searchsorted(whole.classes_, y)
-    answers = {estimate: np.full((len(codes), len(whole.classes_)), np.nan) for estimate in ESTIMATES}
-    for train, test in _folds(codes, cv):
-        part = clone(whole).fit(_taken(X, train), y[train])
-        data, n = part._encoded(_taken(X, test))
-        for estimate, answer in answers.items():
-            if isinstance(answer, str):
-                continue
-            try:
-                answer[test] = part.posterior_.log_joint(data, n, estimate)
-            except (BoundaryError, ImproperError) as error:
-                answers[estimate] = str(error)
-    return answers, codes, whole.classes_
-
-
 def compare_estimates(clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] = "loo") -> pd.DataFrame:
     """One row an estimate: its scores on held-out rows, and how far it is from the predictive.
 
@@ -296,8 +285,19 @@ def compare_estimates(clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] 
         The columns of :func:`scores`; ``from_predictive``, the largest difference of a class probability
         from the fully Bayesian one; ``note``, why an estimate does not exist on these data.
     """
-    answers, codes, _ = held_out(clf, X, y, cv)
+    folds, target = _folds(clone(clf).set_params(estimate="predictive"), X, y, cv)
+    answers: dict[Estimate, Array | str] = {}
+    for estimate in ESTIMATES:
+        try:
+            answers[estimate], codes = _answers(folds, target, lambda fitted, name=estimate: _by_estimate(fitted, name))
+        except (BoundaryError, ImproperError) as error:
+            answers[estimate] = str(error)
     return pd.DataFrame({name: _one(name, answers, codes) for name in answers}).T.rename_axis("estimate")
+
+
+def _by_estimate(fitted: BayesianNB | Classifier, estimate: Estimate) -> Classifier:
+    """What was learned, asked for another estimate."""
+    return (fitted if isinstance(fitted, Classifier) else fitted.classifier_).with_estimate(estimate)
 
 
 def _one(name: Estimate, answers: Mapping[Estimate, Array | str], codes: Array) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from scipy import sparse
 from bayesnb.encoding import Feature
 from bayesnb.families.family import Theta
 from bayesnb.families.multinomial import Bag
-from bayesnb.model import Data, Estimate, Parameters, Posterior, about, part_of
+from bayesnb.model import Data, Estimate, Parameters, Posterior, about, estimate_rule, part_of
 from bayesnb.priors import Array, Dirichlet, Prior, log, log_gamma_slopes, log_rising
 from bayesnb.schema import Schema
 from bayesnb.uncertainty import DrawnLogOdds, Ensemble, LogOdds
@@ -79,7 +79,7 @@ def linear_form(
     intercept, weights = point.log_pi.copy(), {}
     for name, feature in schema.features.items():
         with about(f"feature {name!r} has no linear form"):
-            if estimate == "predictive" and feature.family.reads not in ("levels", "binary"):
+            if not estimate_rule(estimate).plugs_in and feature.family.reads not in ("levels", "binary"):
                 raise ValueError('its predictive is not a plug-in; use estimate="mean", "map" or "mle"')
             beta, offset = feature.family.linear(point.features[name])
         intercept += offset

@@ -15,6 +15,9 @@ from typing import Any
 
 import pandas as pd
 
+LINE = 2**23
+"""Characters of a line of a CSV file at most."""
+
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
@@ -130,7 +133,7 @@ def read(path: str | Path) -> pd.DataFrame:
 
 def _parquet(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_parquet(path)
+        return pd.read_parquet(path, engine="pyarrow", page_checksum_verification=True)
     except ImportError as error:
         raise ValueError(f"{path}: Parquet needs pyarrow; install bayesnb[arrow]") from error
     except Exception as error:
@@ -142,7 +145,7 @@ def _check_text(path: Path, separator: str) -> None:
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
-            rows = csv.reader(lines, delimiter=separator)
+            rows = csv.reader(_bounded(path, lines), delimiter=separator)
             header = next(rows, None)
             if not header:
                 raise ValueError(f"{path}: is empty")
@@ -166,3 +169,13 @@ def _check_text(path: Path, separator: str) -> None:
         raise ValueError(f"{path}: is not gzip, or not all of it ({error})") from error
     except csv.Error as error:
         raise ValueError(f"{path}: is not CSV ({error})") from error
+
+
+def _bounded(path: Path, lines: Any) -> Iterator[str]:
+    """The lines of a file, none of them so long that it would not fit in memory."""
+    number = 0
+    while line := lines.readline(LINE + 1):
+        number += 1
+        if len(line) > LINE:
+            raise ValueError(f"{path}: line {number} is longer than {LINE:,} characters, so this is not CSV")
+        yield line

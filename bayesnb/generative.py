@@ -16,7 +16,7 @@ from scipy.linalg import block_diag
 
 from bayesnb import draws
 from bayesnb.draws import Block
-from bayesnb.families.family import Family
+from bayesnb.families.family import Family, columns_of
 from bayesnb.model import Data, Posterior, about
 from bayesnb.priors import Array, ImproperError, Known, shared
 
@@ -72,7 +72,7 @@ def build(
             for block, theta in zip(layout, thetas, strict=True):
                 pm.Potential(
                     f"counts_{block.name}",
-                    block.family.pymc_statistic(theta, block.gather(statistics.features).shared()),
+                    block.family.pymc_statistic(theta, block.gather(statistics.features)),
                 )
         else:
             observed = pm.Categorical("y", p=pi, observed=np.asarray(y))
@@ -110,7 +110,7 @@ def cells_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[s
         here = [i for i, (f, _) in enumerate(block.cells) if f == feature]
         columns = [block.cells[i][1] for i in here]
         x = data[feature]
-        picked = x.columns(columns) if hasattr(x, "columns") else x[:, columns]
+        picked = columns_of(x, columns)
         part = {key: value[:, here] for key, value in theta.items()}
         family = block.family.gathered([(block.family, i) for i in here])
         parts.append((", ".join(block.columns[i] for i in here), family, part, picked))

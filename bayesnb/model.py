@@ -11,20 +11,78 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.family import Family, Statistic, Theta, cleared
+from bayesnb import class_prior, stacks
+from bayesnb.families.family import Family, Statistic, cleared
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, table, worth
-from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, Known, Prior, Size, UnlearnedError, log
+from bayesnb.priors import (
+    Array,
+    BoundaryError,
+    Dirichlet,
+    ImproperError,
+    Known,
+    Prior,
+    Size,
+    Theta,
+    UnlearnedError,
+    log,
+)
 
 type Data = Mapping[str, Any]
 type Estimate = Literal["mle", "map", "mean", "predictive"]
-ESTIMATES: tuple[Estimate, ...] = ("mle", "map", "mean", "predictive")
+
+
+@dataclass(frozen=True)
+class EstimateRule:
+    """How class probabilities follow from a posterior.
+
+    Parameters
+    ----------
+    label : str
+        What it is called on an axis.
+    point : {"mode", "mean"}
+        The point of the posterior that is plugged in, or that stands for it where one is needed.
+    plugs_in : bool
+        False if the parameters are integrated out.
+    flat : bool
+        True if the priors are replaced by flat ones.
+    """
+
+    label: str
+    point: Literal["mode", "mean"]
+    plugs_in: bool = True
+    flat: bool = False
+
+
+ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(
+    {
+        "mle": EstimateRule("MLE", "mode", flat=True),
+        "map": EstimateRule("MAP", "mode"),
+        "mean": EstimateRule("mean", "mean"),
+        "predictive": EstimateRule("predictive", "mean", plugs_in=False),
+    }
+)
+"""Every estimate by its name. A further one is one entry here."""
+
+
+def estimate_rule(name: Estimate) -> EstimateRule:
+    """The rule of an estimate.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    if not isinstance(name, str) or name not in ESTIMATES:
+        raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}")
+    return ESTIMATES[name]
 
 
 class ImpossibleRowError(ValueError):
@@ -79,7 +137,10 @@ def normalize(log_joint: Array) -> Array:
         raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(top))[:, -2] if top.ndim > 1 else [0]))
     # The largest is taken off first: beside a joint of -1e17 the logarithm of a sum would be lost.
     below = log_joint - top
-    return below - np.log(densities.over_last(np.add, np.exp(below)))
+    # The largest is 1, and log1p of the others keeps the digits of a row that is all but certain.
+    others = np.exp(below)
+    np.put_along_axis(others, below.argmax(-1)[..., None], 0.0, -1)
+    return below - np.log1p(densities.over_last(np.add, others))
 
 
 def probabilities(log_joint: Array) -> Array:
@@ -208,7 +269,7 @@ class Statistics:
         settled = {}
         for name, s in rest.features.items():
             with about(f"feature {name!r}", rest.labels, s):
-                settled[name] = s.settled(whole.features[name])
+                settled[name] = s.settled(whole.features[name]).named_as(self.features[name])
         rows = cleared(rest.rows, whole.rows)
         return Statistics(rest.labels, rows, settled)
 
@@ -284,6 +345,18 @@ class NaiveBayes:
         label = self.label if isinstance(self.label, Known) else Dirichlet.flat()
         return replace(self, features={name: family.flat() for name, family in self.features.items()}, label=label)
 
+    def named_classes(self, labels: Sequence[Any]) -> list[Any]:
+        """The classes that exist though no row may have them, because a prior names them.
+
+        The class prior names classes, and so does a feature's prior that is given as {class: prior}. A class prior
+        that is an array speaks of classes by position, so it names all of ``labels``.
+        """
+        named = class_prior.names(self.label, labels)
+        for family in self.features.values():
+            if isinstance(family.prior, Mapping):
+                named += family.prior
+        return list(dict.fromkeys(named))
+
     @property
     def exact(self) -> bool:
         """Whether the posterior of every feature is a formula."""
@@ -312,40 +385,42 @@ class NaiveBayes:
             Over as many classes as there are ``labels``.
         labels : sequence
         """
-        each = {}
+
+        def one(name: Any, family: Family) -> Statistic:
+            with about(f"feature {name!r}", labels):
+                return family.statistic(data[name], members)
+
+        def many(names: Sequence[Any], family: Family) -> Sequence[Statistic] | None:
+            x = stacks.cells([data[name] for name in names])
+            columns = [data[name].shape[-1] for name in names] if x is not None else []
+            return None if x is None else stacks.split(family.statistic(x, members), columns)
+
         with table(len(members) * len(self.features)):
-            for name, family in self.features.items():
-                with about(f"feature {name!r}", labels):
-                    each[name] = family.statistic(data[name], members)
+            each = stacks.each(self.features, len(members), one, many)
         return Statistics(tuple(labels), members.weights(), each)
 
     def posterior(self, statistics: Statistics) -> Posterior:
         """Everything believed after the data. Nothing is refused here that a later question may not need."""
-        prior, believed = {}, {}
-        for name, family in self.features.items():
+
+        def one(name: Any, family: Family) -> tuple[Prior, Prior]:
             s = statistics.features[name]
             with about(f"feature {name!r}", statistics.labels, s):
-                prior[name] = family.priors(s, statistics.labels)
-                believed[name] = family.update(prior[name], s)
-        label = self._label(statistics)
-        seen = label if isinstance(label, Known) else Dirichlet(label.alpha + statistics.rows)
-        return Posterior(self, statistics, label, prior, seen, believed)
+                prior = family.priors(s, statistics.labels)
+                return prior, family.update(prior, s)
 
-    def _label(self, statistics: Statistics) -> Dirichlet | Known:
-        """The class prior, one entry a class."""
-        labels, rows = statistics.labels, statistics.rows
-        if isinstance(self.label, Dirichlet):
-            with about("class prior"):
-                return Dirichlet(self.label.over((labels,), 1).alpha[0, 0])
-        p = self.label.p
-        if p is None:
-            return Known(rows / rows.sum() if rows.sum() > 0 else np.full(len(labels), 1 / len(labels)))
-        if isinstance(p, str):
-            return Known(np.full(len(labels), 1 / len(labels)))
-        given = p if isinstance(p, Mapping) else dict(zip(labels, p, strict=False))
-        if len(p) != len(labels) or set(given) != set(labels):
-            raise ValueError(f"class prior: Expected one probability for each class {list(labels)}; got {p!r}")
-        return Known(np.array([given[label] for label in labels], float))
+        def many(names: Sequence[Any], family: Family) -> Sequence[tuple[Prior, Prior]] | None:
+            parts = [statistics.features[name] for name in names]
+            if (columns := stacks.widths(parts)) is None:
+                return None
+            s = stacks.stacked(parts)
+            prior = family.priors(s, statistics.labels)
+            both = stacks.split(prior, columns), stacks.split(family.update(prior, s), columns)
+            return None if None in both else list(zip(*both, strict=True))
+
+        both = stacks.each(self.features, len(statistics.labels), one, many)
+        prior, believed = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
+        label_prior, label = class_prior.believed(self.label, statistics.labels, statistics.rows)
+        return Posterior(self, statistics, label_prior, prior, label, believed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,9 +477,13 @@ class Posterior:
         believed = {}
         for name, family in self.model.features.items():
             believed[name] = family.update(self.prior[name], statistics.features[name])
-        prior = self.model._label(statistics) if isinstance(self.label_prior, Known) else self.label_prior
-        label = prior if isinstance(prior, Known) else Dirichlet(prior.alpha + statistics.rows)
-        return Posterior(self.model, statistics, prior, self.prior, label, believed)
+        label_prior, label = class_prior.believed(self.model.label, statistics.labels, statistics.rows)
+        return Posterior(self.model, statistics, label_prior, self.prior, label, believed)
+
+    def with_class_prior(self, prior: Dirichlet | Known) -> Posterior:
+        """The same belief about the features under another prior of the class probabilities."""
+        label_prior, label = class_prior.believed(prior, self.labels, self.statistics.rows)
+        return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
     def _about(self, name: str) -> AbstractContextManager[None]:
         return about(f"feature {name!r}", self.labels, self.statistics.features[name])
@@ -436,14 +515,21 @@ class Posterior:
         return Parameters(self.model, log_pi, self._each(lambda f, p: f.draw(p, rng, size)))
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The point that "mle", "map" or "mean" plugs in; "predictive", which plugs in none, gets the mean."""
-        if estimate == "mle":
-            return self.model.flat().posterior(self.statistics).mode()
-        return self.mode() if estimate == "map" else self.mean()
+        """The point that an estimate plugs in; "predictive", which plugs in none, gets the mean."""
+        rule = estimate_rule(estimate)
+        believed = self._under_flat_priors() if rule.flat else self
+        return believed._point(rule)
+
+    def _point(self, rule: EstimateRule) -> Parameters:
+        return self.mode() if rule.point == "mode" else self.mean()
+
+    def _under_flat_priors(self) -> Posterior:
+        """The posterior of the same data under the priors whose mode is maximum likelihood."""
+        return self.model.flat().posterior(self.statistics)
 
     def log_joint(self, data: Data, n_rows: int, estimate: Estimate = "predictive") -> Array:
         """log p(c, x) of each row as (row, class), by the chosen estimate."""
-        if estimate == "predictive":
+        if not estimate_rule(estimate).plugs_in:
             return self.log_predictive(data, n_rows)
         return self.plug_in(estimate).log_joint(data, n_rows)
 
@@ -455,15 +541,39 @@ class Posterior:
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, D) of each row as (row, class): the predictive without its class probability."""
         total = np.zeros((n_rows, len(self.labels)))
+
+        def one(name: Any, family: Family) -> None:
+            nonlocal total
+            with self._about(name):
+                total += family.log_predictive(self.features[name], data[name])
+
+        def many(names: Sequence[Any], family: Family) -> Sequence[None] | None:
+            nonlocal total
+            x, parts = stacks.cells([data[name] for name in names]), [self.features[name] for name in names]
+            if x is None or stacks.widths(parts) is None:
+                return None
+            total += family.log_predictive(stacks.stacked(parts), x)
+            return [None] * len(names)
+
         with table(n_rows * len(data)):
-            for name, family in self.model.features.items():
-                with self._about(name):
-                    total += family.log_predictive(self.features[name], data[name])
+            stacks.each(self.model.features, n_rows, one, many)
         return total
 
     def require_proper(self) -> None:
         """Raise :class:`ImproperError`, naming feature and class, unless every factor can predict."""
-        self._each(lambda _, posterior: posterior.require_proper("A posterior that predicts"))
+
+        def one(name: Any, family: Family) -> None:
+            with self._about(name):
+                self.features[name].require_proper("A posterior that predicts")
+
+        def many(names: Sequence[Any], family: Family) -> Sequence[None] | None:
+            parts = [self.features[name] for name in names]
+            if stacks.widths(parts) is None:
+                return None
+            stacks.stacked(parts).require_proper("A posterior that predicts")
+            return [None] * len(names)
+
+        stacks.each(self.model.features, len(self.labels), one, many)
 
     def log_left_out(self, data: Data, labels: Labels, estimate: Estimate = "predictive") -> Array:
         """log p(c, x_i | D without row i) of rows that were learned, as (row, class).
@@ -471,26 +581,27 @@ class Posterior:
         Exact: leaving a row out changes only the factors of its own class, and the class prior. A prior
         that was scaled to the data keeps that scale.
         """
+        rule = estimate_rule(estimate)
         self.model.require_left_out()
-        if estimate == "predictive":
+        believed = self._under_flat_priors() if rule.flat else self
+        return believed._log_left_out(data, labels, rule)
+
+    def _log_left_out(self, data: Data, labels: Labels, rule: EstimateRule) -> Array:
+        if rule.plugs_in:
+            total = self._point(rule).log_joint_features(data, len(labels))
+            cuts = slices(len(labels), 32)
+            own = np.concatenate([self._plug_in_left_out(data, labels, cut, rule.point) for cut in cuts])
+        else:
             total = self.log_predictive_features(data, len(labels))
             own = np.zeros(len(labels))
             for name, family in self.model.features.items():
                 with self._about(name):
                     own += family.log_left_out(self.features[name], data[name], labels)
-            pick = "mean"
-        elif estimate == "mle":
-            return self.model.flat().posterior(self.statistics).log_left_out(data, labels, "map")
-        else:
-            pick = "mode" if estimate == "map" else "mean"
-            total = self.plug_in(estimate).log_joint_features(data, len(labels))
-            cuts = slices(len(labels), 32)
-            own = np.concatenate([self._plug_in_left_out(data, labels, cut, pick) for cut in cuts])
         total[np.arange(len(labels)), labels.codes] = own
-        total += self._log_label_left_out(labels, pick)
+        total += self._log_label_left_out(labels, rule.point)
         return total
 
-    def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, pick: str) -> Array:
+    def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, point: str) -> Array:
         """log p(x_i | estimate without row i) at the row's own class: each row is a class of its own."""
         part = labels[cut]
         alone = Labels(np.arange(len(part)), part.weight, len(part))
@@ -500,10 +611,10 @@ class Posterior:
                 x, before = data[name][cut], self.statistics.features[name].take(part.codes)
                 rest = (before - family.statistic(x, alone)).settled(before)
                 believed = family.update(self.prior[name].at(part.codes), rest)
-                own += np.diagonal(family.log_likelihood(getattr(family, pick)(believed), x))
+                own += np.diagonal(family.log_likelihood(getattr(family, point)(believed), x))
         return own
 
-    def _log_label_left_out(self, labels: Labels, pick: str) -> Array:
+    def _log_label_left_out(self, labels: Labels, point: str) -> Array:
         """log p(c | all labels but that of row i) as (row, class)."""
         known = isinstance(self.label, Known)
         if known and self.model.label.p is not None:
@@ -518,7 +629,7 @@ class Posterior:
         # Without its only row, a model that counts frequencies has no opinion.
         left[left.sum(-1) == 0] = 1.0
         with about("class prior"):
-            return log(getattr(Dirichlet(left), "mean" if known else pick)())[place]
+            return log(getattr(Dirichlet(left), "mean" if known else point)())[place]
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
@@ -536,7 +647,8 @@ class Posterior:
             seen = rows > 0
             return float((rows[seen] * log(self.label.p[seen])).sum())
         with about("class prior", self.labels):
-            return float(self.label.log_normalizer() - self.label_prior.log_normalizer())
+            self.label_prior.require_proper("An evidence")
+            return float(self.label_prior.along(rows) + Dirichlet.peak(rows))
 
 
 @dataclass(frozen=True, eq=False)

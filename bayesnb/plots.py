@@ -7,7 +7,6 @@ those of Okabe and Ito (2008), which colour-blind readers can tell apart.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta, entropy
 
+from bayesnb.model import ESTIMATES
 from bayesnb.priors import Array
 from bayesnb.scoring import log_proba_of
 from bayesnb.tables import Table
@@ -315,7 +315,7 @@ def map_against_bayes(
     handles.append(_point("black", "o", hollow=True))
     labels.append(f"another class is predicted\n({int(other.sum())} of {len(x)} rows)")
     title = "" if possible.all() else f"{int((~possible).sum())} rows are impossible by the plug-in, and not shown"
-    name = estimate.upper() if estimate in ("map", "mle") else estimate
+    name = ESTIMATES[estimate].label if estimate in ESTIMATES else estimate
     axes.set(
         xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=title,
         xlabel="full Bayes (predictive)", ylabel=f"plug-in ({name})",
@@ -569,7 +569,7 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     >>> clf = BayesianNB(random_state=0).fit(X, y)
     >>> figure = uncertainty_scatter(clf.uncertainty(X))
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
-    ('aleatoric: entropy that stays [nats]', 'epistemic: entropy that rows could remove [nats]')
+    ('aleatoric: expected entropy given θ [nats]', 'epistemic: entropy that knowing θ removes [nats]')
     """
     if missing := [name for name in ("prediction", "aleatoric", "epistemic") if name not in frame]:
         raise ValueError(f"Expected a frame with a column {missing[0]!r}, as uncertainty returns it")
@@ -587,7 +587,9 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     right, top = 1.05 * x.max() or 0.1, 1.08 * y.max() or 0.1
     _equal_totals(axes, right, top)
     axes.set(xlim=(0, right), ylim=(0, top))
-    axes.set(xlabel="aleatoric: entropy that stays [nats]", ylabel="epistemic: entropy that rows could remove [nats]")
+    axes.set(
+        xlabel="aleatoric: expected entropy given θ [nats]", ylabel="epistemic: entropy that knowing θ removes [nats]"
+    )
     labels = [*map(_plain, classes), "equal total"]
     figure.legend([*handles, _line("0.5", ":")], labels, title="predicted", loc="outside right upper", frameon=False)
     return figure
@@ -705,8 +707,7 @@ def _log_proba_of(clf: BayesianNB, columns: dict[Any, Array]) -> Array:
         grid = np.full((len(next(iter(columns.values()))), len(clf.schema_.names)), np.nan)
         for name, values in columns.items():
             grid[:, clf.schema_.names.index(name)] = values
-    view = copy.copy(clf)
-    view.absent = "missing"
+    view = replace(clf.classifier_, absent="missing")
     log_proba = log_proba_of(view.predict_joint_log_proba(grid))
     return np.where(np.isneginf(log_proba).all(axis=1, keepdims=True), np.nan, log_proba)
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,9 @@ KINDS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
     ".csv": "csv", ".tsv": "tsv", ".txt": "csv",
 }  # fmt: skip
+
+type Schemas = Mapping[str, tuple[Path, Any]]
+"""Of each file, by its full name: what the user calls it, and its Arrow schema."""
 
 
 def rows_of(columns: int) -> int:
@@ -95,7 +99,7 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
     ValueError
         For files of several kinds, or of none that can be read.
     """
-    pa = _pyarrow(str(path))
+    _pyarrow(str(path))
     if str(path) == "-":
         return tables(_of_stdin(), declares=False), None
     files = _files(path)
@@ -106,11 +110,9 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
     if kind in ("csv", "tsv"):
         batches = (batch for file in files for batch in _csv_file(file, "\t" if kind == "tsv" else ","))
         return tables(batches, declares=False), None
-    try:
-        dataset = _dataset(path, files, kind)
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: cannot be read as {kind} ({_line(error)})") from error
-    return tables(_said(path, _batches(dataset)), declares=False), dataset.count_rows()
+    schemas = {file.absolute().as_posix(): (file, _schema(file, kind)) for file in files}
+    dataset = _dataset(path, schemas, kind)
+    return tables(_batches(dataset, schemas), declares=False), dataset.count_rows()
 
 
 def _files(path: str | os.PathLike) -> list[Path]:
@@ -135,23 +137,26 @@ def _kind(file: Path) -> str:
     return kind
 
 
-def _dataset(path: Any, files: list[Path], kind: str) -> Any:
+def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
     """Files as one dataset, each column of a type that holds the values of all of them; folders k=v are columns."""
     pa = _pyarrow(str(path))
-    from pyarrow import ipc, parquet
-
-    names = [str(file.absolute()) for file in files]
+    names, own = list(schemas), [schema for _, schema in schemas.values()]
     base = str(Path(path).absolute()) if Path(path).is_dir() else None
-    found = pa.dataset.dataset(names, format=kind, partitioning="hive" if base else None, partition_base_dir=base)
-    own = [parquet.read_schema(n) if kind == "parquet" else ipc.open_file(n).schema for n in names]
-    schema = pa.unify_schemas([*own, found.schema], promote_options="permissive").remove_metadata()
+    try:
+        found = pa.dataset.dataset(names, format=kind, partitioning="hive" if base else None, partition_base_dir=base)
+        schema = pa.unify_schemas([*own, _plain(found.schema)], promote_options="permissive").remove_metadata()
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path}: cannot be read as {kind} ({_line(error)})") from error
     if len(set(schema.names)) < len(schema.names):
         twice = next(name for name in schema.names if schema.names.count(name) > 1)
         raise ValueError(f"column names must be unique; {twice!r} stands {schema.names.count(twice)} times")
     if kind == "parquet":
         # Parquet keeps text as codes and a dictionary: asked for so, no string is made of it.
-        text = {f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)}
-        kind = pa.dataset.ParquetFileFormat(dictionary_columns=text & set(own[0].names))
+        text = {f.name for f in schema if _is_text(f.type)}
+        kind = pa.dataset.ParquetFileFormat(
+            dictionary_columns=text & {name for one in own for name in one.names},
+            default_fragment_scan_options=pa.dataset.ParquetFragmentScanOptions(page_checksum_verification=True),
+        )
         for k, name in enumerate(schema.names):
             if name in text:
                 schema = schema.set(k, pa.field(name, pa.dictionary(pa.int32(), pa.string())))
@@ -160,21 +165,74 @@ def _dataset(path: Any, files: list[Path], kind: str) -> Any:
     )
 
 
-def _batches(dataset: Any) -> Iterator[Any]:
+def _schema(file: Path, kind: str) -> Any:
+    """The columns of a file, text without the way in which it is kept."""
+    pa = _pyarrow(str(file))
+    from pyarrow import ipc, parquet
+
+    try:
+        return _plain(parquet.read_schema(file) if kind == "parquet" else ipc.open_file(file).schema)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{file}: cannot be read as {kind} ({_line(error)})") from error
+
+
+def _plain(schema: Any) -> Any:
+    """A schema in which a dictionary of text is text: whether a file keeps one is its own matter."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            f.with_type(pa.string())
+            if _is_text(f.type) or (pa.types.is_dictionary(f.type) and _is_text(f.type.value_type))
+            else f
+            for f in schema
+        ]
+    )
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def _batches(dataset: Any, schemas: Schemas) -> Iterator[Any]:
     """The rows of files, one row group after the other, the next being read while the last is looked at.
 
-    Arrow's own read-ahead keeps several files in memory where who asks is slower than the disk.
+    Each file gives the columns that it has: so one that lacks a column, or has one more, is refused or not by who
+    asked, as in every other table that comes in parts. (Arrow's own read-ahead keeps several files in memory where who
+    asks is slower than the disk.)
     """
+    import pyarrow as pa
+
+    read = {file: 0 for file, _ in schemas.values()}
+    folders = set(dataset.schema.names).difference(*(schema.names for _, schema in schemas.values()))
+
+    def groups() -> Iterator[tuple[Path, Any, Any]]:
+        for fragment in dataset.get_fragments():
+            file, own = schemas[fragment.path]
+            names = folders.union(own.names)
+            schema = pa.schema([f for f in dataset.schema if f.name in names])
+            with _about_file(file, read[file]):
+                parts = fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]
+            yield from ((file, part, schema) for part in parts)
+
+    def batches(file: Path, coming: Future) -> Iterator[Any]:
+        with _about_file(file, read[file]):
+            found = coming.result()
+        for batch in _said(file, found, read[file]):
+            read[file] += batch.num_rows
+            yield batch
+
     before = None
     with ThreadPoolExecutor(1) as ahead:
-        for fragment in dataset.get_fragments():
-            for group in fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]:
-                coming = ahead.submit(_read, group, dataset.schema)
-                if before is not None:
-                    yield from before.result()
-                before = coming
+        for file, group, schema in groups():
+            coming = ahead.submit(_read, group, schema)
+            if before is not None:
+                yield from batches(*before)
+            before = file, coming
         if before is not None:
-            yield from before.result()
+            yield from batches(*before)
 
 
 def _read(group: Any, schema: Any) -> Iterable[Any]:
@@ -185,16 +243,27 @@ def _read(group: Any, schema: Any) -> Iterable[Any]:
     return list(batches) if small else batches
 
 
-def _said(name: Any, batches: Iterable[Any]) -> Iterator[Any]:
-    """The batches, and where they break off, whose they were."""
-    pa = _pyarrow(str(name))
-    read = 0
+@contextmanager
+def _about_file(name: Any, read: int) -> Iterator[None]:
+    """Say of which source an error of Arrow is, and how many of its rows were read before."""
+    import pyarrow as pa
+
     try:
-        for batch in batches:
-            yield batch
-            read += batch.num_rows
+        yield
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{name}: cannot be read past row {read} ({_line(error)})") from error
+
+
+def _said(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
+    """The batches; where they break off, an error that says whose they were."""
+    batches = iter(batches)
+    while True:
+        with _about_file(name, read):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+        read += batch.num_rows
 
 
 def _line(error: BaseException) -> str:
@@ -322,7 +391,7 @@ def _categories(column: Any) -> Any:
     import pyarrow as pa
 
     names = column.dictionary
-    if names.null_count:
+    if names.null_count or len(names.unique()) < len(names):
         return _categories(column.dictionary_decode().dictionary_encode())
     codes = column.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
     return pd.Categorical.from_codes(codes, pd.Index(names.to_pylist(), dtype=_dtype(names)))

@@ -25,7 +25,7 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet, Known
-from bayesnb.tables import Names, Table
+from bayesnb.tables import Names, Table, zeros_and_ones
 
 NO_VALUE = "no value seen"
 ZERO_ONE = " of 0 and 1"
@@ -110,6 +110,9 @@ class Schema:
             This one, or one with the new levels.
         data : {name: encoded columns}
         """
+        if learn and self.all_words and table.named:
+            schema = replace(self, names=table.names, features=self._bag(table.names))
+            return self.merged(schema), schema.read(table)[1]
         table = self._by_name(table, absent)
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
@@ -117,6 +120,16 @@ class Schema:
             cells = table if feature.family.notices else table.looked_at
             features[name], data[name] = encode(cells, feature, self.unseen if not learn else None)
         return (replace(self, features=features) if learn else self), data
+
+    @property
+    def all_words(self) -> bool:
+        """Whether every column is a word of one bag: then a new column is a new word, and an absent one counts 0."""
+        (first, *others) = self.features.values()
+        return self.named and not others and first.family.reads == "bag" and first.columns == self.names
+
+    def _bag(self, words: Names) -> dict[Any, Feature]:
+        """The only feature, a bag, with these words."""
+        return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
     def _by_name(self, table: Table, absent: str) -> Table:
         """The table under the names of this schema, whatever it lacks or has too much reported."""
@@ -126,7 +139,8 @@ class Schema:
             if table.named:
                 return _renamed(table, self.names)
             return table if table.names == self.names else replace(table, names=self.names)
-        extra = [name for name in table.names if name not in self.names]
+        fitted = set(self.names)
+        extra = [name for name in table.names if name not in fitted]
         if extra:
             warnings.warn(f"columns that were not fitted are ignored: {extra}", UserWarning, stacklevel=4)
         used = [c for feature in self.features.values() for c in (*feature.columns, *feature.exposure)]
@@ -141,7 +155,11 @@ class Schema:
         return table
 
     def merged(self, other: Schema) -> Schema:
-        """Both schemas as one, with the levels of both; they must read the same columns in the same way."""
+        """Both schemas as one, with the levels and words of both; they must read the same columns in the same way."""
+        if self.all_words and other.all_words and self.names != other.names:
+            words = united(self.names, other.names)
+            mine, theirs = (replace(schema, names=words, features=schema._bag(words)) for schema in (self, other))
+            return mine.merged(theirs)
         if odd := sorted(map(str, set(self.features) ^ set(other.features))):
             raise ValueError(f"the two models have different features; only one has {odd}")
         features = {}
@@ -261,19 +279,27 @@ def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
     if table.sparse:
         return {"x": (Multinomial(), rest, "sparse counts")}
     if table.numeric:
-        return {"x": (Gaussian(), rest, f"array of {table.source.dtype}")}
+        # An array is one feature, so one family reads all of its columns.
+        how = f"array of {table.source.dtype}"
+        if table.source.dtype == bool:
+            return {"x": (Bernoulli(), rest, how)}
+        if zeros_and_ones(table.source):
+            return {"x": (Bernoulli(), rest, how + ZERO_ONE)}
+        return {"x": (Gaussian(), rest, how)}
     found = {}
+    # Columns of one kind share one family, by which they are known to be alike.
+    categorical, bernoulli, gaussian = Categorical(), Bernoulli(), Gaussian()
     for name in rest:
         column = table.column(name)
         kind = column.kind()
         if column.textual or kind == "text":
-            found[name] = (Categorical(), (name,), column.dtype)
+            found[name] = (categorical, (name,), column.dtype)
         elif kind == "boolean":
-            found[name] = (Bernoulli(), (name,), column.dtype)
-        elif kind == "integer" and set(column.coded[1]) <= {0, 1}:
-            found[name] = (Bernoulli(), (name,), column.dtype + ZERO_ONE)
+            found[name] = (bernoulli, (name,), column.dtype)
+        elif kind == "integer" and column.binary():
+            found[name] = (bernoulli, (name,), column.dtype + ZERO_ONE)
         else:
-            found[name] = (Gaussian(), (name,), NO_VALUE if kind == "empty" else column.dtype)
+            found[name] = (gaussian, (name,), NO_VALUE if kind == "empty" else column.dtype)
     return found
 
 

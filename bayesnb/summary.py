@@ -24,7 +24,7 @@ from bayesnb.model import Statistics, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
 from bayesnb.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
 from bayesnb.tables import Column, Names, Table
-from bayesnb.targets import Target, array_of, classes_of, labels_of
+from bayesnb.targets import Target, array_of, classes_of, declared_classes, labels_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,8 @@ class Summary:
     rows, blank : int
         Rows that were read, and those of them that have no class and were left out.
     declared : {column: tuple or None}
-        The levels that a column's categorical type declares, the same in every part; ``None`` where none does.
+        The levels that a column's categorical type declares, the same in every part; ``None`` where none does. The
+        target's are classes.
     """
 
     schema: Schema
@@ -109,6 +110,8 @@ def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Na
 
 def _alike(a: Summary, b: Summary) -> tuple[Summary, Summary]:
     """Both summaries with one family a feature, where the type of a column was only told by one of them."""
+    if a.schema.all_words and b.schema.all_words:
+        return a, b
     if odd := set(a.schema.names) ^ set(b.schema.names):
         raise ValueError(f"column {in_order(odd)[0]!r} stands in one part of the table and not in another")
     sides = [(dict(side.schema.features), dict(side.statistics.features)) for side in (a, b)]
@@ -219,6 +222,7 @@ class Reading:
             if feature.levels is not None
             for column in feature.columns
         }
+        declared[self.target] = target.declared or None
         return Summary(schema, statistics, target.classes, read, blank, declared)
 
     def _weights(self, table: Table) -> Array:
@@ -238,8 +242,9 @@ class Reading:
         """The labels of these rows; one class for all where no column holds them."""
         if self.target is None:
             return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
-        codes, distinct = _column(table, self.target, "class").coded
-        return Target.of(codes, array_of(distinct), self.unlabelled)
+        column = _column(table, self.target, "class")
+        codes, distinct = column.coded
+        return Target.of(codes, array_of(distinct), self.unlabelled, declared_classes(column))
 
 
 def _column(table: Table, name: Any, what: str) -> Column:

@@ -7,8 +7,11 @@ pd.NA and null alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import reprlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cache, cached_property
 from numbers import Integral, Number
 from typing import Any, Literal
@@ -55,8 +58,9 @@ class Column:
         if not self.declares and self.textual:
             return "text"
         if isinstance(self.values, nw.Series):
-            return str(getattr(self.values.to_native(), "dtype", None) or self.values.to_native().type)
-        return str(self.values.dtype)
+            native = self.values.to_native()
+            return _called(getattr(native, "dtype", None) or native.type)
+        return _called(self.values.dtype)
 
     @property
     def textual(self) -> bool:
@@ -102,26 +106,47 @@ class Column:
             return _kind_of_objects(self.name, self.values.to_list())
         raise ValueError(_no_family(self.name, self.dtype))
 
+    def binary(self) -> bool:
+        """Whether its whole numbers are all 0, 1 or missing."""
+        cells = self._numpy()
+        return set(self.coded[1]) <= {0, 1} if cells is None else zeros_and_ones(cells)
+
     def reals(self) -> Array:
         """Its numbers as float64 (row,), NaN where missing."""
         kind = self.kind()
         if kind == "text":
-            example = next(v for v in self._objects() if not pd.isna(v))
+            example = next((v for v in self._objects() if not pd.isna(v)), None)
+            if example is None:
+                # A categorical type of text may declare levels of which no row has one.
+                return np.full(len(self.values), np.nan)
             raise ValueError(
                 f"column {self.name!r} holds text ({example!r}) where numbers are needed: convert it, or read "
                 f"it as categories with features={{{self.name!r}: Categorical()}}"
             )
         if kind == "empty":
             return np.full(len(self.values), np.nan)
-        flags = kind == "boolean" and self.dtype != "object"
-        if isinstance(self.values, nw.Series) and (flags or self.values.dtype.is_numeric()):
+        if (cells := self._numpy()) is not None:
+            return np.asarray(cells, float)
+        if isinstance(self.values, nw.Series) and (self.values.dtype == nw.Boolean or self.values.dtype.is_integer()):
+            # Arrow refuses to cast whole numbers beyond 2^53, which numpy rounds.
+            missing = self.values.is_null().to_numpy()
+            filler = False if self.values.dtype == nw.Boolean else 0
+            x = np.array(self.values.fill_null(filler).to_numpy(), float)
+            x[missing] = np.nan
+            return x
+        if isinstance(self.values, nw.Series) and self.values.dtype.is_numeric():
             return np.asarray(self.values.cast(nw.Float64).to_numpy(), float)
-        if not isinstance(self.values, nw.Series) and self.values.dtype.kind in "biuf":
-            return np.asarray(self.values, float)
         try:
             return np.array([np.nan if pd.isna(v) else float(v) for v in self._objects()], float)
         except OverflowError as error:
             raise ValueError(f"column {self.name!r} holds an integer too large for a float ({error})") from error
+
+    def _numpy(self) -> Array | None:
+        """Its cells where numpy holds them as numbers or flags, else ``None``."""
+        cells = self.values.to_native() if isinstance(self.values, nw.Series) else self.values
+        if isinstance(cells, pd.Series) and isinstance(cells.dtype, np.dtype):
+            cells = cells.to_numpy()
+        return cells if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf" else None
 
     def finite(self) -> Array:
         """Its numbers, none of them infinite."""
@@ -177,6 +202,19 @@ def _dictionary(native: Any) -> tuple[Array, list[Any]]:
     return codes, native.gather(first).to_list()
 
 
+def zeros_and_ones(x: Array) -> bool:
+    """Whether an array holds whole numbers and all of them are 0 or 1."""
+    return x.dtype.kind in "iu" and x.min(initial=0) >= 0 and x.max(initial=0) <= 1
+
+
+def _called(dtype: Any) -> str:
+    """What a type is called; numpy takes long to say it."""
+    return _NUMPY.get(dtype) or str(dtype) if isinstance(dtype, np.dtype) else str(dtype)
+
+
+_NUMPY = {np.dtype(kind): str(np.dtype(kind)) for kind in "?bBhHiIlLqQefd"}
+
+
 def _no_family(name: Any, dtype: Any) -> str:
     return (
         f"column {name!r} holds {dtype}, which no family reads: turn it into numbers (days since a date, say) or "
@@ -215,13 +253,28 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
         return "text"
     if isinstance(value, bool | np.bool_):
         return "boolean"
-    if value is None or value is pd.NA or value is pd.NaT or value != value:
+    if value is None or value is pd.NA or value is pd.NaT:
         return "empty"
-    if isinstance(value, Number) and not isinstance(value, complex):
-        return "integer" if isinstance(value, Integral) else "real"
-    raise TypeError(
-        f"argument must be a string or a number: column {name!r} holds {value!r} of type {type(value).__name__}"
+    if isinstance(value, Number) and not isinstance(value, complex) and not _signals(value):
+        return "empty" if value != value else "integer" if isinstance(value, Integral) else "real"
+    if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
+        return "empty"
+    raise CellError(
+        f"argument must be a string or a number: column {name!r} holds {reprlib.repr(value)} of type "
+        f"{type(value).__name__}; write a string, a number or a missing value there, or leave the column out"
     )
+
+
+def _signals(value: Number) -> bool:
+    """Whether it is a signalling NaN, which raises an error when it is compared."""
+    return isinstance(value, Decimal) and value.is_snan()
+
+
+class CellError(ValueError, TypeError):
+    """A cell is neither a string nor a number nor missing.
+
+    It is a ``ValueError`` like all that is refused in a table, and the ``TypeError`` that scikit-learn asks for.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,6 +324,7 @@ class Table:
             return cls(_positions(X.shape[1]), X, X.shape[0])
         if isinstance(X, Mapping):
             X = _frame_of_columns(X)
+        X = _without_views(X)
         try:
             frame = nw.from_native(X, eager_only=True, pass_through=True)
         except Exception as error:
@@ -278,7 +332,7 @@ class Table:
                 raise ValueError(f"column names must be unique: {' '.join(str(error).split())}") from error
             raise
         if isinstance(frame, nw.DataFrame):
-            _distinct(X, frame)
+            _require_names(frame.columns)
             if len(frame) < min_rows:
                 raise ValueError(f"Found array with {len(frame)} sample(s) while a minimum of {min_rows} is required.")
             return cls(tuple(frame.columns), frame, len(frame))
@@ -328,8 +382,24 @@ class Table:
         """Position of each column."""
         return {name: k for k, name in enumerate(self.names)}
 
+    @cached_property
+    def cells(self) -> Array | None:
+        """The numbers of a frame that is wider than it is long, as one array, if all are of one type and none infinite.
+
+        To ask a frame for each of many columns takes longer than to read them.
+        """
+        frame = self.source.to_native() if self.named and self.n_rows < len(self.names) else None
+        if not (isinstance(frame, pd.DataFrame) and isinstance(dtype := frame.dtypes.iloc[0], np.dtype)):
+            return None
+        if dtype.kind not in "biuf" or not (frame.dtypes == dtype).all():
+            return None
+        x = frame.to_numpy()
+        return None if reading.infinite(x) else x
+
     def column(self, name: Any) -> Column:
         """The column of that name."""
+        if self.cells is not None:
+            return Column(name, self.cells[:, self.place[name]])
         if name not in self._columns:
             if self.named:
                 self._columns[name] = Column(
@@ -394,18 +464,72 @@ def _has_text(X: Any) -> bool:
 
 
 def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
+    _require_names(columns)
     for name, values in columns.items():
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise ValueError(f"column {name!r} is {values!r}: a column is a list or an array, one value a row")
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns must have one length; got {lengths}")
-    # A Series brings an index, by which pandas would reorder its rows.
-    return pd.DataFrame({name: v.array if isinstance(v, pd.Series) else v for name, v in columns.items()})
+    return pd.DataFrame({name: _cells(values) for name, values in columns.items()})
 
 
-def _distinct(X: Any, frame: nw.DataFrame) -> None:
-    names = list(frame.columns)
+def _cells(values: Any) -> Any:
+    """A column of a dict as pandas is to hold it."""
+    if isinstance(values, pd.Series):
+        # A Series brings an index, by which pandas would reorder its rows.
+        return values.array
+    if isinstance(values, list | tuple) and pd.api.types.infer_dtype(values) == "integer":
+        # pandas makes floats of whole numbers beside a missing value, and what they were is lost.
+        cells = np.array(values, object)
+        return cells if pd.isna(cells).any() else values
+    return values
+
+
+def _without_views(X: Any) -> Any:
+    """An Arrow table, or a pandas frame, whose string views are strings: Arrow cannot take rows of views."""
+    if hasattr(X, "schema") and hasattr(X, "cast") and hasattr(X.schema, "types"):
+        if any(map(_is_view, X.schema.types)):
+            import pyarrow as pa
+
+            fields = [f.with_type(pa.large_string()) if _is_view(f.type) else f for f in X.schema]
+            return X.cast(pa.schema(fields))
+    elif isinstance(X, pd.DataFrame):
+        views = [k for k, dtype in enumerate(X.dtypes) if _is_view(getattr(dtype, "pyarrow_dtype", None))]
+        if views:
+            import pyarrow as pa
+
+            text, X = pd.ArrowDtype(pa.large_string()), X.copy(deep=False)
+            for k in views:
+                X.isetitem(k, pd.array(pa.array(X.iloc[:, k].array).cast(pa.large_string()), dtype=text))
+    return X
+
+
+def _is_view(kind: Any) -> bool:
+    return str(kind).startswith(("string_view", "dictionary<values=string_view"))
+
+
+def _require_names(names: Iterable[Any]) -> None:
+    """Refuse a name that stands twice, is missing, or cannot be written."""
+    names = list(names)
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, times in Counter(names).items() if times > 1)
         raise ValueError(f"column names must be unique; {twice!r} stands {names.count(twice)} times")
+    for k, name in enumerate(names):
+        if name is None or name is pd.NA or name is pd.NaT or name != name:
+            raise ValueError(f"the column at position {k} is named {name!r}, which stands for no name: give it one")
+    try:
+        "".join(name for name in names if isinstance(name, str)).encode()
+    except UnicodeEncodeError:
+        broken = next(name for name in names if isinstance(name, str) and not _is_unicode(name))
+        raise ValueError(
+            f"column {broken!r} has half of a character (a lone surrogate) in its name: rename the column"
+        ) from None
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -6,6 +6,7 @@ stands for one. Only the distinct labels are ever looked at one by one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,13 +37,18 @@ class Target:
         The place of the row's label among ``classes``; -1 where it has none.
     classes : array (class,)
         The distinct labels, sorted.
+    declared : tuple
+        The classes that the type of the labels declares, whether a row has them or not.
     """
 
     codes: Array
     classes: Array
+    declared: tuple[Any, ...] = ()
 
     @classmethod
-    def of(cls, codes: Array, distinct: Array, unlabelled: Any = None) -> Target:
+    def of(
+        cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None
+    ) -> Target:
         """Labels as codes of distinct values in any order; ``unlabelled`` is a value that stands for no label.
 
         Raises
@@ -51,11 +57,12 @@ class Target:
             For values that are no class labels, or not of one kind.
         """
         codes = codes.astype(np.intp, copy=False)
+        declared = tuple(label for label in declared or () if unlabelled is None or label != unlabelled)
         if unlabelled is not None and any(stands := [label == unlabelled for label in distinct.tolist()]):
             place = np.where(stands, -1, np.cumsum(~np.array(stands)) - 1)
             codes, distinct = _placed(codes, place), distinct[~np.array(stands)]
         if not len(distinct):
-            return cls(codes, distinct)
+            return cls(codes, distinct, declared)
         if codes.min() < 0:
             distinct = _as_if_none_were_missing(distinct)
         if distinct.dtype.kind == "O":
@@ -66,7 +73,7 @@ class Target:
         few = len(distinct) <= len(codes) // 2
         check_classification_targets(np.tile(distinct, 2) if few else distinct[codes[codes >= 0]])
         classes, place = np.unique(distinct, return_inverse=True)
-        return cls(_placed(codes, place), classes)
+        return cls(_placed(codes, place), classes, declared)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -91,7 +98,7 @@ class Target:
 
     def rows(self, keep: Array) -> Target:
         """The rows of a mask, and the classes that they have."""
-        return Target(*_present(self.codes[keep], self.classes))
+        return Target(*_present(self.codes[keep], self.classes), self.declared)
 
     def among(self, classes: Array) -> Array:
         """The place of each row's label among other classes, (row,), -1 where it has none.
@@ -109,12 +116,26 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
     if isinstance(y, list | tuple) and any(np.ndim(label) == 0 and pd.isna(label) for label in y):
         # As an array of strings, a NaN would be a class called "nan".
         y = np.array(y, object)
+    if isinstance(y, pd.Categorical | pd.CategoricalIndex):
+        y = pd.Series(y)
     series = nw.from_native(y, series_only=True, pass_through=True)
     column = Column("y", series)
+    declared = declared_classes(column)
     if isinstance(series, nw.Series) and column.textual and all(isinstance(c, str) for c in column.declared or ()):
         codes, distinct = column.coded
-        return Target.of(*_present(codes, array_of(distinct)), unlabelled)
-    return Target.of(*_distinct(column_or_1d(y, warn=True)), unlabelled)
+        return Target.of(*_present(codes, array_of(distinct)), unlabelled, declared)
+    return Target.of(*_distinct(column_or_1d(y, warn=True)), unlabelled, declared)
+
+
+def declared_classes(column: Column) -> tuple[Any, ...] | None:
+    """The classes that a type made of categories declares: pandas' categorical and polars' Enum.
+
+    Arrow's dictionaries and polars' Categorical only encode the values; ``None`` for them and all other types.
+    """
+    if not isinstance(column.values, nw.Series):
+        return None
+    ours = isinstance(column.values.dtype, nw.Enum) or isinstance(column.values.to_native(), pd.Series)
+    return column.declared if ours else None
 
 
 def array_of(labels: list[Any]) -> Array:
@@ -136,6 +157,14 @@ def classes_of(*groups: Array) -> Array:
     )
     found[:] = labels
     return found
+
+
+def with_named(classes: Array, names: Iterable[Any]) -> Array:
+    """The classes, and those that are only named, sorted."""
+    known = set(labels_of(classes))
+    extra = [name for name in dict.fromkeys(names) if name not in known]
+    one_type = len({type(name) for name in extra}) == 1
+    return classes_of(classes, np.array(extra, None if one_type else object)) if extra else classes
 
 
 def codes_of(classes: Array, y: Array) -> Array:

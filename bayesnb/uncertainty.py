@@ -16,13 +16,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
+from scipy import stats
+from scipy.special import expit, ndtr, ndtri, xlogy
 from scipy.stats import entropy
 
 from bayesnb.families.family import Family
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
-from bayesnb.priors import Array, Known, Prior, log, log_gamma_slopes, log_rising
+from bayesnb.priors import Array, Known, NormalGamma, Prior, log, log_gamma_slopes, log_rising
 
 NEAR = 0.05
 """Standard deviations around the mean within which the two terms of the saddlepoint formula cancel."""
@@ -44,7 +45,9 @@ class LogOdds:
     K(t) = ln E[(J_a/J_b)^t] is a sum of the log moments of the factors, and exact for t between ``bounds``; outside,
     some factor has no moment. Inside, K' takes every real value, so every value of the log-odds has its saddlepoint.
     The distribution function is Lugannani and Rice's (1980; Butler 2007, Saddlepoint Approximations, 1.2.1). It is an
-    approximation: off by less than 0.005 where 20 rows or more were learned, by up to 0.015 where a class has few.
+    approximation, whose error depends on the class that has the fewest rows. Beside 400,000 exact draws for each of 118
+    small tables (1 + 1 to 200 + 1 rows, one and ten columns, Gaussian, categorical and Poisson, priors from the
+    defaults to 0.01) it was off by up to 0.047, and by up to 0.011 where :func:`close` holds.
 
     Parameters
     ----------
@@ -194,19 +197,40 @@ class LogOdds:
         h, *ends = near = part._near_mean
         low, high = part.bounds
         # Φ⁻¹ of the distribution function is nearly a straight line in t.
-        left, right = (ndtri(_lugannani_rice(*end)) for end in (ends[:2], ends[2:]))
-        t = np.clip(h * (2 * aim - left - right) / (right - left), 0.7 * low, 0.7 * high)
-        rest = np.arange(len(moving))
-        for _ in range(60):
+        below_h, above_h = (ndtri(_lugannani_rice(*end)) for end in (ends[:2], ends[2:]))
+        t = np.clip(h * (2 * aim - below_h - above_h) / (above_h - below_h), 0.7 * low, 0.7 * high)
+        rest, before = np.arange(len(moving)), np.full(len(moving), np.inf)
+        left, right = low.copy(), high.copy()
+        for _ in range(100):
             if not len(rest):
                 break
-            z, below, bend, slope = part[rest]._below(t[rest], tuple(v[rest] for v in near))
+            here = t[rest]
+            z, below, bend, slope = part[rest]._below(here, tuple(v[rest] for v in near))
             miss = aim - ndtri(below)
             found[moving[rest]] = z + miss * slope
-            # Never more than half of the way to where K ends; a step this small is followed to second order.
-            t[rest] = np.clip(t[rest] + miss * slope / bend, (t[rest] + low[rest]) / 2, (t[rest] + high[rest]) / 2)
-            rest = rest[np.abs(miss) > 0.01]
+            left[rest], right[rest] = np.where(miss > 0, here, left[rest]), np.where(miss > 0, right[rest], here)
+            # Newton's step, but never more than half of the way to the end of the bracket; where that no longer halves
+            # the miss, because the slope of the formula is not quite its derivative, half of the bracket.
+            step = np.clip(here + miss * slope / bend, (here + left[rest]) / 2, (here + right[rest]) / 2)
+            middle = (left[rest] + right[rest]) / 2
+            slow = (np.abs(miss) > before[rest] / 2) & np.isfinite(middle)
+            t[rest], before[rest] = np.where(slow, middle, step), np.abs(miss)
+            rest = rest[(np.abs(below - q) > 1e-7) | (np.abs(miss) > 0.01)]
         return found
+
+
+def close(posterior: Posterior) -> bool:
+    """Whether the saddlepoint formula of :class:`LogOdds` is within 0.011, in the tables that were tried.
+
+    It fails where a factor of some class has a long tail: a Normal-Gamma of fewer than 4 degrees of freedom (2a < 4: a
+    class of a row or two), or a concentration below 1/2.
+    """
+    believed = [posterior.label, *posterior.features.values()]
+    a = [np.min(prior.a) for prior in believed if isinstance(prior, NormalGamma)]
+    dirichlet = [getattr(prior, name) for prior in believed for name in ("alpha", "beta") if hasattr(prior, name)]
+    # A concentration of 0 is an outcome that cannot be, and has no distribution.
+    concentrations = [np.min(value[value > 0], initial=np.inf) for value in dirichlet]
+    return min(a, default=np.inf) >= 2 and min(concentrations, default=np.inf) >= 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,6 +312,22 @@ def quantiles(shares: Sequence[float]) -> Ask:
     return lambda p, rows: np.moveaxis(np.quantile(p, shares, axis=0), 0, -1)
 
 
+def quantile_errors(shares: Sequence[float]) -> Ask:
+    """Monte Carlo standard errors of :func:`quantiles`, (row, class, quantile).
+
+    The rank of a quantile among n independent draws is Beta(n q + 1, n (1 - q) + 1) / n; half of the distance between
+    the draws at the ends of its central 68 % is the error (Vehtari et al. 2021, section 4.4).
+    """
+
+    def errors(p: Array, rows: slice) -> Array:
+        n, q = len(p), np.asarray(shares)
+        ends = [stats.beta.ppf(ndtr(side), n * q + 1, n * (1 - q) + 1) for side in (-1.0, 1.0)]
+        low, high = np.quantile(p, ends, axis=0)
+        return np.moveaxis((high - low) / 2, 0, -1)
+
+    return errors
+
+
 def shares_of_top(codes: Array) -> Ask:
     """The share of draws under which class ``codes[i]`` is the most probable one of row i, (row,)."""
     return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
@@ -301,6 +341,16 @@ def entropies(p: Array, rows: slice) -> Array:
     """
     total = entropy(p.mean(0), axis=-1)
     return np.stack([total, np.minimum(entropy(p, axis=-1).mean(0), total)], axis=1)
+
+
+def entropy_errors(p: Array, rows: slice) -> Array:
+    """Monte Carlo standard errors of total, aleatoric and epistemic entropy, (row, 3).
+
+    The total is the entropy of a mean m; by its slope -ln m a draw p moves it by -Σ p ln m.
+    """
+    aleatoric = entropy(p, axis=-1)
+    total = -xlogy(p, p.mean(0)).sum(-1)
+    return np.stack([v.std(0) / np.sqrt(len(p)) for v in (total, aleatoric, total - aleatoric)], axis=1)
 
 
 def probability_of_interval(prob: float | None) -> float:

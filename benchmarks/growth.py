@@ -53,6 +53,12 @@ def levels(rows: int, columns: int, classes: int, n_levels: int) -> tuple[Any, n
     return Categorical(), rng.integers(0, n_levels, (rows, columns)), np.arange(rows) % classes
 
 
+def named(rows: int, columns: int) -> tuple[Any, pd.DataFrame, np.ndarray]:
+    """Real columns of a DataFrame, each a feature of its own."""
+    x = np.random.default_rng(0).normal(size=(rows, columns))
+    return None, pd.DataFrame(x).add_prefix("c"), np.arange(rows) % 2
+
+
 def text(rows: int, n_levels: int) -> tuple[Any, pd.DataFrame, np.ndarray]:
     """A text column of a DataFrame."""
     rng = np.random.default_rng(0)
@@ -79,6 +85,7 @@ def growths(quick: bool) -> Iterator[Growth]:
     yield Growth("real columns, 2000 rows, 3 classes", columns, lambda k: reals(2000, k, 3))
     yield Growth("columns of 0 and 1, 2000 rows", columns, lambda k: yes_and_no(2000, k, 3))
     yield Growth("columns of 8 levels, 2000 rows", columns, lambda k: levels(2000, k, 3, 8))
+    yield Growth("named real columns, 3 rows", many[4:], lambda k: named(3, k))
     yield Growth("classes, 20,000 rows, 10 real columns", classes, lambda k: reals(20_000, 10, k))
     yield Growth("classes, 20,000 rows, 10 columns of 8 levels", classes, lambda k: levels(20_000, 10, k, 8))
     yield Growth("levels of 2 columns of integers", (2, *many), lambda k: levels(n, 2, 2, k))

@@ -50,7 +50,7 @@ def coverage(
 
 def largest_error(clf: BayesianNB, X: pd.DataFrame, draws: int, seed: int = 0) -> float:
     """Largest error of the saddlepoint distribution function at quantiles of exact draws, over all rows."""
-    data, n = clf._encoded(X)
+    data, n = clf.classifier_.read(X)
     rng, parts = np.random.default_rng(seed), []
     for _ in range(max(1, draws // 20_000)):
         joint = clf.posterior_.draw(rng, (20_000,)).log_joint(data, n)

@@ -63,7 +63,7 @@ def rows(
 
 
 def _length(s):  # noqa: ANN001, ANN202
-    return type(s)(s.counts + 10 / s.counts.size, s.rows + 1 / len(s.rows), s.log_base, s.words)
+    return type(s)(s.counts + 10 / s.counts.size, s.rows + 1 / len(s.rows), s.log_peak, s.words)
 
 
 def encoded(x: dict[str, Array]) -> Data:

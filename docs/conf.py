@@ -4,6 +4,7 @@ Offline, and what is built asks for nothing outside its folder. Notebooks keep t
 examples of the pages and docstrings are run by pytest.
 """
 
+import runpy
 import shutil
 from importlib import metadata
 from pathlib import Path
@@ -72,6 +73,9 @@ shutil.rmtree(here / "notebooks", ignore_errors=True)
 shutil.copytree(
     here.parent / "notebooks", here / "notebooks", ignore=shutil.ignore_patterns("README.md", ".*", "*.mplstyle")
 )
+
+# The page of the families is written from the list of families, so that a new family stands on it by itself.
+(here / "api" / "families.md").write_text(runpy.run_path(str(here / "families.py"))["page"](), encoding="utf-8")
 
 
 def without_last_empty_line(app: object, doctree: object) -> None:

@@ -1,6 +1,6 @@
-"""scikit-learn's four naive Bayes classifiers as special cases, and life among its tools.
+"""Four naive Bayes classifiers of scikit-learn are special cases of this one, and its tools work with this one.
 
-Theirs are plug-ins: GaussianNB without variance smoothing is maximum likelihood, the other three are posterior
+The four are plug-ins: GaussianNB without variance smoothing is maximum likelihood, the other three are posterior
 means whose concentration is their ``alpha``. All of them count frequencies for the class prior.
 """
 
@@ -39,7 +39,7 @@ ALPHAS = [0.01, 0.5, 1.0, 3.0]
 
 
 def varying(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The columns that are constant in no class: elsewhere there is no variance to estimate."""
+    """The columns that are constant in no class; a constant column has no variance to estimate."""
     return X[:, np.all([np.var(X[y == label], axis=0) > 0 for label in np.unique(y)], axis=0)]
 
 
@@ -56,7 +56,7 @@ def mean(features: Any, **settings: Any) -> BayesianNB:
 
 
 def assert_same(ours: BayesianNB, theirs: Any, X: Any, X_theirs: Any = None) -> None:
-    """Equal class probabilities to ten digits, in logarithms, where the smallest still has all of them."""
+    """Check that the logarithms of the class probabilities agree to ten digits."""
     X_theirs = X if X_theirs is None else X_theirs
     assert ours.classes_.tolist() == theirs.classes_.tolist()
     assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X_theirs), rtol=1e-10, atol=1e-10)
@@ -122,7 +122,7 @@ def test_the_joint_of_multinomial_nb_leaves_out_the_coefficient():
 
 
 @pytest.mark.parametrize("family", [Categorical(), Bernoulli()])
-def test_a_feature_of_one_trial_has_its_mean_for_a_predictive(family):
+def test_the_predictive_of_a_single_trial_is_the_plug_in_of_the_posterior_mean(family):
     X, y = (DIGITS[0] > 7).astype(int), DIGITS[1]
     full, plug_in = (mean(family, estimate=estimate).fit(X, y) for estimate in ("predictive", "mean"))
     assert_allclose(full.predict_log_proba(X), plug_in.predict_log_proba(X), rtol=1e-12)
@@ -140,7 +140,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize(("ours", "theirs", "X"), PAIRS.values(), ids=PAIRS)
-def test_a_given_class_prior_is_the_same_one(ours, theirs, X):
+def test_a_given_class_prior_gives_the_same_probabilities_as_scikit_learn(ours, theirs, X):
     y = DIGITS[1]
     ours = clone(ours).set_params(class_prior=LOPSIDED).fit(X, y)
     name = "priors" if isinstance(theirs, GaussianNB) else "class_prior"
@@ -148,7 +148,7 @@ def test_a_given_class_prior_is_the_same_one(ours, theirs, X):
 
 
 @pytest.mark.parametrize(("ours", "theirs", "X"), list(PAIRS.values())[1:], ids=list(PAIRS)[1:])
-def test_fit_prior_false_is_a_uniform_class_prior(ours, theirs, X):
+def test_fit_prior_false_equals_a_uniform_class_prior(ours, theirs, X):
     kept = np.arange(len(X)) >= DIGITS[1] * 20  # so that large digits are rarer than small ones
     X, y = X[kept], DIGITS[1][kept]
     uniform = clone(ours).set_params(class_prior="uniform").fit(X, y)
@@ -176,7 +176,7 @@ few = settings(max_examples=25, deadline=None)
 
 @few
 @given(random_tables(st.integers(-2000, 2000).map(lambda k: k / 4), unique=True))
-def test_gaussian_nb_is_equalled_on_random_tables(table):
+def test_maximum_likelihood_agrees_with_gaussian_nb_on_random_tables(table):
     X, y, weight = table
     ours = BayesianNB(class_prior="frequencies", estimate="mle").fit(X, y, weight)
     theirs = GaussianNB(var_smoothing=0).fit(X, y, weight)
@@ -186,7 +186,7 @@ def test_gaussian_nb_is_equalled_on_random_tables(table):
 
 @few
 @given(random_tables(st.integers(0, 3).map(float)), weights)
-def test_categorical_nb_is_equalled_on_random_tables(table, alpha):
+def test_the_posterior_mean_agrees_with_categorical_nb_on_random_tables(table, alpha):
     X, y, weight = table
     ours = mean(Categorical(Dirichlet(alpha))).fit(declared(X), y, weight)
     theirs = CategoricalNB(alpha=alpha).fit(X, y, weight)
@@ -196,7 +196,7 @@ def test_categorical_nb_is_equalled_on_random_tables(table, alpha):
 
 @few
 @given(random_tables(st.integers(0, 1).map(float)), weights, st.sampled_from([np.asarray, sparse.csr_array]))
-def test_bernoulli_nb_is_equalled_on_random_tables(table, alpha, container):
+def test_the_posterior_mean_agrees_with_bernoulli_nb_on_random_tables(table, alpha, container):
     X, y, weight = table
     X = container(X)
     ours = mean(Bernoulli(Beta(alpha, alpha))).fit(X, y, weight)
@@ -207,7 +207,7 @@ def test_bernoulli_nb_is_equalled_on_random_tables(table, alpha, container):
 
 @few
 @given(random_tables(st.integers(0, 9).map(float)), weights, st.sampled_from([np.asarray, sparse.csr_array]))
-def test_multinomial_nb_is_equalled_on_random_tables(table, alpha, container):
+def test_the_posterior_mean_agrees_with_multinomial_nb_on_random_tables(table, alpha, container):
     X, y, weight = table
     X = container(X)
     ours = mean(Multinomial(Dirichlet(alpha))).fit(X, y, weight)
@@ -238,7 +238,7 @@ def counted_as(dtype: Any, twice: bool) -> sparse.csr_array:
 
 @pytest.mark.parametrize("twice", [False, True], ids=["out of order", "in parts"])
 @pytest.mark.parametrize("dtype", [int, float])
-def test_learning_and_predicting_leave_a_sparse_matrix_as_it_was(dtype, twice):
+def test_learning_and_predicting_do_not_change_a_sparse_matrix(dtype, twice):
     X, before = counted_as(dtype, twice), counted_as(dtype, twice)
     BayesianNB().fit(X, ["a", "b", "a"]).predict(X)
     for part in ("data", "indices", "indptr"):
@@ -246,7 +246,7 @@ def test_learning_and_predicting_leave_a_sparse_matrix_as_it_was(dtype, twice):
 
 
 @pytest.mark.parametrize("twice", [False, True], ids=["out of order", "in parts"])
-def test_how_a_sparse_matrix_is_written_does_not_matter(twice):
+def test_the_order_and_the_parts_of_stored_cells_of_a_sparse_matrix_do_not_matter(twice):
     y = ["a", "b", "a"]
     table = np.array([[2, 0, 1], [0, 3, 0], [1, 1, 0]])
     expected = BayesianNB(Multinomial()).fit(table, y).predict_joint_log_proba(table)
@@ -255,7 +255,7 @@ def test_how_a_sparse_matrix_is_written_does_not_matter(twice):
 
 
 @pytest.mark.parametrize("estimate", ["mean", "predictive"])
-def test_leaving_posts_out_is_the_same_for_their_sparse_and_their_dense_matrix(estimate):
+def test_leave_one_out_is_the_same_for_sparse_and_dense_matrices(estimate):
     X, y = datasets.posts()
     words = CountVectorizer(token_pattern=r"\S+").fit_transform(X["text"])  # whose rows come out of order
     table = words.toarray()
@@ -264,7 +264,7 @@ def test_leaving_posts_out_is_the_same_for_their_sparse_and_their_dense_matrix(e
     assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_a_two_in_two_parts_is_not_a_yes():
+def test_a_sparse_cell_stored_as_two_ones_is_a_two_and_refused_by_bernoulli():
     in_parts = sparse.csr_array((np.ones(3), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
     with pytest.raises(ValueError, match=r"holds 2 in row 0, where Bernoulli needs 0 or 1"):
         BayesianNB(Bernoulli()).fit(in_parts.toarray(), ["a", "b"])
@@ -275,7 +275,7 @@ def test_a_two_in_two_parts_is_not_a_yes():
 # Among their tools
 
 
-def test_a_pipeline_of_text_and_bayes_is_a_spam_filter():
+def test_a_pipeline_of_a_vectorizer_and_the_classifier_finds_spam():
     X, y = datasets.posts()
     pipe = make_pipeline(CountVectorizer(token_pattern=r"\S+"), BayesianNB()).fit(X["text"], y)
     assert pipe.predict(["what a silly clown", "a good read thank you"]).tolist() == ["yes", "no"]
@@ -335,7 +335,7 @@ def test_a_column_transformer_passes_names_and_types_on():
     assert_allclose(pipe.predict_proba(X), BayesianNB().fit(X, y).predict_proba(X), rtol=1e-9)
 
 
-def test_a_clone_has_the_settings_and_nothing_of_what_was_learned():
+def test_a_clone_has_the_parameters_and_nothing_that_was_learned():
     prior = {"sex": Categorical(Dirichlet({"female": 2, "male": 3}))}
     clf = BayesianNB(prior, class_prior=Dirichlet(2), estimate="mean", unseen="new", random_state=3)
     X, y = datasets.penguins()
@@ -393,7 +393,7 @@ def test_a_soft_vote_is_an_average_of_probabilities():
     assert_allclose(vote.predict_proba(X), np.mean(each, axis=0), rtol=1e-12)
 
 
-def test_calibration_mends_probabilities_that_are_too_sure():
+def test_calibration_improves_probabilities_that_are_too_sure():
     X, y = DIGITS
     X, X_test, y, y_test = train_test_split(X[:900], y[:900], test_size=0.5, random_state=0, stratify=y[:900])
     features = Multinomial()

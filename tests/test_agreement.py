@@ -1,7 +1,7 @@
-"""The closed form held against sampled draws: right where both are, and wrong where one constant is.
+"""The check of the closed form by draws accepts right formulas and finds a single wrong constant.
 
-A check that cannot fail proves nothing, so most of this page plants mistakes: each mutant changes one
-constant of one closed form, leaves the draws as those of the true model, and must be caught where it is.
+A check that cannot fail proves nothing, so most tests here plant mistakes. Each mutant changes one constant of one
+closed form while the draws stay those of the true model, and the check must find it at its place.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.testing import assert_allclose
 from rich.console import Console
 from scipy import stats
 from scipy.special import gammaln, xlogy
+from xarray import DataTree
 
 from bayesnb import BayesianNB, Binned, agreement, datasets, draws
 from bayesnb.families import gaussian, poisson
@@ -103,7 +104,7 @@ class Case:
         return agreement.check(self.clf.posterior_ if posterior is None else posterior, self.tree, self.data, self.n)
 
     def believed(self) -> Posterior:
-        """The posterior worked out anew, by closed forms that a test may have spoiled."""
+        """The posterior computed again, with closed forms in which a test may have planted a mistake."""
         return self.clf.posterior_.model.posterior(self.clf.statistics_)
 
 
@@ -111,7 +112,7 @@ class Case:
 def drawn(request) -> Case:
     """Every family in one model, drawn twice as often as usual: κ + 1 for κ moves the variance of μ by a fifth."""
     clf = fitted()
-    return Case(clf, clf.sample_posterior(2000, 4, request.param, random_seed=11), *clf._encoded(ASKED))
+    return Case(clf, clf.sample_posterior(2000, 4, request.param, random_seed=11), *clf.classifier_.read(ASKED))
 
 
 # Agreement
@@ -155,13 +156,13 @@ def test_exact_draws_agree_with_the_closed_form(name):
     assert found.skipped < 0.2 * len(found.table)
 
 
-def test_rows_are_drawn_from_the_model_where_none_are_given():
+def test_verify_without_rows_draws_rows_from_the_model():
     found = fitted().verify(sampler="exact", random_seed=3)
     assert found.agrees
     assert found.plug_ins.index.levshape == (20, 2)
 
 
-def test_rows_drawn_from_the_model_may_be_binned_and_have_exposures():
+def test_verify_without_rows_works_with_binned_columns_and_exposures():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"g": rng.normal(size=40), "n": rng.poisson(3, 40), "h": rng.uniform(0.5, 2.0, 40)})
     X = X.assign(cat=rng.poisson(2, 40), dog=rng.poisson(1, 40))
@@ -174,7 +175,7 @@ def test_rows_drawn_from_the_model_may_be_binned_and_have_exposures():
     assert np.isfinite(found.convergence.r_hat)
 
 
-def test_draws_from_elsewhere_are_judged_too():
+def test_verify_can_check_draws_given_as_a_tree():
     clf, other = fitted(), BayesianNB(random_state=0).fit(*datasets.play_tennis())
     assert clf.verify(tree=clf.sample_posterior(random_seed=5), random_seed=3).agrees
     assert clf.verify(tree=clf.sample_posterior(random_seed=5), random_seed=3).sampler == "given draws"
@@ -183,12 +184,12 @@ def test_draws_from_elsewhere_are_judged_too():
     assert not other.verify(tree=doubled.sample_posterior(random_seed=5), random_seed=3).agrees
 
 
-def test_independent_draws_need_no_convergence(monkeypatch):
+def test_exact_draws_need_not_converge(monkeypatch):
     monkeypatch.setattr(agreement.Convergence, "converged", property(lambda self: False))
     assert fitted().verify(sampler="exact", random_seed=3).agrees
 
 
-def test_every_parameter_factor_and_class_is_judged(drawn):
+def test_every_parameter_factor_and_class_is_compared(drawn):
     found = drawn.check()
     counts = found.table["kind"].value_counts()
     # π; smoker; 3 colours; 3 words; μ and τ; μ; rate: of both classes.
@@ -200,7 +201,7 @@ def test_every_parameter_factor_and_class_is_judged(drawn):
     assert counts["class predictive"] >= drawn.n
 
 
-def test_the_closed_predictive_beside_the_plug_ins_is_what_the_estimator_predicts(drawn):
+def test_the_table_of_plug_ins_shows_the_estimators_own_predictive(drawn):
     frame = drawn.check().plug_ins
     clf = drawn.clf
     assert_allclose(frame["predictive"].to_numpy().reshape(drawn.n, 2), clf.predict_proba(ASKED), rtol=1e-12)
@@ -212,7 +213,7 @@ def test_the_closed_predictive_beside_the_plug_ins_is_what_the_estimator_predict
         assert frame[f"{estimate} - sampled"].abs().max() > 0.01
 
 
-def test_two_roads_that_agree_still_tell_where_a_plug_in_predicts_another_class():
+def test_an_agreement_shows_the_rows_where_a_plug_in_predicts_another_class():
     # One row a class: the mode of τ is far from what full Bayes averages over.
     X = pd.DataFrame({"x": [0.0, 0.1, -0.1, 3.0]})
     clf = BayesianNB(Gaussian(NormalGamma(0.0, 1.0, 1.0, 1.0))).fit(X, ["a", "a", "a", "b"])
@@ -229,7 +230,7 @@ def test_two_roads_that_agree_still_tell_where_a_plug_in_predicts_another_class(
 
 
 def update_gaussian(**wrong: Callable[..., Any]) -> Callable[..., NormalGamma]:
-    """Bayes' rule of the Normal-Gamma pair with some of its lines spoiled."""
+    """Bayes' rule of the Normal-Gamma pair with mistakes in some of its lines."""
 
     def update(self: Gaussian, prior: NormalGamma, s: gaussian.Moments) -> NormalGamma:
         right = RIGHT_GAUSSIAN(self, prior, s)
@@ -296,7 +297,7 @@ def uniform_prior(self: Posterior, data: Any, n: int) -> np.ndarray:
 
 
 def average_of_ratios(self: Posterior, data: Any, n: int) -> np.ndarray:
-    """The mean of p(c | x, θ) over many draws of θ: another number, not another road to the same one."""
+    """The mean of p(c | x, θ) over many draws of θ, which is not the predictive."""
     proba = np.exp(normalize(RIGHT_DRAW(self.draw(default_rng(0), (20_000,)), data, n)))
     return np.log(proba.mean(axis=0))
 
@@ -442,7 +443,7 @@ def flagged(found: agreement.Agreement) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("mistake", MUTANTS)
-def test_a_planted_mistake_is_caught_where_it_is(mistake, drawn, monkeypatch):
+def test_a_planted_mistake_is_found_at_its_place(mistake, drawn, monkeypatch):
     mutant = MUTANTS[mistake]
     monkeypatch.setattr(mutant.place, mutant.name, mutant.wrong)
     with np.errstate(all="ignore"):
@@ -465,7 +466,7 @@ def test_a_planted_mistake_is_caught_where_it_is(mistake, drawn, monkeypatch):
     ],
     ids=["rows forgotten", "prior forgotten", "one too many", "prior in another order"],
 )
-def test_a_mistake_in_the_posterior_of_the_classes_is_caught(wrong, drawn):
+def test_a_planted_mistake_in_the_posterior_of_the_classes_is_found(wrong, drawn):
     right = drawn.clf.posterior_
     found = drawn.check(replace(right, label=wrong(right.label_prior.alpha, right.statistics.rows)))
     assert not found.agrees
@@ -475,7 +476,7 @@ def test_a_mistake_in_the_posterior_of_the_classes_is_caught(wrong, drawn):
 
 
 @pytest.mark.parametrize("mistake", CLASS_MUTANTS)
-def test_a_mistake_in_how_the_factors_are_joined_is_caught(mistake, drawn, monkeypatch):
+def test_a_planted_mistake_in_the_product_of_the_factors_is_found(mistake, drawn, monkeypatch):
     # Every factor and every parameter is right; only what `predict_proba` makes of them is wrong.
     monkeypatch.setattr(Posterior, "log_predictive", CLASS_MUTANTS[mistake])
     assert np.abs(drawn.clf.predict_proba(ASKED) - RIGHT_PROBA).max() > 0.005
@@ -488,7 +489,7 @@ RIGHT_PROBA = fitted().predict_proba(ASKED)
 
 
 @pytest.mark.parametrize("value", [-np.inf, np.inf, np.nan])
-def test_a_factor_that_is_no_finite_number_is_caught(value, drawn, monkeypatch):
+def test_a_factor_that_is_not_finite_is_found(value, drawn, monkeypatch):
     # As from an underflow to 0 that nobody noticed: the draws say that the row is quite possible.
     right = Gaussian.log_predictive
 
@@ -502,14 +503,14 @@ def test_a_factor_that_is_no_finite_number_is_caught(value, drawn, monkeypatch):
         assert not drawn.check().agrees
 
 
-def test_a_mean_that_is_no_number_is_caught(drawn, monkeypatch):
+def test_a_mean_that_is_nan_is_found(drawn, monkeypatch):
     monkeypatch.setattr(Gamma, "mean", lambda self: np.full_like(self.alpha, np.nan))
     with np.errstate(all="ignore"):
         assert not drawn.check().agrees
 
 
-def test_factors_that_depend_on_each_other_are_caught(drawn):
-    """Each margin right, the whole wrong: as if two features had been drawn from one stream of numbers.
+def test_dependent_factors_are_found(drawn):
+    """Each feature has the right distribution, but the two are dependent, as if drawn from one stream of numbers.
 
     The closed form multiplies the averages of the factors, which only independent factors allow; to judge it,
     the average has to be that of the joint.
@@ -526,7 +527,7 @@ def test_factors_that_depend_on_each_other_are_caught(drawn):
     # Only these two features are known, so that the average of their joint is well within reach of the draws.
     asked = ASKED.iloc[[0]].assign(smoker=np.nan, colour=None, length=np.nan, weight=64.0, calls=0.0)
     asked[["cat", "dog", "emu"]] = 0.0
-    found = agreement.check(drawn.clf.posterior_, tree, *drawn.clf._encoded(asked))
+    found = agreement.check(drawn.clf.posterior_, tree, *drawn.clf.classifier_.read(asked))
     assert (found.table.query("kind in ('mean', 'variance', 'factor')")["z"].abs() < 5).all()
     assert not found.agrees
 
@@ -544,7 +545,7 @@ def tennis(request) -> tuple[BayesianNB, pd.DataFrame, Any]:
 
 def test_the_ratio_of_averages_is_the_predictive_and_the_average_of_ratios_is_another_number(tennis):
     clf, today, tree = tennis
-    data, n = clf._encoded(today)
+    data, n = clf.classifier_.read(today)
     log_joint = draws.parameters(tree, clf.posterior_).log_joint(data, n)[:, :, 0]
     joint, ratios = np.exp(log_joint), np.exp(normalize(log_joint))[..., 0]
     no = clf.predict_proba(today)[0, 0]
@@ -570,11 +571,11 @@ def test_the_ratio_of_averages_is_the_predictive_and_the_average_of_ratios_is_an
 
 @pytest.fixture(scope="module")
 def repeated() -> list[agreement.Agreement]:
-    """200 checks of a sound pair of roads, each with draws of its own: smokers, lengths and calls."""
+    """200 checks of a correct model with a binary, a real and a count column, each with its own draws."""
     X, y = every_family()
     names = ["smoker", "length", "calls"]
     clf = BayesianNB({name: FAMILIES[name] for name in names}).fit(X[[*names, "hours"]], y)
-    (data, n), found = clf._encoded(ASKED.iloc[[0, 3]][[*names, "hours"]]), []
+    (data, n), found = clf.classifier_.read(ASKED.iloc[[0, 3]][[*names, "hours"]]), []
     for seed in range(1000, 1200):
         point = clf.posterior_.draw(default_rng(seed), (4, 500))
         layout = draws.blocks(clf.posterior_.model, clf.statistics_)
@@ -583,7 +584,7 @@ def repeated() -> list[agreement.Agreement]:
     return found
 
 
-def test_of_200_sound_pairs_at_most_one_is_called_different(repeated):
+def test_at_most_1_of_200_correct_models_is_reported_as_different(repeated):
     assert sum(not found.agrees for found in repeated) <= 1
 
 
@@ -591,7 +592,7 @@ def test_of_200_sound_pairs_at_most_one_is_called_different(repeated):
     ("kind", "loose"),
     [("mean", 0.03), ("variance", 0.08), ("factor", 0.06), ("joint", 0.08), ("class predictive", 0.06)],
 )
-def test_the_differences_of_a_sound_pair_are_standard_normal(kind, loose, repeated):
+def test_the_standardized_differences_of_a_correct_model_are_standard_normal(kind, loose, repeated):
     # Those of variances are skewed: a fourth moment of 2000 draws is itself unsure.
     z = np.concatenate([found.table.loc[found.table["kind"] == kind, "z"] for found in repeated])
     if kind == "class predictive":
@@ -611,27 +612,46 @@ def test_too_few_draws_are_refused():
 
 
 def shifted(clf: BayesianNB, variable: str) -> Any:
-    """A tree in which one chain believes something else."""
+    """A tree in which one chain has another mean."""
     tree = clf.sample_posterior(1000, 4, random_seed=0)
     values = tree["posterior"][variable].to_numpy()
     values[0] += values.std()
     return tree
 
 
-def test_chains_that_did_not_converge_judge_nothing():
+def test_chains_that_did_not_converge_give_no_verdict():
     clf = fitted()
     with pytest.raises(agreement.ConvergenceError, match=r"did not converge.*r_hat.*mu_gaussian\b") as caught:
-        agreement.check(clf.posterior_, shifted(clf, "mu_gaussian"), *clf._encoded(ASKED))
+        agreement.check(clf.posterior_, shifted(clf, "mu_gaussian"), *clf.classifier_.read(ASKED))
     assert "effective draws" in str(caught.value)
 
 
-def test_chains_that_stand_still_judge_nothing():
+def test_chains_that_hardly_move_give_no_verdict():
     clf = fitted()
     tree = clf.sample_posterior(1000, 4, random_seed=0)
     values = tree["posterior"]["rate_poisson"].to_numpy()
     values[:] = np.repeat(values[:, :20], 50, axis=1)
     with pytest.raises(agreement.ConvergenceError, match=r"rate_poisson\)"):
-        agreement.check(clf.posterior_, tree, *clf._encoded(ASKED))
+        agreement.check(clf.posterior_, tree, *clf.classifier_.read(ASKED))
+
+
+def chains(seed: int, shift: float) -> DataTree:
+    """Two chains of 500 independent draws of 30 parameters, the first of them ``shift`` standard deviations apart."""
+    from arviz_base import from_dict
+
+    theta = default_rng(seed).normal(size=(2, 500, 30))
+    theta[1, :, 0] += shift
+    return from_dict({"posterior": {"theta": theta}})
+
+
+def test_short_chains_of_one_distribution_are_not_refused_for_the_r_hat_of_chance():
+    found = [agreement.Convergence.of(chains(seed, 0.0)) for seed in range(60)]
+    assert any(one.r_hat > 1.01 for one in found)
+    assert sum(not one.converged for one in found) <= 2
+
+
+def test_chains_half_a_standard_deviation_apart_are_refused_however_short():
+    assert not any(agreement.Convergence.of(chains(seed, 0.5)).converged for seed in range(10))
 
 
 def test_divergences_judge_nothing():
@@ -643,7 +663,7 @@ def test_divergences_judge_nothing():
     diverging[2, 7] = True
     tree["sample_stats"] = Dataset({"diverging": DataArray(diverging, dims=("chain", "draw"))})
     with pytest.raises(agreement.ConvergenceError, match="1 divergences"):
-        agreement.check(clf.posterior_, tree, *clf._encoded(ASKED))
+        agreement.check(clf.posterior_, tree, *clf.classifier_.read(ASKED))
 
 
 @pytest.mark.nuts
@@ -665,7 +685,7 @@ def test_a_sampler_that_did_not_converge_warns_and_verify_refuses():
         ("smoker", Bernoulli(Beta(0.0, 0.0))),
     ],
 )
-def test_an_improper_prior_has_no_sampled_road_and_the_error_names_the_feature(name, family):
+def test_an_improper_prior_cannot_be_sampled_and_the_error_names_the_feature(name, family):
     X, y = every_family(missing=0.0)
     table = X[[name, "dog"]]
     clf = BayesianNB({name: family}).fit(table, y)
@@ -673,14 +693,14 @@ def test_an_improper_prior_has_no_sampled_road_and_the_error_names_the_feature(n
         clf.verify(table, sampler="nuts")
 
 
-def test_under_an_improper_prior_exact_draws_agree_all_the_same():
+def test_exact_draws_agree_under_an_improper_prior_too():
     X, y = every_family(missing=0.0)
     clf = BayesianNB({"length": Gaussian(NormalGamma.reference())}).fit(X[["length"]], y)
     found = clf.verify(X[["length"]], sampler="exact", random_seed=4)
     assert found.agrees
 
 
-def test_a_row_that_is_impossible_at_the_mode_is_no_reason_not_to_answer():
+def test_a_row_that_is_impossible_at_the_mode_has_nan_for_map_and_is_still_compared():
     # At the mode under Dirichlet(1) what was not counted has probability 0: red was never "b", big never "a".
     X = pd.DataFrame({"colour": ["red", "red", "blue", "blue"], "size": ["small", "small", "big", "big"]})
     clf = BayesianNB().fit(X, ["a", "a", "b", "b"])
@@ -691,7 +711,7 @@ def test_a_row_that_is_impossible_at_the_mode_is_no_reason_not_to_answer():
     assert_allclose(found.plug_ins.loc[1, "map"], [1.0, 0.0])
 
 
-def test_a_known_class_prior_has_nothing_to_judge_but_the_predictives():
+def test_with_a_known_class_prior_only_the_predictives_of_the_classes_are_compared():
     X, y = every_family()
     clf = BayesianNB(FAMILIES, class_prior={"ant": 0.25, "bee": 0.75}).fit(X, y)
     found = clf.verify(ASKED, sampler="exact", random_seed=4)
@@ -700,7 +720,7 @@ def test_a_known_class_prior_has_nothing_to_judge_but_the_predictives():
     assert (found.table["kind"] == "class predictive").sum() >= 8
 
 
-def test_a_class_known_to_be_impossible_stays_so():
+def test_a_class_with_known_probability_0_keeps_it():
     X, y = every_family()
     clf = BayesianNB(FAMILIES, class_prior={"ant": 0.0, "bee": 1.0}).fit(X, y)
     found = clf.verify(ASKED, sampler="exact", random_seed=4)
@@ -708,7 +728,7 @@ def test_a_class_known_to_be_impossible_stays_so():
     assert_allclose(found.plug_ins["sampled"].unstack().to_numpy(), [[0.0, 1.0]] * len(ASKED))
 
 
-def test_a_structural_zero_is_zero_on_both_roads():
+def test_a_structural_zero_is_zero_in_closed_form_and_in_draws():
     X = pd.DataFrame({"colour": ["red", "blue", "red", "red", "red"]})
     prior = {"ant": Dirichlet(1.0), "bee": Dirichlet({"red": 1.0, "blue": 0.0})}
     clf = BayesianNB({"colour": Categorical(prior)}).fit(X, ["ant", "ant", "bee", "bee", "bee"])
@@ -717,7 +737,7 @@ def test_a_structural_zero_is_zero_on_both_roads():
     assert_allclose(found.plug_ins.loc[1, "sampled"], [1.0, 0.0])
 
 
-def test_what_does_not_move_at_all_agrees():
+def test_quantities_that_are_equal_in_all_draws_agree():
     X = pd.DataFrame({"colour": ["red", "red"]})
     clf = BayesianNB(class_prior="uniform").fit(X, ["ant", "bee"])
     found = clf.verify(X, sampler="exact", random_seed=4)
@@ -725,7 +745,7 @@ def test_what_does_not_move_at_all_agrees():
     assert_allclose(found.plug_ins["sampled"], 0.5)
 
 
-def test_one_class_is_certain_on_both_roads():
+def test_a_single_class_is_certain_in_closed_form_and_in_draws():
     X, _ = every_family()
     clf = BayesianNB(FAMILIES).fit(X, ["only"] * len(X))
     found = clf.verify(ASKED, sampler="exact", random_seed=4)
@@ -768,7 +788,7 @@ def test_the_table_is_sorted_by_the_size_of_z(drawn):
     assert_allclose(moves["z"], (moves["sampled"] - moves["closed"]) / moves["mcse"], rtol=1e-12)
 
 
-def test_the_p_value_is_that_of_the_largest_z_among_so_many(drawn):
+def test_the_p_value_accounts_for_the_number_of_differences(drawn):
     found = drawn.check()
     largest = found.table["z"].abs().max()
     assert_allclose(found.p_value, min(1.0, 2 * stats.norm.sf(largest) * len(found.table)))

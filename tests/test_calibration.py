@@ -1,4 +1,4 @@
-"""Simulation-based calibration and Geweke's joint test, in small; ``benchmarks/sbc.py`` is the full one."""
+"""Small runs of simulation-based calibration and of Geweke's joint test; ``benchmarks/sbc.py`` has the large ones."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def test_true_parameters_rank_uniformly_among_exact_draws():
     assert p.min() > 1e-4
 
 
-def test_a_wrong_update_is_seen_by_the_ranks(monkeypatch):
+def test_a_wrong_update_makes_the_ranks_not_uniform(monkeypatch):
     right = Gaussian.update
 
     def half_a_row_too_much(self, prior, s):
@@ -27,7 +27,7 @@ def test_a_wrong_update_is_seen_by_the_ranks(monkeypatch):
     assert p[[name for name in p.index if name.startswith("tau")]].min() < 1e-4
 
 
-def test_sampling_and_fitting_are_two_halves_of_one_joint_distribution():
+def test_alternating_sampling_and_fitting_keeps_the_prior_distribution():
     z = sbc.geweke(steps=2000, seed=2)
     assert len(z) >= 24
     assert z.abs().max() < stats.norm.isf(1e-4 / len(z))

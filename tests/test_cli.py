@@ -1,4 +1,4 @@
-"""The command line does what the README says it does; what it refuses is in ``test_bad_input.py``."""
+"""The command line does what the README says. Tests of refused input are in ``test_bad_input.py``."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ import pytest
 from bayesnb import BayesianNB, agreement, cli, datasets
 from bayesnb.convergence import Convergence
 
-FINE = Convergence(1.001, 2000.0, 0, "pi")
+FINE = Convergence(1.001, 1.0, 2000.0, 0, "pi")
 
 
 def run(capsys, *arguments):
@@ -51,7 +51,7 @@ def test_every_embedded_table_is_compared(capsys, name):
         assert sum(row["estimates"]["predictive"].values()) == pytest.approx(1)
 
 
-def test_folds_and_leave_one_out_score_alike_what_they_share(capsys):
+def test_folds_and_leave_one_out_give_similar_scores(capsys):
     _, by_folds, _ = run(capsys, "compare", "heights", "--cv", "5", "--format", "csv")
     _, by_one, _ = run(capsys, "compare", "heights", "--format", "csv")
     folds, one = (list(csv.DictReader(io.StringIO(text))) for text in (by_folds, by_one))
@@ -74,7 +74,7 @@ def test_the_answer_for_a_row_is_that_of_the_estimator(capsys, tmp_path):
     assert said == pytest.approx(expected)
 
 
-def test_parquet_and_csv_say_the_same(capsys, tmp_path):
+def test_parquet_and_csv_give_the_same_output(capsys, tmp_path):
     X, y = datasets.heights()
     X.assign(sex=y).to_csv(tmp_path / "t.csv", index=False)
     X.assign(sex=y).to_parquet(tmp_path / "t.parquet", index=False)
@@ -86,7 +86,7 @@ def test_parquet_and_csv_say_the_same(capsys, tmp_path):
     assert len(one.splitlines()) == 5
 
 
-def test_an_interval_holds_more_when_it_is_asked_to(capsys):
+def test_a_higher_prob_gives_a_wider_interval(capsys):
     widths = []
     for prob in ("0.5", "0.95"):
         _, out, _ = run(capsys, "compare", "play-tennis", "--prob", prob, "--format", "json")
@@ -96,14 +96,14 @@ def test_an_interval_holds_more_when_it_is_asked_to(capsys):
     assert widths[0] < widths[1]
 
 
-def test_roads_that_disagree_end_with_5(capsys, monkeypatch):
+def test_disagreement_of_nuts_and_the_closed_form_exits_with_5(capsys, monkeypatch):
     monkeypatch.setattr(BayesianNB, "verify", lambda *_, **__: agreement_of(20.0))
     code, out, _ = run(capsys, "compare", "play-tennis", "--nuts")
     assert code == 5
     assert "DISAGREE" in out
 
 
-def test_roads_that_agree_end_with_0_and_add_a_column(capsys, monkeypatch):
+def test_agreement_of_nuts_and_the_closed_form_exits_with_0_and_adds_a_column(capsys, monkeypatch):
     monkeypatch.setattr(BayesianNB, "verify", lambda *_, **__: agreement_of(1.0))
     code, out, err = run(capsys, "compare", "play-tennis", "--nuts")
     assert code == 0
@@ -112,7 +112,7 @@ def test_roads_that_agree_end_with_0_and_add_a_column(capsys, monkeypatch):
     assert "sampling with NUTS" in err
 
 
-def test_chains_that_did_not_converge_end_with_4(capsys, monkeypatch):
+def test_chains_that_did_not_converge_exit_with_4(capsys, monkeypatch):
     def stuck(*_, **__):
         raise agreement.ConvergenceError("the chains did not converge (largest r_hat 1.5)")
 
@@ -123,7 +123,7 @@ def test_chains_that_did_not_converge_end_with_4(capsys, monkeypatch):
 
 
 @pytest.mark.nuts
-def test_nuts_is_really_run(capsys):
+def test_the_option_nuts_runs_nuts(capsys):
     code, out, _ = run(capsys, "compare", "play-tennis", "--nuts", "--format", "json")
     said = json.loads(out)
     sampled = said["rows"][0]["estimates"]["sampled (NUTS)"]["no"]

@@ -1,4 +1,4 @@
-"""The embedded data sets: are they the published tables, and do the loaders say what they hold?"""
+"""The embedded data sets are the published tables, and the loaders return them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEASURED = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g
         ("penguins", (344, 7), "species", {"Adelie": 152, "Chinstrap": 68, "Gentoo": 124}),
     ],
 )
-def test_shape_and_classes(name, shape, target, classes):
+def test_each_data_set_has_its_documented_shape_and_classes(name, shape, target, classes):
     X, y = datasets.load(name)
     assert X.shape == shape
     assert len(y) == shape[0]
@@ -36,7 +36,7 @@ def test_shape_and_classes(name, shape, target, classes):
 
 
 @pytest.mark.parametrize("name", datasets.names())
-def test_every_name_loads_three_ways(name):
+def test_every_data_set_loads_by_its_name_with_dashes_or_underscores_and_by_its_function(name):
     X, y = datasets.load(name)
     underscored = name.replace("-", "_")
     for again in (datasets.load(underscored), getattr(datasets, underscored)()):
@@ -69,7 +69,7 @@ def test_every_csv_is_named_in_the_list_and_the_readme():
         ("wind", "strong", 3, 3),
     ],
 )
-def test_play_tennis_counts(column, level, yes, no):
+def test_the_counts_of_play_tennis_are_those_of_the_book(column, level, yes, no):
     X, y = datasets.play_tennis()
     at = y[X[column] == level]
     assert ((at == "yes").sum(), (at == "no").sum()) == (yes, no)
@@ -90,19 +90,19 @@ def test_play_tennis_counts(column, level, yes, no):
         ("credit_rating", "excellent", 3, 3),
     ],
 )
-def test_buys_computer_counts(column, level, yes, no):
+def test_the_counts_of_buys_computer_are_those_of_the_book(column, level, yes, no):
     X, y = datasets.buys_computer()
     at = y[X[column] == level]
     assert ((at == "yes").sum(), (at == "no").sum()) == (yes, no)
 
 
-def test_posts_repeat_words_within_and_between():
+def test_posts_repeat_words_within_a_post_and_between_posts():
     words = [text.split() for text in datasets.posts()[0]["text"]]
     assert any(len(set(post)) < len(post) for post in words)
     assert any(set(a) & set(b) for i, a in enumerate(words) for b in words[:i])
 
 
-def test_heights_overlap():
+def test_the_heights_of_both_classes_overlap():
     X, y = datasets.heights()
     for column in X:
         assert X[column].dtype.kind == "f"
@@ -111,7 +111,7 @@ def test_heights_overlap():
         assert low.max() > high.min()
 
 
-def test_penguins_missing():
+def test_penguins_have_their_documented_missing_values():
     X, _ = datasets.penguins()
     measured = X[MEASURED].isna()
     assert measured.all(axis=1).sum() == measured.any(axis=1).sum() == 2
@@ -123,32 +123,32 @@ def test_penguins_missing():
     assert all(X[column].dtype.kind == "f" for column in MEASURED)
 
 
-def test_each_call_reads_anew():
+def test_changing_a_loaded_table_does_not_change_the_next_one():
     X, y = datasets.play_tennis()
     X.loc[0, "outlook"] = y[0] = "changed"
     X, y = datasets.play_tennis()
     assert (X.loc[0, "outlook"], y[0]) == ("sunny", "no")
 
 
-def test_unknown_name_lists_the_known_ones_and_the_closest():
+def test_an_unknown_name_is_refused_with_the_known_names_and_the_closest():
     with pytest.raises(ValueError, match="no data set is named 'penguin'") as error:
         datasets.load("penguin")
     assert all(name in str(error.value) for name in datasets.names())
     assert str(error.value).endswith("Did you mean 'penguins'?")
 
 
-def test_unknown_name_without_a_close_one():
+def test_an_unknown_name_without_a_similar_one_is_refused_with_the_known_names():
     with pytest.raises(ValueError, match="no data set is named 'zzz'") as error:
         datasets.target("zzz")
     assert "Did you mean" not in str(error.value)
 
 
-def test_names_need_no_pandas():
+def test_listing_the_names_does_not_import_pandas():
     code = "import sys, bayesnb.datasets as d; d.names(); sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_docstring_examples():
+def test_the_examples_in_the_docstrings_run():
     result = doctest.testmod(datasets)
     assert result.attempted
     assert not result.failed

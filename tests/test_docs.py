@@ -1,9 +1,10 @@
-"""The documentation names everything public, shows it running, and points nowhere that is not there."""
+"""The documentation lists every public name with an example, and its links lead to existing files."""
 
 import doctest
 import importlib
 import inspect
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -21,6 +22,7 @@ FILES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "notebooks/README.md")),
 ]
 API = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
+API += runpy.run_path(str(DOCS / "families.py"))["page"]()
 
 NAMES = [name for name in bayesnb.__all__ if not inspect.ismodule(getattr(bayesnb, name)) and not name.startswith("__")]
 METHODS = [
@@ -55,7 +57,7 @@ def listed():
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_every_public_name_stands_on_the_api_page(name):
+def test_every_public_name_is_listed_on_the_api_page(name):
     assert name in listed()
 
 
@@ -66,12 +68,12 @@ def test_every_public_name_has_an_example_that_runs(name):
     assert any(test.examples for test in found)
 
 
-def test_the_constant_is_shown_in_an_example_of_a_page():
+def test_the_constant_unseen_is_used_in_an_example():
     runs = doctest.DocTestParser().get_examples((DOCS / "how-to" / "missing-and-unseen.md").read_text(encoding="utf-8"))
     assert any("UNSEEN" in example.source for example in runs)
 
 
-def test_what_stands_on_the_api_page_exists():
+def test_every_name_on_the_api_page_exists_and_has_a_docstring():
     for name in listed():
         value, parts = bayesnb, name.split(".")
         for k, part in enumerate(parts):
@@ -83,7 +85,7 @@ def test_what_stands_on_the_api_page_exists():
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)
-def test_links_to_files_lead_somewhere(path):
+def test_links_to_files_lead_to_existing_files(path):
     text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:href|src)="([^"]+)"', text)
     for link in links:
@@ -92,13 +94,13 @@ def test_links_to_files_lead_somewhere(path):
             assert (path.parent / target).exists(), link
 
 
-def test_every_block_of_the_readme_is_run():
+def test_every_code_block_of_the_readme_is_run():
     languages = [language for language, _ in fences((ROOT / "README.md").read_text(encoding="utf-8"))]
     assert set(languages) == {"console", "pycon"}
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", DOCS / "getting-started.md"], ids=relative)
-def test_the_commands_shown_are_commands(path, tmp_path, monkeypatch):
+def test_the_commands_shown_on_the_first_pages_run(path, tmp_path, monkeypatch):
     (tmp_path / "table.csv").write_text(
         "age,town,class\n" + "".join(f"{20 + 3 * k},{('Bern', 'Basel')[k % 2]},{'ab'[k // 5]}\n" for k in range(10))
     )
@@ -131,7 +133,7 @@ def test_the_first_command_prints_the_number_of_the_first_example(capsys):
         "gamma-poisson",
     ],
 )  # fmt: skip
-def test_the_page_of_each_conjugate_pair_keeps_to_the_plan(pair):
+def test_the_page_of_each_conjugate_pair_has_the_planned_sections_in_order(pair):
     text = (DOCS / "theory" / f"{pair}.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
     plan = ["Model", "Sufficient statistic", "Posterior", "Mean and mode", "Predictive", "Moment", "Evidence",
@@ -142,7 +144,7 @@ def test_the_page_of_each_conjugate_pair_keeps_to_the_plan(pair):
     assert text.count(">>>") >= 8
 
 
-def test_every_line_of_the_textbooks_table_has_an_example():
+def test_every_line_of_the_textbook_table_has_an_example():
     text = (DOCS / "theory" / "textbook.md").read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL))
     anchors = re.findall(r"\]\(#([a-z-]+)\)", text)

@@ -18,14 +18,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesnb import BayesianNB, Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Multinomial, Poisson, engines
+from bayesnb import (
+    BayesianNB,
+    Bernoulli,
+    Binned,
+    Categorical,
+    Dirichlet,
+    Gaussian,
+    Multinomial,
+    Poisson,
+    engines,
+    files,
+)
 from bayesnb.summary import Nothing, Reading, pooled
 
 N = 6000
 
 
 def table():
-    """Mean 1e6 and spread 1, nulls and NaNs, late levels, a class in one part only, weights."""
+    """A table of mean 1e6 and standard deviation 1, with gaps, late levels, weights and a class in one part only."""
     rng = np.random.default_rng(6)
     kind = rng.choice(["ash", "birch"], N).astype(object)
     kind[4500:5000] = "cedar"
@@ -54,7 +65,7 @@ TOLD = {"code": Categorical(), "count": Poisson()}
 
 
 def arrow():
-    """The same as Arrow; half of what is missing in a real column is null, half of it NaN."""
+    """The same table in Arrow; half of the missing values of a real column are null, half are NaN."""
     found = pa.Table.from_pandas(FRAME, preserve_index=False)
     real = FRAME["real"].to_numpy()
     null = np.isnan(real) & (np.arange(N) % 2 == 0)
@@ -66,7 +77,7 @@ def arrow():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The table in files of every kind."""
+    """A folder with the table in files of every kind."""
     at = tmp_path_factory.mktemp("tables")
     whole = arrow()
     pq.write_table(whole, at / "whole.parquet", row_group_size=700)
@@ -138,19 +149,19 @@ def test_every_engine_finds_the_statistics_of_one_pandas_pass(source, folder, on
     np.testing.assert_allclose(found.predict_proba(rows), one_pass.predict_proba(rows), rtol=1e-9)
 
 
-def test_a_cluster_of_two_processes_finds_them_too(cluster, one_pass):
+def test_a_dask_cluster_of_two_processes_finds_the_same_statistics(cluster, one_pass):
     found = engines.statistics(BayesianNB(TOLD), dask_frame(), "kind", "weight")
     assert_same(found, one_pass.statistics_)
 
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_spark_finds_them_too(spark, folder, one_pass):
+def test_spark_finds_the_same_statistics(spark, folder, one_pass):
     source = spark.read.parquet(str(folder / "whole.parquet")).repartition(3)
     assert_same(engines.statistics(BayesianNB(TOLD), source, "kind", "weight"), one_pass.statistics_)
 
 
-def test_folders_named_key_is_value_are_columns(folder, one_pass):
+def test_folders_named_key_equals_value_become_columns(folder, one_pass):
     clf = BayesianNB({**TOLD, "half": Categorical()}).fit(folder / "parts", "kind", "weight")
     assert clf.tables()["half"].columns.tolist() == [0, 1]
     rest = {name: s for name, s in clf.statistics_.features.items() if name != "half"}
@@ -159,7 +170,7 @@ def test_folders_named_key_is_value_are_columns(folder, one_pass):
 
 @given(cuts=st.lists(st.integers(0, N), max_size=12), order=st.randoms(use_true_random=False))
 @settings(max_examples=20, deadline=None)
-def test_neither_the_cuts_nor_the_order_of_the_parts_matter(cuts, order):
+def test_neither_the_division_nor_the_order_of_the_parts_matters(cuts, order):
     edges = [0, *sorted(cuts), N]
     parts = [FRAME.iloc[a:b] for a, b in pairwise(edges)]
     order.shuffle(parts)
@@ -173,7 +184,7 @@ def fit_parts(*columns, features=None, **arguments):
     return BayesianNB(features, **arguments).fit(iter(frames), "y")
 
 
-def test_zeros_and_ones_that_turn_out_to_be_numbers_have_the_moments_of_all_of_them():
+def test_zeros_and_ones_followed_by_other_numbers_are_gaussian_with_the_moments_of_all_values():
     parts = [[0, 1, 1], [1, 0, 0], [2, 7, 1]]
     clf = fit_parts(*parts)
     whole = BayesianNB().fit(pd.DataFrame({"x": list(chain(*parts))}), ["a", "b", "a"] * 3)
@@ -185,14 +196,14 @@ def test_zeros_and_ones_in_all_parts_are_bernoulli():
     assert isinstance(fit_parts([0, 0, 0], [1, 0, 1]).schema_.features["x"].family, Bernoulli)
 
 
-def test_whole_numbers_that_turn_out_to_be_reals_are_reals():
+def test_integers_followed_by_real_numbers_become_real():
     clf = fit_parts([1, 0, 1], [0.5, 2.5, np.nan])
     whole = BayesianNB().fit(pd.DataFrame({"x": [1, 0, 1, 0.5, 2.5, np.nan]}), ["a", "b", "a"] * 2)
     assert_same(clf.statistics_, whole.statistics_, 1e-14)
 
 
 @pytest.mark.parametrize("late", [["u", "v", None], [1.5, 2.5, 3.0], [True, False, None], [0, 1, 1]])
-def test_a_column_of_which_the_first_part_holds_nothing_is_what_the_others_hold(late):
+def test_a_column_without_values_in_the_first_part_takes_its_type_from_the_others(late):
     late = pd.Series(late, dtype="boolean" if late[0] is True else None)
     clf = BayesianNB().fit(
         iter([
@@ -219,7 +230,7 @@ def test_a_column_that_a_part_lacks_is_named():
         BayesianNB().fit(parts, "y")
 
 
-def test_levels_are_in_the_order_of_one_pass_so_that_a_prior_by_position_means_the_same():
+def test_levels_have_the_order_of_one_pass_so_that_a_prior_by_position_fits():
     parts = [["w", "u", "w"], ["v", "u", "u"]]
     prior = {"x": Categorical(Dirichlet([5.0, 2.0, 1.0]))}
     whole = BayesianNB(prior).fit(pd.DataFrame({"x": list(chain(*parts))}), list("aba") * 2)
@@ -228,7 +239,7 @@ def test_levels_are_in_the_order_of_one_pass_so_that_a_prior_by_position_means_t
     pd.testing.assert_frame_equal(clf.tables()["x"], whole.tables()["x"])
 
 
-def test_declared_levels_keep_their_order_and_those_that_no_row_has():
+def test_declared_levels_keep_their_order_and_include_levels_without_rows():
     sizes = pd.CategoricalDtype(["small", "medium", "large"], ordered=True)
     parts = [pd.Series(["large", "small", "small"], dtype=sizes), pd.Series(["large"] * 3, dtype=sizes)]
     assert fit_parts(*parts).schema_.features["x"].levels == (("small", "medium", "large"),)
@@ -243,12 +254,81 @@ def test_levels_that_a_prior_names_exist_and_unseen_is_last():
     assert clf.schema_.features["x"].levels == whole.schema_.features["x"].levels
 
 
-def test_bags_of_words_in_parts_are_bags_of_words():
+def test_bags_of_words_read_in_parts_equal_those_read_at_once():
     rng = np.random.default_rng(0)
     words = pd.DataFrame(rng.poisson(1.0, (40, 5)), columns=list("vwxyz")).assign(label=list("ab") * 20)
     clf = BayesianNB(Multinomial()).fit((words[k : k + 7] for k in range(0, 40, 7)), "label")
     whole = BayesianNB(Multinomial()).fit(words.drop(columns="label"), words["label"])
     assert_same(clf.statistics_, whole.statistics_)
+
+
+TEXTS = [
+    pd.DataFrame({"cat": [2, 0], "dog": [1, 3], "y": ["p", "q"]}),
+    pd.DataFrame({"dog": [1, 2], "emu": [4, 0], "y": ["q", "p"]}),
+]
+WORDS = ["cat", "dog", "emu"]
+
+
+def bag_of(*texts):
+    """What is learned of texts in one pass, where each lists all words."""
+    whole = pd.concat(texts).reindex(columns=[*WORDS, "y"]).fillna(0)
+    return BayesianNB(Multinomial()).fit(whole[WORDS], whole["y"].to_numpy())
+
+
+def words_and(text):
+    return text.drop(columns="y"), text["y"]
+
+
+BAGS = {
+    "parts": lambda clf: clf.fit(iter(TEXTS), "y"),
+    "partial_fit": lambda clf: clf.partial_fit(*words_and(TEXTS[0])).partial_fit(*words_and(TEXTS[1])),
+    "partial_fit of parts": lambda clf: clf.partial_fit(iter(TEXTS[:1]), "y").partial_fit(iter(TEXTS[1:]), "y"),
+    "merge": lambda clf: clf.fit(*words_and(TEXTS[0])).merge(
+        BayesianNB(Multinomial()).fit(*words_and(TEXTS[1]))
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("learn", BAGS.values(), ids=BAGS)
+def test_words_that_come_later_join_by_their_name_and_count_0_before(learn):
+    found, whole = learn(BayesianNB(Multinomial())), bag_of(*TEXTS)
+    assert found.schema_.names == tuple(WORDS)
+    assert found.n_features_in_ == 3
+    assert_same(found.statistics_, whole.statistics_)
+    asked = pd.DataFrame({"emu": [1, 0], "cat": [0, 2], "dog": [1, 1]})
+    np.testing.assert_allclose(found.predict_proba(asked), whole.predict_proba(asked))
+
+
+@pytest.mark.parametrize("rows", [lambda: words_and(TEXTS[1]), lambda: (iter(TEXTS[1:]), "y")], ids=["table", "parts"])
+def test_texts_that_lack_some_words_are_unlearned(rows):
+    found = bag_of(*TEXTS).forget(*rows())
+    assert_same(found.statistics_, bag_of(TEXTS[0]).statistics_)
+    assert found.predict_proba(pd.DataFrame({"cat": [1], "dog": [1], "emu": [0]})).shape == (1, 2)
+
+
+def test_a_word_that_was_never_learned_cannot_be_unlearned():
+    clf = BayesianNB(Multinomial()).fit(*words_and(TEXTS[0]))
+    with pytest.raises(ValueError, match=r"word 'dog'.*never learned"):
+        clf.forget(*words_and(TEXTS[1]))
+    clf.partial_fit(*words_and(TEXTS[0])).forget(TEXTS[0][["cat", "dog"]].assign(emu=0), TEXTS[0]["y"])
+    assert clf.statistics_.features["words"].words == ("cat", "dog")
+
+
+def test_a_word_without_a_column_occurs_in_no_row_where_columns_may_be_absent():
+    clf = bag_of(*TEXTS).set_params(absent="missing")
+    asked = pd.DataFrame({"cat": [1, np.nan], "dog": [1, np.nan]})
+    expected = clf.predict_proba(asked.assign(emu=[0, np.nan]))
+    np.testing.assert_allclose(clf.predict_proba(asked), expected)
+
+
+def test_rows_are_unlearned_without_the_levels_that_only_their_type_declares():
+    def column(levels):
+        return pd.DataFrame({"a": pd.Categorical(["u", "v"], categories=levels)})
+
+    clf = BayesianNB().fit(pd.concat([column(["u", "v"])] * 2), [0, 1, 0, 1])
+    clf.forget(column(["u", "v", "w"]), [0, 1])
+    assert_same(clf.statistics_, BayesianNB().fit(column(["u", "v"]), [0, 1]).statistics_)
+    assert clf.statistics_.features["a"].levels == clf.schema_.features["a"].levels == (("u", "v"),)
 
 
 def test_edges_are_told_where_a_table_is_read_once():
@@ -262,7 +342,7 @@ def test_edges_are_told_where_a_table_is_read_once():
     )
 
 
-def test_rows_without_a_class_are_refused_or_left_out_when_told():
+def test_rows_without_a_class_are_refused_unless_they_are_to_be_left_out():
     frames = [FRAME.iloc[:100], FRAME.iloc[100:300].assign(kind=None)]
     with pytest.raises(ValueError, match=r"'kind' holds no class in row \d+.*unlabelled_weight=0.*from row 100"):
         BayesianNB(TOLD).fit(iter(frames), "kind", "weight")
@@ -276,7 +356,7 @@ def test_rows_without_a_class_are_refused_or_left_out_when_told():
         BayesianNB().fit(iter([]), "kind")
 
 
-def test_weightless_rows_lend_neither_level_nor_class():
+def test_rows_of_weight_0_add_neither_a_level_nor_a_class():
     frame = pd.DataFrame({"x": ["u", "v", "never"], "w": [1.0, 2.0, 0.0], "y": ["a", "b", "ghost"]})
     clf = BayesianNB().fit(iter([frame.iloc[:1], frame.iloc[1:]]), "y", "w")
     assert clf.classes_.tolist() == ["a", "b"]
@@ -301,7 +381,7 @@ def test_a_refused_part_changes_nothing(one_pass):
     assert (clf.statistics_, clf.schema_) == before
 
 
-def test_more_rows_are_learned_and_unlearned_in_parts(one_pass):
+def test_partial_fit_and_forget_read_tables_in_parts(one_pass):
     clf = BayesianNB(TOLD).fit(iter([FRAME.iloc[:4000]]), "kind", "weight")
     clf.partial_fit((FRAME.iloc[k : k + 500] for k in range(4000, N, 500)), "kind", ["dove"], "weight")
     assert clf.classes_.tolist() == ["ash", "birch", "cedar", "dove"]
@@ -320,7 +400,7 @@ def test_more_rows_are_learned_and_unlearned_in_parts(one_pass):
     )
 
 
-def test_summaries_travel():
+def test_summaries_can_be_pickled():
     import pickle
 
     reading = pickle.loads(pickle.dumps(Reading(TOLD, "missing", None, "kind", "weight")))
@@ -332,7 +412,7 @@ def test_summaries_travel():
 # CSV
 
 
-def test_a_csv_file_may_change_its_mind_about_a_column(tmp_path, monkeypatch):
+def test_a_csv_column_may_change_its_type_between_blocks(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     rows = ["x,z,e,t,y"] + ["1,0,,u,a"] * 30 + ["2,1,,v,b"] * 30 + ["2.5,7,0.5,late,a"] * 30
     path.write_text("\n".join(rows), encoding="utf-8")
@@ -353,7 +433,7 @@ def test_a_csv_file_may_change_its_mind_about_a_column(tmp_path, monkeypatch):
         ("a,b\n1,2,3\n", "is not CSV.*Expected 2 columns, got 3"),
     ],
 )
-def test_what_is_wrong_with_a_csv_file_is_said(text, said, tmp_path):
+def test_an_invalid_csv_file_is_refused_with_the_reason(text, said, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=said):
@@ -372,7 +452,7 @@ def test_csv_cells_are_read_as_pandas_reads_them(tmp_path):
     assert native["q"].tolist() == ['a, "b"\nc', np.nan, "x"]
 
 
-def test_files_that_are_none_are_refused(tmp_path):
+def test_paths_that_are_not_data_files_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         BayesianNB().fit(tmp_path / "none.csv", "y")
     with pytest.raises(FileNotFoundError, match="empty folder"):
@@ -388,7 +468,7 @@ def test_files_that_are_none_are_refused(tmp_path):
         BayesianNB().fit(tmp_path / "c.parquet", "y")
 
 
-def test_parquet_files_may_differ_in_how_wide_their_numbers_are(tmp_path):
+def test_parquet_files_may_have_numbers_of_different_width(tmp_path):
     pq.write_table(pa.table({"x": pa.array([1, 2], pa.int32()), "y": ["a", "b"]}), tmp_path / "1.parquet")
     pq.write_table(pa.table({"x": [1.5, None], "y": ["a", "b"]}), tmp_path / "2.parquet")
     pq.write_table(pa.table({"x": pa.nulls(2), "y": ["a", "b"]}), tmp_path / "3.parquet")
@@ -402,6 +482,112 @@ def test_parquet_files_may_differ_in_how_wide_their_numbers_are(tmp_path):
 @pytest.fixture(scope="module")
 def expected(one_pass):
     return one_pass.predict_proba(FRAME.drop(columns=["kind", "weight"]))
+
+
+ODD = {
+    "another name": {"w": [1.0, 2.0], "X": [1.0, 2.0], "y": [0, 1]},
+    "one fewer": {"w": [1.0, 2.0], "y": [0, 1]},
+    "one more": {"w": [1.0, 2.0], "x": [1.0, 2.0], "y": [0, 1], "z": [1.0, 2.0]},
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "feather"])
+def test_files_of_different_columns_are_refused_in_every_kind_of_file(kind, odd, tmp_path):
+    for k, columns in enumerate([{"w": [1.0, 2.0], "x": [1.0, 2.0], "y": [0, 1]}, odd]):
+        frame = pd.DataFrame(columns).set_index("w") if kind == "csv" else pd.DataFrame(columns)
+        getattr(frame, f"to_{kind}")(tmp_path / f"{k}.{kind}")
+    with pytest.raises(ValueError, match=r"column '.' stands in one part of the table and not in another"):
+        BayesianNB().fit(tmp_path, "y")
+
+
+def test_a_dictionary_in_one_file_and_plain_text_in_the_next_are_one_column(tmp_path):
+    text = [pa.array(["u", "v", None]), pa.array(["u", "w", "w"], pa.large_string())]
+    for write, kind in ((pq.write_table, "parquet"), (pyarrow.feather.write_feather, "feather")):
+        for order in (1, -1):
+            at = tmp_path / f"{kind}{order}"
+            at.mkdir()
+            for k, cells in enumerate([text[0].dictionary_encode(), text[1]][::order]):
+                write(pa.table({"x": cells, "y": [0, 1, 1]}), at / f"{k}.{kind}")
+            found = BayesianNB().fit(at, "y").statistics_
+            whole = pd.DataFrame({"x": ["u", "v", None, "u", "w", "w"], "y": [0, 1, 1, 0, 1, 1]})
+            assert_same(found, BayesianNB().fit(whole[["x"]], whole["y"]).statistics_)
+
+
+def damaged(path, x):
+    """A Parquet file with checksums, of which one bit of a number is another."""
+    table = pa.table({"x": x, "y": [0, 1] * (len(x) // 2)})
+    pq.write_table(table, path, write_page_checksum=True, use_dictionary=False, compression="none")
+    data = bytearray(path.read_bytes())
+    at = data.index(np.float64(x[5]).tobytes())
+    data[at + 5] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_damaged_page_is_refused_with_its_file_where_the_file_has_checksums(tmp_path):
+    x = np.random.default_rng(0).normal(size=10)
+    pq.write_table(pa.table({"x": x, "y": [0, 1] * 5}), tmp_path / "1.parquet")
+    damaged(tmp_path / "2.parquet", x)
+    with pytest.raises(ValueError, match=r"2\.parquet: cannot be read past row 0 .*CRC"):
+        BayesianNB().fit(tmp_path, "y")
+    with pytest.raises(ValueError, match=r"2\.parquet.*CRC"):
+        files.read(tmp_path / "2.parquet")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+@pytest.mark.parametrize("keep", [0.5, 0.9], ids=["half", "most"])
+def test_a_broken_file_among_many_is_named(kind, keep, tmp_path):
+    for k in range(3):
+        getattr(FRAME, f"to_{kind}")(tmp_path / f"part{k}.{kind}")
+    broken = tmp_path / f"part1.{kind}"
+    broken.write_bytes(broken.read_bytes()[: int(keep * broken.stat().st_size)])
+    with pytest.raises(ValueError, match=rf"part1\.{kind}: cannot be read"):
+        BayesianNB(TOLD).fit(tmp_path, "kind", "weight")
+
+
+@pytest.mark.parametrize("read", [files.read, lambda path: BayesianNB().fit(path, "y")], ids=["frame", "fit"])
+def test_a_line_of_a_csv_file_that_would_fill_the_memory_is_refused(read, tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("x,y\n1,0\n" + "9" * (3 * files.LINE) + ",1\n")
+    with pytest.raises(ValueError, match=r"long\.csv: "):
+        read(path)
+
+
+def broken_lazy():
+    return pl.LazyFrame({"x": ["1", "u"], "y": [0, 1]}).with_columns(pl.col("x").cast(pl.Int64))
+
+
+def broken_relation():
+    return duckdb.sql("select cast(x as int) x, 1 y from (values ('1'), ('u')) t(x)")
+
+
+def closed_relation():
+    connection = duckdb.connect()
+    relation = connection.sql("select 1 x, 2 y")
+    connection.close()
+    return relation
+
+
+def broken_dask():
+    from distributed.exceptions import WorkerStartTimeoutError
+
+    def fail(_):
+        raise WorkerStartTimeoutError(0, 1, 1)
+
+    return dask_frame().map_partitions(fail, meta=FRAME.rename(columns={"kind": "y"}).iloc[:0])
+
+
+@pytest.mark.parametrize("make", [broken_lazy, broken_relation, closed_relation, broken_dask])
+def test_an_error_of_an_engine_is_a_value_error_with_its_cause(make):
+    with pytest.raises(ValueError, match="cannot be read") as caught:
+        BayesianNB().fit(make(), "y")
+    assert type(caught.value.__cause__).__module__.partition(".")[0] in ("polars", "_duckdb", "duckdb", "distributed")
+
+
+def test_an_error_of_an_engine_is_a_value_error_where_rows_are_predicted():
+    clf = BayesianNB().fit({"x": [1, 2]}, [0, 1])
+    with pytest.raises(ValueError, match="the LazyFrame cannot be read"):
+        list(clf.predict_table(broken_lazy()))
 
 
 def test_predictions_have_a_row_for_each_and_a_column_for_each_class(one_pass, expected):
@@ -476,7 +662,7 @@ def test_no_engine_is_imported_unless_its_table_is_passed_in():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_progress_is_shown_on_a_terminal_once_it_takes_long(monkeypatch, capsys):
+def test_progress_is_shown_on_a_terminal_if_reading_takes_long(monkeypatch, capsys):
     from bayesnb import progress
 
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
@@ -495,13 +681,13 @@ def test_progress_is_shown_on_a_terminal_once_it_takes_long(monkeypatch, capsys)
     assert capsys.readouterr().err == ""
 
 
-def test_row_groups_too_large_to_hold_are_read_in_batches(monkeypatch, folder, one_pass):
+def test_very_large_row_groups_are_read_in_batches(monkeypatch, folder, one_pass):
     monkeypatch.setattr("bayesnb.scanning.ROW_GROUP", 0)
     found = BayesianNB(TOLD).fit(folder / "whole.parquet", "kind", "weight")
     assert_same(found.statistics_, one_pass.statistics_)
 
 
-def test_a_dataset_is_learned_as_it_is_filtered(folder):
+def test_a_filtered_dataset_is_learned_with_its_filter(folder):
     dataset = pyarrow.dataset.dataset(folder / "whole.parquet")
     found = BayesianNB(TOLD).fit(dataset.filter(pyarrow.dataset.field("kind") == "ash"), "kind")
     assert dict(zip(found.classes_, found.class_count_, strict=True)) == {"ash": (FRAME["kind"] == "ash").sum()}

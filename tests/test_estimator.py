@@ -1,4 +1,4 @@
-"""The scikit-learn contract, whole."""
+"""The estimator passes all checks of scikit-learn."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -13,5 +13,5 @@ from bayesnb import BayesianNB, Binned
         BayesianNB(Binned(4)),
     ]
 )
-def test_keeps_the_contract_of_scikit_learn(estimator, check):
+def test_the_estimator_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)

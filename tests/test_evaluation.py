@@ -1,4 +1,4 @@
-"""Scores of probabilities, of one classifier and of several, against scikit-learn and by hand."""
+"""The scores of one classifier and of several agree with scikit-learn and with hand calculations."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def total(parts: dict[str, float]) -> float:
 
 
 @given(forecasts(), st.sampled_from([1, 2, 7, 10, 1000]))
-def test_reliability_minus_resolution_plus_uncertainty_is_scikit_learns_brier_score(table, bins):
+def test_reliability_minus_resolution_plus_uncertainty_is_the_brier_score_of_scikit_learn(table, bins):
     proba, codes = table
     labels = range(proba.shape[1])
     expected = brier_score_loss(codes, proba, labels=labels, scale_by_half=False)
@@ -64,13 +64,13 @@ def test_reliability_minus_resolution_plus_uncertainty_is_scikit_learns_brier_sc
 
 
 @given(forecasts(), st.sampled_from([1, 10]))
-def test_no_reliability_and_no_uncertainty_is_negative(table, bins):
+def test_reliability_and_uncertainty_are_never_negative(table, bins):
     parts = brier_decomposition(*table, bins)
     assert parts["reliability"] >= 0
     assert parts["uncertainty"] >= 0
 
 
-def test_murphys_three_terms_by_hand():
+def test_the_three_terms_of_murphy_are_those_computed_by_hand():
     # Ten forecasts of 0.8 with 7 successes, ten of 0.2 with 1: nothing varies within a bin.
     p = np.repeat([0.8, 0.2], 10)
     codes = np.repeat([1, 0, 1, 0], [7, 3, 1, 9])
@@ -82,7 +82,7 @@ def test_murphys_three_terms_by_hand():
     })  # fmt: skip
 
 
-def test_what_varies_within_a_bin_is_resolution():
+def test_the_variation_within_a_bin_counts_as_resolution():
     # One bin, in which forecasts of 0.61 and 0.69 tell the classes apart.
     p, codes = np.array([0.61, 0.69]), np.array([0, 1])
     parts = brier_decomposition(np.stack([1 - p, p], axis=1), codes)
@@ -90,14 +90,14 @@ def test_what_varies_within_a_bin_is_resolution():
     assert parts == pytest.approx({"reliability": 2 * 0.15**2, "resolution": 2 * within, "uncertainty": 0.5})
 
 
-def test_certainty_shares_the_last_bin():
+def test_the_last_bin_includes_probability_1():
     p, codes = np.array([0.94, 1.0]), np.array([0, 1])
     parts = brier_decomposition(np.stack([1 - p, p], axis=1), codes)
     assert parts["reliability"] == pytest.approx(2 * (0.97 - 0.5) ** 2)
     assert calibration_error(p, codes == 1) == pytest.approx(0.97 - 0.5)
 
 
-def test_forecasts_that_know_the_future_have_only_resolution():
+def test_perfect_forecasts_have_resolution_equal_to_uncertainty_and_no_reliability_term():
     codes = np.array([0, 1, 2, 2])
     parts = brier_decomposition(np.eye(3)[codes], codes)
     assert parts["reliability"] == 0
@@ -105,7 +105,7 @@ def test_forecasts_that_know_the_future_have_only_resolution():
     assert parts["uncertainty"] == pytest.approx(2 * 0.25 * 0.75 + 0.5 * 0.5)
 
 
-def test_forecasts_of_the_base_rate_have_only_uncertainty():
+def test_forecasts_of_the_base_rate_have_neither_resolution_nor_a_reliability_term():
     codes = np.array([0, 1, 1, 1])
     parts = brier_decomposition(np.tile([0.25, 0.75], (4, 1)), codes)
     assert parts == pytest.approx({"reliability": 0, "resolution": 0, "uncertainty": 2 * 0.25 * 0.75}, abs=1e-15)
@@ -139,7 +139,7 @@ def test_calibrated_forecasts_have_reliability_near_0():
         ([[0.5, 0.5]], ["a"], 10, r"codes from 0 to 1; got \['a'\]"),
     ],
 )
-def test_what_cannot_be_decomposed_is_refused(proba, codes, bins, message):
+def test_input_without_a_brier_decomposition_is_refused(proba, codes, bins, message):
     with pytest.raises(ValueError, match=message):
         brier_decomposition(np.asarray(proba), np.asarray(codes), bins)
 
@@ -147,7 +147,7 @@ def test_what_cannot_be_decomposed_is_refused(proba, codes, bins, message):
 # Coverage
 
 
-def test_coverage_is_the_share_of_intervals_that_hold_the_truth_ends_included():
+def test_coverage_is_the_share_of_closed_intervals_that_contain_the_truth():
     assert coverage([0, 0, 0, 0, -np.inf], [1, 1, 1, 1, np.inf], [0, 0.5, 1, 1.1, 7]) == 0.8
     assert coverage(np.zeros((2, 2)), np.ones((2, 2)), [[2, 2], [2, 0.5]]) == 0.25
 
@@ -162,7 +162,7 @@ def test_coverage_is_the_share_of_intervals_that_hold_the_truth_ends_included():
         ([0, 2], [1, 1], [0, 0], r"lower of at most upper; got the opposite at \(1,\)"),
     ],
 )
-def test_what_are_no_intervals_is_refused(lower, upper, truth, message):
+def test_arrays_that_are_not_intervals_are_refused(lower, upper, truth, message):
     with pytest.raises(ValueError, match=message):
         coverage(lower, upper, truth)
 
@@ -196,7 +196,7 @@ def reciting(p_true) -> Reciting:
 
 
 @pytest.mark.parametrize("cv", [2, 3])
-def test_scores_by_hand(cv):
+def test_the_scores_are_those_computed_by_hand(cv):
     found = evaluate(reciting(P_TRUE), ROWS, LABELS, cv)
     assert found.index.tolist() == COLUMNS
     assert found["accuracy"] == pytest.approx(4 / 6)
@@ -207,7 +207,7 @@ def test_scores_by_hand(cv):
     assert found["rows"] == 6
 
 
-def test_leave_one_out_is_refitting_without_each_row():
+def test_leave_one_out_equals_refitting_without_each_row():
     prior = Categorical(Dirichlet(0.7))
     clf = BayesianNB(dict.fromkeys(TENNIS, prior), unseen="new", class_prior={"no": 0.4, "yes": 0.6})
     # Levels are declared, so that a model without a row still knows those that only this row has.
@@ -234,7 +234,7 @@ SEVERAL = {
 
 
 @pytest.mark.parametrize("clf", SEVERAL.values(), ids=SEVERAL)
-def test_folds_are_scored_as_scikit_learn_scores_them(clf):
+def test_folds_get_the_scores_of_scikit_learn(clf):
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     codes = (SEX == "male").to_numpy().astype(int)
     proba = cross_val_predict(clf, HEIGHTS, codes, cv=folds, method="predict_proba")
@@ -257,14 +257,14 @@ def test_a_fitted_classifier_is_scored_on_the_rows_given(clf):
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])
-def test_nothing_that_was_fitted_is_changed_by_being_scored(cv):
+def test_scoring_does_not_change_a_fitted_classifier(cv):
     clf = BayesianNB().fit(TENNIS.iloc[:5], PLAY[:5])
     before = clf.predict_proba(TENNIS)
     evaluate(clf, TENNIS, PLAY, cv)
     assert clf.predict_proba(TENNIS).tolist() == before.tolist()
 
 
-def test_three_classes_are_scored():
+def test_scoring_works_with_three_classes():
     X, y = datasets.penguins()
     found = evaluate(BayesianNB(), X, y, cv=5)
     assert found["accuracy"] > 0.95
@@ -276,18 +276,18 @@ def test_three_classes_are_scored():
 @pytest.mark.parametrize(
     "make", [pl.from_pandas, lambda X: X.to_dict("list"), lambda X: X.to_numpy()], ids=["polars", "dict", "array"]
 )
-def test_any_kind_of_table_is_scored(make, cv):
+def test_scoring_works_with_any_kind_of_table(make, cv):
     expected = evaluate(BayesianNB(), HEIGHTS, SEX, cv)
     assert_allclose(evaluate(BayesianNB(), make(HEIGHTS), SEX.tolist(), cv), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("make", [lambda X: X.to_dict("list"), lambda X: X.to_numpy(), pl.from_pandas])
-def test_any_kind_of_table_of_another_classifier_is_scored(make):
+def test_scoring_another_classifier_works_with_any_kind_of_table(make):
     expected = evaluate(GaussianNB(), HEIGHTS, SEX, cv=4)
     assert_allclose(evaluate(GaussianNB(), make(HEIGHTS), SEX, cv=4), expected, rtol=1e-12)
 
 
-def test_texts_are_scored_through_a_pipeline():
+def test_scoring_a_pipeline_works_with_texts():
     X, y = datasets.posts()
     clf = make_pipeline(CountVectorizer(token_pattern=r"\S+"), MultinomialNB())
     found = evaluate(clf, X["text"], y, cv=3)
@@ -295,7 +295,7 @@ def test_texts_are_scored_through_a_pipeline():
     assert 0 < found["log_loss"] < 5
 
 
-def test_a_classifier_is_told_of_the_classes_by_their_names():
+def test_a_scored_classifier_sees_the_original_class_labels():
     weighted = LogisticRegression(class_weight={"female": 50.0, "male": 1.0})
     assert (
         evaluate(weighted, HEIGHTS, SEX, cv=4)["log_loss"] > evaluate(LogisticRegression(), HEIGHTS, SEX, 4)["log_loss"]
@@ -305,7 +305,7 @@ def test_a_classifier_is_told_of_the_classes_by_their_names():
 
 
 @pytest.mark.parametrize("wrap", [lambda clf: clf, make_pipeline], ids=["joint", "normalized"])
-def test_a_probability_too_small_for_a_float_is_not_0(wrap):
+def test_a_probability_that_underflows_has_a_finite_log_loss(wrap):
     X = np.array([[0.0], [1.0], [1000.0], [1001.0], [999.0], [2.0]])
     y = [0, 0, 1, 1, 0, 0]
     clf = wrap(GaussianNB()).fit(X[:4], y[:4])
@@ -314,7 +314,7 @@ def test_a_probability_too_small_for_a_float_is_not_0(wrap):
     assert 1e3 < found["log_loss"] < np.inf
 
 
-def test_probability_0_of_the_truth_loses_without_bound():
+def test_probability_0_of_the_true_class_gives_an_infinite_log_loss():
     found = evaluate(reciting([1, 1, 1, 1, 1, 0]), ROWS, LABELS, cv=2)
     assert found["log_loss"] == np.inf
     assert found["accuracy"] == pytest.approx(5 / 6)
@@ -322,7 +322,7 @@ def test_probability_0_of_the_truth_loses_without_bound():
 
 
 @pytest.mark.parametrize("cv", ["loo", 5])
-def test_a_row_that_is_impossible_under_every_class_is_a_loss_and_no_error(cv):
+def test_a_row_that_is_impossible_under_every_class_gives_an_infinite_log_loss_and_no_error(cv):
     X = pd.DataFrame({"u": list("abababxaba"), "v": list("aabbaabbay")})
     found = evaluate(BayesianNB(estimate="mle", unseen="new"), X, list("pppppqqqqq"), cv)
     assert found["log_loss"] == np.inf
@@ -359,23 +359,23 @@ def test_a_row_that_is_impossible_under_every_class_is_a_loss_and_no_error(cv):
         (GaussianNB(), HEIGHTS, SEX, None, r"not fitted"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_scored_is_named(run, clf, X, y, cv, message):
+def test_input_that_cannot_be_scored_is_refused_with_the_reason(run, clf, X, y, cv, message):
     with pytest.raises(ValueError, match=message):
         run(clf, X, y, cv=cv)
 
 
-def test_a_family_that_is_sampled_has_no_exact_leave_one_out():
+def test_exact_leave_one_out_of_a_sampled_family_is_refused():
     with pytest.raises(ValueError, match=r"StudentT is sampled and has no closed form for leave-one-out"):
         evaluate(BayesianNB(StudentT()), HEIGHTS, SEX, cv="loo")
 
 
-def test_a_classifier_that_is_not_fitted_has_scikit_learns_error():
+def test_scoring_an_unfitted_classifier_raises_not_fitted_error():
     with pytest.raises(NotFittedError):
         evaluate(BayesianNB(), TENNIS, PLAY, cv=None)
 
 
 @pytest.mark.parametrize("clf", [LinearSVC(), CountVectorizer(), "GaussianNB"])
-def test_what_predicts_no_probabilities_is_named(clf):
+def test_scoring_a_classifier_without_probabilities_is_refused_by_name(clf):
     message = r"Expected a classifier with predict_proba; got .*which has none: .*CalibratedClassifierCV"
     with pytest.raises(TypeError, match=message):
         evaluate(clf, HEIGHTS, SEX, cv=5)
@@ -403,7 +403,7 @@ def test_differences_are_paired_row_by_row():
     assert_allclose(found["accuracy"], [4 / 6, 3 / 6])
 
 
-def test_all_are_scored_on_the_same_folds():
+def test_compare_scores_all_classifiers_on_the_same_folds():
     found = compare(SEVERAL, HEIGHTS, SEX, cv=5)
     assert found["rank"].tolist() == list(range(len(SEVERAL)))
     assert found["log_score"].is_monotonic_decreasing
@@ -418,7 +418,7 @@ def test_all_are_scored_on_the_same_folds():
     assert twice.index.tolist() == ["one", "other"]
 
 
-def test_leave_one_out_is_compared():
+def test_compare_uses_exact_leave_one_out_by_default():
     models = {"flat": BayesianNB(class_prior="uniform"), "learned": BayesianNB()}
     found = compare(models, TENNIS, PLAY)
     for name, clf in models.items():
@@ -428,7 +428,7 @@ def test_leave_one_out_is_compared():
         assert found.loc[name, "se"] == pytest.approx(np.sqrt(14 * np.var(own)), rel=1e-12)
 
 
-def test_fitted_classifiers_are_compared_on_rows_held_out():
+def test_compare_scores_fitted_classifiers_on_held_out_rows():
     held = np.arange(len(HEIGHTS)) % 2 == 0
     fitted = {name: clf.fit(HEIGHTS[~held], SEX[~held]) for name, clf in SEVERAL.items()}
     found = compare(fitted, HEIGHTS[held], SEX[held], cv=None)
@@ -437,7 +437,7 @@ def test_fitted_classifiers_are_compared_on_rows_held_out():
         assert found.loc[name, "log_score"] == pytest.approx(expected)
 
 
-def test_a_truth_of_probability_0_is_minus_infinity_and_comes_last():
+def test_a_classifier_with_probability_0_for_a_true_class_scores_minus_infinity_and_comes_last():
     never, also = reciting([1, 1, 1, 1, 1, 0]), reciting([0, 0.5, 0.5, 0.5, 0.5, 0.5])
     found = compare({"never": never, "also": also, "some": reciting(P_TRUE)}, ROWS, LABELS, cv=2)
     assert found.index.tolist() == ["some", "never", "also"]
@@ -448,7 +448,7 @@ def test_a_truth_of_probability_0_is_minus_infinity_and_comes_last():
     assert found["se"].tolist()[1:] == [np.inf, np.inf]
 
 
-def test_where_all_are_minus_infinity_the_smaller_brier_score_is_the_best():
+def test_classifiers_that_all_score_minus_infinity_are_ordered_by_brier_score():
     worse, better = reciting([0, 0.5, 0.5, 0.5, 0.5, 0.5]), reciting([1, 1, 1, 1, 1, 0])
     found = compare({"worse": worse, "better": better}, ROWS, LABELS, cv=2)
     assert found.index.tolist() == ["better", "worse"]
@@ -457,13 +457,13 @@ def test_where_all_are_minus_infinity_the_smaller_brier_score_is_the_best():
     assert found["se_difference"].tolist() == [0, np.inf]
 
 
-def test_estimates_of_play_tennis_are_compared():
+def test_compare_scores_mle_minus_infinity_on_play_tennis_and_mean_as_predictive():
     found = compare({e: BayesianNB(estimate=e) for e in ("mle", "mean", "predictive")}, TENNIS, PLAY)
     assert found.loc["mle", "log_score"] == -np.inf
     assert found.loc["mean", "log_score"] == pytest.approx(found.loc["predictive", "log_score"])
 
 
-def test_classifiers_that_say_0_themselves_give_no_warning():
+def test_classifiers_that_predict_exactly_0_give_no_warning():
     codes = TENNIS.apply(lambda column: column.astype("category").cat.codes)
     models = {
         "forest": RandomForestClassifier(5, random_state=0),
@@ -475,7 +475,7 @@ def test_classifiers_that_say_0_themselves_give_no_warning():
     assert found.notna().all(axis=None)
 
 
-def test_the_estimator_that_cannot_be_compared_is_named():
+def test_compare_names_the_classifier_that_cannot_be_scored():
     with pytest.raises(
         ValueError, match=r"estimator 'second': Expected a number of folds for GaussianNB, such as cv=5"
     ):
@@ -483,16 +483,26 @@ def test_the_estimator_that_cannot_be_compared_is_named():
 
 
 @pytest.mark.parametrize("estimators", [{}, [GaussianNB()], GaussianNB(), None])
-def test_what_is_no_mapping_of_classifiers_is_refused(estimators):
+def test_compare_refuses_anything_but_a_mapping_of_classifiers(estimators):
     with pytest.raises(TypeError, match=r"Expected estimators as \{name: classifier\}, at least one; got "):
         compare(estimators, HEIGHTS, SEX, cv=5)
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])
-def test_a_view_is_scored_on_held_out_rows_and_not_fitted_anew(cv):
+def test_a_class_that_only_the_class_prior_names_takes_part_in_the_scores(cv):
+    X, y = datasets.play_tennis()
+    named, plain = (
+        evaluate(BayesianNB(class_prior=prior), X, y, cv=cv)["log_loss"]
+        for prior in ({"no": 0.4, "yes": 0.4, "never": 0.2}, {"no": 0.5, "yes": 0.5})
+    )
+    assert plain < named < plain + 1
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_a_view_is_scored_on_held_out_rows_and_refuses_to_be_refitted(cv):
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X, y)
     view = clf.with_class_prior({"no": 0.99, "yes": 0.01})
-    with pytest.raises(ValueError, match="class prior of a view would be lost"):
+    with pytest.raises(ValueError, match="a Classifier is fitted and cannot be fitted anew"):
         evaluate(view, X, y, cv=cv)
     assert evaluate(view, X, y, cv=None)["log_loss"] > evaluate(clf, X, y, cv=None)["log_loss"]

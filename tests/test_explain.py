@@ -1,4 +1,4 @@
-"""The ledger of a row: entries that sum to its log-odds, each with an interval."""
+"""The contributions of a row's values sum to its log-odds, and each has an interval."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def total(frame: pd.DataFrame) -> pd.Series:
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
-def test_entries_sum_to_the_log_odds_of_the_chosen_estimate(estimate):
+def test_contributions_sum_to_the_log_odds_of_the_chosen_estimate(estimate):
     clf, X = fitted(estimate)
     joint, frame = clf.predict_joint_log_proba(X), clf.explain(X)
     best = np.sort(joint, axis=1)
@@ -47,7 +47,7 @@ def test_entries_sum_to_the_log_odds_of_the_chosen_estimate(estimate):
 
 @pytest.mark.parametrize("estimate", ["predictive", "mean", "mle"])
 @pytest.mark.parametrize("name", datasets.names())
-def test_entries_sum_to_the_log_odds_on_every_embedded_table(name, estimate):
+def test_contributions_sum_to_the_log_odds_on_every_embedded_table(name, estimate):
     X, y = datasets.load(name)
     clf = BayesianNB(estimate=estimate).fit(X, y)
     joint = clf.predict_joint_log_proba(X)
@@ -60,7 +60,7 @@ def test_entries_sum_to_the_log_odds_on_every_embedded_table(name, estimate):
     assert_allclose(total(frame), (joint[:, 0] - joint[:, 1])[possible], atol=1e-10)
 
 
-def test_each_entry_is_the_change_that_its_value_makes():
+def test_each_contribution_is_the_change_when_its_value_is_removed():
     clf, X = fitted()
     row = X.iloc[[8]]
     frame = clf.explain(row, "u", "v").droplevel("row")
@@ -71,7 +71,7 @@ def test_each_entry_is_the_change_that_its_value_makes():
         assert_allclose(frame.loc["(total)", "log_odds"] - without.iloc[0], frame.loc[column, "log_odds"], atol=1e-10)
 
 
-def test_a_missing_value_is_an_entry_of_0_by_name():
+def test_a_missing_value_contributes_0_and_is_marked_as_missing():
     clf, X = fitted()
     frame = clf.explain(X.assign(g=np.nan, c=None)[:3], "u", "w")
     for column in ("g", "c"):
@@ -81,7 +81,7 @@ def test_a_missing_value_is_an_entry_of_0_by_name():
     assert not frame.drop(["g", "c"], level="entry")["missing"][:6].any()
 
 
-def test_values_are_those_of_the_table():
+def test_the_shown_values_are_those_of_the_table():
     clf, X = fitted()
     frame = clf.explain(X[:5])
     for column in ("c", "g", "h", "known", "events"):
@@ -96,11 +96,11 @@ def test_values_are_those_of_the_table():
 
 
 @pytest.mark.parametrize("estimate", ["predictive", "mean"])
-def test_intervals_agree_with_draws(estimate):
+def test_intervals_of_contributions_agree_with_draws(estimate):
     clf, X = fitted(estimate)
     row, (a, b) = X.iloc[[11]], (0, 2)
     frame = clf.explain(row, "u", "w", prob=0.8).droplevel("row")
-    data, n = clf._encoded(row)
+    data, n = clf.classifier_.read(row)
     drawn = clf.posterior_.draw(default_rng(0), (40_000,))
     parts = {"(prior)": drawn.log_pi[:, a] - drawn.log_pi[:, b]}
     for name in ("c", "b", "known", "events"):
@@ -128,7 +128,7 @@ def test_intervals_agree_with_draws(estimate):
 
 @pytest.mark.parametrize("thin", [False, True])
 @pytest.mark.parametrize("estimate", ESTIMATES)
-def test_words_are_entries_and_those_that_do_not_occur_are_none(estimate, thin):
+def test_each_word_that_occurs_has_a_contribution_and_no_other_word(estimate, thin):
     counts = np.array([[2, 0, 1, 0], [0, 3, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]])
     X = sparse.csr_array(counts) if thin else counts
     clf = BayesianNB(Multinomial(Dirichlet(1.5)), estimate=estimate).fit(X, [0, 1, 0, 1])
@@ -140,7 +140,7 @@ def test_words_are_entries_and_those_that_do_not_occur_are_none(estimate, thin):
         assert_array_equal(frame.loc[i]["value"].iloc[1:-1].astype(float), row[row > 0])
 
 
-def test_one_word_alone_is_worth_the_ratio_of_its_probabilities():
+def test_a_single_word_contributes_the_log_ratio_of_its_probabilities():
     counts = np.array([[2, 0, 1], [0, 3, 0], [1, 1, 0], [0, 1, 2]])
     clf = BayesianNB(Multinomial()).fit(counts, [0, 1, 0, 1])
     frame = clf.explain(np.array([[0, 0, 1]]), 0, 1)
@@ -148,7 +148,7 @@ def test_one_word_alone_is_worth_the_ratio_of_its_probabilities():
     assert_allclose(frame["log_odds"].iloc[1], expected)
 
 
-def test_a_missing_bag_is_one_entry_of_0():
+def test_a_missing_bag_of_words_has_one_contribution_of_0():
     X = pd.DataFrame({"cat": [1.0, 2.0, np.nan], "dog": [0.0, 3.0, np.nan]})
     clf = BayesianNB({"words": (Multinomial(), ["cat", "dog"])}).fit(X, ["u", "v", "v"])
     entry = clf.explain(X, "u", "v").loc[2].loc["words"]
@@ -159,7 +159,7 @@ def test_a_missing_bag_is_one_entry_of_0():
 # Choices
 
 
-def test_the_default_contrast_is_of_the_two_most_probable_classes():
+def test_explain_compares_the_two_most_probable_classes_by_default():
     clf, X = fitted()
     frame, order = clf.explain(X), np.argsort(clf.predict_joint_log_proba(X), axis=1)
     first = frame.groupby("row").first()
@@ -173,7 +173,7 @@ def test_the_default_contrast_is_of_the_two_most_probable_classes():
     assert_array_equal(other["label"], clf.classes_[best_other])
 
 
-def test_units_are_multiples_of_each_other():
+def test_nats_bits_and_decibans_are_multiples_of_each_other():
     clf, X = fitted()
     nats, bits, decibans = (clf.explain(X[:3], unit=unit) for unit in ("nats", "bits", "decibans"))
     numbers = ["log_odds", "lower", "upper"]
@@ -182,7 +182,7 @@ def test_units_are_multiples_of_each_other():
     assert decibans.attrs["unit"] == "decibans"
 
 
-def test_rows_are_called_as_in_the_table():
+def test_rows_keep_the_labels_of_their_index():
     clf, X = fitted()
     X.index = [f"r{i}" for i in range(len(X))]
     frame = clf.explain(X.iloc[[4, 2]])
@@ -191,7 +191,7 @@ def test_rows_are_called_as_in_the_table():
     assert len(twice) == 2 * len(clf.explain(X.iloc[[4]]))
 
 
-def test_rows_with_an_index_of_several_levels_keep_it():
+def test_rows_keep_an_index_of_several_levels():
     clf, X = fitted()
     X.index = pd.MultiIndex.from_product([range(30), ["morning", "evening"]], names=["day", None])
     frame = clf.explain(X.iloc[[4, 2]])
@@ -200,7 +200,7 @@ def test_rows_with_an_index_of_several_levels_keep_it():
     assert_allclose(frame[chosen]["log_odds"], clf.explain(X.reset_index(drop=True)[4:5])["log_odds"])
 
 
-def test_bits_in_a_sparse_matrix_have_entries_for_0_and_1():
+def test_zeros_and_ones_of_a_sparse_matrix_both_contribute():
     bits = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 0]])
     dense, thin = (BayesianNB(Bernoulli()).fit(X, [0, 1, 0, 1]) for X in (bits, sparse.csr_array(bits)))
     frames = dense.explain(bits, 0, 1), thin.explain(sparse.csr_array(bits), 0, 1)
@@ -208,7 +208,7 @@ def test_bits_in_a_sparse_matrix_have_entries_for_0_and_1():
     assert (frames[1].groupby("row").size() == 5).all()
 
 
-def test_a_row_that_both_classes_rule_out_has_no_odds():
+def test_a_row_that_is_impossible_under_both_classes_has_nan_log_odds():
     X, y = pd.DataFrame({"c": ["a", "a", "b", "b"], "d": ["x", "y", "x", "z"]}), ["u", "v", "w", "w"]
     clf = BayesianNB(estimate="mle").fit(X, y)
     frame = clf.explain(pd.DataFrame({"c": ["b"], "d": ["z"]}), "u", "v").loc[0]
@@ -216,14 +216,14 @@ def test_a_row_that_both_classes_rule_out_has_no_odds():
     assert frame.loc["(prior)", "log_odds"] == 0
 
 
-def test_a_feature_called_like_an_entry_is_a_row_of_its_own():
+def test_a_feature_called_total_or_prior_keeps_its_own_entry():
     X = pd.DataFrame({"(total)": ["a", "b", "a"], "(prior)": [1.0, 2.0, 3.5]})
     frame = BayesianNB().fit(X, ["u", "v", "v"]).explain(X[:1], "u", "v")
     assert len(frame) == 4
     assert_allclose(frame["log_odds"].iloc[:3].sum(), frame["log_odds"].iloc[3])
 
 
-def test_binned_columns_shared_variances_and_exposures_have_entries():
+def test_binned_columns_known_variances_and_exposures_are_explained():
     X, y = mixed(60)
     features = {
         "g": Binned(4),
@@ -237,7 +237,7 @@ def test_binned_columns_shared_variances_and_exposures_have_entries():
     assert list(frame.loc[0].index) == ["(prior)", "g", "h", "known", "events", "c", "(total)"]
 
 
-def test_what_cannot_be_explained_is_refused():
+def test_questions_that_cannot_be_explained_are_refused():
     clf, X = fitted()
     with pytest.raises(ValueError, match="Expected unit to be one of"):
         clf.explain(X, unit="bans")

@@ -1,4 +1,4 @@
-"""The page to play with says what the library says, asks nothing of the network, and can be worked by keyboard."""
+"""The interactive page shows the numbers of the library, makes no network request and can be used by keyboard."""
 
 import shutil
 from pathlib import Path
@@ -23,7 +23,7 @@ pytestmark = [
 
 
 class Page:
-    """The page in a browser, with what it asked for and what its console said."""
+    """The page in a browser, with its network requests and its console messages."""
 
     def __init__(self, tab):
         self.tab, self.asked, self.said = tab, [], []
@@ -36,13 +36,13 @@ class Page:
         return self.tab.evaluate("state")
 
     def says(self, text):
-        """Wait until its status line holds the text; its policy forbids to wait by a script."""
+        """Wait until the status line has the text. (The content policy of the page forbids to wait by a script.)"""
         from playwright.sync_api import expect
 
         expect(self.tab.locator("#said")).to_contain_text(text)
 
     def shown(self):
-        """The table of estimates, {estimate: [p(no), p(yes)]} in full precision, or None where it says: none."""
+        """The table of estimates, {estimate: [p(no), p(yes)]} in full precision, or None where it shows "none"."""
         rows = self.tab.evaluate(
             """[...document.querySelectorAll("#estimates tr")].map(row => [row.id.slice(4),
             [...row.querySelectorAll("td")].map(cell => [cell.dataset.value ?? null, cell.textContent])])"""
@@ -79,7 +79,7 @@ def page(browser):
 
 
 def answered(state):
-    """What the library says of the page's counts, priors and day."""
+    """The library's answer for the counts, priors and day of the page."""
     play, *tables = state["tables"]
     labels = ("no", "yes")
     statistics = Statistics(
@@ -114,7 +114,7 @@ def assert_agrees(page):
             np.testing.assert_allclose(shown[name], value, rtol=0, atol=1e-8, err_msg=name)
 
 
-def test_it_opens_on_mitchells_day_with_the_numbers_of_the_estimator(page):
+def test_the_page_opens_with_mitchells_day_and_the_probabilities_of_the_estimator(page):
     X, y = datasets.play_tennis()
     today = X.iloc[[0]].assign(temperature="cool", wind="strong")
     shown = page.shown()
@@ -127,14 +127,14 @@ def test_it_opens_on_mitchells_day_with_the_numbers_of_the_estimator(page):
 
 
 @pytest.mark.parametrize("preset", ["Laplace", "Jeffreys", "Perks", "BDeu, 5 rows", "nearly none"])
-def test_named_priors_are_the_librarys(page, preset):
+def test_the_named_priors_of_the_page_are_those_of_the_library(page, preset):
     page.tab.get_by_role("button", name=preset).click()
     assert_agrees(page)
     if preset == "BDeu, 5 rows":
         assert page.shown()["predictive"][0] == pytest.approx(0.742370, abs=1e-6)
 
 
-def test_whatever_is_moved_the_numbers_are_the_librarys(page):
+def test_after_any_change_the_page_shows_the_numbers_of_the_library(page):
     rng = np.random.default_rng(7)
     tables = page.state()["tables"]
     for _ in range(12):
@@ -154,7 +154,7 @@ def test_whatever_is_moved_the_numbers_are_the_librarys(page):
     assert page.said == []
 
 
-def test_the_means_and_modes_shown_beside_each_density_are_those_of_its_dirichlet(page):
+def test_the_means_and_modes_shown_are_those_of_the_dirichlet(page):
     page.slide("m-outlook", 6)
     page.slide("p-outlook-1", 0.5)
     alpha = Dirichlet(np.array([3, 0, 2]) + 6 * np.array([0.25, 0.5, 0.25]))
@@ -162,13 +162,13 @@ def test_the_means_and_modes_shown_beside_each_density_are_those_of_its_dirichle
     assert text == f"no: mean {alpha.mean()[1]:.3f}, mode {alpha.mode()[1]:.3f}"
 
 
-def test_shares_of_a_table_always_sum_to_one(page):
+def test_the_prior_probabilities_of_a_table_always_sum_to_one(page):
     for value in (0.99, 0.01, 0.5):
         page.slide("p-temperature-2", value)
         assert sum(page.state()["tables"][2]["p"]) == pytest.approx(1, abs=1e-12)
 
 
-def test_more_rows_narrow_the_interval_and_leave_the_counting_estimate(page):
+def test_more_rows_narrow_the_interval_and_do_not_change_the_counting_estimate(page):
     before = page.shown()
     page.tab.get_by_role("button", name="Ten times the rows").click()
     after = page.shown()
@@ -178,7 +178,7 @@ def test_more_rows_narrow_the_interval_and_leave_the_counting_estimate(page):
     assert page.shown() == before
 
 
-def test_a_count_that_is_none_is_refused_and_the_last_one_holds(page):
+def test_an_invalid_count_is_marked_and_the_last_valid_one_stays_in_use(page):
     before, box = page.shown(), page.tab.locator("#n-wind-0-no")
     box.fill("-3")
     assert box.get_attribute("aria-invalid") == "true"
@@ -189,7 +189,7 @@ def test_a_count_that_is_none_is_refused_and_the_last_one_holds(page):
     assert page.tab.inner_text("#wrong") == ""
 
 
-def test_the_keyboard_alone_moves_a_slider_and_the_status_line_says_so(page):
+def test_the_keyboard_moves_a_slider_and_the_status_line_announces_it(page):
     page.tab.locator("#day-wind").focus()
     for _ in range(20):
         page.tab.keyboard.press("Tab")
@@ -207,7 +207,7 @@ def test_the_keyboard_alone_moves_a_slider_and_the_status_line_says_so(page):
     assert page.tab.locator("#said").get_attribute("aria-live") == "polite"
 
 
-def test_every_control_has_a_name(page):
+def test_every_control_has_an_accessible_name(page):
     unnamed = page.tab.evaluate(
         """[...document.querySelectorAll("input, select, button")].filter(one =>
         !(one.labels && one.labels.length && [...one.labels].some(label => label.textContent.trim()))
@@ -220,7 +220,7 @@ def test_every_control_has_a_name(page):
 
 
 @pytest.mark.parametrize("width", [360, 700, 1200])
-def test_it_fits_the_screen_and_asks_nothing_of_the_network(browser, width):
+def test_the_page_fits_the_screen_and_makes_no_network_request(browser, width):
     page = Page(browser.new_page(viewport={"width": width, "height": 800}))
     page.tab.wait_for_load_state("networkidle")
     overflow = page.tab.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
@@ -231,7 +231,7 @@ def test_it_fits_the_screen_and_asks_nothing_of_the_network(browser, width):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground_by_four_and_a_half_to_one(browser, scheme):
+def test_text_has_a_contrast_of_at_least_4_5_to_1(browser, scheme):
     page = Page(browser.new_page(color_scheme=scheme))
     colours = page.tab.evaluate(
         """Object.fromEntries(["ground", "panel", "ink", "quiet", "no", "yes"].map(name =>

@@ -1,4 +1,4 @@
-"""Whatever goes wrong while a model is learned or written, the old one is there, and nothing is half done."""
+"""If anything fails while a model is learned or written, the old model is still there and nothing is half written."""
 
 import os
 import resource
@@ -40,7 +40,7 @@ def assert_same(a, b):
 
 @pytest.fixture
 def model(tmp_path):
-    """A model file of PlayTennis, alone in its folder but for its lock."""
+    """A model file of PlayTennis, in a folder with nothing else but its lock."""
     path = tmp_path / "model.nc"
     X, y = datasets.play_tennis()
     nb.BayesianNB(unlabelled_weight=0).fit(X, y).save(path)
@@ -54,7 +54,7 @@ def others_in(folder):
 # Workers that die, tasks that fail
 
 
-def test_a_dask_worker_killed_during_the_fit_is_replaced_and_the_fit_is_whole(tmp_path):
+def test_a_fit_is_complete_although_a_dask_worker_is_killed(tmp_path):
     import dask
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
@@ -79,7 +79,7 @@ def test_a_dask_worker_killed_during_the_fit_is_replaced_and_the_fit_is_whole(tm
     assert_same(found.statistics_, fitted(frame).statistics_)
 
 
-def test_an_error_in_one_dask_part_leaves_the_estimator_as_it_was(cluster):
+def test_an_error_in_one_dask_part_leaves_the_estimator_unchanged(cluster):
     import dask.dataframe as dd
 
     frame = numbers()
@@ -118,7 +118,7 @@ def test_a_spark_task_that_fails_once_is_repeated_and_counts_once(spark, tmp_pat
 
 
 def damaged(path):
-    """A Parquet file whose last row group is zeros: its footer is there, and its data are not."""
+    """A Parquet file whose last row group is overwritten by zeros, with an intact footer."""
     frame = numbers()
     pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path, row_group_size=1000, compression="zstd")
     last = pq.ParquetFile(path).metadata.row_group(3)
@@ -145,7 +145,7 @@ def test_a_parquet_file_that_is_cut_short_is_refused(tmp_path):
         nb.BayesianNB().fit(path, "y")
 
 
-def test_predictions_of_a_broken_file_are_not_half_written(tmp_path):
+def test_a_broken_input_file_leaves_no_half_written_predictions(tmp_path):
     out = tmp_path / "out.parquet"
     with pytest.raises(ValueError, match="cannot be read past row"):
         fitted(numbers(100)).write_predictions(damaged(tmp_path / "broken.parquet"), out)
@@ -175,7 +175,7 @@ def wide_model():
     return nb.BayesianNB().fit(pd.DataFrame({"c": levels}), ["a", "b"] * 1500)
 
 
-def test_a_full_disk_at_save_keeps_the_old_file(small_disk):
+def test_a_full_disk_during_save_keeps_the_old_file(small_disk):
     path = small_disk / "model.nc"
     fitted(numbers()).save(path)
     old = path.read_bytes()
@@ -186,7 +186,7 @@ def test_a_full_disk_at_save_keeps_the_old_file(small_disk):
     nb.load(path)
 
 
-def test_a_file_that_may_not_grow_keeps_the_old_one(tmp_path):
+def test_a_file_size_limit_during_save_keeps_the_old_file(tmp_path):
     path = tmp_path / "model.nc"
     fitted(numbers()).save(path)
     old, clf = path.read_bytes(), wide_model()
@@ -231,7 +231,7 @@ class Interruption:
 
 
 def moments(action, most=120):
-    """Moments spread over an action, more of them at its end, where things change; and one after it."""
+    """Moments for an interruption: spread over the action, more at its end, where state changes, and one after."""
     counted = Interruption(-1)
     counted.during(action)
     calls = -counted.left - 1
@@ -281,7 +281,7 @@ def test_an_interrupted_save_leaves_the_old_file_or_the_new_one(model):
     assert contents == {old.content_hash_, new.content_hash_}
 
 
-def test_an_update_that_is_interrupted_or_killed_leaves_a_whole_model(model, tmp_path):
+def test_an_update_that_is_interrupted_or_killed_leaves_a_complete_model(model, tmp_path):
     X, y = datasets.play_tennis()
     more = tmp_path / "more.csv"
     X.assign(play=y).to_csv(more, index=False)
@@ -321,7 +321,7 @@ except nb.ModelChangedError as error:
 """
 
 
-def test_of_two_processes_that_update_one_file_the_second_is_told_and_nothing_is_lost(model, tmp_path):
+def test_the_second_of_two_processes_that_update_one_file_gets_an_error_and_no_rows_are_lost(model, tmp_path):
     X, y = datasets.play_tennis()
     tables = [tmp_path / "a.csv", tmp_path / "b.csv"]
     X[:5].assign(play=y[:5]).to_csv(tables[0], index=False)
@@ -346,7 +346,7 @@ def test_of_two_processes_that_update_one_file_the_second_is_told_and_nothing_is
     assert_same(nb.load(model).statistics_, nb.BayesianNB().fit(X2, y2).statistics_)
 
 
-def test_of_updates_at_once_each_is_in_the_file_or_was_told(model, tmp_path):
+def test_each_of_several_simultaneous_updates_is_in_the_file_or_got_an_error(model, tmp_path):
     X, y = datasets.play_tennis()
     table = tmp_path / "one.csv"
     X[:1].assign(play=y[:1]).to_csv(table, index=False)
@@ -358,7 +358,7 @@ def test_of_updates_at_once_each_is_in_the_file_or_was_told(model, tmp_path):
     assert nb.load(model).class_count_.sum() == 14 + done
 
 
-def test_two_shards_fitted_by_two_processes_and_merged_are_one_fit(tmp_path):
+def test_merging_two_shards_fitted_by_two_processes_equals_one_fit(tmp_path):
     frame = numbers()
     halves = [tmp_path / "a.parquet", tmp_path / "b.csv"]
     frame[:2500].to_parquet(halves[0])
@@ -380,7 +380,7 @@ def test_two_shards_fitted_by_two_processes_and_merged_are_one_fit(tmp_path):
 # Written whole or not at all
 
 
-def test_a_file_that_is_replaced_keeps_its_mode_and_a_link_its_target(tmp_path):
+def test_replacing_a_file_keeps_its_permissions_and_follows_a_link(tmp_path):
     target, link = tmp_path / "target.csv", tmp_path / "link.csv"
     target.write_text("old", encoding="utf-8")
     target.chmod(0o640)

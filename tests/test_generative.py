@@ -1,6 +1,6 @@
-"""The model written out in PyMC is the model of the closed form: the same density, the same mode, the same names.
+"""The PyMC model has the density, the mode and the names of the model in closed form.
 
-The families and their random columns are those of the law tests, so that a new family is held to this page too.
+The families and their random columns are those of the law tests, so a new family is tested here too.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Written:
         return generative.build(self.posterior, *rows, likelihood)
 
     def points(self, n: int = 4, of: Posterior | None = None) -> list[Parameters]:
-        """Random points, of the prior where none is given: the density is the same wherever it is asked."""
+        """Random points, drawn from the prior if none is given; the densities must agree at all points."""
         drawn = (of or self.posterior.before()).draw(default_rng(8), (n,))
         return [drawn.at(i) for i in range(n)]
 
@@ -72,7 +72,7 @@ class Written:
         return np.array([logp({v.name: point[v.name] for v in model.value_vars}) for point in variables])
 
     def own(self, points: list[Parameters]) -> np.ndarray:
-        """Our own log prior plus log likelihood."""
+        """The log prior plus log likelihood in closed form."""
         rows = np.arange(len(self.labels)), self.labels.codes
         found = []
         for theta in points:
@@ -92,7 +92,7 @@ class Written:
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_model_in_pymc_has_our_own_density(name, likelihood):
+def test_the_pymc_model_has_the_log_density_of_the_closed_form(name, likelihood):
     written = Written.of([name])
     points = written.points() + written.points(of=written.posterior)
     own = written.own(points)
@@ -102,7 +102,7 @@ def test_the_model_in_pymc_has_our_own_density(name, likelihood):
 
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
-def test_all_families_together_have_our_own_density(likelihood):
+def test_a_pymc_model_with_all_families_has_the_log_density_of_the_closed_form(likelihood):
     # Features of one kind share a variable here, though each has its own prior, columns and holes.
     written = Written.of(FAMILIES)
     points = written.points()
@@ -110,7 +110,7 @@ def test_all_families_together_have_our_own_density(likelihood):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_statistics_and_rows_differ_by_a_constant(name):
+def test_the_likelihoods_of_statistics_and_rows_differ_by_a_constant(name):
     # The constant is 0: the base measure is kept with the statistics.
     written = Written.of([name], class_prior=Dirichlet())
     points = written.points(6)
@@ -129,7 +129,7 @@ def test_weighted_rows_have_the_weighted_density(name):
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
 @pytest.mark.parametrize("name", DENSE)
-def test_a_column_without_a_value_and_a_class_without_a_row_have_their_prior(name, likelihood):
+def test_a_column_without_values_and_a_class_without_rows_keep_their_prior(name, likelihood):
     table = Table.of(name, 6, np.ones(12), 1.0)
     labels = Labels.of([0, 1] * 6, len(CLASSES))
     written = Written({"f": table.family}, {"f": table.x}, labels)
@@ -139,7 +139,7 @@ def test_a_column_without_a_value_and_a_class_without_a_row_have_their_prior(nam
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
 @pytest.mark.parametrize("prior", [Known(), Known("uniform"), Known({"bee": 0.5, "ant": 0.2, "cow": 0.3})])
-def test_known_class_probabilities_are_no_variable_and_count_all_the_same(prior, likelihood):
+def test_known_class_probabilities_are_constants_in_the_density(prior, likelihood):
     written = Written.of(["bernoulli", "gaussian"], class_prior=prior)
     model = written.build(likelihood)
     assert "pi" not in {variable.name for variable in model.free_RVs}
@@ -148,7 +148,7 @@ def test_known_class_probabilities_are_no_variable_and_count_all_the_same(prior,
     assert_allclose(written.density(likelihood, points), written.own(points), rtol=1e-9)
 
 
-def test_one_prior_a_class_is_one_prior_a_class():
+def test_each_class_uses_its_own_prior_in_the_pymc_model():
     priors = {"ant": Gamma(9.0, 1.0), "bee": Gamma(1.0, 9.0), "cow": Gamma(3.0, 3.0)}
     table = Table.of("poisson", 2, np.ones(9), 0.0)
     written = Written({"f": Poisson(priors)}, {"f": table.x}, table.labels)
@@ -161,7 +161,7 @@ def test_one_prior_a_class_is_one_prior_a_class():
 
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
-def test_columns_of_one_level_have_no_variable_and_change_nothing(likelihood):
+def test_columns_with_one_level_have_no_variable_and_do_not_change_the_density(likelihood):
     rng = default_rng(2)
     labels = Labels.of(rng.integers(3, size=20), 3)
     codes = np.column_stack([np.zeros(20, int), rng.integers(3, size=20), np.zeros(20, int), rng.integers(2, size=20)])
@@ -180,7 +180,7 @@ def test_columns_of_one_level_have_no_variable_and_change_nothing(likelihood):
     assert_allclose(part.density(likelihood, parts), values, rtol=1e-9)
 
 
-def test_a_model_of_nothing_but_columns_of_one_level_is_its_class_prior():
+def test_a_model_with_only_columns_of_one_level_is_its_class_prior():
     labels = Labels.of([0, 1, 2, 1], 3)
     written = Written({"f": Categorical()}, {"f": Coded(np.zeros((4, 2), int), (("a",), ("b",)))}, labels)
     points = written.points()
@@ -189,7 +189,7 @@ def test_a_model_of_nothing_but_columns_of_one_level_is_its_class_prior():
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_log_likelihood_in_pymc_is_ours_row_by_row(name):
+def test_the_pymc_log_likelihood_of_each_row_is_that_of_the_closed_form(name):
     written = Written.of([name])
     family, x = written.posterior.model.features[name], written.data[name]
     theta = written.points(1)[0].features[name]
@@ -199,7 +199,7 @@ def test_the_log_likelihood_in_pymc_is_ours_row_by_row(name):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_theta_and_its_variables_say_the_same(name):
+def test_converting_theta_to_pymc_variables_and_back_keeps_the_likelihood(name):
     written = Written.of([name])
     family, x = written.posterior.model.features[name], written.data[name]
     theta = written.points(1)[0].features[name]
@@ -211,7 +211,7 @@ def test_theta_and_its_variables_say_the_same(name):
 # What the sampler is handed
 
 
-def test_the_scales_handed_to_nuts_are_those_of_the_space_in_which_it_moves():
+def test_the_covariance_given_to_nuts_is_in_its_unconstrained_space():
     written = Written.of(DENSE)
     model = written.build("sufficient")
     drawn = draws.variables(written.posterior.draw(default_rng(1), (3,)), written.layout)
@@ -227,7 +227,7 @@ def test_the_scales_handed_to_nuts_are_those_of_the_space_in_which_it_moves():
     assert (np.linalg.eigvalsh(covariance) > 0).all()
 
 
-def test_chains_start_inside():
+def test_chains_start_inside_the_support():
     # Concentrations so small that most draws are 0 or 1 as floats.
     X = pd.DataFrame({"yes": [0.0, 0.0, 0.0, 0.0], "level": ["a", "a", "b", "a"]})
     features = {"yes": Bernoulli(Beta(1e-3, 1e-3)), "level": Categorical(Dirichlet(1e-3))}
@@ -300,7 +300,7 @@ AWKWARD = (
 
 
 def awkward(n: int = 24) -> tuple[BayesianNB, pd.DataFrame, list[str]]:
-    """A table whose columns, levels and labels are called after what the model uses itself."""
+    """A table whose columns, levels and labels have names that the model itself uses."""
     rng = default_rng(9)
     makers = [
         lambda: rng.choice(["pi", "draw", "a/b"], n),
@@ -314,7 +314,7 @@ def awkward(n: int = 24) -> tuple[BayesianNB, pd.DataFrame, list[str]]:
 
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
-def test_no_name_of_a_feature_collides_with_the_models_own(likelihood):
+def test_no_feature_name_collides_with_a_variable_name(likelihood):
     clf, X, y = awkward()
     model = clf.to_pymc(X, y, likelihood)
     assert {v.name for v in model.free_RVs} == {
@@ -327,7 +327,7 @@ def test_no_name_of_a_feature_collides_with_the_models_own(likelihood):
         assert not any("/" in v.name for v in model.observed_RVs)
 
 
-def test_awkward_names_survive_a_file(tmp_path):
+def test_unusual_feature_names_are_kept_in_a_file_of_draws(tmp_path):
     import xarray
 
     clf, X, y = awkward()
@@ -340,12 +340,12 @@ def test_awkward_names_survive_a_file(tmp_path):
             assert back[group].dataset.identical(tree[group].dataset)
         names = [str(n) for dim in back["posterior"].coords for n in back["posterior"][dim].to_numpy()]
         assert set(AWKWARD) <= set(names)
-        data, n = clf._encoded(X)
+        data, n = clf.classifier_.read(X)
         read, drawn = (draws.parameters(t, clf.posterior_).log_joint(data, n) for t in (back, tree))
         assert_allclose(read, drawn)
 
 
-def test_labels_that_print_alike_have_coordinates_of_their_own():
+def test_labels_with_the_same_text_get_different_coordinates():
     model = NaiveBayes({"x": Gaussian()})
     posterior = model.posterior(model.statistics({"x": np.arange(4.0)[:, None]}, Labels.of([0, 1, 0, 1]), (1, "1")))
     assert generative.build(posterior).coords["class_label"] == ("1", "1 (2)")
@@ -353,8 +353,8 @@ def test_labels_that_print_alike_have_coordinates_of_their_own():
     assert list(draws.tree(groups, posterior)["posterior"]["class_label"].to_numpy()) == ["1", "1 (2)"]
 
 
-def test_columns_of_a_known_variance_each_keep_it_in_company():
-    """Features of one kind stand in one variable; the variances that columns were given go with them."""
+def test_columns_that_share_a_variable_keep_their_known_variances():
+    """Features of one kind share one variable, and each column keeps the variance that it was given."""
     rng = default_rng(0)
     data = {name: rng.normal(size=(8, 2)) for name in ("left", "right")}
     features = {name: GaussianKnownVariance(variance=[1.0, 9.0]) for name in data}
@@ -397,13 +397,13 @@ def test_coordinates_are_those_of_classes_columns_and_levels():
     }
 
 
-def test_columns_of_one_feature_are_coordinates_each():
+def test_each_column_of_a_feature_has_its_own_coordinate():
     X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 5.0], "c": [0.0, 1.0, 1.5]})
     clf = BayesianNB({"both": (Gaussian(NormalGamma(0.0, 1.0, 2.0, 2.0)), ["a", "b"])}).fit(X, [0, 1, 1])
     assert clf.to_pymc().coords["gaussian_feature"] == ("a", "b", "c")
 
 
-def test_two_bags_have_variables_of_their_own_and_known_variances_share_one():
+def test_two_bags_of_words_have_separate_variables_and_columns_of_known_variance_share_one():
     rng = default_rng(0)
     X = pd.DataFrame(rng.poisson(2.0, (9, 4)).astype(float), columns=list("abcd"))
     X[["u", "v", "w"]] = rng.normal(size=(9, 3))
@@ -424,7 +424,7 @@ def test_two_bags_have_variables_of_their_own_and_known_variances_share_one():
     }
 
 
-def test_two_hundred_categorical_columns_are_a_handful_of_variables():
+def test_two_hundred_categorical_columns_need_few_variables():
     rng = default_rng(4)
     levels = np.array(list("abcde"))
     X = pd.DataFrame({f"x{k}": rng.permutation(np.resize(levels[: 2 + k % 4], 40)) for k in range(200)})
@@ -438,7 +438,7 @@ def test_two_hundred_categorical_columns_are_a_handful_of_variables():
         assert tree["posterior"][name].shape == (2, 3, *shape)
     # Every row of a table of probabilities is the one of its own column.
     column = tree["posterior"]["theta_categorical_4"].sel(categorical_4_feature="x198")
-    data, n = clf._encoded(X)
+    data, n = clf.classifier_.read(X)
     theta = draws.parameters(tree, clf.posterior_).features["x198"]["log_theta"]
     assert_allclose(np.exp(theta[..., 0, :]), column)
     assert len(data) == 200
@@ -461,7 +461,7 @@ def test_two_hundred_categorical_columns_are_a_handful_of_variables():
     ],
     ids=lambda family: f"{type(family).__name__} {family.prior!r}",
 )
-def test_an_improper_prior_says_that_it_has_no_sampled_road(family):
+def test_an_improper_prior_is_refused_because_it_cannot_be_sampled(family):
     X = pd.DataFrame({"fine": [0.5, 1.5, 2.5, 9.0], "odd": [1.0, 0.0, 1.0, 0.0]})
     if isinstance(family, Categorical):
         X["odd"] = ["a", "b", "a", "b"]
@@ -473,7 +473,7 @@ def test_an_improper_prior_says_that_it_has_no_sampled_road(family):
     assert np.isfinite(clf.sample_posterior(5, 2)["posterior"]["pi"]).all()
 
 
-def test_an_improper_prior_of_one_class_names_that_class():
+def test_an_improper_prior_of_one_class_is_refused_with_the_class():
     X = pd.DataFrame({"odd": [1.0, 0.0, 1.0, 0.0]})
     clf = BayesianNB({"odd": Poisson({"u": Gamma(1.0, 1.0), "v": Gamma.flat()})}).fit(X, ["u", "u", "v", "v"])
     with pytest.raises(ImproperError, match=r"feature 'odd', class 'v'.*no sampled road"):
@@ -481,7 +481,7 @@ def test_an_improper_prior_of_one_class_names_that_class():
 
 
 @pytest.mark.parametrize("prior", [Dirichlet(0.0), Dirichlet({"u": 1.0, "v": 0.0})])
-def test_a_class_prior_with_a_zero_says_that_it_has_no_sampled_road(prior):
+def test_a_class_prior_with_a_zero_is_refused_because_it_cannot_be_sampled(prior):
     X = pd.DataFrame({"x": [1.0, 0.0, 1.0, 0.0]})
     clf = BayesianNB(class_prior=prior).fit(X, ["u", "u", "v", "v"])
     with pytest.raises(ImproperError, match=r"class prior.*no sampled road"):
@@ -490,7 +490,7 @@ def test_a_class_prior_with_a_zero_says_that_it_has_no_sampled_road(prior):
     assert np.isfinite(tree["posterior"]["pi"]).all()
 
 
-def test_a_structural_zero_says_that_it_has_no_sampled_road_and_where():
+def test_a_structural_zero_is_refused_with_its_place_because_it_cannot_be_sampled():
     X = pd.DataFrame({"c": ["a", "b", "a", "a"]})
     prior = {"u": Dirichlet(1.0), "v": Dirichlet({"a": 1.0, "b": 0.0})}
     clf = BayesianNB({"c": Categorical(prior)}).fit(X, ["u", "u", "v", "v"])
@@ -512,7 +512,7 @@ def test_an_unknown_likelihood_is_refused():
         clf.to_pymc(X, y, "row")
 
 
-def test_rows_cannot_be_observed_without_rows():
+def test_the_likelihood_of_rows_needs_rows():
     clf, X, _ = small()
     with pytest.raises(ValueError, match="pass the rows"):
         clf.to_pymc(likelihood="rows")
@@ -520,7 +520,7 @@ def test_rows_cannot_be_observed_without_rows():
         clf.to_pymc(X, likelihood="rows")
 
 
-def test_other_rows_than_those_learned_are_refused():
+def test_rows_that_differ_from_the_learned_ones_are_refused():
     clf, X, y = small()
     with pytest.raises(ValueError, match="3 rows were given and rows of weight 4 were learned"):
         clf.to_pymc(X.iloc[:3], y[:3], "rows")
@@ -532,7 +532,7 @@ def test_a_label_that_was_never_learned_is_refused():
         clf.to_pymc(X, ["u", "u", "v", "w"], "rows")
 
 
-def test_the_rows_observed_are_the_rows_given():
+def test_the_pymc_model_observes_the_given_rows():
     clf, X, y = small()
     model = clf.to_pymc(X, y, "rows")
     observed = {v.name: model.rvs_to_values[v].data for v in model.observed_RVs}
@@ -541,7 +541,7 @@ def test_the_rows_observed_are_the_rows_given():
     assert_allclose(observed["x_x"], X["x"])
 
 
-def test_a_missing_cell_is_not_observed():
+def test_the_pymc_model_does_not_observe_missing_cells():
     X = pd.DataFrame({"x": [1.0, np.nan, 4.0], "c": ["a", "b", None], "b": [True, None, False]})
     y = ["u", "v", "u"]
     clf = BayesianNB({"b": Bernoulli()}).fit(X, y)
@@ -551,7 +551,7 @@ def test_a_missing_cell_is_not_observed():
     }  # fmt: skip
 
 
-def test_building_changes_nothing():
+def test_building_the_pymc_model_does_not_change_the_estimator():
     clf, X, y = small()
     before = clf.predict_proba(X)
     names = set(vars(clf))
@@ -564,7 +564,7 @@ def test_building_changes_nothing():
 # Pictures
 
 
-def test_the_model_can_be_drawn():
+def test_the_model_can_be_drawn_with_graphviz():
     pytest.importorskip("graphviz")
     clf, X, y = small()
     source = pm.model_to_graphviz(clf.to_pymc(X, y, "rows")).source
@@ -573,7 +573,7 @@ def test_the_model_can_be_drawn():
 
 
 @pytest.mark.skipif(not hasattr(pm, "model_to_mermaid"), reason="this PyMC draws no mermaids")
-def test_the_model_can_be_written_as_a_diagram():
+def test_the_model_can_be_written_as_a_mermaid_diagram():
     clf, X, y = small()
     text = pm.model_to_mermaid(clf.to_pymc(X, y, "rows"))
     for word in ("pi", "mu_gaussian", "tau_gaussian", "class_label", "x_x"):

@@ -1,4 +1,4 @@
-"""Numbers that break other naive Bayes classifiers: far, tiny, huge, constant, missing, none at all."""
+"""The classifier handles numbers that are far away, tiny, huge, constant or missing, and empty tables."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def assert_probabilities(proba: np.ndarray) -> None:
 
 
 def exact_moments(values: Sequence[float], weights: Sequence[float] | None = None) -> tuple[Fraction, Fraction]:
-    """Mean and scatter of the floats as they are, in exact arithmetic."""
+    """Mean and scatter of the floats in exact arithmetic."""
     x = [Fraction(float(value)) for value in values]
     w = [Fraction(1)] * len(x) if weights is None else [Fraction(float(weight)) for weight in weights]
     mean = sum((a * b for a, b in zip(w, x, strict=True)), Fraction(0)) / sum(w)
@@ -102,7 +102,7 @@ def test_ten_thousand_features_do_not_underflow(family, estimate: str):
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
-def test_ten_thousand_copies_of_a_column_weigh_ten_thousand_times_as_much(estimate: str):
+def test_ten_thousand_copies_of_a_column_give_ten_thousand_times_its_log_likelihood(estimate: str):
     x, ask = two_clouds(1), np.array([[-2.0], [1.5], [40.0]])
     one = BayesianNB(estimate=estimate).fit(x, HALVES)
     many = BayesianNB(estimate=estimate).fit(np.repeat(x, 10_000, axis=1), HALVES)
@@ -151,7 +151,7 @@ def test_weights_and_missing_values_keep_mean_and_scatter_exact():
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
-def test_classes_ten_spreads_apart_at_a_trillion_are_told_apart(estimate: str):
+def test_classes_ten_standard_deviations_apart_at_1e12_are_distinguished(estimate: str):
     rng = default_rng(4)
     y = np.repeat([0, 1], 200)
     X = (1e12 + 0.01 * y + 1e-3 * rng.standard_normal(400))[:, None]
@@ -164,7 +164,7 @@ def test_classes_ten_spreads_apart_at_a_trillion_are_told_apart(estimate: str):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_two_hundred_parts_at_a_billion_merge_without_loss(seed: int):
+def test_two_hundred_parts_with_mean_1e9_merge_without_loss_of_digits(seed: int):
     x = 1e9 + default_rng(seed).uniform(-1, 1, (200, 30))
     parts = [Moments.of(part[:, None], Labels.of(np.zeros(len(part), int))) for part in x]
 
@@ -177,7 +177,7 @@ def test_two_hundred_parts_at_a_billion_merge_without_loss(seed: int):
         assert relative_error(whole.scatter[0, 0], scatter) <= 1e-12
 
 
-def test_two_hundred_partial_fits_and_merges_at_a_billion_are_one_fit():
+def test_two_hundred_partial_fits_and_merges_with_mean_1e9_equal_one_fit():
     rng = default_rng(5)
     y = np.tile([0, 1], 1000)
     X = (1e9 + rng.uniform(-1, 1, 2000) + 0.5 * y)[:, None]
@@ -223,7 +223,7 @@ def test_rescaling_a_column_with_its_known_variance_leaves_probabilities_unchang
 
 
 @pytest.mark.parametrize("power", POWERS)
-def test_rescaling_a_column_moves_the_evidence_by_the_logarithm_of_the_scale(power: int):
+def test_rescaling_a_column_changes_the_evidence_by_the_logarithm_of_the_scale(power: int):
     X = two_clouds(1)
     before, after = (BayesianNB().fit(X * scale, HALVES).log_evidence_ for scale in (1.0, 2.0**power))
     assert_allclose(after.conditional, before.conditional - len(X) * power * np.log(2), rtol=1e-9)
@@ -263,7 +263,7 @@ W = 10**15
 
 @pytest.mark.parametrize("family", [Categorical(), Bernoulli()], ids=lambda f: type(f).__name__)
 @pytest.mark.parametrize("estimate", ESTIMATES)
-def test_weights_of_a_million_billion_rows_keep_every_digit(family, estimate: str):
+def test_weights_of_1e15_keep_every_digit(family, estimate: str):
     counts = {0: (W, 3), 1: (1, W)}
     rows = [(level, c, counts[c][level]) for c in (0, 1) for level in (0, 1)]
     X = np.array([[level] for level, _, _ in rows])
@@ -283,7 +283,7 @@ def test_weights_of_a_million_billion_rows_keep_every_digit(family, estimate: st
 
 @pytest.mark.parametrize("family", [Multinomial(), Poisson()], ids=lambda f: type(f).__name__)
 @pytest.mark.parametrize("estimate", ESTIMATES)
-def test_counts_of_a_million_billion_are_finite_and_find_their_class(family, estimate: str):
+def test_counts_of_1e15_give_finite_densities_and_the_right_class(family, estimate: str):
     X = np.array([[1e15, 1.0], [1e15, 3.0], [3.0, 1e15], [1.0, 1e15]])
     clf = BayesianNB(family, estimate=estimate).fit(X, [0, 0, 1, 1])
     ask = np.array([[1e15, 1.0], [5.0, 1e15], [7e14, 3e14], [1e15, 0.0]])
@@ -293,13 +293,13 @@ def test_counts_of_a_million_billion_are_finite_and_find_their_class(family, est
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
-def test_rates_that_differ_by_thirty_of_their_spreads_at_a_million_billion_are_told_apart(estimate: str):
+def test_rates_of_1e15_thirty_standard_deviations_apart_are_distinguished(estimate: str):
     X = np.array([[1e15], [1e15], [1e15 + 1e9], [1e15 + 1e9]])
     clf = BayesianNB(Poisson(), estimate=estimate).fit(X, [0, 0, 1, 1])
     assert_array_equal(clf.predict([[1e15], [1e15 + 1e9], [1e15 + 4e8], [1e15 + 6e8]]), [0, 1, 0, 1])
 
 
-def test_the_multinomial_predictive_of_a_million_billion_words_is_the_exact_one():
+def test_the_multinomial_predictive_of_1e15_words_is_exact():
     # One class, so that nothing but the predictive is seen.
     clf = BayesianNB(Multinomial(Dirichlet(1.0))).fit(np.array([[1e15, 1.0]]), [0])
     for words in ([1e15, 1.0], [5.0, 3.0], [0.0, 1e15]):
@@ -336,7 +336,7 @@ def _rising(a: Fraction, n: int) -> Fraction:
 @pytest.mark.parametrize("alpha", [1e-8, 1e8])
 @pytest.mark.parametrize("estimate", ["predictive", "mean"])
 @pytest.mark.parametrize("family", ["Categorical", "Bernoulli"])
-def test_any_concentration_gives_the_exact_probabilities(family: str, estimate: str, alpha: float):
+def test_every_concentration_gives_the_exact_probabilities(family: str, estimate: str, alpha: float):
     made = Categorical(Dirichlet(alpha)) if family == "Categorical" else Bernoulli(Beta(alpha, alpha))
     X, y = np.array([[0], [1], [1], [1], [1]]), [0, 0, 0, 1, 1]
     clf = BayesianNB(made, class_prior=Dirichlet(alpha), estimate=estimate).fit(X, y)
@@ -350,7 +350,7 @@ def test_any_concentration_gives_the_exact_probabilities(family: str, estimate: 
 
 
 @pytest.mark.parametrize("alpha", [1e-8, 1e8])
-def test_any_concentration_gives_the_exact_dirichlet_multinomial(alpha: float):
+def test_every_concentration_gives_the_exact_dirichlet_multinomial(alpha: float):
     clf = BayesianNB(Multinomial(Dirichlet(alpha))).fit(np.array([[2.0, 0.0, 1.0]]), [0])
     a = [Fraction(alpha) + n for n in (2, 0, 1)]
     for words in ([1, 0, 0], [0, 3, 0], [2, 2, 5]):
@@ -361,7 +361,7 @@ def test_any_concentration_gives_the_exact_dirichlet_multinomial(alpha: float):
 
 
 @pytest.mark.parametrize("alpha", [1e-8, 1e8])
-def test_any_concentration_gives_the_exact_negative_binomial(alpha: float):
+def test_every_concentration_gives_the_exact_negative_binomial(alpha: float):
     clf = BayesianNB(Poisson(Gamma(alpha, alpha))).fit(np.array([[3.0], [0.0]]), [0, 1])
     for events, x in itertools.product((3, 0), (0, 1, 7)):
         a, b = Fraction(alpha) + events, Fraction(alpha) + 1
@@ -395,7 +395,7 @@ def test_draws_under_a_tiny_concentration_agree_with_the_counts():
 
 
 @pytest.mark.parametrize("estimate", SMOOTHED)
-def test_one_row_a_class_is_enough_and_keeps_the_symmetry_of_the_data(estimate: str):
+def test_one_row_per_class_is_enough_and_the_probabilities_keep_the_symmetry_of_the_data(estimate: str):
     clf = BayesianNB(estimate=estimate).fit([[0.0], [1.0], [10.0], [11.0]], [0, 1, 2, 3])
     ask = np.array([[-3.0], [0.0], [4.0], [5.5], [30.0]])
     proba = clf.predict_proba(ask)
@@ -404,13 +404,13 @@ def test_one_row_a_class_is_enough_and_keeps_the_symmetry_of_the_data(estimate: 
     assert proba[0].argmax() in (0, 1)
 
 
-def test_one_row_a_class_has_no_maximum_of_the_likelihood_and_the_error_says_where():
+def test_one_row_per_class_has_no_maximum_likelihood_estimate_and_the_error_says_where():
     with pytest.raises(ImproperError, match=r"feature 'x', class 0"):
         BayesianNB(estimate="mle").fit([[0.0], [1.0], [10.0]], [0, 1, 2])
 
 
 @pytest.mark.parametrize("estimate", ["predictive", "mean"])
-def test_one_row_a_class_of_every_kind_is_the_rule_of_laplace(estimate: str):
+def test_one_row_per_class_gives_the_joint_of_laplaces_rule(estimate: str):
     X = pd.DataFrame({"t": list("uvw"), "b": [0, 1, 1]})
     clf = BayesianNB(estimate=estimate).fit(X, list("abc"))
     joint = np.exp(clf.predict_joint_log_proba(X.iloc[:1]))[0]
@@ -419,7 +419,7 @@ def test_one_row_a_class_of_every_kind_is_the_rule_of_laplace(estimate: str):
 
 @pytest.mark.parametrize("value", [0.0, 5.0, -1e-150, 1e12, 1e150])
 @pytest.mark.parametrize("estimate", SMOOTHED)
-def test_a_constant_column_says_nothing(estimate: str, value: float):
+def test_a_constant_column_does_not_change_the_probabilities(estimate: str, value: float):
     X, ask = two_clouds(1), np.linspace(-3, 6, 7)[:, None]
     alone = BayesianNB(estimate=estimate).fit(X, HALVES)
     both = BayesianNB(estimate=estimate).fit(np.c_[X, np.full(20, value)], HALVES)
@@ -446,7 +446,7 @@ def test_a_class_that_has_only_missing_values_is_predicted_by_the_prior():
     assert_probabilities(clf.predict_proba(x[:, None]))
 
 
-def test_a_class_without_a_level_gives_each_level_its_share():
+def test_a_class_without_a_known_level_gives_all_levels_equal_probability():
     X = pd.DataFrame({"t": [None, None, "u", "v", "w"]})
     clf = BayesianNB().fit(X, [0, 0, 1, 1, 1])
     joint = clf.predict_joint_log_proba(pd.DataFrame({"t": ["u", None]}))
@@ -473,7 +473,7 @@ def test_the_mode_of_a_class_that_has_only_missing_values_is_refused_by_name():
     ],
     ids=["float", "object", "Int64", "boolean", "string", "categorical", "categorical with levels"],
 )
-def test_a_column_that_is_all_missing_says_nothing(column, estimate: str):
+def test_a_column_that_is_all_missing_does_not_change_the_probabilities(column, estimate: str):
     X = pd.DataFrame({"a": two_clouds(1)[:, 0]})
     alone = BayesianNB(estimate=estimate).fit(X, HALVES)
     both = BayesianNB(estimate=estimate).fit(X.assign(gone=column), HALVES)
@@ -482,14 +482,14 @@ def test_a_column_that_is_all_missing_says_nothing(column, estimate: str):
 
 
 @pytest.mark.parametrize("family", [Gaussian(), Bernoulli(), Poisson(), Multinomial(), Categorical()])
-def test_a_column_that_is_all_missing_says_nothing_in_any_family(family):
+def test_a_column_that_is_all_missing_does_not_change_the_probabilities_in_any_family(family):
     X = pd.DataFrame({"a": two_clouds(1)[:, 0], "gone": np.full(20, np.nan)})
     both = BayesianNB({"gone": family}).fit(X, HALVES)
     assert_allclose(both.predict_proba(X), BayesianNB().fit(X[["a"]], HALVES).predict_proba(X[["a"]]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
-def test_one_class_only_is_certain(estimate: str):
+def test_a_single_class_has_probability_1(estimate: str):
     X = pd.DataFrame({"a": [0.0, 1.0, 10.0], "t": list("uvu")})
     clf = BayesianNB(estimate=estimate, random_state=0).fit(X, ["only"] * 3)
     ask = pd.DataFrame({"a": [5.0, 1e9, np.nan], "t": ["u", "v", None]})
@@ -508,7 +508,7 @@ def test_one_class_only_is_certain(estimate: str):
     ],
     ids=["Gaussian", "known variance", "Categorical"],
 )
-def test_a_thousand_classes_are_told_apart(family, estimate: str):
+def test_a_thousand_classes_are_distinguished(family, estimate: str):
     y = np.repeat(np.arange(1000), 2)
     X = (y if isinstance(family, Categorical) else 50.0 * y + np.tile([-1.0, 1.0], 1000))[:, None]
     clf = BayesianNB(family, estimate=estimate).fit(X, y)
@@ -551,7 +551,7 @@ def assert_same_belief(one, other) -> None:
             assert_array_equal(value, getattr(other, name), err_msg=name)
 
 
-def test_no_rows_leave_the_posterior_at_the_prior():
+def test_without_rows_the_posterior_is_the_prior():
     model = NaiveBayes(EVERY_KIND, Dirichlet([2.0, 6.0]))
     posterior = model.posterior(model.statistics(every_kind_of(0), Labels.of([], 2), ("a", "b")))
     for name in EVERY_KIND:
@@ -666,7 +666,7 @@ def test_the_joint_of_an_impossible_row_is_minus_infinity():
     assert_array_equal(joint, [[np.log(0.5), -np.inf], [-np.inf, np.log(0.5)], [-np.inf, -np.inf]])
 
 
-def test_a_row_impossible_under_one_class_only_is_certain():
+def test_a_row_that_is_impossible_under_one_of_two_classes_has_probability_1_for_the_other():
     X, y, ask = impossible_table()
     assert_array_equal(BayesianNB(estimate="mle").fit(X, y).predict_proba(ask.iloc[:2]), np.eye(2))
 
@@ -715,7 +715,7 @@ MIXED = {
 
 @pytest.mark.parametrize("rowwise", [False, True], ids=["at once", "row by row"])
 @pytest.mark.parametrize("estimate", ["predictive", "mean"])
-def test_unlearning_every_row_leaves_what_was_believed_before_any(estimate: str, rowwise: bool):
+def test_forgetting_every_row_gives_the_prior_again(estimate: str, rowwise: bool):
     X, y = mixed_table()
     clf = BayesianNB(MIXED, estimate=estimate, class_prior=Dirichlet([1.0, 2.0, 5.0])).fit(X, y)
     for rows in [[i] for i in default_rng(8).permutation(len(X))] if rowwise else [slice(None)]:
@@ -740,7 +740,7 @@ def test_unlearning_every_row_leaves_what_was_believed_before_any(estimate: str,
     ],
     ids=str,
 )
-def test_rows_with_equal_values_can_be_unlearned_in_any_order(values: list[float]):
+def test_rows_with_equal_values_can_be_forgotten_in_any_order(values: list[float]):
     for order in itertools.permutations(range(len(values))):
         clf = BayesianNB().fit(np.array(values)[:, None], np.zeros(len(values), int))
         for i in order:
@@ -750,14 +750,14 @@ def test_rows_with_equal_values_can_be_unlearned_in_any_order(values: list[float
 
 
 @pytest.mark.parametrize("family", [Categorical(), Bernoulli()], ids=lambda f: type(f).__name__)
-def test_one_row_is_left_when_a_million_billion_are_unlearned(family):
+def test_one_row_is_left_after_a_weight_of_1e15_is_forgotten(family):
     clf = BayesianNB(family).fit([[1], [1], [0]], [0, 0, 1], [1e15, 1.0, 1.0])
     clf.forget([[1]], [0], [1e15])
     assert_array_equal(clf.class_count_, [1.0, 1.0])
     assert_allclose(clf.predict_proba([[1]]), [[2 / 3, 1 / 3]], rtol=1e-12)
 
 
-def test_what_is_learned_after_unlearning_everything_is_as_if_nothing_had_been():
+def test_learning_after_forgetting_everything_equals_a_first_fit():
     X, y = mixed_table()
     clf = BayesianNB(MIXED).fit(X, y).forget(X, y).partial_fit(X.iloc[::-1], y[::-1])
     assert_allclose(clf.predict_proba(X), BayesianNB(MIXED).fit(X, y).predict_proba(X), rtol=1e-9)
@@ -786,7 +786,7 @@ def hostile_tables(draw: st.DrawFn, limit: float) -> tuple[np.ndarray, list[int]
 @settings(deadline=None, max_examples=300)
 @given(hostile_tables(1e150))
 @example((np.array([[0.0, 1e-150], [0.0, -1e-150]]), [0, 1], np.array([[1e150, 1e150]])))
-def test_the_predictive_of_any_numbers_is_a_distribution_over_classes(table):
+def test_the_predictive_gives_probabilities_for_any_numbers(table):
     X, y, ask = table
     clf = BayesianNB().fit(X, y)
     log_proba = clf.predict_log_proba(np.r_[X, ask])
@@ -798,7 +798,7 @@ def test_the_predictive_of_any_numbers_is_a_distribution_over_classes(table):
 @settings(deadline=None, max_examples=300)
 @given(hostile_tables(1e70))
 @example((np.array([[5.0, 0.0], [5.0, 0.0]]), [0, 1], np.array([[1e9, 0.0]])))
-def test_the_posterior_mean_of_any_numbers_is_a_distribution_over_classes(table):
+def test_the_posterior_mean_gives_probabilities_for_any_numbers(table):
     X, y, ask = table
     log_proba = BayesianNB(estimate="mean").fit(X, y).predict_log_proba(np.r_[X, ask])
     assert not np.isnan(log_proba).any()
@@ -807,7 +807,7 @@ def test_the_posterior_mean_of_any_numbers_is_a_distribution_over_classes(table)
 
 @settings(deadline=None, max_examples=100)
 @given(hostile_tables(1e70))
-def test_maximum_likelihood_of_any_numbers_is_a_distribution_or_an_error_that_names_the_feature(table):
+def test_maximum_likelihood_gives_probabilities_or_an_error_that_names_the_feature_for_any_numbers(table):
     X, y, ask = table
     try:
         clf = BayesianNB(estimate="mle").fit(X, y)
@@ -820,7 +820,7 @@ def test_maximum_likelihood_of_any_numbers_is_a_distribution_or_an_error_that_na
 
 
 @pytest.mark.parametrize("size", [1e155, 1e200, 1e300, 1.7e308])
-def test_a_row_beyond_all_scales_is_predicted_by_the_heavier_tail(size: float):
+def test_a_row_far_beyond_the_data_gets_the_class_with_the_heavier_tail(size: float):
     clf = BayesianNB(Gaussian(NormalGamma(0.0, 1.0, 1.0, 1.0))).fit(
         [[0.0], [0.0], [0.0], [0.0], [8.0]], [0, 0, 0, 1, 1]
     )

@@ -1,8 +1,8 @@
-"""What every family must obey, proved for each of them from one list.
+"""The laws that every family must obey, tested for each family of one list.
 
-A family joins by its line in ``FAMILIES``: itself, and how to make a random column for it. Exact
-laws are tried on hostile little tables (classes without rows, rows without weight, missing cells);
-laws about averages on one larger table, with exact draws and five standard errors.
+A new family needs one line in ``FAMILIES``: the family, and how to make a random column for it. Exact laws are tested
+on small difficult tables (classes without rows, rows without weight, missing cells), laws about averages on one
+larger table, with exact draws and a tolerance of five standard errors.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from scipy import sparse
 
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
-from bayesnb.families.family import Family, Statistic, Theta
+from bayesnb.families.family import Family, Statistic
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.membership import Column, Labels, Responsibilities
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.poisson import Exposed, Poisson
-from bayesnb.priors import Array, Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior
+from bayesnb.priors import Array, Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior, Theta
 
 pytestmark = pytest.mark.usefixtures("road")
 
@@ -114,7 +114,7 @@ DENSE = [name for name in FAMILIES if name not in SPARSE]
 
 @dataclass(frozen=True)
 class Table:
-    """One feature with its labels, and what its family makes of them."""
+    """One feature with its labels, its statistic and its posterior."""
 
     family: Family
     x: Column
@@ -153,7 +153,7 @@ class Table:
         return [self.only(np.flatnonzero(part == k)) for k in range(3)]
 
     def says(self, s: Statistic) -> list[Array]:
-        """All that a statistic says: the posterior it makes of the prior, and the evidence."""
+        """What a statistic determines: the posterior and the evidence."""
         return [
             *numbers(self.family.update(self.prior, s)),
             self.family.log_evidence(self.prior, s),
@@ -175,7 +175,7 @@ def tables(draw: st.DrawFn, name: str) -> Table:
 def law(
     names: Iterable[str] = FAMILIES,
 ) -> Callable[[Callable[[Table], None]], Callable[..., None]]:
-    """Try a law on many little tables of each family."""
+    """Test a law on many small tables of each family."""
 
     def of(test: Callable[[Table], None]) -> Callable[..., None]:
         def trial(name: str, data: st.DataObject) -> None:
@@ -190,7 +190,7 @@ def law(
 
 @pytest.fixture(params=FAMILIES)
 def crowd(request: pytest.FixtureRequest) -> Table:
-    """A table large enough that every class is known and averages settle."""
+    """A table so large that every class is well known and averages are close to their limits."""
     return Table.of(request.param, seed=20, weight=np.ones(60), missing=0.2)
 
 
@@ -200,7 +200,7 @@ def assert_same(one: Iterable[Array], other: Iterable[Array]) -> None:
 
 
 def assert_average(draws: Array, truth: Array) -> None:
-    """The mean of independent draws is the truth, within five of its standard errors."""
+    """Check that the mean of independent draws is within five standard errors of the truth."""
     error = draws.std(0) / np.sqrt(len(draws))
     assert (np.abs(draws.mean(0) - truth) <= 5 * error + 1e-12 * np.abs(truth)).all()
 
@@ -236,14 +236,14 @@ def test_statistics_are_a_commutative_group_up_to_rounding(t: Table):
 
 # If this fails, look at `statistic`, then at `__add__` of the statistic.
 @law()
-def test_pooling_rows_is_pooling_statistics(t: Table):
+def test_the_statistic_of_pooled_rows_is_the_sum_of_the_statistics(t: Table):
     a, b, c = t.parts()
     assert_same(t.says(t.s), t.says(a + b + c))
 
 
 # If this fails, look at `statistic`: somewhere a row is counted, not weighed.
 @law()
-def test_two_half_rows_are_one_row(t: Table):
+def test_two_rows_of_weight_one_half_equal_one_row(t: Table):
     twice = np.repeat(np.arange(len(t)), 2)
     half = Labels(t.labels.codes[twice], t.labels.weight[twice] / 2, t.labels.n)
     assert_same(t.says(t.family.statistic(t.x[twice], half)), t.says(t.s))
@@ -251,14 +251,14 @@ def test_two_half_rows_are_one_row(t: Table):
 
 # If this fails, look at `Responsibilities` in membership.py.
 @law()
-def test_certain_responsibilities_are_labels(t: Table):
+def test_responsibilities_of_0_and_1_equal_labels(t: Table):
     r = np.eye(len(CLASSES))[t.labels.codes] * t.labels.weight[:, None]
     assert_same(t.says(t.family.statistic(t.x, Responsibilities(r))), t.says(t.s))
 
 
 # If this fails, look at `update`, then at `log_base`.
 @law()
-def test_yesterdays_posterior_is_todays_prior(t: Table):
+def test_updating_in_two_steps_equals_updating_once(t: Table):
     f, (a, b, _) = t.family, t.parts()
     yesterday = f.update(t.prior, a)
     assert_same(numbers(f.update(yesterday, b)), numbers(f.update(t.prior, a + b)))
@@ -369,7 +369,7 @@ def test_the_slopes_are_the_derivatives_of_the_log_moment(crowd: Table, share: f
 
 # If this fails, look at where the method that fails treats NaN (or -1).
 @law(DENSE)
-def test_a_missing_value_says_nothing(t: Table):
+def test_a_missing_value_changes_nothing(t: Table):
     f, theta = t.family, t.family.mean(t.posterior)
 
     def answers(x: Column) -> list[Array]:
@@ -414,7 +414,7 @@ def test_the_mode_under_the_flat_prior_has_the_largest_likelihood(crowd: Table):
 
 # If this fails, look at `log_left_out`.
 @law()
-def test_leaving_a_row_out_is_refitting_without_it(t: Table):
+def test_leaving_a_row_out_equals_refitting_without_it(t: Table):
     left_out = t.family.log_left_out(t.posterior, t.x, t.labels)
     for i in range(0, len(t), 3):
         others = t.family.update(t.prior, t.only(np.delete(np.arange(len(t)), i)))
@@ -449,7 +449,7 @@ def test_draws_have_the_mean_of_the_posterior(crowd: Table):
 
 
 # If this fails, look at `sample`.
-def test_rows_sampled_at_theta_lead_back_to_theta(crowd: Table):
+def test_the_posterior_of_many_sampled_rows_is_close_to_the_true_theta(crowd: Table):
     f, rows, theta = crowd.family, 4_000, crowd.family.draw(crowd.posterior, crowd.rng)
     labels = Labels.of(np.repeat(np.arange(len(CLASSES)), rows))
     each = {name: value[labels.codes] for name, value in theta.items()}

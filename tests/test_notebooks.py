@@ -1,4 +1,4 @@
-"""The notebooks as files: run from the top, with their outputs, and quick to fetch. ``pytest --nbmake`` runs them."""
+"""The notebook files are small and have the outputs of one run from the top. ``pytest --nbmake`` runs them."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ def outputs(code, kind):
     return [output for cell in code for output in cell.outputs if output.output_type == kind]
 
 
-def test_there_are_eight():
+def test_there_are_eight_notebooks():
     assert [path.stem[:2] for path in NOTEBOOKS] == [f"{k:02d}" for k in range(1, 9)]
 
 
@@ -35,26 +35,26 @@ def test_a_notebook_is_valid_and_light(path):
     assert path.stat().st_size < 500_000
 
 
-def test_its_outputs_are_those_of_one_run_from_the_top(code):
+def test_the_outputs_of_a_notebook_are_those_of_one_run_from_the_top(code):
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
     assert not outputs(code, "error")
     assert not [output for output in outputs(code, "stream") if output.name == "stderr"]
 
 
-def test_it_asserts_what_it_says(code):
+def test_a_notebook_asserts_its_statements(code):
     assert sum(cell.source.count("assert ") for cell in code) >= 8
 
 
-def test_every_picture_is_named_for_those_who_cannot_see_it(code):
+def test_every_picture_has_an_alternative_text(code):
     pictures = [cell for cell in code if any("image/png" in output.get("data", {}) for output in cell.outputs)]
     assert len(pictures) >= 4
     assert all(len(cell.metadata["mystnb"]["image"]["alt"]) > 30 for cell in pictures)
 
 
-def test_it_ends_with_the_versions_it_ran_under(code):
+def test_a_notebook_ends_with_the_versions_used(code):
     assert "%watermark" in code[-1].source
     assert "bayesnb" in code[-1].outputs[0].text
 
 
-def test_it_names_no_place_on_the_machine_it_was_run_on(path):
+def test_a_notebook_contains_no_path_of_the_machine(path):
     assert not re.search(r"/(tmp|home|root|Users)/", path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Each picture shows what it is given, whole and labelled, and leaves nothing behind; wrong input is refused."""
+"""Each picture shows its input completely and with labels, and leaves no open figure; invalid input is refused."""
 
 import io
 import re
@@ -34,7 +34,7 @@ def shows(picture, colour):
 
 
 def cut_off(figure):
-    """Whether anything that is drawn stands over the edge of the figure."""
+    """Whether anything is drawn across the edge of the figure."""
     FigureCanvasAgg(figure).draw()
     taken, whole = figure.get_tightbbox(), figure.bbox_inches
     over = (-taken.x0, -taken.y0, taken.x1 - whole.x1, taken.y1 - whole.y1)
@@ -42,12 +42,12 @@ def cut_off(figure):
 
 
 def texts(figure):
-    """All that the figure says, in the order in which it is drawn."""
+    """All texts of the figure, in the order of drawing."""
     return [t.get_text() for t in figure.findobj(plt.Text) if t.get_visible() and t.get_text()]
 
 
 def ledger_of(entries, label="no", against="yes", unit="nats"):
-    """A ledger by hand: {entry: (value, log-odds)}, a missing value being ``...``."""
+    """Contributions made by hand: {entry: (value, log-odds)}; ``...`` stands for a missing value."""
     lines = {"(prior)": (None, -0.5)} | entries
     total = sum(size for _, size in lines.values())
     lines["(total)"] = (None, total)
@@ -124,12 +124,12 @@ def test_a_picture_is_not_blank_and_has_the_colours_of_what_it_shows(name, drawn
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_nothing_is_cut_off_at_the_edge(name, drawn):
+def test_nothing_is_cut_off_at_the_edge_of_a_picture(name, drawn):
     assert not cut_off(drawn[name])
 
 
 @pytest.mark.parametrize("name", [name for name in PICTURES if name not in ("reliability", "ledger")])
-def test_the_legend_names_each_class_and_hides_nothing(name, drawn):
+def test_the_legend_names_each_class_and_covers_no_data(name, drawn):
     figure = drawn[name]
     FigureCanvasAgg(figure).draw()
     (legend,) = figure.legends
@@ -140,7 +140,7 @@ def test_the_legend_names_each_class_and_hides_nothing(name, drawn):
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_neither_shown_nor_kept(name, penguins, monkeypatch):
+def test_a_picture_is_neither_shown_nor_kept_open_by_pyplot(name, penguins, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("shown")
 
@@ -156,7 +156,7 @@ def test_neither_plots_nor_report_imports_matplotlib_before_it_draws():
     assert done.stdout.split() == ["False", "False"]
 
 
-def test_more_classes_than_named_colours_still_differ():
+def test_more_classes_than_named_colours_get_different_colours():
     for n in (2, 8, 9, 12):
         colours = {to_rgb(colour) for colour in plots._colours(n)}
         assert len(colours) == n
@@ -166,7 +166,7 @@ HOSTILE = "$x_1$ is\n_very_ long, and \\frac{a}{b} and $y$ would be mathematics 
 
 
 @pytest.mark.parametrize("name", ["$a$", "$a", "_hidden", "two\nlines", "\\alpha$", HOSTILE])
-def test_a_name_is_shown_letter_by_letter_on_one_short_line(name):
+def test_a_name_is_shown_unchanged_and_shortened_to_one_line(name):
     figure = plots.ledger(ledger_of({name: (name, 1.0)}, label=name, against="b"))
     assert not cut_off(figure)
     shown = plots._plain(name)
@@ -192,7 +192,7 @@ def test_the_prior_is_dashed_and_the_posterior_is_not(tree):
     assert_allclose(peaks, held.mean(["chain", "draw"]), atol=0.5)
 
 
-def test_a_density_is_a_density(tree):
+def test_a_drawn_density_integrates_to_one(tree):
     (axes,) = plots.prior_posterior(tree, "pi").axes
     for line in axes.lines[3:]:
         assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(1, abs=0.02)
@@ -206,7 +206,7 @@ def test_a_tree_without_a_prior_shows_the_posterior(tree):
     assert "prior" not in texts(figure)
 
 
-def test_a_category_that_columns_share_goes_by_its_own_columns_name(tennis):
+def test_a_category_shared_by_columns_is_titled_with_its_own_columns_level(tennis):
     shared = tennis[0].sample_posterior(50)
     titles = [axes.get_title() for axes in plots.prior_posterior(shared, "theta_categorical_3").axes]
     assert titles[:4] == ["outlook, overcast", "outlook, rain", "outlook, sunny", "temperature, cool"]
@@ -216,12 +216,12 @@ def test_a_category_that_columns_share_goes_by_its_own_columns_name(tennis):
     assert axes.get_title() == "temperature, mild"
 
 
-def test_what_is_not_selected_has_a_panel_each(tree):
+def test_each_value_of_a_dimension_that_is_not_selected_has_a_panel(tree):
     figure = plots.prior_posterior(tree, "mu_gaussian")
     assert [axes.get_title() for axes in figure.axes] == list(tree["posterior"]["gaussian_feature"].to_numpy())
 
 
-def test_a_parameter_that_is_known_is_a_line():
+def test_a_known_parameter_is_drawn_as_a_line():
     X, y = datasets.play_tennis()
     clf = BayesianNB(class_prior="uniform", random_state=0).fit(X, y)
     (axes,) = plots.prior_posterior(clf.sample_posterior(50), "pi").axes
@@ -237,12 +237,12 @@ def test_a_parameter_that_is_known_is_a_line():
         ("mu_gaussian", {"gaussian_feature": "wings"}, ("bill_length_mm", "'wings'")),
     ],
 )
-def test_a_parameter_that_is_not_there_is_refused(tree, variable, selection, words):
+def test_an_unknown_parameter_is_refused(tree, variable, selection, words):
     with pytest.raises(ValueError, match="".join(f"(?=.*{re.escape(word)})" for word in words)):
         plots.prior_posterior(tree, variable, **selection)
 
 
-def test_more_panels_than_can_be_read_are_refused():
+def test_too_many_panels_are_refused():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(20, 30)), columns=[f"c{k}" for k in range(30)])
     tree = BayesianNB(random_state=0).fit(X, np.arange(20) % 2).sample_posterior(50)
@@ -253,7 +253,7 @@ def test_more_panels_than_can_be_read_are_refused():
 # Class probabilities
 
 
-def test_each_row_has_a_panel_and_its_predictive_a_mark(tennis):
+def test_each_row_has_a_panel_with_its_predictive_marked(tennis):
     clf, X, _ = tennis
     proba = clf.predict_proba(X)
     figure = plots.class_probability(clf.sample_proba(X, 100), clf.classes_, [3, 0], proba)
@@ -275,7 +275,7 @@ def test_each_row_has_a_panel_and_its_predictive_a_mark(tennis):
         ({"predictive": np.zeros((3, 2))}, r"shape \(14, 2\); got \(3, 2\)"),
     ],
 )
-def test_draws_that_do_not_fit_are_refused(tennis, change, words):
+def test_draws_of_the_wrong_shape_are_refused(tennis, change, words):
     clf, X, _ = tennis
     good = {"draws": clf.sample_proba(X, 10), "classes": clf.classes_}
     with pytest.raises(ValueError, match=words):
@@ -285,7 +285,7 @@ def test_draws_that_do_not_fit_are_refused(tennis, change, words):
 # MAP against Bayes
 
 
-def test_rows_whose_class_differs_are_ringed():
+def test_rows_with_different_predicted_classes_are_marked_by_a_ring():
     plug_in = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
     predictive = np.array([[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]])
     figure = plots.map_against_bayes(plug_in, predictive, ["a", "b"])
@@ -295,7 +295,7 @@ def test_rows_whose_class_differs_are_ringed():
     assert {"p(b)", "another class is predicted\n(1 of 3 rows)", "plug-in (MAP)"} <= set(texts(figure))
 
 
-def test_the_frame_of_an_agreement_is_the_two_arrays(tennis):
+def test_the_frame_of_an_agreement_gives_the_same_picture_as_two_arrays(tennis):
     clf, X, y = tennis
     frame = clf.verify(X, sampler="exact", random_seed=0).plug_ins
     by_frame = plots.map_against_bayes(frame)
@@ -325,7 +325,7 @@ def test_rows_that_are_impossible_are_counted_and_not_drawn():
         ((pd.DataFrame({"x": [1]}),), "'map'"),
     ],
 )
-def test_probabilities_that_cannot_be_compared_are_refused(arguments, words):
+def test_probabilities_that_do_not_match_are_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         plots.map_against_bayes(*arguments)
 
@@ -343,7 +343,7 @@ def test_the_bins_are_those_of_the_calibration_error(penguins):
     assert ((table["from"] <= table["confidence"]) & (table["confidence"] <= table["to"])).all()
 
 
-def test_an_error_bar_holds_its_share_and_shrinks_with_rows():
+def test_an_error_bar_has_the_given_coverage_and_shrinks_with_more_rows():
     proba = np.repeat([[0.7, 0.3]], 100, axis=0)
     for right in (0, 1, 50, 99, 100):
         few = plots.reliability_table(proba, (np.arange(100) >= right).astype(int)).iloc[0]
@@ -365,7 +365,7 @@ def test_error_bars_cover_the_frequency_of_calibrated_forecasts():
     assert 0.86 < np.mean(held) < 0.96
 
 
-def test_one_class_against_the_rest_is_judged_by_its_own_probability(tennis):
+def test_reliability_of_one_class_uses_the_probability_of_that_class(tennis):
     clf, X, y = tennis
     proba, true = clf.loo(X, y)["probability"].to_numpy(), codes(clf, y)
     table = plots.reliability_table(proba, true, bins=1, code=1)
@@ -387,7 +387,7 @@ def test_one_class_against_the_rest_is_judged_by_its_own_probability(tennis):
         ((np.full((3, 2), 0.5), np.zeros(3, int), 10, 2), "code"),
     ],
 )
-def test_forecasts_that_are_none_are_refused(arguments, words):
+def test_invalid_forecasts_are_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         plots.reliability(*arguments)
 
@@ -395,7 +395,7 @@ def test_forecasts_that_are_none_are_refused(arguments, words):
 # Ledger
 
 
-def test_a_bar_is_as_long_as_its_entry(tennis):
+def test_a_bar_is_as_long_as_its_contribution(tennis):
     clf, X, _ = tennis
     frame = clf.explain(X.iloc[[0]].assign(wind=None), unit="bits")
     (axes,) = plots.ledger(frame).axes
@@ -406,21 +406,21 @@ def test_a_bar_is_as_long_as_its_entry(tennis):
     assert (axes.get_title("left"), axes.get_title("right")) == ("← for yes", "for no →")
 
 
-def test_a_missing_value_is_named_in_grey_and_adds_nothing():
+def test_a_missing_value_is_named_in_grey_and_has_no_bar():
     (axes,) = plots.ledger(ledger_of({"wind": (..., 0.0), "hum": ("high", 1.0)})).axes
     label = axes.get_yticklabels()[1]
     assert (label.get_text(), label.get_color()) == ("wind (missing)", plots.GREY)
     assert axes.patches[1].get_width() == 0
 
 
-def test_for_and_against_have_their_colours():
+def test_bars_for_and_against_have_different_colours():
     (axes,) = plots.ledger(ledger_of({"a": (1.5, 2.0), "b": ("x", -3.0)})).axes
     assert [bar.get_facecolor()[:3] for bar in axes.patches] == [
         to_rgb(colour) for colour in (VERMILLION, BLUE, VERMILLION, VERMILLION)
     ]
 
 
-def test_the_least_of_many_entries_are_summed_up():
+def test_the_smallest_of_many_contributions_are_drawn_as_one_sum():
     sizes = np.linspace(-2, 3, 50)
     frame = ledger_of({f"c{k}": ("v", size) for k, size in enumerate(sizes)})
     (axes,) = plots.ledger(frame, entries=10).axes
@@ -431,7 +431,7 @@ def test_the_least_of_many_entries_are_summed_up():
     assert sum(widths[:-1]) == pytest.approx(widths[-1]) == pytest.approx(frame["log_odds"].iloc[-1])
 
 
-def test_an_infinite_entry_runs_out_of_the_picture_and_says_so():
+def test_an_infinite_contribution_is_drawn_to_the_edge_and_labelled():
     frame = ledger_of({"a": ("x", 2.0), "b": ("y", -np.inf)})
     figure = plots.ledger(frame)
     assert texts(figure).count("−∞") == 2
@@ -441,13 +441,13 @@ def test_an_infinite_entry_runs_out_of_the_picture_and_says_so():
     assert shows(pixels(figure), VERMILLION)
 
 
-def test_an_entry_that_is_0_against_0_says_so():
+def test_a_contribution_of_0_against_0_is_labelled_so():
     figure = plots.ledger(ledger_of({"a": ("x", 2.0), "b": ("y", np.nan)}))
     assert texts(figure).count(" 0/0") == 2
     assert shows(pixels(figure), BLUE)
 
 
-def test_a_column_may_be_called_like_the_total():
+def test_a_column_may_have_the_name_of_the_total():
     (axes,) = plots.ledger(ledger_of({"(total) ": ("x", 1.0), "(prior) ": ("y", 1.0)})).axes
     assert len(axes.patches) == 4
     frame = ledger_of({"a": ("x", 1.0)})
@@ -456,7 +456,7 @@ def test_a_column_may_be_called_like_the_total():
 
 
 @pytest.mark.parametrize("wrong", ["two rows", "one label for two rows", "no total", "no ledger", "no entries"])
-def test_what_is_not_the_ledger_of_one_row_is_refused(tennis, wrong):
+def test_anything_but_the_contributions_of_one_row_is_refused(tennis, wrong):
     clf, X, _ = tennis
     two = clf.explain(X.iloc[:2])
     match wrong:
@@ -507,7 +507,7 @@ def test_a_frame_without_entropies_or_rows_is_refused(tennis):
 # Decision regions
 
 
-def test_the_background_is_the_entropy_of_the_prediction_without_the_other_columns(penguins):
+def test_the_background_is_the_entropy_predicted_from_the_two_columns_alone(penguins):
     clf, X, y = penguins
     names = ("bill_length_mm", "flipper_length_mm")
     figure = plots.decision_regions(clf, X, y, names, grid_resolution=15)
@@ -536,7 +536,7 @@ def test_a_table_without_names_is_drawn_by_position(penguins):
     assert by_place.axes[0].get_xlabel() == "x0"
 
 
-def test_the_classifier_is_left_as_it_was(penguins):
+def test_drawing_does_not_change_the_classifier(penguins):
     _, X, y = penguins
     clf = BayesianNB().fit(X, y)
     before = dict(vars(clf))
@@ -558,14 +558,14 @@ def test_the_classifier_is_left_as_it_was(penguins):
         ({"y": ["Dodo"] * 344}, "'Dodo' was never learned"),
     ],
 )
-def test_a_plane_that_is_none_is_refused(penguins, change, words):
+def test_an_invalid_pair_of_features_is_refused(penguins, change, words):
     clf, X, y = penguins
     good = {"clf": clf, "X": X, "y": y, "features": ("bill_length_mm", "year")}
     with pytest.raises(ValueError, match=words):
         plots.decision_regions(**good | change)
 
 
-def test_a_plane_without_a_single_point_is_refused(penguins):
+def test_a_pair_of_features_without_a_complete_row_is_refused(penguins):
     clf, X, y = penguins
     with pytest.raises(ValueError, match="no row has both"):
         plots.decision_regions(clf, X.assign(year=np.nan), y, ("bill_length_mm", "year"))

@@ -1,4 +1,4 @@
-"""Priors: the textbook estimates are special cases, and the densities are what they are called."""
+"""The textbook estimates are special cases of the priors, and the densities are those of their names."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def after(prior: Dirichlet) -> Dirichlet:
 
 
 def after_ones(prior: Beta) -> Beta:
-    """The prior after the first level of ``COUNTS``, taken for a 1, against the others."""
+    """The prior after ``COUNTS``, with the first level as 1 and the others as 0."""
     family, s = Bernoulli(prior), Successes(TOTAL[..., 0], COUNTS[..., 0])
     return family.update(family.priors(s, ("yes", "no")), s)
 
@@ -49,20 +49,20 @@ def after_ones(prior: Beta) -> Beta:
 
 
 @pytest.mark.parametrize("alpha", [0.25, 1.0, 3.0])
-def test_laplace_is_the_mean_under_alpha(alpha: float):
+def test_laplaces_estimate_is_the_mean_under_dirichlet_alpha(alpha: float):
     assert_allclose(after(Dirichlet.laplace(alpha)).mean(), (COUNTS + alpha) / (TOTAL + 3 * alpha))
     ones = (COUNTS[..., 0] + alpha) / (TOTAL[..., 0] + 2 * alpha)
     assert_allclose(after_ones(Beta.laplace(alpha)).mean(), ones)
 
 
-def test_laplace_is_the_mean_under_one_and_the_mode_under_two():
+def test_laplaces_estimate_is_the_mean_under_dirichlet_1_and_the_mode_under_dirichlet_2():
     assert_allclose(after(Dirichlet(1)).mean(), after(Dirichlet(2)).mode())
     assert_allclose(after(Dirichlet(1)).mean(), after(Dirichlet.laplace()).mean())
     assert_allclose(after_ones(Beta(1, 1)).mean(), after_ones(Beta(2, 2)).mode())
 
 
 @pytest.mark.parametrize("p", [[0.5, 0.2, 0.3], {"high": 0.3, "low": 0.5, "mid": 0.2}], ids=["array", "names"])
-def test_the_m_estimate_is_the_mean_under_m_times_p(p):
+def test_the_m_estimate_is_the_mean_under_dirichlet_m_times_p(p):
     expected = (COUNTS + 7 * np.array([0.5, 0.2, 0.3])) / (TOTAL + 7)
     assert_allclose(after(Dirichlet.m_estimate(7, p)).mean(), expected)
 
@@ -72,12 +72,12 @@ def test_the_m_estimate_may_differ_by_class():
     assert_allclose(after(Dirichlet.m_estimate(7, p)).mean(), (COUNTS + 7 * p[:, None]) / (TOTAL + 7))
 
 
-def test_the_m_estimate_of_a_probability():
+def test_the_m_estimate_of_a_beta_is_the_mean_under_m_times_p():
     expected = (COUNTS[..., 0] + 7 * 0.4) / (TOTAL[..., 0] + 7)
     assert_allclose(after_ones(Beta.m_estimate(7, 0.4)).mean(), expected)
 
 
-def test_laplace_is_the_m_estimate_of_one_row_a_level():
+def test_laplaces_estimate_is_the_m_estimate_with_one_row_per_level():
     assert_allclose(after(Dirichlet.m_estimate(3)).mean(), after(Dirichlet.laplace()).mean())
     assert_allclose(after_ones(Beta.m_estimate(2)).mean(), after_ones(Beta.laplace()).mean())
 
@@ -92,7 +92,7 @@ def test_a_level_never_seen_has_a_mode_of_exactly_zero_under_the_flat_prior():
     assert after(Dirichlet.flat()).mode()[1, 0, 2] == 0.0
 
 
-def test_jeffreys_perks_and_bdeu_are_imaginary_counts():
+def test_jeffreys_perks_and_bdeu_add_their_imaginary_counts():
     assert_allclose(after(Dirichlet.jeffreys()).alpha, COUNTS + 1 / 2)
     assert_allclose(after(Dirichlet.perks()).alpha, COUNTS + 1 / 3)
     assert_allclose(after(Dirichlet.bdeu(5)).alpha, COUNTS + 5 / (2 * 3))
@@ -105,7 +105,7 @@ def test_jeffreys_perks_and_bdeu_are_imaginary_counts():
         assert_allclose(after_ones(prior).beta, (TOTAL - COUNTS[..., :1])[..., 0] + share)
 
 
-def test_both_textbook_variances_are_special_cases():
+def test_the_variances_by_n_and_by_n_minus_1_are_special_cases():
     x, labels = default_rng(1).normal(50.0, 7.0, (20, 2)), Labels.of(np.repeat([0, 1], 10))
     halves = [x[:10], x[10:]]
     for prior, theta, ddof in [
@@ -119,7 +119,7 @@ def test_both_textbook_variances_are_special_cases():
         assert_allclose(1 / found["tau"], [half.var(0, ddof=ddof) for half in halves])
 
 
-def test_a_rate_is_events_over_exposure_under_the_flat_prior():
+def test_the_mode_of_a_rate_under_the_flat_prior_is_events_over_exposure():
     family, s = Poisson.flat(Poisson()), Events(*np.array([[[4.0]], [[10.0]], [[3.0]], [[0.0]]]))
     assert_allclose(family.update(family.priors(s, ("yes",)), s).mode(), [[2.5]])
 
@@ -127,7 +127,7 @@ def test_a_rate_is_events_over_exposure_under_the_flat_prior():
 # --- What a prior leaves to the data ---
 
 
-def test_unit_information_is_one_row_like_the_whole_column():
+def test_unit_information_is_worth_one_row_like_the_whole_column():
     prior = NormalGamma.unit_information().over(np.array([5.0, 0.0]), np.array([9.0, 4.0]), n_classes=3)
     for found, expected in zip((prior.m, prior.kappa, prior.a, prior.b), ([5, 0], 1, 0.5, [4.5, 2]), strict=True):
         assert_array_equal(found, np.broadcast_to(expected, (3, 2)))
@@ -167,7 +167,7 @@ WIDE, NARROW = ("a", "b", "c"), ("x", "y")
     ],
     ids=["level", "class", "feature", "names"],
 )
-def test_a_concentration_spreads_over_columns_of_different_width(prior, wide, narrow):
+def test_a_concentration_is_broadcast_over_columns_with_different_numbers_of_levels(prior, wide, narrow):
     full = prior.over((WIDE, NARROW), n_classes=2)
     assert_allclose(full.alpha, np.stack([wide, narrow], axis=1))
 
@@ -182,7 +182,7 @@ def test_a_concentration_spreads_over_columns_of_different_width(prior, wide, na
     ],
     ids=["level", "class and level", "class, column and level", "class, any column and level"],
 )
-def test_an_array_of_concentrations_spreads_in_the_order_of_the_axes(alpha, expected):
+def test_an_array_of_concentrations_is_broadcast_in_the_order_of_the_axes(alpha, expected):
     assert_array_equal(Dirichlet(alpha).over((WIDE, WIDE), n_classes=2).alpha, expected)
 
 
@@ -191,7 +191,7 @@ def test_a_beta_per_feature_is_shared_among_the_classes():
     assert_array_equal([full.alpha, full.beta], [np.full((3, 2), 2.0), np.full((3, 2), 1.0)])
 
 
-def test_a_structural_zero_is_impossible_until_it_is_counted():
+def test_a_structural_zero_has_probability_0_until_it_is_seen():
     prior, smaller = Dirichlet([2, 0, 4]), Dirichlet([2, 4])
     assert_allclose(prior.mean(), [1 / 3, 0, 2 / 3])
     assert_allclose(prior.mode(), [1 / 4, 0, 3 / 4])
@@ -202,12 +202,12 @@ def test_a_structural_zero_is_impossible_until_it_is_counted():
     assert prior.log_prob(np.array([0.3, 0.1, 0.6])) == -np.inf
 
 
-def test_a_level_that_stands_alone_is_certain():
+def test_the_only_possible_level_has_probability_1():
     assert_array_equal(Dirichlet([0.5, 0.0]).mode(), [1, 0])
     assert_array_equal(Dirichlet([0.5, 0.0]).mean(), [1, 0])
 
 
-def test_a_flat_density_has_its_centre_for_a_mode():
+def test_the_mode_of_a_flat_density_is_its_centre():
     assert_allclose(Dirichlet([1, 1, 1, 0]).mode(), [1 / 3, 1 / 3, 1 / 3, 0])
 
 
@@ -231,7 +231,7 @@ def test_densities_are_those_of_scipy():
     assert_allclose(Normal(CENTRES, RATES).log_prob(near), stats.norm(CENTRES, np.sqrt(RATES)).logpdf(near))
 
 
-def test_the_normal_gamma_is_a_gamma_times_a_normal():
+def test_the_normal_gamma_density_is_a_gamma_times_a_normal():
     kappa, near = np.array([[0.2, 3.0], [50.0, 1.0]]), CENTRES + 0.7
     given_tau = stats.norm(CENTRES, 1 / np.sqrt(kappa * HALF_LINE)).logpdf(near)
     expected = stats.gamma(SHAPES, scale=1 / RATES).logpdf(HALF_LINE) + given_tau
@@ -266,7 +266,7 @@ def test_densities_integrate_to_one():
     ],
     ids=lambda prior: type(prior).__name__,
 )
-def test_draws_have_the_mean_that_is_claimed(prior):
+def test_draws_have_the_stated_mean(prior):
     draws, means = prior.draw(default_rng(2), (20_000,)), prior.mean()
     if not isinstance(draws, tuple):
         draws, means = (draws,), (means,)
@@ -274,7 +274,7 @@ def test_draws_have_the_mean_that_is_claimed(prior):
         assert (np.abs(drawn.mean(0) - mean) <= 5 * drawn.std(0) / np.sqrt(len(drawn))).all()
 
 
-def test_draws_of_a_gamma_have_its_spread():
+def test_draws_of_a_gamma_have_its_variance():
     drawn = Gamma(SHAPES, RATES).draw(default_rng(3), (20_000,))
     squares = (drawn - SHAPES / RATES) ** 2
     error = squares.std(0) / np.sqrt(len(squares))
@@ -288,7 +288,7 @@ def test_the_logarithm_of_a_draw_is_finite_at_any_concentration(alpha: float):
     assert_allclose(np.exp(drawn).sum(-1), 1.0)
 
 
-def test_tiny_concentrations_put_all_on_one_level_evenly():
+def test_draws_under_tiny_concentrations_put_all_probability_on_one_level_each_equally_often():
     drawn = Dirichlet([1e-8, 1e-8]).draw(default_rng(5), (4_000,))
     assert (drawn.max(-1) > 1 - 1e-9).all()
     assert abs(drawn[:, 0].mean() - 0.5) <= 5 * 0.5 / np.sqrt(4_000)
@@ -311,7 +311,7 @@ def test_log_rising_is_a_difference_of_log_gammas(a: float, t: float):
     assert_allclose(found, float(exact), rtol=1e-13, atol=1e-15 * max(size, 1.0))
 
 
-def test_log_rising_by_one_is_a_logarithm():
+def test_log_rising_by_1_is_a_logarithm():
     a = np.array([1e-8, 0.5, 1.0, 16.0, 1e5, 1e15])
     assert_allclose(log_rising(a, np.ones(6)), np.log(a), rtol=1e-13, atol=1e-14)
 
@@ -319,7 +319,7 @@ def test_log_rising_by_one_is_a_logarithm():
 # --- Errors ---
 
 
-def test_a_mode_on_the_boundary_is_refused_with_its_place_and_the_mean_offered():
+def test_a_mode_on_the_boundary_is_refused_with_its_cell_and_the_error_offers_the_mean():
     with pytest.raises(BoundaryError, match=r'is 0\.5 < 1; use the mean \(estimate="mean"\)') as caught:
         after(Dirichlet.jeffreys()).mode()
     assert caught.value.where == (1, 0, 2)
@@ -348,12 +348,12 @@ def test_an_improper_prior_has_neither_density_nor_mean_nor_draw(prior):
         assert caught.value.where == (0, 0)
 
 
-def test_an_improper_normal_says_so():
+def test_an_improper_normal_is_refused():
     with pytest.raises(ImproperError, match="A draw needs a proper Normal; got m=0, v=inf"):
         Normal.flat().draw(default_rng(0))
 
 
-def test_a_table_without_any_concentration_is_improper():
+def test_a_dirichlet_with_all_concentrations_0_is_improper():
     with pytest.raises(ImproperError, match="A mean needs a proper Dirichlet") as caught:
         Dirichlet([[1.0, 1.0], [0.0, 0.0]]).mean()
     assert caught.value.where == (1,)
@@ -394,6 +394,6 @@ def test_a_table_without_any_concentration_is_improper():
         (lambda: Beta(np.ones((3, 1))).over(2, 2), r"prior of shape \(2, 2\).*{class: prior}"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(make, message: str):
+def test_invalid_parameters_are_refused(make, message: str):
     with pytest.raises(ValueError, match=message):
         make()

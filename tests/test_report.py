@@ -1,4 +1,4 @@
-"""The page about a model says what the model says, trusts no name in the data, and asks nothing of the network."""
+"""The report shows the numbers of the model, escapes all names in the data and makes no network request."""
 
 import base64
 import csv
@@ -22,10 +22,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
 from bayesnb import BayesianNB, Gaussian, NormalGamma, cli, datasets
-from bayesnb import report as reporting
 from bayesnb.cli import printing
 from bayesnb.evaluation import compare_estimates
-from bayesnb.report import report, write
+from bayesnb.report import markdown, report, write
+from bayesnb.report import page as sections
 
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = "&<>\"'|\nx"
@@ -63,7 +63,7 @@ class Page(HTMLParser):
         return [text for _, _, text in self.all(*tags)]
 
     def table(self, caption):
-        """Rows of cells of the table of that caption, as text."""
+        """The rows of cells of the table with this caption, as text."""
         rows, taking = [], False
         for tag, _, text in self.elements:
             if tag == "caption":
@@ -118,7 +118,7 @@ def hostile_md(hostile):
 # What the page says
 
 
-def test_every_section_is_there_and_linked(tennis_page):
+def test_the_page_has_every_section_with_a_link_to_it(tennis_page):
     headings = tennis_page.texts("h2")
     assert headings == [
         "Data",
@@ -146,7 +146,7 @@ def test_the_scores_are_those_of_the_comparison(tennis, tennis_page):
             assert cell == "∞" if np.isinf(value) else float(cell) == pytest.approx(value, abs=1e-3)
 
 
-def test_parameters_and_columns_are_those_of_the_estimator(tennis, tennis_page):
+def test_the_parameters_and_columns_shown_are_those_of_the_estimator(tennis, tennis_page):
     clf = tennis[0]
     for name, frame in clf.tables().items():
         table = tennis_page.table(name)
@@ -156,7 +156,7 @@ def test_parameters_and_columns_are_those_of_the_estimator(tennis, tennis_page):
     assert [line[:2] for line in families[1:]] == [[name, "Categorical"] for name in clf.feature_names_in_]
 
 
-def test_the_most_uncertain_rows_stand_first_with_their_ledgers(tennis, tennis_page):
+def test_the_most_uncertain_rows_come_first_with_their_contributions(tennis, tennis_page):
     clf, X, _ = tennis
     frame = clf.uncertainty(X, draws=200)
     expected = frame["total"].sort_values(ascending=False).index[:2].tolist()
@@ -171,7 +171,7 @@ def test_the_most_uncertain_rows_stand_first_with_their_ledgers(tennis, tennis_p
     assert sum(sizes[:-1]) == pytest.approx(sizes[-1], abs=1e-3)
 
 
-def test_rows_may_be_asked_by_what_more_rows_could_teach(tennis):
+def test_rows_can_be_ordered_by_epistemic_entropy(tennis):
     clf, X, y = tennis
     page = report(clf, X, y, format="md", rows=3, by="epistemic", draws=200)
     block = page.partition("The rows of the highest epistemic entropy")[2].partition("Ledger of")[0]
@@ -189,7 +189,7 @@ def test_the_evidence_of_the_columns_and_of_the_classes_is_that_of_the_data(tenn
     assert f"log p(data) = {evidence.joint:.6g}." in text
 
 
-def test_the_factor_of_a_column_tells_whether_classes_differ_in_it():
+def test_the_bayes_factor_of_a_column_is_positive_if_the_classes_differ_in_it():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
     X = pd.DataFrame({"noise": rng.normal(size=200), "signal": rng.normal(size=200) + 2 * y})
@@ -199,7 +199,7 @@ def test_the_factor_of_a_column_tells_whether_classes_differ_in_it():
     assert factors["noise"] < 0 < factors["signal"]
 
 
-def test_versions_and_the_date_are_told(tennis_page):
+def test_the_page_shows_versions_and_the_date(tennis_page):
     from bayesnb import __version__
 
     table = dict(tennis_page.table("Versions")[1:])
@@ -208,7 +208,7 @@ def test_versions_and_the_date_are_told(tennis_page):
     assert any(re.fullmatch(r"Written \d{4}-\d\d-\d\d \d\d:\d\d UTC\.", text) for text in tennis_page.texts("p"))
 
 
-def test_each_picture_is_a_picture_and_says_in_words_what_it_shows(tennis_page):
+def test_each_picture_is_not_blank_and_has_an_alternative_text(tennis_page):
     pictures = tennis_page.all("img")
     assert len(pictures) == 2 + 2
     for _, attrs, _ in pictures:
@@ -220,13 +220,13 @@ def test_each_picture_is_a_picture_and_says_in_words_what_it_shows(tennis_page):
         assert pixels.shape[1] == pytest.approx(2 * int(attrs["width"]), abs=2)
 
 
-def test_a_page_without_ledgers_has_none(tennis):
+def test_rows_0_gives_a_page_without_contributions_of_rows(tennis):
     page = Page(report(*tennis, rows=0, draws=50))
     assert not [caption for caption in page.texts("caption") if caption.startswith(("Row ", "The rows"))]
     assert len(page.all("img")) == 2
 
 
-def test_progress_is_told_step_by_step(tennis):
+def test_progress_is_reported_step_by_step(tennis):
     said = []
     report(*tennis, format="md", rows=0, draws=50, progress=said.append)
     assert len(said) == 4
@@ -234,7 +234,7 @@ def test_progress_is_told_step_by_step(tennis):
 
 
 @pytest.mark.parametrize("kind", ["polars", "dict", "array", "sparse", "index"])
-def test_any_table_has_a_page(kind):
+def test_every_kind_of_table_has_a_page(kind):
     X, y = datasets.heights()
     match kind:
         case "polars":
@@ -253,14 +253,14 @@ def test_any_table_has_a_page(kind):
     assert ("**Row same, " in page) == (kind == "index")
 
 
-def test_a_script_that_the_font_of_the_pictures_lacks_stands_in_the_tables():
+def test_text_that_the_font_of_the_pictures_lacks_is_shown_in_the_tables():
     X = pd.DataFrame({"色": ["赤", "青", "赤", "青"]})
     y = ["はい", "いいえ"] * 2
     page = Page(report(BayesianNB(random_state=0).fit(X, y), X, y, draws=20, rows=1))
     assert page.table("色")[0] == ["class", "赤", "青"]
 
 
-def test_long_tables_are_cut_and_say_so():
+def test_long_tables_are_shortened_with_a_note():
     X = pd.DataFrame({"id": [f"level {k}" for k in range(100)]})
     y = np.arange(100) % 2
     page = report(BayesianNB(random_state=0).fit(X, y), X, y, format="md", rows=0, draws=20)
@@ -269,9 +269,9 @@ def test_long_tables_are_cut_and_say_so():
     assert "| level 99 |" not in page
 
 
-def test_only_the_candidates_are_split_by_draws(tennis, monkeypatch):
+def test_only_the_rows_with_the_highest_entropy_are_split_by_draws(tennis, monkeypatch):
     clf, X, y = tennis
-    monkeypatch.setattr(reporting, "CANDIDATES", 3)
+    monkeypatch.setattr(sections, "CANDIDATES", 3)
     page = report(clf, X, y, format="md", rows=14, draws=50)
     assert "Of 14 rows, the 3 with the highest predictive entropy are looked at." in page
     assert page.count("Ledger of row") == 3
@@ -288,14 +288,14 @@ def test_only_the_candidates_are_split_by_draws(tennis, monkeypatch):
         (BayesianNB(class_prior="frequencies", estimate="map"), None),
     ],
 )
-def test_what_cannot_be_worked_out_is_replaced_by_the_reason(clf, words):
+def test_what_cannot_be_computed_is_replaced_by_the_reason(clf, words):
     X, y = datasets.heights()
     page = report(clf.fit(X, y), X, y, format="md", rows=1, draws=50)
     assert ("Not available" in page) == (words is not None)
     assert words is None or words in page
 
 
-def test_an_estimate_that_calls_a_row_impossible_loses_only_what_needs_it():
+def test_an_estimate_that_gives_a_row_probability_0_loses_only_the_sections_that_need_it():
     X = pd.DataFrame({"a": list("uuvvww"), "b": list("xyxyxy")})
     y = list("ppqqrr")
     page = report(BayesianNB(estimate="mle").fit(X, y), X, y, format="md", rows=0, draws=50)
@@ -319,13 +319,13 @@ def test_an_estimate_that_calls_a_row_impossible_loses_only_what_needs_it():
         ({"y": ["maybe"] * 14}, "'maybe' was never learned"),
     ],
 )
-def test_what_no_page_can_be_made_of_is_refused(tennis, change, words):
+def test_input_without_a_report_is_refused(tennis, change, words):
     clf, X, y = tennis
     with pytest.raises(ValueError, match=words):
         report(**{"clf": clf, "X": X, "y": y} | change)
 
 
-def test_a_classifier_that_has_learned_nothing_has_no_page(tennis):
+def test_a_report_of_an_unfitted_classifier_is_refused(tennis):
     with pytest.raises(NotFittedError):
         report(BayesianNB(), *tennis[1:])
 
@@ -334,7 +334,7 @@ def test_a_classifier_that_has_learned_nothing_has_no_page(tennis):
 
 
 @pytest.mark.parametrize("which", ["tennis_html", "hostile_html"])
-def test_the_page_asks_nothing_of_the_network_and_runs_no_script(which, request):
+def test_the_page_makes_no_network_request_and_has_no_script(which, request):
     text = request.getfixturevalue(which)
     page = Page(text)
     assert {tag for tag, _, _ in page.elements} <= {
@@ -350,7 +350,7 @@ def test_the_page_asks_nothing_of_the_network_and_runs_no_script(which, request)
     assert "@import" not in text
 
 
-def test_the_page_forbids_itself_all_but_its_own_style_and_pictures(tennis_html, tennis_page):
+def test_the_content_policy_of_the_page_allows_only_its_own_style_and_pictures(tennis_html, tennis_page):
     (policy,) = [
         attrs["content"] for _, attrs, _ in tennis_page.all("meta")
         if attrs.get("http-equiv") == "Content-Security-Policy"
@@ -366,7 +366,7 @@ def test_the_page_forbids_itself_all_but_its_own_style_and_pictures(tennis_html,
     }
 
 
-def test_the_page_can_be_read_aloud(tennis_page):
+def test_the_page_is_accessible_to_screen_readers(tennis_page):
     ((_, attrs, _),) = tennis_page.all("html")
     assert attrs["lang"] == "en"
     assert len(tennis_page.texts("h1")) == len(tennis_page.texts("title")) == 1
@@ -379,7 +379,7 @@ def test_the_page_can_be_read_aloud(tennis_page):
 # Names from the data
 
 
-def test_names_and_values_are_shown_and_never_markup(hostile, hostile_html):
+def test_names_and_values_are_escaped_in_html(hostile, hostile_html):
     page = Page(hostile_html)
     assert "<script" not in hostile_html
     assert page.texts("h1") == page.texts("title") == [f"{SCRIPT} & co\ufffd"]
@@ -395,7 +395,7 @@ def test_names_and_values_are_shown_and_never_markup(hostile, hostile_html):
     assert f"Target: {SCRIPT}." in page.texts("p")[0]
 
 
-def test_what_no_file_can_hold_is_replaced(hostile_html, hostile_md):
+def test_control_characters_and_surrogates_are_replaced(hostile_html, hostile_md):
     for text in (hostile_html, hostile_md):
         text.encode()
         assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202a-\u202e\ud800-\udfff]", text)
@@ -403,7 +403,7 @@ def test_what_no_file_can_hold_is_replaced(hostile_html, hostile_md):
 
 
 def cells_of(line):
-    """The cells of a line of a Markdown table, as a reader sees them."""
+    """The cells of a line of a Markdown table, as displayed."""
     cells = re.split(r"(?<!\\)(?:\\\\)*\|", line.strip())[1:-1]
     return [html.unescape(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", cell.strip())) for cell in cells]
 
@@ -417,7 +417,7 @@ def test_a_markdown_table_has_as_many_cells_in_each_line(hostile_md, tennis):
             assert re.fullmatch(r"\|( (---|---:) \|)+", table.splitlines()[1])
 
 
-def test_markdown_shows_names_and_values_letter_by_letter(hostile_md):
+def test_names_and_values_are_shown_unchanged_in_markdown(hostile_md):
     assert "<" not in hostile_md.replace("&lt;", "")
     assert not re.search(r"(?<!\\)\]\(", hostile_md)
     assert "://" not in hostile_md
@@ -428,25 +428,25 @@ def test_markdown_shows_names_and_values_letter_by_letter(hostile_md):
 @pytest.mark.parametrize(
     "text", ["# no heading", "- no item", "1. no item", "+ no item", "---", "==", "*no* _stress_", "`no code`"]
 )
-def test_markdown_in_a_name_is_no_markdown(text):
-    escaped = reporting._escaped(text)
+def test_markdown_in_a_name_is_escaped(text):
+    escaped = markdown.escaped(text)
     assert escaped != text
     assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", escaped) == text
 
 
 @pytest.mark.parametrize("text", ["-1.5", "+2", "3.14", "1e-5", "−∞", "—", "(prior)", "a-b"])
 def test_numbers_and_plain_names_are_not_escaped(text):
-    assert reporting._escaped(text) == text
+    assert markdown.escaped(text) == text
 
 
 def test_a_name_within_a_word_keeps_its_underscore():
-    assert reporting._escaped("bill_length_mm") == "bill_length_mm"
+    assert markdown.escaped("bill_length_mm") == "bill_length_mm"
 
 
 # Writing
 
 
-def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_a_page_is_written_completely_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "page.html"
     path.write_text("old")
     with pytest.raises(UnicodeEncodeError):
@@ -463,7 +463,7 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_page_takes_the_place_of_the_old_one_with_its_mode(tmp_path):
+def test_a_page_replaces_the_old_one_and_keeps_its_permissions(tmp_path):
     path, link = tmp_path / "page.html", tmp_path / "link.html"
     path.write_text("old")
     path.chmod(0o640)
@@ -475,12 +475,12 @@ def test_a_page_takes_the_place_of_the_old_one_with_its_mode(tmp_path):
     assert sorted(tmp_path.iterdir()) == [link, path]
 
 
-def test_a_device_is_written_to_and_not_replaced():
+def test_writing_to_a_device_does_not_replace_it():
     write("gone", os.devnull)
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
-def test_a_folder_is_no_page(tmp_path):
+def test_writing_a_page_to_a_folder_is_refused(tmp_path):
     with pytest.raises(IsADirectoryError, match="is a folder"):
         write("page", tmp_path)
 
@@ -500,7 +500,7 @@ QUICK = ("--draws", "50", "--rows", "1")
 
 
 @pytest.mark.parametrize(("name", "start"), [("r.html", "<!doctype html>"), ("r.md", "# Naive"), ("r", "<!doctype")])
-def test_the_command_writes_what_the_name_of_the_file_says(capsys, tmp_path, name, start):
+def test_the_command_writes_the_format_of_the_file_name(capsys, tmp_path, name, start):
     path = tmp_path / name
     code, out, err = run(capsys, "report", "play-tennis", "-o", str(path), *QUICK)
     assert (code, out) == (0, "")
@@ -510,7 +510,7 @@ def test_the_command_writes_what_the_name_of_the_file_says(capsys, tmp_path, nam
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_command_prints_to_stdout_and_takes_any_table(capsys, tmp_path):
+def test_the_command_can_print_to_stdout_and_reads_any_table(capsys, tmp_path):
     X, y = datasets.heights()
     X.assign(sex=y).to_csv(tmp_path / "t.csv", index=False)
     code, out, err = run(
@@ -526,13 +526,13 @@ def test_the_command_prints_to_stdout_and_takes_any_table(capsys, tmp_path):
 def test_a_command_that_fails_leaves_the_old_page(capsys, tmp_path):
     path = tmp_path / "r.html"
     path.write_text("old")
-    code, out, err = run(capsys, "report", "nowhere.csv", "--target", "y", "-o", str(path))
+    code, out, err = run(capsys, "report", "nowhere.csv", "--target", "y", "-o", str(path), "--force")
     assert (code, out) == (1, "")
     assert "no such file" in err
     assert path.read_text() == "old"
 
 
-def test_a_page_that_has_nowhere_to_go_is_refused_before_any_work(capsys, tmp_path):
+def test_a_page_without_a_place_to_write_is_refused_before_any_work(capsys, tmp_path):
     for target, words in ((tmp_path / "none" / "r.html", "there is no folder"), (tmp_path, "is a folder")):
         code, out, err = run(capsys, "report", "play-tennis", "-o", str(target))
         assert (code, out) == (2, "")
@@ -541,7 +541,7 @@ def test_a_page_that_has_nowhere_to_go_is_refused_before_any_work(capsys, tmp_pa
     assert run(capsys, "report", "play-tennis")[0] == 2
 
 
-def test_the_ledger_that_is_printed_is_that_of_the_estimator(capsys):
+def test_the_contributions_printed_are_those_of_the_estimator(capsys):
     code, out, _ = run(
         capsys, "explain", "play-tennis", "--row", "outlook=sunny,wind=weak", "--unit", "bits", "--format", "json"
     )
@@ -560,7 +560,7 @@ def test_the_ledger_that_is_printed_is_that_of_the_estimator(capsys):
     assert said["entries"][-1]["log_odds"] == pytest.approx(np.log2(odds))
 
 
-def test_csv_holds_one_line_an_entry(capsys):
+def test_csv_has_one_line_for_each_contribution(capsys):
     code, out, _ = run(capsys, "explain", "penguins", "--format", "csv", "--row", "sex=female")
     lines = list(csv.DictReader(io.StringIO(out)))
     assert code == 0
@@ -569,7 +569,7 @@ def test_csv_holds_one_line_an_entry(capsys):
     assert sum(sizes[:-1]) == pytest.approx(sizes[-1])
 
 
-def test_the_table_has_a_bar_on_the_side_of_its_sign(capsys):
+def test_each_bar_is_on_the_side_of_its_sign(capsys):
     code, out, _ = run(capsys, "explain", "play-tennis")
     assert code == 0
     assert "outlook=sunny, temperature=cool" in out
@@ -584,7 +584,7 @@ def test_the_table_has_a_bar_on_the_side_of_its_sign(capsys):
     assert bars["(total)"][2] == 12
 
 
-def test_label_and_against_turn_the_ledger(capsys):
+def test_exchanging_label_and_against_changes_the_sign_of_the_contributions(capsys):
     def ledger(*more):
         _, out, _ = run(capsys, "explain", "play-tennis", "--format", "json", *more)
         return json.loads(out)
@@ -623,7 +623,7 @@ def test_what_cannot_be_explained_ends_with_2(capsys, arguments, words):
     assert all(word in " ".join(err.split()) for word in words)
 
 
-def test_an_infinite_bar_has_an_arrow():
+def test_an_infinite_contribution_has_an_arrow():
     assert printing.bar_of(-np.inf).plain == "◀" + 11 * "█" + "│" + 12 * " "
     assert printing.bar_of(np.inf).plain == 12 * " " + "│" + 11 * "█" + "▶"
     assert printing.bar_of(0.0).plain.strip() == "│"
@@ -640,7 +640,7 @@ ARGUMENTS = [
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
-def test_in_a_browser_nothing_runs_nothing_leaves_the_file_and_the_console_is_clean(hostile_html, tmp_path):
+def test_in_a_browser_the_page_runs_nothing_requests_nothing_and_logs_nothing(hostile_html, tmp_path):
     from playwright.sync_api import sync_playwright
 
     path = tmp_path / "page.html"
@@ -684,7 +684,7 @@ def test_in_a_browser_nothing_runs_nothing_leaves_the_file_and_the_console_is_cl
         "<iframe src=https://example.invalid></iframe>",
     ],
 )
-def test_in_a_browser_the_policy_stops_what_escaping_would_have_let_through(tennis_html, tmp_path, intruder):
+def test_in_a_browser_the_content_policy_blocks_unescaped_scripts_too(tennis_html, tmp_path, intruder):
     from playwright.sync_api import sync_playwright
 
     path = tmp_path / "page.html"

@@ -1,4 +1,4 @@
-"""Past the closed form: sampled families against quadrature, against conjugate pairs, and in what they refuse."""
+"""Sampled families agree with quadrature and with conjugate pairs, and refuse what needs a closed form."""
 
 import pickle
 import subprocess
@@ -56,10 +56,11 @@ def table(family, n=40, seed=0):
 
 
 def made_up(sampler, model):
-    """Draws from no posterior at all, for what does not depend on them."""
+    """Made-up draws, for tests that do not depend on their values."""
     n, rng = 400, default_rng(sampler.random_seed)
     shapes = {v.name: model.eval_rv_shapes()[v.name] for v in model.free_RVs}
-    return {name: np.exp(rng.normal(size=(n, *shape))) for name, shape in shapes.items()}, Convergence(1, 400, 0, "x")
+    drawn = {name: np.exp(rng.normal(size=(n, *shape))) for name, shape in shapes.items()}
+    return drawn, Convergence(1, 1, 400, 0, "x")
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def never_sampled(monkeypatch):
 
 
 def close(sampled, exact, convergence, spread):
-    """Within five Monte Carlo errors, for averages over draws of the given standard deviation."""
+    """Check agreement within five Monte Carlo errors, for averages over draws of the given standard deviation."""
     assert_array_equal(np.abs(sampled - exact) < 5 * spread / np.sqrt(convergence.ess), True)
 
 
@@ -95,7 +96,7 @@ def believed_of(family, x, n_classes=1):
 # What is added up
 
 
-def test_values_are_a_tally_so_that_rows_add_and_are_unlearned():
+def test_the_statistic_counts_distinct_values_so_that_rows_can_be_added_and_forgotten():
     family, x = StudentT(), np.array([[1.5, np.nan], [2.5, 0.0], [1.5, 4.0]])
     whole = family.statistic(x, Labels.of([0, 1, 0]))
     parts = family.statistic(x[:1], Labels.of([0], 2)) + family.statistic(x[1:], Labels.of([1, 0]))
@@ -110,14 +111,14 @@ def test_values_are_a_tally_so_that_rows_add_and_are_unlearned():
         (whole - family.statistic(np.array([[9.0, 9.0]]), Labels.of([0], 2))).settled(whole)
 
 
-def test_half_a_row_twice_is_a_row():
+def test_two_rows_of_weight_one_half_equal_one_row():
     family, x = StudentT(), np.array([[1.0], [2.0]])
     hard = family.statistic(x, Labels.of([0, 1]))
     soft = family.statistic(np.tile(x, (2, 1)), Responsibilities(np.tile(np.eye(2) / 2, (2, 1))))
     assert_array_equal(hard.counts, soft.counts)
 
 
-def test_quantiles_count_weights_as_rows():
+def test_a_weight_counts_as_that_many_rows_in_quantiles():
     rng = default_rng(3)
     x, weight = rng.normal(size=(30, 2)), rng.integers(1, 4, 30)
     weighed = Cells.of(StudentT().statistic(x, Labels.of(np.zeros(30, int), weight=weight)))
@@ -126,7 +127,7 @@ def test_quantiles_count_weights_as_rows():
     assert_allclose(weighed.variance(2), rows.var(axis=0))
 
 
-def test_no_outlier_moves_the_scale_of_the_prior():
+def test_outliers_do_not_change_the_scale_of_the_prior():
     x = np.append(np.linspace(-1, 1, 99), 1e9)[:, None]
     s = StudentT().statistic(x, Labels.of(np.zeros(100, int)))
     prior = StudentT().priors(s, ("a",))
@@ -167,7 +168,7 @@ def test_a_density_from_pymc_is_that_of_scipy(dist, theta, reads, right):
     assert_array_equal(found[:, 3], -np.inf)
 
 
-def test_parameters_held_at_a_number_are_not_learned():
+def test_parameters_fixed_at_a_number_are_not_learned():
     family = FromPyMC(pm.Binomial, {"n": 5, "p": (pm.Beta, {"alpha": 1, "beta": 1})}, reads="counts")
     found = family.log_likelihood({"p": np.full((1, 1), 0.3)}, np.array([[2.0]]))
     assert_allclose(found, [[stats.binom.logpmf(2, 5, 0.3)]])
@@ -185,7 +186,7 @@ def test_the_predictive_averages_the_joint_over_draws(unsampled):
     )
 
 
-def test_moments_of_several_columns_multiply(unsampled):
+def test_log_moments_of_several_columns_add(unsampled):
     family, x = StudentT(), default_rng(1).normal(size=(200, 2))
     both = believed_of(family, x, 2)
     one = [Draws({k: v[:, :, [j]] for k, v in both.theta.items()}, both.convergence) for j in (0, 1)]
@@ -194,9 +195,9 @@ def test_moments_of_several_columns_multiply(unsampled):
     assert_allclose(family.log_moment(both, x, t), parts[0] + parts[1])
 
 
-def test_cells_of_draws_are_classes():
+def test_selecting_classes_of_draws_selects_their_parameters():
     theta = {"mu": np.arange(12.0).reshape(2, 3, 2)}
-    assert_array_equal(Draws(theta, Convergence(1, 1, 0, "mu")).at(slice(1, 2)).theta["mu"], theta["mu"][:, 1:2])
+    assert_array_equal(Draws(theta, Convergence(1, 1, 1, 0, "mu")).at(slice(1, 2)).theta["mu"], theta["mu"][:, 1:2])
 
 
 # What is refused
@@ -217,7 +218,7 @@ def ask(clf, what, X, y):
 
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("what", CURES)
-def test_what_needs_a_closed_form_names_the_feature_and_the_cure(name, what, unsampled):
+def test_a_call_that_needs_a_closed_form_is_refused_with_the_feature_and_the_cure(name, what, unsampled):
     family = FAMILIES[name]
     X, y = table(family)
     clf = BayesianNB({"x": family}).fit(X, y)
@@ -225,7 +226,7 @@ def test_what_needs_a_closed_form_names_the_feature_and_the_cure(name, what, uns
         ask(clf, what, X, y)
 
 
-def test_em_is_refused(never_sampled):
+def test_em_with_a_sampled_feature_is_refused(never_sampled):
     X, y = table(FAMILIES["student"])
     y = y.astype(object)
     y[:5] = None
@@ -234,9 +235,9 @@ def test_em_is_refused(never_sampled):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_family_by_itself_refuses_too(name, never_sampled):
+def test_a_sampled_family_refuses_what_needs_a_closed_form(name, never_sampled):
     family = FAMILIES[name]
-    believed = Draws({"mu": np.zeros((3, 1, 1))}, Convergence(1, 1, 0, "mu"))
+    believed = Draws({"mu": np.zeros((3, 1, 1))}, Convergence(1, 1, 1, 0, "mu"))
     x = Coded(np.zeros((2, 1), int), (("a", "b"),)) if family.reads == "levels" else np.zeros((2, 1))
     s = family.statistic(x, Labels.of([0, 0]))
     prior = family.priors(s, ("a",))
@@ -277,7 +278,7 @@ def test_a_family_by_itself_refuses_too(name, never_sampled):
         (lambda: FromPyMC(pm.Normal, {"mu": (pm.Normal, {})}, reads="levels"), "reads to be 'reals' or 'counts'"),
     ],
 )
-def test_what_cannot_be_specified_is_refused_at_once(make, said):
+def test_invalid_specifications_are_refused_before_fitting(make, said):
     with pytest.raises((ValueError, TypeError), match=said):
         make()
 
@@ -290,7 +291,7 @@ def test_what_cannot_be_specified_is_refused_at_once(make, said):
     ],
     ids=["not univariate", "impossible value"],
 )
-def test_what_pymc_cannot_do_names_the_feature(family, said):
+def test_an_error_of_pymc_names_the_feature(family, said):
     with pytest.raises(ValueError, match=said):
         BayesianNB({"x": family}).fit({"x": [1.0, -2.0, 0.5]}, [0, 0, 1])
 
@@ -299,7 +300,7 @@ def test_what_pymc_cannot_do_names_the_feature(family, said):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_estimator_clones_pickles_samples_and_describes(name, unsampled):
+def test_an_estimator_with_sampled_features_can_be_cloned_pickled_sampled_and_described(name, unsampled):
     family = FAMILIES[name]
     X, y = table(family)
     clf = clone(BayesianNB({"x": family, "z": Gaussian()}, random_state=0)).fit(X, y)
@@ -319,7 +320,7 @@ def test_the_estimator_clones_pickles_samples_and_describes(name, unsampled):
     )
 
 
-def test_exact_factors_stay_exact(unsampled):
+def test_the_factors_of_conjugate_features_stay_exact(unsampled):
     X, y = table(StudentT())
     mixed, alone = BayesianNB({"x": StudentT()}).fit(X, y), BayesianNB().fit(X[["z"]], y)
     for name in ("m", "kappa", "a", "b"):
@@ -327,7 +328,7 @@ def test_exact_factors_stay_exact(unsampled):
     assert_array_equal(mixed.posterior_.label.alpha, alone.posterior_.label.alpha)
 
 
-def test_a_smoothing_that_is_learned_is_linear_as_any_other(unsampled):
+def test_a_learned_smoothing_has_a_linear_form(unsampled):
     X, y = table(FAMILIES["hierarchical"])
     clf = BayesianNB({"x": HierarchicalCategorical()}).fit(X[["x"]], y)
     weights, intercept = clf.linear_form()
@@ -347,7 +348,7 @@ def test_bayesnb_is_imported_without_pymc():
 
 
 @pytest.mark.nuts
-def test_student_agrees_with_quadrature():
+def test_student_t_agrees_with_quadrature():
     rng = default_rng(4)
     family, x = StudentT(nu=3.0, m=0.0, s=1.0, reach=10.0), np.append(rng.standard_t(3, 24) + 1.0, 30.0)[:, None]
     believed = believed_of(family, x)
@@ -376,7 +377,7 @@ def test_student_agrees_with_quadrature():
 
 
 @pytest.mark.nuts
-def test_student_beats_gaussian_where_there_are_gross_outliers():
+def test_student_t_predicts_better_than_gaussian_with_gross_outliers():
     rng = default_rng(0)
     y = rng.integers(0, 2, 500)
     x = rng.normal(3.0 * y, 1.0)
@@ -392,7 +393,7 @@ def test_student_beats_gaussian_where_there_are_gross_outliers():
 
 
 @pytest.mark.nuts
-def test_student_with_many_degrees_of_freedom_is_gaussian():
+def test_student_t_with_many_degrees_of_freedom_agrees_with_gaussian():
     rng = default_rng(1)
     y = rng.integers(0, 3, 600)
     X = rng.normal(y[:, None] * [1.0, 0.5], [1.0, 2.0], (600, 2))
@@ -435,7 +436,7 @@ def test_a_learned_concentration_agrees_with_quadrature():
 
 
 @pytest.mark.nuts
-def test_a_concentration_that_is_known_is_the_conjugate_pair():
+def test_a_known_concentration_agrees_with_the_conjugate_pair():
     X, y = table(FAMILIES["hierarchical"], n=60)
     known = BayesianNB({"x": Categorical(Dirichlet(1.5))}).fit(X[["x"]], y)
     learned = BayesianNB({"x": HierarchicalCategorical(1.5e4, 1e4)}).fit(X[["x"]], y)
@@ -454,7 +455,7 @@ def test_a_conjugate_pair_from_pymc_agrees_with_its_closed_form():
 
 
 @pytest.mark.nuts
-def test_counts_from_pymc_agree_with_poisson():
+def test_a_poisson_from_pymc_agrees_with_the_poisson_family():
     rng = default_rng(5)
     y = rng.integers(0, 2, 80)
     X = pd.DataFrame({"k": rng.poisson(2.0 + 3 * y).astype(float)})
@@ -467,7 +468,7 @@ def test_counts_from_pymc_agree_with_poisson():
 
 
 @pytest.mark.nuts
-def test_predictions_are_the_same_however_the_rows_came():
+def test_predictions_do_not_depend_on_the_order_and_the_parts_of_the_rows():
     rng = default_rng(6)
     y = rng.integers(0, 2, 60)
     X = pd.DataFrame({"x": rng.standard_t(3, 60).round(1) + y, "z": rng.normal(size=60)})
@@ -495,14 +496,14 @@ def test_predictions_are_the_same_however_the_rows_came():
 
 
 @pytest.mark.nuts
-def test_classes_without_a_row_have_the_prior():
+def test_classes_without_rows_keep_the_prior():
     clf = BayesianNB(EXPONENTIAL).partial_fit(np.array([[1.0], [2.0]]), [0, 0], classes=[0, 1])
     drawn = clf.posterior_.features["x"].theta["lam"][:, 1, 0]
     close(drawn.mean(), 2.0 / 1.5, clf.posterior_.features["x"].convergence, drawn.std())
 
 
 @pytest.mark.nuts
-def test_a_class_of_equal_values_is_no_trouble():
+def test_a_class_with_equal_values_is_sampled_without_trouble():
     clf = BayesianNB(StudentT()).fit(np.array([[0.0]] * 20 + [[1.0], [2.0], [4.0]]), [0] * 20 + [1] * 3)
     assert_array_equal(clf.predict([[0.0], [2.0]]), [0, 1])
 

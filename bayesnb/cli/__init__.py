@@ -6,13 +6,15 @@ Results go to stdout, everything else to stderr. What a command needs is importe
 
 from __future__ import annotations
 
+import io
 import sys
+import warnings
 from collections.abc import Sequence
 
 import click
 
 from bayesnb.__about__ import __version__
-from bayesnb.cli import answering, comparing, explaining, inspecting, learning, reporting
+from bayesnb.cli import answering, comparing, explaining, inspecting, learning, reporting, terminal
 
 
 @click.group(
@@ -36,19 +38,36 @@ for _command in (
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code."""
     arguments = list(sys.argv[1:] if args is None else args)
+    with warnings.catch_warnings():
+        sys.exit(_code(arguments))
+
+
+def _code(arguments: list[str]) -> int:
+    """Run the command; whatever ends it is told in one line."""
     try:
-        sys.exit(cli.main(arguments, prog_name="bayesnb", standalone_mode=False) or 0)
+        terminal.set_up_streams()
+        terminal.require_text(arguments)
+        code = cli.main(arguments, prog_name="bayesnb", standalone_mode=False) or 0
+        if sys.stdout is not None:
+            # What is written at the very end of the process could no longer be told.
+            sys.stdout.flush()
+        return code
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        told = io.StringIO()
+        error.show(told)
+        click.echo(terminal.visible(told.getvalue(), keep="\n"), nl=False, err=True)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
-    except (ValueError, TypeError, ArithmeticError, OSError, MemoryError) as error:
+        return 130
+    except (BrokenPipeError, SystemExit) as ended:
+        # The reader of stdout has read enough. click exits with 1 then, and leaves this wrapper behind.
+        if isinstance(ended, SystemExit) and not isinstance(sys.stdout, click.utils.PacifyFlushWrapper):
+            raise
+        terminal.discard_stdout()
+        return 0
+    except Exception as error:
         if "--debug" in arguments:
             raise
-        click.echo(f"bayesnb: {' '.join(str(error).split())}", err=True)
-        sys.exit(1)
+        click.echo(f"bayesnb: {terminal.message_of(error)}", err=True)
+        return 1

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.printing import stderr
+from bayesnb.cli.outputs import is_predictions, require_output
 from bayesnb.cli.rows import class_of, load_model, source_of
+from bayesnb.cli.terminal import say, stdout
 
 
 @click.command(epilog=options.SOURCES.replace("DATA", "NEW"))
@@ -18,20 +17,26 @@ from bayesnb.cli.rows import class_of, load_model, source_of
 @click.option("--interval", is_flag=True, help="Add the interval of each class probability.")
 @options.prob("Of the interval.")
 @click.option("--keep", multiple=True, metavar="COL", help="Column of NEW to carry over. May be repeated.")
-def predict(model: str, new: str, output: str, interval: bool, prob: float, keep: tuple[str, ...]) -> int:
+@click.option("--absent", type=click.Choice(["error", "missing"]), default="error", show_default=True,
+              help="What a fitted column is that NEW does not have.")  # fmt: skip
+@options.force
+def predict(
+    model: str, new: str, output: str, interval: bool, prob: float, keep: tuple[str, ...], absent: str, force: bool
+) -> int:
     """Predict the class of each row, with its probability and those of the other classes.
 
     Rows are read and written in parts, in their order. A file is written whole or not at all.
     """
     from bayesnb import files
 
-    clf = load_model(model)
+    require_output(output, "table", (model, new), is_predictions, force)
+    clf = load_model(model).set_params(absent=absent)
     frames = clf.predict_table(source_of(new), interval, prob, keep)
     if output == "-":
-        files.write_csv(frames, sys.stdout)
+        files.write_csv(frames, stdout())
     else:
         rows = files.write(frames, output)
-        stderr()(f"wrote {output}: {rows:,} rows")
+        say(f"wrote {output}: {rows:,} rows")
     return 0
 
 
@@ -41,16 +46,19 @@ def predict(model: str, new: str, output: str, interval: bool, prob: float, keep
 @click.option("--label", help="The class to sample from.  [default: each row draws its own]")
 @options.seed
 @options.to_table
-def sample(model: str, rows: int, label: str | None, seed: int, output: str) -> int:
+@options.force
+def sample(model: str, rows: int, label: str | None, seed: int, output: str, force: bool) -> int:
     """Draw new rows from a model: a class, and the columns given the class."""
     from bayesnb import files
 
+    # Nothing tells a table that was sampled from one that was observed, so neither is replaced unasked.
+    require_output(output, "table", [model], lambda _: False, force)
     clf = load_model(model).set_params(random_state=seed)
     frame = clf.sample(rows, class_of(clf, label, "--label"))
     if clf.target_ is not None and clf.target_ not in frame:
         frame = frame.rename(columns={frame.columns[0]: clf.target_})
     if output == "-":
-        files.write_csv([frame], sys.stdout)
+        files.write_csv([frame], stdout())
     else:
         files.write([frame], output)
     return 0

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.printing import print_json, print_tables, stderr
+from bayesnb.cli.printing import print_json, print_tables
 from bayesnb.cli.rows import asked_rows, fitted, frame_of
+from bayesnb.cli.terminal import say, stdout, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,42 +53,39 @@ def compare(
     """
     from bayesnb.evaluation import compare_estimates
 
-    say = stderr()
     name, X, y, clf = fitted(data, target, seed)
     asked = asked_rows(rows, name, X)
     say(f"scoring by {f'{cv} folds' if cv else 'exact leave-one-out'}")
     table = compare_estimates(clf, X, y, cv or "loo")
     answers = [answer_of(clf, X, row, draws, prob) for row in asked]
-    roads = by_nuts(clf, X, asked, answers, say) if nuts else None
+    roads = by_nuts(clf, X, asked, answers) if nuts else None
     described = clf.describe()
     how = f"{cv}-fold cross-validation" if cv else "exact leave-one-out"
     if layout == "json":
         print_json(name, y.name, how, described, table, asked, answers, prob, roads)
     elif layout == "csv":
-        click.echo(table.to_csv(), nl=False)
+        stdout().write(table.to_csv())
     else:
         by = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
         print_tables(how, described, table, asked, answers, prob, by)
         if roads is not None:
             closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]
-            click.echo(f"\n{roads['verdict']}\nclosed form {closed:.0f} ms; NUTS {sampled:.0f} s, compiling included")
+            verdict = visible(roads["verdict"], keep="\n")
+            click.echo(f"\n{verdict}\nclosed form {closed:.0f} ms; NUTS {sampled:.0f} s, compiling included")
     return 0 if roads is None else roads["exit"]
 
 
 def answer_of(clf: BayesianNB, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float) -> dict[str, Any]:
     """Each estimate's probabilities of one row by class, and the interval of p(class | row, θ)."""
-    import numpy as np
-
-    from bayesnb.model import ESTIMATES, ImpossibleRowError, normalize
+    from bayesnb.model import ESTIMATES, ImpossibleRowError
     from bayesnb.priors import BoundaryError, ImproperError
 
     frame = frame_of([row], X)
-    data, n = clf._encoded(frame)
     labels = [str(label) for label in clf.classes_]
     estimates: dict[str, Any] = {}
     for estimate in ESTIMATES:
         try:
-            proba = np.exp(normalize(clf.posterior_.log_joint(data, n, estimate)))[0]
+            proba = clf.classifier_.with_estimate(estimate).predict_proba(frame)[0]
             estimates[estimate] = dict(zip(labels, map(float, proba), strict=True))
         except (BoundaryError, ImproperError, ImpossibleRowError) as error:
             estimates[estimate] = str(error)
@@ -97,7 +95,7 @@ def answer_of(clf: BayesianNB, X: pd.DataFrame, row: Mapping[str, Any], draws: i
 
 
 def by_nuts(
-    clf: BayesianNB, X: pd.DataFrame, asked: list[dict[str, Any]], answers: list[dict[str, Any]], say: Any
+    clf: BayesianNB, X: pd.DataFrame, asked: list[dict[str, Any]], answers: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Sample the model, add the sampled predictive to each answer, and say whether the two roads agree."""
     import time

@@ -9,6 +9,7 @@ import click
 from bayesnb.cli import options
 from bayesnb.cli.printing import print_ledger, print_ledger_json
 from bayesnb.cli.rows import asked_rows, class_of, fitted, frame_of, load_model, parsed, row_at, template_of
+from bayesnb.cli.terminal import stdout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,10 +48,10 @@ def explain(
     DATA is the name of an embedded data set, or a CSV or Parquet file, and a model is fitted to it; or MODEL is a file
     that holds one, and the row is one of NEW. The entries sum to the total. A missing value adds nothing.
     """
-    from bayesnb import storage
+    from bayesnb.modelfile import document
 
     position = int(row) if row is not None and row.isdecimal() else None
-    if storage.is_model(data):
+    if document.is_model(data):
         clf, frame = _of_model(data, new, row, position)
         name, target = data, clf.target_
     else:
@@ -68,7 +69,7 @@ def explain(
         proba = dict(zip(map(str, clf.classes_), map(float, clf.predict_proba(frame)[0]), strict=True))
         print_ledger_json(name, target, asked, proba, ledger, unit, prob)
     elif layout == "csv":
-        click.echo(ledger.to_csv(), nl=False)
+        stdout().write(ledger.to_csv())
     else:
         print_ledger(asked, ledger, unit, prob)
     return 0

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.printing import console_of, grid_of, records_of
+from bayesnb.cli.printing import grid_of, print_document, records_of
 from bayesnb.cli.rows import source_of
+from bayesnb.cli.terminal import console_of, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 @options.layout("table", "json")
 def inspect(data: str, target: str | None, layout: str) -> int:
     """Say what each column of a table would be taken for, or what a model file holds."""
-    from bayesnb import storage
+    from bayesnb.modelfile import document
 
-    if data != "-" and storage.is_model(data):
-        found = storage.describe(data)
+    if data != "-" and document.is_model(data):
+        found = document.describe(data)
         about = {
             "model": data,
             "written by": f"bayesnb {found['bayesnb_version']} (format {found['format_version']})",
@@ -77,14 +78,11 @@ def _setting(value: Any) -> Any:
 
 def _print(about: Mapping[str, Any], features: pd.DataFrame, layout: str) -> None:
     if layout == "json":
-        import json
-
-        document = {**about, "features": records_of(features)}
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+        print_document({**about, "features": records_of(features)})
         return
     console = console_of()
     for name, value in about.items():
         if isinstance(value, Mapping):
             value = ", ".join(f"{k} {v:,.10g}" if isinstance(v, float) else f"{k}={v}" for k, v in value.items())
-        console.print(f"{name}: {value}", markup=False, soft_wrap=True)
+        console.print(visible(f"{name}: {value}"), markup=False, soft_wrap=True)
     console.print(grid_of(features.reset_index().astype(object), 3))

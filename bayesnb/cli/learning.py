@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from bayesnb import datasets
 from bayesnb.cli import options
-from bayesnb.cli.printing import stderr
+from bayesnb.cli.outputs import is_model, require_output, same_place
 from bayesnb.cli.rows import load_model, save_model, source_of
+from bayesnb.cli.terminal import say
 
 if TYPE_CHECKING:
     from bayesnb.encoding import Feature
-
-FAMILIES = {
-    "bernoulli": "Bernoulli", "categorical": "Categorical", "gaussian": "Gaussian", "poisson": "Poisson",
-    "multinomial": "Multinomial", "binned": "Binned",
-}  # fmt: skip
 
 
 @click.command(epilog=options.SOURCES)
@@ -28,8 +25,8 @@ FAMILIES = {
 @options.to_model
 @click.option(
     "--feature", "told", multiple=True, metavar="COL=FAMILY",
-    help="Family of a column: bernoulli, categorical, gaussian, poisson, binned:EDGE,EDGE…; or a bag of words, as "
-    "NAME=multinomial:COL,COL…. May be repeated; the others get theirs by type.",
+    help="Family of a column, by its name in small letters, such as poisson; binned:EDGE,EDGE…; or, of several columns "
+    "as one feature, NAME=FAMILY:COL,COL…. May be repeated; the other columns get theirs by type.",
 )  # fmt: skip
 @options.weight
 @click.option("--m", type=click.FloatRange(0), help="m-estimate: categorical columns are smoothed by M imaginary rows.")
@@ -41,14 +38,16 @@ FAMILIES = {
               help="What a level is that was never seen.")  # fmt: skip
 @click.option("--estimate", type=click.Choice(["predictive", "mean", "map", "mle"]), default="predictive",
               show_default=True, help="Which probabilities the model predicts.")  # fmt: skip
+@options.force
 def fit(
     data: str, target: str | None, output: str, told: tuple[str, ...], weight: str | None, m: float | None,
-    class_prior: str | None, unseen: str, estimate: str,
+    class_prior: str | None, unseen: str, estimate: str, force: bool,
 ) -> int:  # fmt: skip
     """Learn a model from a table of any size, and write it to a file."""
     from bayesnb import engines
-    from bayesnb.estimator import BayesianNB
+    from bayesnb.estimator import BayesianNB, learn_summary
 
+    require_output(output, "model", [data], is_model, force)
     source = source_of(data)
     if target is None:
         if source is data:
@@ -67,11 +66,11 @@ def fit(
     classes = summary.classes
     if isinstance(clf.class_prior, dict):
         clf.set_params(class_prior=_by_label(clf.class_prior, classes.tolist()))
-    clf.set_params(features=features or None)._learn(summary, target=target, anew=True)
-    say = stderr()
+    learn_summary(clf.set_params(features=features or None), summary, target)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")
-    rows = ", ".join(f"{label} {n:,.10g}" for label, n in zip(classes, clf.class_count_, strict=True))
+    each = [f"{label} {n:,.10g}" for label, n in zip(classes, clf.class_count_, strict=True)]
+    rows = ", ".join(each[:8]) + (f", and {len(each) - 8:,} classes more" if len(each) > 8 else "")
     say(f"{summary.rows:,} rows, {len(summary.schema.features)} features; {rows}")
     save_model(clf, output)
     return 0
@@ -83,12 +82,13 @@ def fit(
 @options.fitted_target
 @options.weight
 @options.to_same_model
-def update(model: str, more: str, target: str | None, weight: str | None, output: str | None) -> int:
+@options.force
+def update(model: str, more: str, target: str | None, weight: str | None, output: str | None, force: bool) -> int:
     """Learn further rows into a model, as if they had been there from the start.
 
     The old file is there until the new one is whole. If someone else changes it meanwhile, nothing is written.
     """
-    return _changed("partial_fit", model, more, target, weight, output)
+    return _changed("partial_fit", model, more, target, weight, output, force)
 
 
 @click.command(epilog=options.SOURCES.replace("DATA", "ROWS"))
@@ -97,12 +97,18 @@ def update(model: str, more: str, target: str | None, weight: str | None, output
 @options.fitted_target
 @options.weight
 @options.to_same_model
-def forget(model: str, rows: str, target: str | None, weight: str | None, output: str | None) -> int:
+@options.force
+def forget(model: str, rows: str, target: str | None, weight: str | None, output: str | None, force: bool) -> int:
     """Unlearn rows that a model has learned, exactly, as if they had never been seen."""
-    return _changed("forget", model, rows, target, weight, output)
+    return _changed("forget", model, rows, target, weight, output, force)
 
 
-def _changed(verb: str, model: str, data: str, target: str | None, weight: str | None, output: str | None) -> int:
+def _changed(
+    verb: str, model: str, data: str, target: str | None, weight: str | None, output: str | None, force: bool
+) -> int:
+    in_place = same_place(output, model)
+    if not in_place:
+        require_output(output, "model", (model, data), is_model, force)
     clf = load_model(model)
     before = clf.class_count_.sum()
     target = target if target is not None else clf.target_
@@ -110,18 +116,20 @@ def _changed(verb: str, model: str, data: str, target: str | None, weight: str |
         raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
     read, arguments = clf.content_hash_, {"sample_weight": weight}
     getattr(clf, verb)(source_of(data), target, **arguments)
-    save_model(clf, output or model, replacing=read if output in (None, model) and model != "-" else None)
-    stderr()(f"rows of weight {before:,.10g} became {clf.class_count_.sum():,.10g}")
+    save_model(clf, model if in_place else output or "-", replacing=read if in_place else None)
+    say(f"rows of weight {before:,.10g} became {clf.class_count_.sum():,.10g}")
     return 0
 
 
 @click.command()
 @click.argument("models", metavar="A B…", nargs=-1, required=True)
 @options.to_model
-def merge(models: Sequence[str], output: str) -> int:
+@options.force
+def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into the one of all of them."""
     if len(models) < 2:
         raise click.UsageError("Expected two models or more")
+    require_output(output, "model", models, is_model, force)
     merged = load_model(models[0])
     for other in models[1:]:
         try:
@@ -129,50 +137,54 @@ def merge(models: Sequence[str], output: str) -> int:
         except ValueError as error:
             raise ValueError(f"{other}: {error}") from error
     save_model(merged, output)
-    stderr()(f"{len(models)} models, rows of weight {merged.class_count_.sum():,.10g}")
+    say(f"{len(models)} models, rows of weight {merged.class_count_.sum():,.10g}")
     return 0
+
+
+def _families() -> dict[str, Any]:
+    """What can be named: the families that a model file can hold, and binned columns, each in small letters."""
+    from bayesnb.binning import Binned
+    from bayesnb.families import families
+
+    kinds = {name: kind for name, kind in families().items() if kind.exact} | {"Binned": Binned}
+    return {re.sub("(?<=.)(?=[A-Z])", "-", name).lower(): kind for name, kind in kinds.items()}
 
 
 def _features(told: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
-    import bayesnb
+    from bayesnb.binning import Binned
+    from bayesnb.priors import Dirichlet
 
-    found: dict[str, Any] = {}
+    families, features = _families(), {}
     for text in told:
         column, equals, said = text.rpartition("=")
         kind, _, rest = said.partition(":")
-        if not equals or kind.lower() not in FAMILIES:
-            raise click.BadParameter(
-                f"{text!r} is not COL=FAMILY with a family of {', '.join(FAMILIES)}", param_hint="--feature"
-            )
-        if column in found:
-            raise click.BadParameter(f"column {column!r} is named twice", param_hint="--feature")
-        family = getattr(bayesnb, FAMILIES[kind.lower()])
+        if not equals or kind.lower() not in families:
+            _refuse(f"{text!r} is not COL=FAMILY with a family of {', '.join(families)}")
+        if column in features:
+            _refuse(f"column {column!r} is named twice")
+        family = families[kind.lower()]
         items = [item.strip() for item in rest.split(",") if item.strip()]
-        if kind.lower() == "multinomial":
-            found[column] = (family(), items) if items else family()
-        elif kind.lower() == "binned":
-            try:
-                prior = {} if m is None else {"prior": bayesnb.Dirichlet.m_estimate(m)}
-                found[column] = family(edges=tuple(float(item) for item in items) or None, **prior)
-            except ValueError as error:
-                raise click.BadParameter(f"{text!r}: {error}", param_hint="--feature") from error
-        elif items:
-            raise click.BadParameter(f"{text!r}: {kind} takes nothing more", param_hint="--feature")
-        else:
-            found[column] = family()
-    return found
+        if family is not Binned:
+            features[column] = (family(), items) if items else family()
+            continue
+        try:
+            prior = {} if m is None else {"prior": Dirichlet.m_estimate(m)}
+            features[column] = Binned(edges=tuple(float(item) for item in items) or None, **prior)
+        except ValueError as error:
+            _refuse(f"{text!r}: {error}")
+    return features
+
+
+def _refuse(said: str) -> NoReturn:
+    raise click.BadParameter(said, param_hint="--feature")
 
 
 def _smoothed(feature: Feature, m: float) -> Feature:
-    """The feature under the prior that is worth m rows, if it is one of probabilities."""
-    from bayesnb.families.bernoulli import Bernoulli
-    from bayesnb.families.categorical import Categorical
-    from bayesnb.priors import Beta, Dirichlet
-
-    if isinstance(feature.family, Categorical):
-        return replace(feature, family=Categorical(Dirichlet.m_estimate(m)))
-    return replace(feature, family=Bernoulli(Beta.m_estimate(m))) if isinstance(feature.family, Bernoulli) else feature
+    """The feature under the prior that is worth m rows, if it is one of probabilities of levels, or of yes and no."""
+    if feature.family.reads not in ("levels", "binary"):
+        return feature
+    return replace(feature, family=replace(feature.family, prior=feature.family.conjugate.m_estimate(m)))
 
 
 def _class_prior(text: str | None) -> Any:

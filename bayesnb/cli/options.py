@@ -30,6 +30,7 @@ to_same_model = click.option(
 to_table = click.option(
     "-o", "--output", default="-", metavar="FILE", help="A Parquet or CSV file.  [default: CSV on stdout]"
 )
+force = click.option("--force", is_flag=True, help="Replace a file that this command could not have written.")
 
 
 def prob(of: str) -> Option:

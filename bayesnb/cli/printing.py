@@ -5,26 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import click
+from bayesnb.cli.terminal import console_of, json_text, stdout, visible
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def stderr() -> Any:
-    """What says something on stderr."""
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False)
-    return lambda text: console.print(text, style="dim", markup=False, soft_wrap=True)
-
-
-def console_of() -> Any:
-    """Stdout; 120 columns wide where it is no terminal."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=120)
 
 
 def print_json(
@@ -39,8 +23,6 @@ def print_json(
     roads: dict[str, Any] | None,
 ) -> None:
     """Everything that ``compare`` found."""
-    import json
-
     rows = [{"row": plain(row), "prob": prob, **answer} for row, answer in zip(asked, answers, strict=True)]
     document = {
         "data": name,
@@ -50,7 +32,12 @@ def print_json(
         "scores": records_of(table),
         "rows": rows,
     } | ({} if roads is None else {"nuts": roads})
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+    print_document(document)
+
+
+def print_document(document: Mapping[str, Any]) -> None:
+    """A document as JSON."""
+    stdout().write(json_text(document) + "\n")
 
 
 def plain(record: Mapping[Any, Any]) -> dict[str, Any]:
@@ -88,10 +75,10 @@ def print_tables(
     console.print(grid_of(shown, 4))
     for estimate, note in table["note"].items():
         if note:
-            console.print(f"{estimate}: {note}", markup=False)
+            console.print(visible(f"{estimate}: {note}"), markup=False)
     for row, answer in zip(asked, answers, strict=True):
         said = ", ".join(f"{column}={value}" for column, value in row.items())
-        console.print(f"\nThe row {said}", style="bold", markup=False)
+        console.print(f"\nThe row {visible(said)}", style="bold", markup=False)
         console.print(row_grid(answer, prob))
         console.print(f"interval: p(class | row, θ), {by}", markup=False)
 
@@ -104,7 +91,7 @@ def grid_of(frame: pd.DataFrame, digits: int) -> Any:
     grid = Grid()
     for name in frame.columns:
         number = all(isinstance(v, int | float) for v in frame[name])
-        grid.add_column(Text(str(name)), justify="right" if number else "left", overflow="fold")
+        grid.add_column(Text(visible(name)), justify="right" if number else "left", overflow="fold")
     for _, record in frame.iterrows():
         grid.add_row(*(Text(shown_text(value, digits)) for value in record))
     return grid
@@ -114,7 +101,7 @@ def shown_text(value: Any, digits: int) -> str:
     """A value with so many digits."""
     if isinstance(value, float):
         return "—" if value != value else f"{value:.{digits}f}"
-    return str(value)
+    return visible(value)
 
 
 def row_grid(answer: Mapping[str, Any], prob: float) -> Any:
@@ -136,8 +123,6 @@ def print_ledger_json(
     name: str, target: Any, asked: dict[str, Any], proba: dict[str, float], ledger: pd.DataFrame, unit: str, prob: float
 ) -> None:
     """A ledger for programs."""
-    import json
-
     document = {
         "data": name,
         "target": str(target),
@@ -148,7 +133,7 @@ def print_ledger_json(
         "prob": prob,
         "entries": records_of(ledger.drop(columns=["label", "against"])),
     }
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+    print_document(document)
 
 
 def print_ledger(asked: dict[str, Any], ledger: pd.DataFrame, unit: str, prob: float) -> None:
@@ -158,13 +143,14 @@ def print_ledger(asked: dict[str, Any], ledger: pd.DataFrame, unit: str, prob: f
 
     console = console_of()
     label, against = ledger.iloc[0][["label", "against"]]
-    console.print("The row " + ", ".join(f"{k}={v}" for k, v in asked.items()), style="bold", markup=False)
+    said = ", ".join(f"{k}={v}" for k, v in asked.items())
+    console.print(f"The row {visible(said)}", style="bold", markup=False)
     grid = Grid()
     for title in ("entry", "value"):
         grid.add_column(title, overflow="fold")
     for title in (f"log-odds [{unit}]", "lower", "upper"):
         grid.add_column(Text(title), justify="right")
-    sides = [f"{name[:9]}…" if len(name) > 10 else name for name in map(str, (against, label))]
+    sides = [f"{name[:9]}…" if len(name) > 10 else name for name in map(visible, (against, label))]
     grid.add_column(Text(f"{sides[0] + ' ←':>12}│{'→ ' + sides[1]:<12}"), no_wrap=True)
     finite = [abs(v) for v in ledger["log_odds"] if abs(v) < float("inf")]
     widest = max(finite, default=0.0) or 1.0
@@ -173,10 +159,11 @@ def print_ledger(asked: dict[str, Any], ledger: pd.DataFrame, unit: str, prob: f
             grid.add_section()
         value = "missing" if line["missing"] else "" if line["value"] is None else cell_text(line["value"])
         numbers = [Text(shown_text(float(line[k]), 3)) for k in ("log_odds", "lower", "upper")]
-        grid.add_row(Text(str(entry)), Text(value), *numbers, bar_of(line["log_odds"] / widest))
+        grid.add_row(Text(visible(entry)), Text(value), *numbers, bar_of(line["log_odds"] / widest))
     console.print(grid)
+    pair = f"{visible(label)} against {visible(against)}"
     console.print(
-        f"log-odds of {label} against {against}; the entries sum to the total; lower and upper: {prob:.0%} interval "
+        f"log-odds of {pair}; the entries sum to the total; lower and upper: {prob:.0%} interval "
         "under the posterior of the parameters",
         markup=False,
     )
@@ -184,7 +171,7 @@ def print_ledger(asked: dict[str, Any], ledger: pd.DataFrame, unit: str, prob: f
 
 def cell_text(value: Any) -> str:
     """A cell of the data."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else visible(value)
 
 
 def bar_of(share: float, half: int = 12) -> Any:

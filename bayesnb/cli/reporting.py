@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.printing import stderr
+from bayesnb.cli.outputs import require_output
 from bayesnb.cli.rows import fitted
+from bayesnb.cli.terminal import say, stdout
 
 
 @click.command(epilog=options.EMBEDDED)
@@ -38,6 +41,7 @@ from bayesnb.cli.rows import fitted
 @options.draws("Exact draws for entropies.")
 @options.prob("Of the intervals.")
 @options.seed
+@options.force
 def report(
     data: str,
     target: str | None,
@@ -50,27 +54,24 @@ def report(
     draws: int,
     prob: float,
     seed: int,
+    force: bool,
 ) -> int:
     """Write one self-contained page about a table: its model, its scores, its calibration, its uncertain rows.
 
     DATA is the name of an embedded data set, or a CSV or Parquet file. The page asks nothing of the network.
     """
-    from pathlib import Path
-
-    if output != "-" and not (folder := Path(output).absolute().parent).is_dir():
-        raise click.BadParameter(f"there is no folder {str(folder)!r}", param_hint="--output")
-    if output != "-" and Path(output).is_dir():
-        raise click.BadParameter(f"{output!r} is a folder", param_hint="--output")
+    from bayesnb.report import is_report, write
     from bayesnb.report import report as page_of
-    from bayesnb.report import write
 
-    say = stderr()
-    name, X, y, clf = fitted(data, target, seed)
     layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
+    require_output(output, layout, [data], is_report, force)
+    if find_spec("matplotlib") is None:
+        raise click.UsageError("the pictures of a page are drawn by matplotlib; install bayesnb[plot]")
+    name, X, y, clf = fitted(data, target, seed)
     title = title if title is not None else f"Naive Bayes: {name}"
     page = page_of(clf, X, y, title, layout, rows, by, unit, prob, draws, progress=say)
     if output == "-":
-        click.echo(page, nl=False)
+        stdout().write(page)
     else:
         write(page, output)
         say(f"wrote {output}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bayesnb import datasets
-from bayesnb.cli.printing import stderr
+from bayesnb.cli.terminal import require_stdin, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,12 +43,14 @@ def load(data: str, target: str | None) -> tuple[str, pd.DataFrame, pd.Series]:
     if target is None:
         raise click.UsageError(f"name the column that holds the class with --target; {data} has {columns}")
     if target not in frame.columns:
-        raise ValueError(f"{data} has no column {target!r}; its columns are {columns}")
+        close = get_close_matches(target, columns, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else f"; its columns are {columns}"
+        raise ValueError(f"{data} has no column {target!r}{hint}")
     if frame[target].isna().all():
         raise ValueError(f"column {target!r} of {data} is missing in every row: there is nothing to learn from")
     unlabelled = frame[target].isna()
     if unlabelled.any():
-        stderr()(f"{int(unlabelled.sum())} rows without a class are left out")
+        say(f"{int(unlabelled.sum())} rows without a class are left out")
         frame = frame[~unlabelled]
     return data, frame.drop(columns=target), frame[target]
 
@@ -57,7 +60,6 @@ def fitted(data: str, target: str | None, seed: int = 0) -> tuple[str, pd.DataFr
     from bayesnb.estimator import BayesianNB
 
     name, X, y = load(data, target)
-    say = stderr()
     say(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
     clf = BayesianNB(random_state=seed).fit(X, y)
     for column in identifiers(clf, len(X)):
@@ -67,7 +69,9 @@ def fitted(data: str, target: str | None, seed: int = 0) -> tuple[str, pd.DataFr
 
 def source_of(data: str) -> Any:
     """What a command reads in parts: a path, or the frame of an embedded table; a file wins by its suffix or a path."""
-    if data != "-" and "." not in data and "/" not in data and not Path(data).exists():
+    if data == "-":
+        require_stdin()
+    elif "." not in data and "/" not in data and not Path(data).exists():
         X, y = datasets.load(data)
         return iter([X.assign(**{y.name: y})])
     return data
@@ -77,7 +81,10 @@ def load_model(path: str) -> BayesianNB:
     """The model of a file, or of stdin."""
     from bayesnb.estimator import load
 
-    return load(path if path != "-" else io.BytesIO(sys.stdin.buffer.read()))
+    if path != "-":
+        return load(path)
+    require_stdin()
+    return load(io.BytesIO(sys.stdin.buffer.read()))
 
 
 def save_model(clf: BayesianNB, path: str, replacing: str | None = None) -> None:
@@ -85,9 +92,9 @@ def save_model(clf: BayesianNB, path: str, replacing: str | None = None) -> None
     if path != "-":
         clf.save(path, replacing)
         return
-    from bayesnb import storage
+    from bayesnb.modelfile import document
 
-    sys.stdout.buffer.write(storage.to_bytes(clf._contents())[0])
+    sys.stdout.buffer.write(document.to_bytes(document.Contents.of(clf))[0])
 
 
 def template_of(clf: BayesianNB) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from bayesnb.dependence.learned import counted, searched
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairTerm, log_bayes_factors
 from bayesnb.families.membership import Labels
 from bayesnb.model import Data, Posterior
-from bayesnb.priors import Array
+from bayesnb.numerics import Array
 
 
 def independence(

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesnb.priors import Array
+from bayesnb.numerics import Array
 
 
 @dataclass(frozen=True, eq=False)

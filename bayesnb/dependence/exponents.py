@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from bayesnb.dependence.conditional import Layout, Source, log_posterior_of_classes
 from bayesnb.dependence.laplace import Laplace, draws, laplace
-from bayesnb.priors import Array
+from bayesnb.numerics import Array
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from bayesnb.dependence.pairs import Axis
 from bayesnb.families.bernoulli import dense_cells
 from bayesnb.families.categorical import Coded
 from bayesnb.model import Data, NaiveBayes
-from bayesnb.priors import Array
+from bayesnb.numerics import Array
 
 DEPTH = 5
 """How often a real column is halved: 32 cells."""

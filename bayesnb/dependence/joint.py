@@ -16,7 +16,7 @@ from scipy.special import multigammaln
 from bayesnb.families.family import Statistic
 from bayesnb.families.membership import Labels
 from bayesnb.kernels.blocks import cuts
-from bayesnb.priors import Array
+from bayesnb.numerics import Array
 
 
 @dataclass(frozen=True, eq=False)

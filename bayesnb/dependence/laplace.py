@@ -13,7 +13,7 @@ from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from bayesnb.dependence.conditional import Layout, Source, derivatives, log_likelihood
-from bayesnb.priors import Array
+from bayesnb.numerics import Array
 
 STEPS = 100
 """More Newton steps than a concave function needs; reaching it is an error."""

@@ -25,7 +25,7 @@ from bayesnb.dependence.termset import TermSet, as_read, gaussian_columns
 from bayesnb.families.membership import Labels
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Posterior, part_of
-from bayesnb.priors import Array
+from bayesnb.numerics import Array
 
 NAMED = {
     "tempered": Exponents(by="model", shapes=False),

@@ -17,7 +17,7 @@ from scipy.special import gammaln
 from bayesnb.families.family import Statistic
 from bayesnb.families.membership import Labels
 from bayesnb.kernels import crossing
-from bayesnb.priors import Array
+from bayesnb.numerics import Array
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import betaln
 
-from bayesnb.priors import Array, log, log_rising
+from bayesnb.numerics import Array, log, log_rising
 
 STRENGTH = 2.0
 """Rows that the pooled share counts for at each node."""

@@ -15,7 +15,7 @@ from bayesnb.convergence import Convergence
 from bayesnb.dependence.conditional import Rows
 from bayesnb.dependence.exponents import LearnedExponents
 from bayesnb.families.sampled import Sampler
-from bayesnb.priors import Array
+from bayesnb.numerics import Array
 
 if TYPE_CHECKING:
     import pymc as pm

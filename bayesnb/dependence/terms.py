@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from bayesnb.families.family import Family
+from bayesnb.families.family import Family, columns_of
 from bayesnb.families.membership import Column, Labels
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Posterior, Statistics, about
-from bayesnb.priors import Array, Prior
+from bayesnb.numerics import Array
+from bayesnb.priors import Prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +42,7 @@ class Piece:
 
     def of(self, x: Column) -> Column:
         """The column's cells among those of its feature."""
-        if self.column is None:
-            return x
-        return x.columns([self.column]) if hasattr(x, "columns") else x[:, [self.column]]
+        return x if self.column is None else columns_of(x, [self.column])
 
 
 def pieces(posterior: Posterior) -> list[Piece]:

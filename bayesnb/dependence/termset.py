@@ -19,7 +19,7 @@ from bayesnb.dependence.pairs import PairTerm
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.membership import Labels
 from bayesnb.model import Data, Posterior
-from bayesnb.priors import Array
+from bayesnb.numerics import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -13,29 +13,22 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families.categorical import log_less_one
-from bayesnb.families.family import (
-    Discrete,
-    Statistic,
-    Theta,
-    added,
-    impossible,
-    products,
-    require_left,
-    rising_ratio,
-    scaled,
-)
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, added, impossible, per, products, scaled
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, worth
-from bayesnb.priors import Array, Beta, Dirichlet, log, log1p, log_gamma_slopes, log_rising
+from bayesnb.numerics import Array, log
+from bayesnb.priors import Beta, Chance, Theta
 
 
 @dataclass(frozen=True, eq=False)
 class Successes(Statistic):
     """Rows seen and rows that were 1, both (class, column)."""
 
-    n: Array
-    ones: Array
+    n: Array = per("column")
+    ones: Array = per("column")
+
+    group = "bernoulli"
 
     def __add__(self, other: Successes) -> Successes:
         return Successes(**added(self, other))
@@ -46,9 +39,12 @@ class Successes(Statistic):
     def seen(self) -> Array:
         return self.n
 
+    def contradiction(self) -> str:
+        return "more ones were seen than values" if (self.ones > self.n * (1 + 1e-6)).any() else ""
+
 
 @dataclass(frozen=True, eq=False)
-class Bernoulli(Discrete[Beta, Successes]):
+class Bernoulli(Conjugate[Beta, Successes]):
     """x | θ ~ Bernoulli(θ) with θ ~ Beta(α, β) (Murphy, PML1, 4.6.2).
 
     Columns hold 0, 1 or NaN, dense, or 0 and 1 in a sparse matrix.
@@ -70,9 +66,6 @@ class Bernoulli(Discrete[Beta, Successes]):
     reads = "binary"
     notices = True
 
-    def flat(self) -> Bernoulli:
-        return Bernoulli(Beta.flat())
-
     def statistic(self, x: Column, members: Membership) -> Successes:
         if sparse.issparse(x) or x.dtype.kind != "f":
             return self._statistic(x, members)
@@ -87,18 +80,16 @@ class Bernoulli(Discrete[Beta, Successes]):
         totals = members.totals(ones)
         return Successes(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
 
-    def complete(self, prior: Beta, s: Successes) -> Beta:
+    def resolve_prior(self, prior: Beta, s: Successes) -> Beta:
         return prior.over(s.n.shape[1], s.n.shape[0])
 
-    def update(self, prior: Beta, s: Successes) -> Beta:
-        return Beta(prior.alpha + s.ones, prior.beta + (s.n - s.ones))
+    def added(self, s: Successes) -> Added:
+        d = s.ones, s.n - s.ones
+        return d, Beta.peak(*d)
 
-    def log_base(self, prior: Beta, s: Successes) -> Array:
-        zeros = s.n - s.ones
-        return impossible((prior.alpha == 0) & (s.ones > 0), (prior.beta == 0) & (zeros > 0))
-
-    def simplex(self, posterior: Beta) -> Dirichlet:
-        return posterior.pair()
+    def cells(self, posterior: Beta, x: Column) -> Cells:
+        own = np.where(dense_cells(x)[:, None] == 1, posterior.alpha, posterior.beta)
+        return Chance(own, posterior.alpha + posterior.beta), (), 0.0
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
         no, yes = theta["log_theta"][..., 0], theta["log_theta"][..., 1]
@@ -123,47 +114,23 @@ class Bernoulli(Discrete[Beta, Successes]):
             total = total + impossible(hits, misses)
         return total
 
-    def log_predictive(self, posterior: Beta, x: Column) -> Array:
+    def quick_predictive(self, posterior: Beta, x: Column) -> Array:
         # One trial: E[θ] is the predictive probability.
         return self.log_likelihood(self.mean(posterior), x)
 
-    def log_moment(self, posterior: Beta, x: Column, t: float | Array) -> Array:
-        t = np.asarray(t, float)[..., None]
-        seen = _seen(x)
-        up = rising_ratio(log_rising(_outcome(posterior, x), t), log_rising(posterior.alpha + posterior.beta, t))
-        return (up if seen is None else np.where(seen[:, None] > 0, up, 0.0)).sum(-1)
-
-    def log_moment_slopes(self, posterior: Beta, x: Column, t: float | Array) -> tuple[Array, Array]:
-        t, seen = np.asarray(t, float)[..., None], _seen(x)
-        own = log_gamma_slopes(_outcome(posterior, x) + t)
-        whole = log_gamma_slopes(posterior.alpha + posterior.beta + t)
-        slopes = (up - down for up, down in zip(own, whole, strict=True))
-        first, second = ((v if seen is None else np.where(seen[:, None] > 0, v, 0.0)).sum(-1) for v in slopes)
-        return first, second
-
-    def moment_floor(self, posterior: Beta, x: Column) -> Array:
-        own, seen = _outcome(posterior, x), _seen(x)
-        return -(own if seen is None else np.where(seen[:, None] > 0, own, np.inf)).min(-1, initial=np.inf)
-
-    def log_left_out(self, posterior: Beta, x: Column, labels: Labels) -> Array:
+    def quick_left_out(self, posterior: Beta, x: Column, labels: Labels) -> Array | None:
         if sparse.issparse(x):
             return self._log_left_out_sparse(posterior, x, labels)
         if x.dtype.kind in "bu" and labels.worth_counting(x.size):
-            total = densities.looked_up(x, log_less_one(posterior.pair()), labels.codes)
-            if not np.isnan(total).any():
-                return total
-        c, seen, ones = labels.codes, _seen(x), _ones(x)
-        w = labels.weight[:, None] * (1.0 if seen is None else seen)
-        a, b = posterior.alpha[c], posterior.beta[c]
-        require_left(a + b - w, labels)
-        value = log(np.where(ones > 0, a, b) - w) - np.log(a + b - w)
-        return (value if seen is None else np.where(seen > 0, value, 0.0)).sum(-1)
+            return densities.looked_up(x, log_less_one(posterior.pair()), labels.codes)
+        return None
 
     def _log_left_out_sparse(self, posterior: Beta, x: Column, labels: Labels) -> Array:
         """The likelihood of the rows of one weight at once, each outcome less that weight."""
         x, value = sparse.csr_array(x), np.zeros(len(labels))
-        narrowest = (posterior.alpha + posterior.beta).min(axis=1)[labels.codes]
-        require_left((narrowest - labels.weight)[:, None], labels)
+        narrowest = (posterior.alpha + posterior.beta).min(axis=1, initial=np.inf)[labels.codes]
+        if (narrowest <= labels.weight).any():
+            return np.full(len(labels), np.nan)
         for weight in np.unique(labels.weight):
             rows = np.flatnonzero(labels.weight == weight)
             pair = posterior.pair().alpha
@@ -180,22 +147,6 @@ class Bernoulli(Discrete[Beta, Successes]):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         no, yes = theta["log_theta"][..., 0], theta["log_theta"][..., 1]
         return yes - no, no.sum(-1)
-
-    def variables(self, theta: Theta) -> dict[str, Array]:
-        return {"theta": np.exp(theta["log_theta"][..., 1])}
-
-    def theta(self, variables: Mapping[str, Array]) -> Theta:
-        p = variables["theta"]
-        return {"log_theta": np.stack([log1p(-p), log(p)], axis=-1)}
-
-    def pymc_prior(self, prior: Beta, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
-        return {"theta": prior.pymc(name, dims)}
-
-    def pymc_statistic(self, theta: Mapping[str, Any], s: Successes) -> Any:
-        from pytensor import tensor as pt
-
-        p = theta["theta"]
-        return (s.ones * pt.log(p) + (s.n - s.ones) * pt.log1p(-p)).sum()
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
         import pymc as pm
@@ -214,11 +165,6 @@ class Bernoulli(Discrete[Beta, Successes]):
 def dense_cells(x: Column) -> Array:
     """The cells as a dense float array, for PyMC."""
     return np.asarray(x.toarray() if sparse.issparse(x) else x, float)
-
-
-def _outcome(posterior: Beta, x: Column) -> Array:
-    """α where a cell is 1 and β where it is 0, (row, class, column)."""
-    return np.where(dense_cells(x)[:, None] == 1, posterior.alpha, posterior.beta)
 
 
 def _seen(x: Column) -> Array | None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.family import Discrete, Statistic, Theta, impossible, require_left, rising_ratio
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, per
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import worth
-from bayesnb.priors import Array, Dirichlet, log, log_gamma_slopes, log_rising
+from bayesnb.numerics import Array
+from bayesnb.priors import Chance, Dirichlet, Theta
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,10 @@ class Coded:
     def __getitem__(self, rows: Any) -> Coded:
         return replace(self, codes=self.codes[rows])
 
+    def missing(self) -> Array:
+        """Which cells hold no level."""
+        return self.codes < 0
+
     def columns(self, index: Sequence[int]) -> Coded:
         """Some of the columns."""
         return replace(self, codes=self.codes[:, index], levels=tuple(self.levels[k] for k in index))
@@ -49,8 +54,10 @@ class Coded:
 class Tally(Statistic):
     """Weight of each level, ``counts`` (class, column, level), and what the levels are called."""
 
-    counts: Array
+    counts: Array = per("category")
     levels: tuple[tuple[Any, ...], ...]
+
+    group = "categorical"
 
     def __add__(self, other: Tally) -> Tally:
         if self.levels == other.levels:
@@ -69,11 +76,26 @@ class Tally(Statistic):
             counts[:, column, kept] = self.counts[:, column, [place[wanted[k]] for k in kept]]
         return Tally(counts, levels)
 
+    def named_as(self, other: Tally) -> Tally:
+        return self.over(other.levels)
+
     def __mul__(self, factor: float) -> Tally:
         return Tally(self.counts * factor, self.levels)
 
     def seen(self) -> Array:
         return self.counts.sum(-1)
+
+    def for_file(self) -> dict[str, Array]:
+        # The columns with fewer levels are filled up in memory, and not in a file.
+        return {"counts": np.hstack([self.counts[:, k, : len(names)] for k, names in enumerate(self.levels)])}
+
+    @classmethod
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Tally:
+        counts, start = np.zeros((len(cells["counts"]), len(columns), widest(levels))), 0
+        for k, names in enumerate(levels):
+            counts[:, k, : len(names)] = cells["counts"][:, start : start + len(names)]
+            start += len(names)
+        return cls(counts, levels)
 
 
 def log_less_one(posterior: Dirichlet) -> Array:
@@ -94,7 +116,7 @@ def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Categorical(Discrete[Dirichlet, Tally]):
+class Categorical(Conjugate[Dirichlet, Tally]):
     """x | θ ~ Categorical(θ) with θ ~ Dirichlet(α) (Murphy, PML1, 4.6.3; Mitchell, 6.9).
 
     Examples
@@ -115,26 +137,22 @@ class Categorical(Discrete[Dirichlet, Tally]):
     reads = "levels"
     notices = True
 
-    def flat(self) -> Categorical:
-        return Categorical(Dirichlet.flat())
-
     def statistic(self, x: Coded, members: Membership) -> Tally:
         counts = members.table(x.codes, widest(x.levels), x.guessed)
         if x.guessed and any(counts[:, column, len(names) :].any() for column, names in enumerate(x.levels)):
             counts[:] = np.nan
         return Tally(counts, x.levels)
 
-    def complete(self, prior: Dirichlet, s: Tally) -> Dirichlet:
+    def resolve_prior(self, prior: Dirichlet, s: Tally) -> Dirichlet:
         return prior.over(s.levels, s.counts.shape[0])
 
-    def update(self, prior: Dirichlet, s: Tally) -> Dirichlet:
-        return Dirichlet(prior.alpha + s.counts)
+    def added(self, s: Tally) -> Added:
+        return (s.counts,), Dirichlet.peak(s.counts)
 
-    def log_base(self, prior: Dirichlet, s: Tally) -> Array:
-        return impossible(((prior.alpha == 0) & (s.counts > 0)).any(-1))
-
-    def simplex(self, posterior: Dirichlet) -> Dirichlet:
-        return posterior
+    def cells(self, posterior: Dirichlet, x: Coded) -> Cells:
+        column, code = np.arange(x.codes.shape[1]), x.codes[:, None].astype(np.intp)
+        own = posterior.alpha[np.arange(len(posterior.alpha))[:, None], column, code]
+        return Chance(own, posterior.total), (), 0.0
 
     def log_likelihood(self, theta: Theta, x: Coded) -> Array:
         table = theta["log_theta"]
@@ -147,50 +165,14 @@ class Categorical(Discrete[Dirichlet, Tally]):
             total += table[..., column, :][..., code]
         return np.swapaxes(total, -1, -2)
 
-    def log_predictive(self, posterior: Dirichlet, x: Coded) -> Array:
+    def quick_predictive(self, posterior: Dirichlet, x: Coded) -> Array:
         # One trial: E[θ] is the predictive probability.
         return self.log_likelihood(self.mean(posterior), x)
 
-    def log_moment(self, posterior: Dirichlet, x: Coded, t: float | Array) -> Array:
-        total = np.zeros((len(x), posterior.alpha.shape[0]))
-        for column, code in enumerate(x.codes.T):
-            own = posterior.alpha[:, column, :][:, code].T
-            value = rising_ratio(log_rising(own, t), log_rising(posterior.total[:, column], t))
-            total += np.where(code[:, None] < 0, 0.0, value)
-        return total
-
-    def log_moment_slopes(self, posterior: Dirichlet, x: Coded, t: float | Array) -> tuple[Array, Array]:
-        first, second = np.zeros((2, len(x), len(posterior.alpha)))
-        for column, code in enumerate(x.codes.T):
-            own = log_gamma_slopes(posterior.alpha[:, column, :][:, code].T + t)
-            whole = log_gamma_slopes(posterior.total[:, column] + t)
-            known = code[:, None] >= 0
-            first += np.where(known, own[0] - whole[0], 0.0)
-            second += np.where(known, own[1] - whole[1], 0.0)
-        return first, second
-
-    def moment_floor(self, posterior: Dirichlet, x: Coded) -> Array:
-        lowest = np.full((len(x), len(posterior.alpha)), np.inf)
-        for column, code in enumerate(x.codes.T):
-            own = posterior.alpha[:, column, :][:, code].T
-            lowest = np.where(code[:, None] < 0, lowest, np.minimum(lowest, own))
-        return -lowest
-
-    def log_left_out(self, posterior: Dirichlet, x: Coded, labels: Labels) -> Array:
+    def quick_left_out(self, posterior: Dirichlet, x: Coded, labels: Labels) -> Array | None:
         if not labels.worth_counting(x.codes.size):
-            return self._log_left_out(posterior, x, labels)
-        total = densities.looked_up(x.codes, log_less_one(posterior), labels.codes)
-        odd = np.flatnonzero(np.isnan(total))
-        total[odd] = self._log_left_out(posterior, x[odd], labels[odd])
-        return total
-
-    def _log_left_out(self, posterior: Dirichlet, x: Coded, labels: Labels) -> Array:
-        c, column, known = labels.codes[:, None], np.arange(x.codes.shape[1]), x.codes >= 0
-        w = labels.weight[:, None] * known
-        total = posterior.total[c, column] - w
-        require_left(total, labels)
-        value = log(posterior.alpha[c, column, x.codes] - w) - np.log(total)
-        return np.where(known, value, 0.0).sum(-1)
+            return None
+        return densities.looked_up(x.codes, log_less_one(posterior), labels.codes)
 
     def sample(self, theta: Theta, rng: Generator, s: Tally) -> Array:
         # The largest of log θ plus Gumbel noise falls on a level with its probability θ.
@@ -200,20 +182,6 @@ class Categorical(Discrete[Dirichlet, Tally]):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         table = theta["log_theta"]
         return table.reshape(len(table), -1), np.zeros(len(table))
-
-    def variables(self, theta: Theta) -> dict[str, Array]:
-        return {"theta": np.exp(theta["log_theta"])}
-
-    def theta(self, variables: Mapping[str, Array]) -> Theta:
-        return {"log_theta": log(variables["theta"])}
-
-    def pymc_prior(self, prior: Dirichlet, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
-        return {"theta": prior.pymc(name, dims)}
-
-    def pymc_statistic(self, theta: Mapping[str, Any], s: Tally) -> Any:
-        from pytensor import tensor as pt
-
-        return (s.counts * pt.log(theta["theta"])).sum()
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Coded, y: Any) -> None:
         import pymc as pm

@@ -1,22 +1,38 @@
-"""What a kind of feature must know about itself.
+"""What a kind of feature must say of itself.
 
-Start with :class:`Family`, a likelihood p(x | θ) with its conjugate prior p(θ). A family turns rows into
-a :class:`Statistic`, a statistic into a posterior, and predicts from it.
+Start with :class:`Conjugate`: a likelihood p(x | θ) with its conjugate prior p(θ), called a pair. A pair turns rows
+into a :class:`Statistic`, and says what a statistic and what a cell add to the prior's parameters. Everything else
+follows from the prior (see :class:`bayesnb.priors.Prior`), and :class:`Conjugate` derives it: posterior, predictive,
+moments and their slopes, leave-one-out, evidence. It also takes care of missing cells, weights and blocks of cells.
+:class:`Family` is the smaller contract, which families without a closed form sign as well (see ``sampled``).
 
-To add a family, write one file beside this one:
+To add a pair, write one file beside this one:
 
 1. a frozen ``Statistic`` (what is summed over rows), with its ``+``;
-2. a frozen ``Family`` with a default prior and the methods that are abstract here;
+2. a frozen ``Conjugate`` with a default prior and these methods:
+
+   * ``statistic``: the sums over rows, by class;
+   * ``resolve_prior``: what the prior leaves open, filled in from the data;
+   * ``added``: what a statistic adds to the prior's parameters, d, and its log base measure;
+   * ``cells``: the same of each cell;
+   * ``log_likelihood``: log p(x | θ);
+   * ``sample``: one x for each θ;
+   * ``pymc_rows`` and ``pymc_log_likelihood``: the likelihood in PyMC, observed and summed;
+   * ``linear``, only where the log-odds are linear in the columns;
+
 3. its line in ``bayesnb/__init__.pyi``;
 4. its line in ``FAMILIES`` of ``tests/test_laws.py``, which proves it.
+
+Where a formula is worth a faster form, ``quick_predictive``, ``quick_moment`` and ``quick_left_out`` may answer instead
+of the derived one. A caller cannot tell which of them did, and the laws hold them to each other.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -24,10 +40,22 @@ from scipy import sparse
 
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import worth
-from bayesnb.priors import Array, Dirichlet, ImproperError, Prior, Size, UnlearnedError, first, log, shared
+from bayesnb.kernels.blocks import CELLS, slices, worth
+from bayesnb.numerics import Array, Size
+from bayesnb.priors import Belief, ImproperError, Prior, Theta, UnlearnedError, first, shared
 
-type Theta = Mapping[str, Array]
+
+def per(axis: Literal["column", "category", "bag"], before: str | None = None) -> Any:
+    """Declare a field of a statistic that has one number per class and column, category, or bag of words.
+
+    Parameters
+    ----------
+    axis : str
+        What model files count along. The categories of a column are its levels, or the words of a bag.
+    before : str, optional
+        The field that model files held instead before there was this one (see ``renewed``).
+    """
+    return field(metadata={"axis": axis, "before": before})
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +65,13 @@ class Statistic(ABC):
     Every array field has the class as its first axis. ``a + b`` pools two data sets, ``a - b`` unlearns
     one, ``a * 0.9`` discounts. Names that come with a statistic (levels, words) are united by ``+``.
     """
+
+    group: ClassVar[str]
+    """The group of model files that holds statistics of this class: its name in small letters, unless it is given."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.group = vars(cls).get("group", cls.__name__.lower())
 
     @abstractmethod
     def __add__(self, other: Self) -> Self: ...
@@ -59,9 +94,29 @@ class Statistic(ABC):
         """The fields that are names."""
         return {f.name: v for f in fields(self) if not isinstance(v := getattr(self, f.name), np.ndarray)}
 
-    def shared(self) -> Self:
-        """The same with PyTensor variables for arrays (see ``bayesnb.priors.shared``)."""
-        return type(self)(**{name: shared(value) for name, value in self.arrays().items()}, **self.names())
+    # What model files have to know. A class that keeps its fields in another shape than files do says how.
+
+    @classmethod
+    def axes(cls) -> dict[str, Field]:
+        """The fields that model files hold, by name; each was declared by :func:`per`."""
+        return {f.name: f for f in fields(cls) if "axis" in f.metadata}
+
+    def for_file(self) -> dict[str, Array]:
+        """The fields as model files hold them, each (class, cell along its axis). (A hook.)"""
+        return self.arrays()
+
+    @classmethod
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Self:
+        """The statistic of these columns and levels that ``for_file`` gave. (A hook.)"""
+        return cls(**cells)
+
+    def renewed(self) -> Self:
+        """The statistic whose fields were read under the names that older files have for them. (A hook.)"""
+        return self
+
+    def contradiction(self) -> str:
+        """In words, what no rows can have led to; "" if rows can have led to this statistic. (A hook.)"""
+        return ""
 
     def take(self, classes: Sequence[int] | Array) -> Self:
         """The classes at these positions, in this order; -1 is a class that has seen nothing."""
@@ -73,6 +128,10 @@ class Statistic(ABC):
             picked[empty] = 0.0
             taken[name] = picked
         return type(self)(**taken, **self.names())
+
+    def named_as(self, other: Self) -> Self:
+        """The same with the names (levels, words) of ``other``. (A hook, where a statistic has names.)"""
+        return self
 
     def settled(self, before: Self) -> Self:
         """The same statistic, known to be ``before`` less some of its rows, cleared of rounding.
@@ -118,8 +177,8 @@ def scaled(a: Statistic, factor: float) -> dict[str, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Family[P: Prior, S: Statistic](ABC):
-    """A class-conditional likelihood p(x | θ) with its conjugate prior p(θ).
+class Family[P: Belief, S: Statistic](ABC):
+    """A class-conditional likelihood p(x | θ) with a prior p(θ).
 
     ``prior`` is one prior for all classes, or {class: prior}. Axes come in one order: draws, row, class,
     column, level. A missing value adds nothing anywhere, since its factor integrates to one.
@@ -127,11 +186,21 @@ class Family[P: Prior, S: Statistic](ABC):
 
     prior: P | Mapping[Any, P]
 
-    conjugate: ClassVar[type[Prior]]
+    conjugate: ClassVar[type[Belief]]
     """The class of its prior."""
 
-    exact: ClassVar[bool] = True
-    """Whether its posterior is a formula. Without one it is sampled, by ``update`` (see ``sampled``)."""
+    statistic_class: ClassVar[type[Statistic]]
+    """The class of its statistic, read off the base class: ``Family[Gamma, Events]`` sums ``Events``."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        kinds = [kind for base in cls.__orig_bases__ for kind in get_args(base) if isinstance(kind, type)]
+        for kind in kinds:
+            if issubclass(kind, Statistic):
+                cls.statistic_class = kind
+
+    exact: ClassVar[bool] = False
+    """Whether its posterior is a formula: whether it signs :class:`Conjugate`."""
 
     reads: ClassVar[str] = "reals"
     """How a table's columns reach it: "reals", "counts", "binary", "levels" or "bag" (see ``schema``)."""
@@ -151,35 +220,23 @@ class Family[P: Prior, S: Statistic](ABC):
                 )
 
     @abstractmethod
-    def flat(self) -> Self:
-        """The same likelihood under the prior whose mode is the maximum-likelihood estimate."""
-
-    @abstractmethod
     def statistic(self, x: Column, members: Membership) -> S:
         """Sufficient statistic of the rows, by class."""
 
     @abstractmethod
-    def complete(self, prior: P, s: S) -> P:
+    def resolve_prior(self, prior: P, s: S) -> P:
         """A prior at its full shape, with what it leaves to the data filled in from them."""
 
     @abstractmethod
-    def update(self, prior: P, s: S) -> P:
+    def update(self, prior: P, s: S) -> Belief:
         """Bayes' rule: the prior (at its full shape) with the statistic added in."""
 
     @abstractmethod
-    def log_base(self, prior: P, s: S) -> Array:
-        """The part of log p(data) that the two normalizers do not hold, as (class, ...)."""
-
-    @abstractmethod
-    def mean(self, posterior: P) -> Theta:
+    def mean(self, posterior: Belief) -> Theta:
         """The posterior mean of the parameters."""
 
     @abstractmethod
-    def mode(self, posterior: P) -> Theta:
-        """The posterior mode of the parameters."""
-
-    @abstractmethod
-    def draw(self, posterior: P, rng: Generator, size: Size = ()) -> Theta:
+    def draw(self, posterior: Belief, rng: Generator, size: Size = ()) -> Theta:
         """Independent draws of the parameters."""
 
     @abstractmethod
@@ -187,31 +244,8 @@ class Family[P: Prior, S: Statistic](ABC):
         """log p(x | θ) as (..., row, class); draws of θ lead."""
 
     @abstractmethod
-    def log_predictive(self, posterior: P, x: Column) -> Array:
+    def log_predictive(self, posterior: Belief, x: Column) -> Array:
         """log E[p(x | θ)] as (row, class), the parameters integrated out."""
-
-    @abstractmethod
-    def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
-        """log E[p(x | θ)^t] as (row, class); t is a number or spreads to (row, class).
-
-        At t = 1 it is ``log_predictive``; its derivatives at 0 are the mean and the variance of
-        log p(x | θ). Infinite where the moment does not exist.
-        """
-
-    @abstractmethod
-    def log_moment_slopes(self, posterior: P, x: Column, t: float | Array) -> tuple[Array, Array]:
-        """First and second derivative of ``log_moment`` in t, (row, class) each, where it exists.
-
-        At t = 0 they are the mean and the variance of log p(x | θ) under the posterior.
-        """
-
-    @abstractmethod
-    def moment_floor(self, posterior: P, x: Column) -> Array:
-        """The t < 0 above which ``log_moment`` exists, (row, class)."""
-
-    @abstractmethod
-    def log_left_out(self, posterior: P, x: Column, labels: Labels) -> Array:
-        """log p(x_i | class of i, all rows but i) as (row,), for rows that ``posterior`` has seen."""
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
@@ -221,15 +255,6 @@ class Family[P: Prior, S: Statistic](ABC):
         """
 
     @abstractmethod
-    def linear(self, theta: Theta) -> tuple[Array, Array]:
-        """(weights (class, term), offset (class,)) with log p(x | θ) = offset + weights·φ(x) + g(x).
-
-        ``ValueError`` where the log-likelihood is not linear with one g for all classes.
-        """
-
-    # The same family in PyMC. Variables are named by `variables` and the block they stand in.
-
-    @abstractmethod
     def variables(self, theta: Theta) -> dict[str, Array]:
         """θ under the names and in the terms of its PyMC variables, (..., class[, column][, level])."""
 
@@ -237,21 +262,12 @@ class Family[P: Prior, S: Statistic](ABC):
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         """θ from its PyMC variables: the inverse of ``variables``."""
 
-    @abstractmethod
-    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
-        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one."""
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        """(weights (class, term), offset (class,)) with log p(x | θ) = offset + weights·φ(x) + g(x). (A hook.)
 
-    @abstractmethod
-    def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
-        """log p(data | θ) as a scalar tensor, from the sufficient statistic."""
-
-    @abstractmethod
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
-        """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
-
-    @abstractmethod
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
-        """log p(x | θ) as a (row, class) tensor."""
+        ``ValueError`` where the log-likelihood is not linear with one g for all classes.
+        """
+        raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
         """The likelihood of these columns (family, column) of features of this kind. (A hook, where columns differ.)"""
@@ -260,11 +276,11 @@ class Family[P: Prior, S: Statistic](ABC):
     def priors(self, s: S, labels: Sequence[Any]) -> P:
         """The prior of every cell: what was given, at its full shape."""
         if not isinstance(self.prior, Mapping):
-            return self.complete(self.prior, s)
+            return self.resolve_prior(self.prior, s)
         for label in labels:
             if label not in self.prior:
                 raise ValueError(f"Expected a prior for class {label!r}; got one for {list(self.prior)}")
-        parts = [self.complete(self.prior[label], s).at(slice(c, c + 1)) for c, label in enumerate(labels)]
+        parts = [self.resolve_prior(self.prior[label], s).at(slice(c, c + 1)) for c, label in enumerate(labels)]
         return type(parts[0])(
             *(
                 np.concatenate([getattr(part, f.name) for part in parts])
@@ -274,6 +290,68 @@ class Family[P: Prior, S: Statistic](ABC):
             )
         )
 
+
+type Added = tuple[tuple[Array, ...], Array]
+"""What data add to a prior's parameters, d, and ln h: their log base measure plus ``peak(d)`` of the prior."""
+
+type Cells = tuple[Any, tuple[Array, ...], Array | float]
+"""A belief (a :class:`Prior`, or a :class:`Chance`), what each cell adds to it, and ln h of each cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Conjugate[P: Prior, S: Statistic](Family[P, S]):
+    """A likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ: a pair.
+
+    The prior knows how d enters it (``plus``) and what it makes of L_d (``along`` and its slopes). A pair says which d
+    and which h its statistic and its cells have. Since ``along`` is taken relative to the maximum of L_d, so is h: it
+    is ln h(x) + ln max L_d, the log-likelihood of x at the θ that fits it best.
+    """
+
+    exact = True
+    whole_rows: ClassVar[bool] = False
+    """Whether all columns of a row share one θ, as the words of a bag do."""
+
+    @abstractmethod
+    def added(self, s: S) -> Added:
+        """d of a statistic, and its ln h as (class[, column])."""
+
+    @abstractmethod
+    def cells(self, posterior: P, x: Column) -> Cells:
+        """What is believed of each cell, its d and its ln h.
+
+        The posterior's parameters are (class, column[, level]); d and ln h spread to (row, class, column[, level]).
+        What stands for a missing cell does not matter.
+        """
+
+    @abstractmethod
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
+        """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
+
+    @abstractmethod
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
+        """log p(x | θ) as a (row, class) tensor."""
+
+    def quick_predictive(self, posterior: P, x: Column) -> Array | None:
+        """``log_predictive`` in a faster form, or None where there is none. (A hook.)"""
+        return None
+
+    def quick_moment(self, posterior: P, x: Column, t: Array) -> Array | None:
+        """``log_moment`` in a faster form, or None where there is none. (A hook.)"""
+        return None
+
+    def quick_left_out(self, posterior: P, x: Column, labels: Labels) -> Array | None:
+        """``log_left_out`` in a faster form, or None. NaN leaves a row to the derived form. (A hook.)"""
+        return None
+
+    # What follows from these.
+
+    def flat(self) -> Self:
+        """The same likelihood under the prior whose mode is the maximum-likelihood estimate."""
+        return replace(self, prior=self.conjugate.flat())
+
+    def update(self, prior: P, s: S) -> P:
+        return replace(prior.plus(*self.added(s)[0]))
+
     def log_evidence(self, prior: P, s: S) -> Array:
         """log p(data | class) as (class, ...), of a prior at its full shape; every cell adds."""
         if not prior.proper().all():
@@ -281,29 +359,165 @@ class Family[P: Prior, S: Statistic](ABC):
                 "an improper prior has no evidence; give a proper one to compare models",
                 first(~prior.proper()),
             )
-        # The prior is asked first: where there is no formula, nothing need be sampled to say so.
-        return -prior.log_normalizer() + self.update(prior, s).log_normalizer() + self.log_base(prior, s)
+        d, log_h = self.added(s)
+        return prior.along(*d) + log_h
 
-
-@dataclass(frozen=True, eq=False)
-class Discrete[P: Prior, S: Statistic](Family[P, S]):
-    """A family whose θ are probabilities that sum to 1 over the last axis.
-
-    They travel as ``log_theta``, (..., class[, column], level): a draw may be far too small for a float.
-    """
-
-    @abstractmethod
-    def simplex(self, posterior: P) -> Dirichlet:
-        """The posterior as a Dirichlet over all outcomes."""
+    def log_base(self, s: S) -> Array:
+        """The log base measure of all rows, as (class, ...): what log p(data | θ) holds beside ln L_d(θ)."""
+        d, log_h = self.added(s)
+        return log_h - self.conjugate.peak(*d)
 
     def mean(self, posterior: P) -> Theta:
-        return {"log_theta": log(self.simplex(posterior).mean())}
+        full = posterior.canonical()
+        return full.theta(*_parts(full.mean()))
 
     def mode(self, posterior: P) -> Theta:
-        return {"log_theta": log(self.simplex(posterior).mode())}
+        """The posterior mode of the parameters."""
+        full = posterior.canonical()
+        return full.theta(*_parts(full.mode()))
 
     def draw(self, posterior: P, rng: Generator, size: Size = ()) -> Theta:
-        return {"log_theta": self.simplex(posterior).log_draw(rng, size)}
+        return posterior.draw_theta(rng, size)
+
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        return dict(zip(self.conjugate.parameters, self.conjugate.point(theta), strict=True))
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        return self.conjugate.theta(*(variables[name] for name in self.conjugate.parameters))
+
+    def log_predictive(self, posterior: P, x: Column) -> Array:
+        posterior.require_proper("A predictive")
+        quick = self.quick_predictive(posterior, x)
+        return self.log_moment(posterior, x, 1.0) if quick is None else quick
+
+    def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
+        """log E[p(x | θ)^t] as (row, class); t is a number or spreads to (row, class).
+
+        At t = 1 it is ``log_predictive``; its derivatives at 0 are the mean and the variance of
+        log p(x | θ). Infinite where the moment does not exist.
+        """
+        t = np.broadcast_to(np.asarray(t, float), (rows_of(x), len(posterior.proper())))
+        if (quick := self.quick_moment(posterior, x, t)) is not None:
+            return quick
+        return self.derived_moment(posterior, x, t)
+
+    def derived_moment(self, posterior: P, x: Column, t: Array) -> Array:
+        """``log_moment`` as it follows from ``cells``; t is (row, class)."""
+        total = np.zeros(t.shape)
+        for rows, _, (belief, d, log_h), known in self._blocks(posterior, x):
+            power = t[rows, :, None]
+            value = belief.along(*d, t=power) + power * log_h
+            total[rows] += np.where(known, value, 0.0).sum(-1)
+        return total
+
+    def log_moment_slopes(self, posterior: P, x: Column, t: float | Array) -> tuple[Array, Array]:
+        """First and second derivative of ``log_moment`` in t, (row, class) each, where it exists.
+
+        At t = 0 they are the mean and the variance of log p(x | θ) under the posterior.
+        """
+        total = np.zeros((2, rows_of(x), len(posterior.proper())))
+        t = np.broadcast_to(np.asarray(t, float), total.shape[1:])
+        for rows, _, (belief, d, log_h), known in self._blocks(posterior, x):
+            mean, variance = belief.slopes(*d, t=t[rows, :, None])
+            total[0, rows] += np.where(known, mean + log_h, 0.0).sum(-1)
+            total[1, rows] += np.where(known, variance, 0.0).sum(-1)
+        return total[0], total[1]
+
+    def moment_floor(self, posterior: P, x: Column) -> Array:
+        """The t < 0 above which ``log_moment`` exists, (row, class)."""
+        highest = np.full((rows_of(x), len(posterior.proper())), -np.inf)
+        for rows, _, (belief, d, _), known in self._blocks(posterior, x):
+            own = np.where(known, belief.floor(*d), -np.inf).max(-1, initial=-np.inf)
+            highest[rows] = np.maximum(highest[rows], own)
+        return highest
+
+    def log_left_out(self, posterior: P, x: Column, labels: Labels) -> Array:
+        """log p(x_i | class of i, all rows but i) as (row,), for rows that ``posterior`` has seen."""
+        total = self.quick_left_out(posterior, x, labels)
+        if total is None:
+            return self.derived_left_out(posterior, x, labels)
+        if len(odd := np.flatnonzero(np.isnan(total))):
+            total[odd] = self.derived_left_out(posterior, x[odd], labels[odd])
+        return total
+
+    def derived_left_out(self, posterior: P, x: Column, labels: Labels) -> Array:
+        """``log_left_out`` as it follows from ``cells``: along(posterior - w d, d, 1) + ln h of each row."""
+        total = np.zeros(len(labels))
+        for c in np.unique(labels.codes):
+            own = np.flatnonzero(labels.codes == c)
+            weight, rest = labels.weight[own], np.zeros(len(own))
+            for rows, column, (belief, d, log_h), known in self._blocks(posterior.at([c]), x[own]):
+                left = _left(belief, d, np.where(known, weight[rows, None, None], 0.0), known, (int(c), column))
+                rest[rows] += np.where(known, left.along(*d) + log_h, 0.0).sum((1, 2))
+            total[own] = rest
+        return total
+
+    def _blocks(self, posterior: P, x: Column) -> Iterator[tuple[slice, int, Cells, Array]]:
+        """Rows, first column, ``cells`` and which of them are known, (row, 1, column), a few at a time."""
+        width = posterior.proper().shape[-1] if not self.whole_rows else 1
+        classes, levels = len(posterior.proper()), posterior.zeros().shape[-1] if self.whole_rows else 1
+        n_rows = rows_of(x)
+        with np.errstate(all="ignore"):
+            for rows in slices(n_rows, max(1, CELLS // (classes * levels))):
+                part = x[rows]
+                for cut in slices(width, max(1, CELLS // (classes * max(1, rows_of(part))))):
+                    index = range(*cut.indices(width))
+                    whole = len(index) == width
+                    here = part if whole else columns_of(part, index)
+                    believed = posterior if whole else posterior.columns(list(index))
+                    yield (
+                        rows,
+                        cut.start,
+                        self.cells(believed, here),
+                        np.True_ if self.whole_rows else known_cells(here),
+                    )
+
+    # The same family in PyMC. Variables are named by `variables` and the block they stand in.
+
+    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
+        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one."""
+        return dict(zip(prior.parameters, _parts(prior.pymc(name, dims)), strict=True))
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
+        """log p(data | θ) as a scalar tensor, from the sufficient statistic."""
+        d, _ = self.added(s)
+        return self.conjugate.pymc_likelihood(theta, *map(shared, d)) + shared(self.log_base(s).sum())
+
+
+def _parts(point: Any) -> tuple[Any, ...]:
+    """θ as a tuple of its parts."""
+    return point if isinstance(point, tuple) else (point,)
+
+
+def rows_of(x: Column) -> int:
+    """How many rows encoded data have."""
+    return x.shape[0] if sparse.issparse(x) else len(x)
+
+
+def columns_of(x: Column, index: Sequence[int]) -> Column:
+    """Some columns of encoded data."""
+    return x.columns(index) if hasattr(x, "columns") else x[:, list(index)]
+
+
+def known_cells(x: Column) -> Array:
+    """Which cells are not missing, (row, 1, column), or True if none can be."""
+    if hasattr(x, "missing"):
+        return ~x.missing()[:, None]
+    if sparse.issparse(x) or x.dtype.kind != "f":
+        return np.True_
+    return ~np.isnan(x)[:, None]
+
+
+def _left(belief: Any, d: tuple[Array, ...], weight: Array, known: Array, cell: tuple[int, int]) -> Any:
+    """What is believed without a cell of this weight. Refuses where it was all that made the belief proper."""
+    left = belief.plus(*d, t=-weight)
+    improper = np.broadcast_to(known & ~left.proper(), np.broadcast_shapes(np.shape(known), left.proper().shape))
+    if improper.any():
+        raise ImproperError(
+            "without one of its rows nothing proper is left of a class under this prior; use a proper prior",
+            (cell[0], cell[1] + first(improper)[-1]),
+        )
+    return left
 
 
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
@@ -338,18 +552,3 @@ def products(x: Column, table: Array) -> Array:
 def impossible(*hits: Array) -> Array:
     """-inf where a row holds something of probability 0, else 0."""
     return np.where(sum(hits) > 0, -np.inf, 0.0)
-
-
-def require_left(total: Array, labels: Labels) -> None:
-    """Refuse to leave out the only row that made a posterior proper; ``total`` is (row, column)."""
-    if (total <= 0).any():
-        row, column = first(total <= 0)
-        raise ImproperError(
-            "without one of its rows nothing proper is left of a class under this prior; use a proper prior",
-            (int(labels.codes[row]), column),
-        )
-
-
-def rising_ratio(own: Array, whole: Array) -> Array:
-    """ln [Γ(α+t)/Γ(α)] - ln [Γ(A+t)/Γ(A)], infinite where the first does not exist."""
-    return np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))

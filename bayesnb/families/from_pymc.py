@@ -11,11 +11,10 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.categorical import Tally
-from bayesnb.families.family import Theta
 from bayesnb.families.pointwise import Cells, Pointwise
 from bayesnb.families.sampled import CHUNK, Declared
 from bayesnb.kernels.blocks import slices
-from bayesnb.priors import Array
+from bayesnb.priors import Array, Theta
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -149,7 +148,7 @@ class FromPyMC(Pointwise[Given]):
         _require_known(dist, prior.of)
         self._tell(prior, sampler, dist=dist, reads=reads)
 
-    def complete(self, prior: Given, s: Tally) -> Given:
+    def resolve_prior(self, prior: Given, s: Tally) -> Given:
         return Given(prior.of, np.ones(s.counts.shape[:2], bool))
 
     def pymc_model(self, prior: Given, s: Tally) -> pm.Model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import digamma, zeta
 
-from bayesnb.families.family import Family, Statistic, Theta, over_columns, require_left
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, over_columns, per
 from bayesnb.families.membership import Labels, Membership, two_sum
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, worth
-from bayesnb.priors import Array, Normal, NormalGamma, Size, log, log_rising, shared
+from bayesnb.numerics import Array, log, log_rising
+from bayesnb.priors import Normal, NormalGamma, Theta
 
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -29,11 +29,12 @@ class Moments(Statistic):
     and a low part, without which a merge of many parts loses what each of them still knew.
     """
 
-    n: Array
-    mean: Array
-    low: Array
-    scatter: Array
+    n: Array = per("column")
+    mean: Array = per("column")
+    low: Array = per("column")
+    scatter: Array = per("column")
 
+    group = "gaussian"
     signed = frozenset({"mean", "low"})
 
     @classmethod
@@ -84,7 +85,7 @@ class Moments(Statistic):
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussian(Family[NormalGamma, Moments]):
+class Gaussian(Conjugate[NormalGamma, Moments]):
     """x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma (Murphy 2007, section 3; BDA3 3.3).
 
     The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ).
@@ -106,116 +107,30 @@ class Gaussian(Family[NormalGamma, Moments]):
     conjugate = NormalGamma
     notices = True
 
-    def flat(self) -> Gaussian:
-        return Gaussian(NormalGamma.flat())
-
     def statistic(self, x: Array, members: Membership) -> Moments:
         return Moments.of(x, members)
 
-    def complete(self, prior: NormalGamma, s: Moments) -> NormalGamma:
+    def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
         mean, variance = _pooled(s)
         return prior.over(mean, variance, len(s.n))
 
-    def update(self, prior: NormalGamma, s: Moments) -> NormalGamma:
-        kappa = prior.kappa + s.n
-        share = s.n / np.where(kappa > 0, kappa, 1.0)
-        gap = s.away_from(prior.m)
-        return NormalGamma(
-            np.where(share == 1.0, s.mean, prior.m + gap * share),
-            kappa,
-            prior.a + s.n / 2,
-            prior.b + s.scatter / 2 + gap * (gap * (prior.kappa * share / 2)),
-        )
+    def added(self, s: Moments) -> Added:
+        return (s.n, s.mean, s.low, s.scatter), -0.5 * LOG_2PI * s.n
 
-    def log_base(self, prior: NormalGamma, s: Moments) -> Array:
-        return -0.5 * LOG_2PI * s.n
-
-    def mean(self, posterior: NormalGamma) -> Theta:
-        mu, tau = posterior.mean()
-        return {"mu": mu, "tau": tau}
-
-    def mode(self, posterior: NormalGamma) -> Theta:
-        mu, tau = posterior.mode()
-        return {"mu": mu, "tau": tau}
-
-    def draw(self, posterior: NormalGamma, rng: Generator, size: Size = ()) -> Theta:
-        mu, tau = posterior.draw(rng, size)
-        return {"mu": mu, "tau": tau}
+    def cells(self, posterior: NormalGamma, x: Array) -> Cells:
+        return posterior, (1.0, x[:, None], 0.0, 0.0), -0.5 * LOG_2PI
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         return _log_normals(x, theta["mu"], np.sqrt(theta["tau"]))
 
-    def log_predictive(self, posterior: NormalGamma, x: Array) -> Array:
+    def quick_predictive(self, posterior: NormalGamma, x: Array) -> Array:
         return _log_students(x, *posterior.marginal)
 
-    def log_moment(self, posterior: NormalGamma, x: Array, t: float | Array) -> Array:
-        t = np.asarray(t, float)[..., None]
-
-        def density(x: Array, m: Array, kappa: Array, a: Array, b: Array) -> Array:
-            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                z = t * kappa / (2 * (kappa + t)) * ((x - m) / np.sqrt(b)) ** 2
-                value = (
-                    log_rising(a, t / 2)
-                    - 0.5 * t * (LOG_2PI + np.log(b))
-                    - 0.5 * np.log1p(t / kappa)
-                    - (a + t / 2) * np.log1p(z)
-                )
-            exists = (kappa + t > 0) & (a + t / 2 > 0) & (z > -1)
-            return np.where(exists | np.isnan(x), value, np.inf)
-
-        return over_columns(density, x, posterior.m, posterior.kappa, posterior.a, posterior.b)
-
-    def log_moment_slopes(self, posterior: NormalGamma, x: Array, t: float | Array) -> tuple[Array, Array]:
-        t = np.asarray(t, float)[..., None]
-
-        def parts(x: Array, m: Array, kappa: Array, b: Array) -> tuple[Array, Array, Array]:
-            # 1 + z is the scatter over b; its slopes over itself.
-            squared, wide = ((x - m) * kappa) ** 2 / (2 * b), kappa + t
-            z = t * squared / (kappa * wide)
-            first = squared / wide**2 / (1 + z)
-            return np.log1p(z), first, -2 * squared / wide**3 / (1 + z) - first**2
-
-        def mean(x: Array, m: Array, kappa: Array, a: Array, b: Array) -> Array:
-            log_z, first, _ = parts(x, m, kappa, b)
-            level = 0.5 * (digamma(a + t / 2) - LOG_2PI - np.log(b) - 1 / (kappa + t))
-            return level - 0.5 * log_z - (a + t / 2) * first
-
-        def variance(x: Array, m: Array, kappa: Array, a: Array, b: Array) -> Array:
-            _, first, second = parts(x, m, kappa, b)
-            return 0.5 / (kappa + t) ** 2 + 0.25 * zeta(2.0, a + t / 2) - first - (a + t / 2) * second
-
-        cells = posterior.m, posterior.kappa, posterior.a, posterior.b
-        with np.errstate(all="ignore"):
-            return over_columns(mean, x, *cells), over_columns(variance, x, *cells)
-
-    def moment_floor(self, posterior: NormalGamma, x: Array) -> Array:
-        lowest = np.full((len(x), len(posterior.m)), np.inf)
-        for column, values in enumerate(x.T):
-            m, kappa, a, b = (v[:, column] for v in (posterior.m, posterior.kappa, posterior.a, posterior.b))
-            own = np.minimum(2 * a, kappa / (1 + kappa * (values[:, None] - m) ** 2 / (2 * b)))
-            lowest = np.fmin(lowest, own)
-        return -lowest
-
-    def log_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array:
+    def quick_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array | None:
         if not labels.worth_counting(x.size):
-            return self._log_left_out(posterior, x, labels)
-        total = densities.left_out(x, labels.codes, *_less_a_row(posterior))
-        # What is no number has nothing proper left of it, or nearly so: there the formula below says what it is.
-        odd = np.flatnonzero(np.isnan(total))
-        total[odd] = self._log_left_out(posterior, x[odd], labels[odd])
-        return total
-
-    def _log_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array:
-        c, w = labels.codes, labels.weight[:, None]
-        m, kappa, a, b = (v[c] for v in (posterior.m, posterior.kappa, posterior.a, posterior.b))
-        missing = np.isnan(x)
-        w, x = np.where(missing, 0.0, w), np.where(missing, m, x)
-        less, gap = kappa - w, x - m
-        require_left(np.minimum(less, a - w / 2), labels)
-        rest = b - gap * (gap * (w * kappa / less / 2))
-        require_left(rest, labels)
-        left = NormalGamma(m - gap * (w / less), less, a - w / 2, rest)
-        return np.where(missing, 0.0, _log_student(x, *left.marginal)).sum(-1)
+            return None
+        # NaN where nothing proper is left of a cell, or nearly so.
+        return densities.left_out(x, labels.codes, *_less_a_row(posterior))
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
         return rng.normal(theta["mu"], 1 / np.sqrt(theta["tau"]))
@@ -229,19 +144,6 @@ class Gaussian(Family[NormalGamma, Moments]):
             )
         return mu * tau, -0.5 * (mu**2 * tau).sum(-1)
 
-    def variables(self, theta: Theta) -> dict[str, Array]:
-        return dict(theta)
-
-    def theta(self, variables: Mapping[str, Array]) -> Theta:
-        return dict(variables)
-
-    def pymc_prior(self, prior: NormalGamma, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
-        mu, tau = prior.pymc(name, dims)
-        return {"mu": mu, "tau": tau}
-
-    def pymc_statistic(self, theta: Mapping[str, Any], s: Moments) -> Any:
-        return _pymc_moments(theta["mu"], theta["tau"], s)
-
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
         import pymc as pm
 
@@ -254,7 +156,7 @@ class Gaussian(Family[NormalGamma, Moments]):
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianKnownVariance(Family[Normal, Moments]):
+class GaussianKnownVariance(Conjugate[Normal, Moments]):
     """x | μ ~ Normal(μ, variance) with μ ~ Normal(m, v), the variance given (BDA3 2.5).
 
     Parameters
@@ -280,91 +182,26 @@ class GaussianKnownVariance(Family[Normal, Moments]):
     conjugate = Normal
     notices = True
 
-    def flat(self) -> GaussianKnownVariance:
-        return GaussianKnownVariance(Normal.flat(), self.variance)
-
     def statistic(self, x: Array, members: Membership) -> Moments:
         return Moments.of(x, members)
 
-    def complete(self, prior: Normal, s: Moments) -> Normal:
+    def resolve_prior(self, prior: Normal, s: Moments) -> Normal:
         return prior.over(_pooled(s)[0], self._row_variance(s.n.shape[1]), len(s.n))
 
-    def update(self, prior: Normal, s: Moments) -> Normal:
+    def added(self, s: Moments) -> Added:
         one = self._row_variance(s.n.shape[1])
-        # Written so that neither an infinite v nor an empty class divides by zero.
-        known = s.n > 0
-        ratio = one / np.where(known, s.n, 1.0) / np.where(prior.v > 0, prior.v, 1.0)
-        share = np.where(known & (prior.v > 0), 1 / (1 + ratio), 0.0)
-        v = np.where(share > 0, share * one / np.where(known, s.n, 1.0), prior.v)
-        return Normal(np.where(share == 1.0, s.mean, prior.m + s.away_from(prior.m) * share), v)
+        return (s.n / one, s.mean, s.low), -0.5 * (s.n * (LOG_2PI + np.log(one)) + s.scatter / one)
 
-    def log_base(self, prior: Normal, s: Moments) -> Array:
-        one = self._row_variance(s.n.shape[1])
-        gap = s.away_from(prior.m)
-        exponent = s.scatter / one + gap * (gap * (s.n / (one + s.n * prior.v)))
-        return -0.5 * (s.n * (LOG_2PI + np.log(one)) + exponent)
-
-    def mean(self, posterior: Normal) -> Theta:
-        return {"mu": posterior.mean()}
-
-    def mode(self, posterior: Normal) -> Theta:
-        return {"mu": posterior.mode()}
-
-    def draw(self, posterior: Normal, rng: Generator, size: Size = ()) -> Theta:
-        return {"mu": posterior.draw(rng, size)}
+    def cells(self, posterior: Normal, x: Array) -> Cells:
+        one = self._row_variance(x.shape[1])
+        return posterior, (1 / one, x[:, None], 0.0), -0.5 * (LOG_2PI + np.log(one))
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         scale = 1 / np.sqrt(self._row_variance(x.shape[1]))
         return _log_normals(x, theta["mu"], np.broadcast_to(scale, theta["mu"].shape))
 
-    def log_predictive(self, posterior: Normal, x: Array) -> Array:
-        posterior.require_proper("A predictive")
+    def quick_predictive(self, posterior: Normal, x: Array) -> Array:
         return _log_normals(x, posterior.m, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
-
-    def log_moment(self, posterior: Normal, x: Array, t: float | Array) -> Array:
-        t = np.asarray(t, float)[..., None]
-
-        def density(x: Array, m: Array, v: Array, one: Array) -> Array:
-            wide = one + t * v
-            with np.errstate(invalid="ignore", divide="ignore"):
-                value = -0.5 * (
-                    t * (LOG_2PI + np.log(one)) + np.log1p(t * v / one) + t * ((x - m) / np.sqrt(wide)) ** 2
-                )
-            return np.where((wide > 0) | np.isnan(x), value, np.inf)
-
-        one = np.broadcast_to(self._row_variance(x.shape[1]), posterior.m.shape)
-        return over_columns(density, x, posterior.m, posterior.v, one)
-
-    def log_moment_slopes(self, posterior: Normal, x: Array, t: float | Array) -> tuple[Array, Array]:
-        t = np.asarray(t, float)[..., None]
-
-        def mean(x: Array, m: Array, v: Array, one: Array) -> Array:
-            wide = one + t * v
-            return -0.5 * (LOG_2PI + np.log(one) + v / wide + one * ((x - m) / wide) ** 2)
-
-        def variance(x: Array, m: Array, v: Array, one: Array) -> Array:
-            share = v / (one + t * v)
-            return share * (0.5 * share + one * ((x - m) / (one + t * v)) ** 2)
-
-        one = np.broadcast_to(self._row_variance(x.shape[1]), posterior.m.shape)
-        with np.errstate(all="ignore"):
-            cells = posterior.m, posterior.v, one
-            return over_columns(mean, x, *cells), over_columns(variance, x, *cells)
-
-    def moment_floor(self, posterior: Normal, x: Array) -> Array:
-        with np.errstate(divide="ignore"):
-            own = self._row_variance(x.shape[1]) / posterior.v
-        return -np.where(np.isnan(x)[:, None], np.inf, own).min(-1, initial=np.inf)
-
-    def log_left_out(self, posterior: Normal, x: Array, labels: Labels) -> Array:
-        c, one = labels.codes, self._row_variance(x.shape[1])
-        missing = np.isnan(x)
-        m, v = posterior.m[c], posterior.v[c]
-        w, x = np.where(missing, 0.0, labels.weight[:, None]), np.where(missing, m, x)
-        left = 1 - w * v / one
-        require_left(left, labels)
-        rest = Normal(m - (x - m) * (w * v / one) / left, v / left)
-        return np.where(missing, 0.0, _log_normal(x, rest.m, 1 / np.sqrt(one + rest.v))).sum(-1)
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
         return rng.normal(theta["mu"], np.sqrt(self._row_variance(theta["mu"].shape[-1])))
@@ -372,18 +209,6 @@ class GaussianKnownVariance(Family[Normal, Moments]):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, one = theta["mu"], self._row_variance(theta["mu"].shape[-1])
         return mu / one, -0.5 * (mu**2 / one).sum(-1)
-
-    def variables(self, theta: Theta) -> dict[str, Array]:
-        return dict(theta)
-
-    def theta(self, variables: Mapping[str, Array]) -> Theta:
-        return dict(variables)
-
-    def pymc_prior(self, prior: Normal, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
-        return {"mu": prior.pymc(name, dims)}
-
-    def pymc_statistic(self, theta: Mapping[str, Any], s: Moments) -> Any:
-        return _pymc_moments(theta["mu"], shared(1 / np.asarray(self.variance, float)), s)
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
         import pymc as pm
@@ -501,13 +326,6 @@ def _log_student(x: Array, m: Array, scale: Array, power: Array, top: Array) -> 
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.log(np.abs(x - m)) + np.log(scale)
         return top - power * np.logaddexp(0.0, 2.0 * far)
-
-
-def _pymc_moments(mu: Any, tau: Any, s: Moments) -> Any:
-    from pytensor import tensor as pt
-
-    away = (s.mean - mu) + s.low
-    return 0.5 * (s.n * (pt.log(tau) - LOG_2PI) - tau * (s.scatter + s.n * away**2)).sum()
 
 
 def _pymc_log_normal(mu: Any, tau: Any, x: Array) -> Any:

@@ -11,10 +11,9 @@ from numpy.random import Generator
 from scipy.special import logsumexp
 
 from bayesnb.families.categorical import Categorical, Coded, Tally
-from bayesnb.families.family import Theta
 from bayesnb.families.membership import Membership
 from bayesnb.families.sampled import Declared, Draws, Sampled
-from bayesnb.priors import Array, Dirichlet, spread
+from bayesnb.priors import Array, Dirichlet, Theta, spread
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -82,7 +81,7 @@ class HierarchicalCategorical(Sampled[LearnedConcentration]):
     def statistic(self, x: Coded, members: Membership) -> Tally:
         return Categorical().statistic(x, members)
 
-    def complete(self, prior: LearnedConcentration, s: Tally) -> LearnedConcentration:
+    def resolve_prior(self, prior: LearnedConcentration, s: Tally) -> LearnedConcentration:
         return prior.over(*s.counts.shape[:2])
 
     def pymc_model(self, prior: LearnedConcentration, s: Tally) -> pm.Model:

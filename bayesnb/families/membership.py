@@ -8,7 +8,7 @@ sums over rows, so that no family needs to know which of the two it met.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,13 @@ class Membership(ABC):
         """Weight of each level as (class, column, level); a code of -1 counts nowhere.
 
         With ``every``, NaN where not all codes are of a level.
+        """
+
+    @abstractmethod
+    def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
+        """Σ_i w_ic cost(centre_c)_ij as (class, column).
+
+        ``cost`` gets the ``centre`` (class, column) of the class of each row, (row, column), and answers in that shape.
         """
 
     @abstractmethod
@@ -107,6 +114,9 @@ class Labels(Membership):
     def table(self, codes: Array, n_levels: int, every: bool = False) -> Array:
         return sums.tally(codes, self.codes, self.weight, self.n, n_levels, every)
 
+    def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
+        return self.totals(cost(centre[self.codes]))
+
     def moments(self, x: Array) -> Iterator[Array]:
         if worth(x.size):
             return sums.moments(x, self.codes, self.weight, self.n)
@@ -161,6 +171,10 @@ class Responsibilities(Membership):
             hot = sparse.csr_array((np.ones(len(known)), (known, code[known])), shape=(len(code), n_levels))
             tables[:, column] = dense(self.r.T @ hot)
         return tables
+
+    def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
+        each = (cost(np.broadcast_to(of_class, (len(self), centre.shape[1]))) for of_class in centre)
+        return np.stack([self.r[:, c] @ value for c, value in enumerate(each)])
 
     def moments(self, x: Array) -> Iterator[Array]:
         one_class = Labels.of(np.zeros(len(x), int), 1)

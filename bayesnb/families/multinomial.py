@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,15 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from bayesnb.families.categorical import united
-from bayesnb.families.family import Discrete, Statistic, Theta, impossible, products, require_left, rising_ratio
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, impossible, per, products
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import worth
-from bayesnb.priors import Array, Dirichlet, log, log_gamma_slopes, log_rising
+from bayesnb.kernels.blocks import CELLS, slices, worth
+from bayesnb.numerics import Array, deviance, disagreement, log_peak, log_rising
+from bayesnb.priors import Dirichlet, Theta
+
+LONG = 2**13
+"""Words of a row from which on its factorials are so large that their difference loses digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,23 +41,26 @@ class Bag:
 
 @dataclass(frozen=True, eq=False)
 class Totals(Statistic):
-    """Words counted, ``counts`` (class, level); rows seen, ``rows`` (class, 1); log base measure."""
+    """Words counted, ``counts`` (class, level); rows seen, ``rows`` (class, 1); and the largest log-likelihood.
 
-    counts: Array
-    rows: Array
-    log_base: Array
+    ``log_peak`` (class, 1) is that of all rows of a class under one θ, the one that fits them best. It falls by how
+    much two parts disagree about θ when they are added.
+    """
+
+    counts: Array = per("category")
+    rows: Array = per("bag")
+    log_peak: Array = per("bag", before="log_base")
     words: tuple[Any, ...]
 
-    signed = frozenset({"log_base"})
+    group = "multinomial"
+    signed = frozenset({"log_peak"})
 
     def __add__(self, other: Totals) -> Totals:
         words = self.words if self.words == other.words else united(self.words, other.words)
-        return Totals(
-            self._over(words) + other._over(words),
-            self.rows + other.rows,
-            self.log_base + other.log_base,
-            words,
-        )
+        mine, theirs = self._over(words), other._over(words)
+        lengths = (counts.sum(-1, keepdims=True) for counts in (mine, theirs))
+        apart = disagreement(mine, theirs, *lengths).sum(-1, keepdims=True)
+        return Totals(mine + theirs, self.rows + other.rows, self.log_peak + other.log_peak - apart, words)
 
     def _over(self, words: tuple[Any, ...]) -> Array:
         if self.words is words or self.words == words:
@@ -61,20 +70,31 @@ class Totals(Statistic):
         wide[:, [place[word] for word in self.words]] = self.counts
         return wide
 
+    def named_as(self, other: Totals) -> Totals:
+        place = {word: k for k, word in enumerate(self.words)}
+        return replace(self, counts=self.counts[:, [place[word] for word in other.words]], words=other.words)
+
     def __mul__(self, factor: float) -> Totals:
-        return Totals(self.counts * factor, self.rows * factor, self.log_base * factor, self.words)
+        return Totals(self.counts * factor, self.rows * factor, self.log_peak * factor, self.words)
 
     def seen(self) -> Array:
         return self.rows
 
+    @classmethod
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Totals:
+        return cls(**cells, words=columns)
+
+    def renewed(self) -> Totals:
+        return replace(self, log_peak=self.log_peak + Dirichlet.peak(self.counts)[:, None])
+
 
 @dataclass(frozen=True, eq=False)
-class Multinomial(Discrete[Dirichlet, Totals]):
+class Multinomial(Conjugate[Dirichlet, Totals]):
     """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α); N, the length of the row, is taken as given.
 
     All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3;
     Madsen, Kauchak and Elkan 2005) and not a product of plug-in probabilities. A row that is all NaN is
-    missing.
+    missing. Fractions, such as tf-idf weights, are taken as they are; the likelihood is then no probability.
 
     Examples
     --------
@@ -90,29 +110,51 @@ class Multinomial(Discrete[Dirichlet, Totals]):
     conjugate = Dirichlet
     reads = "bag"
     notices = True
-
-    def flat(self) -> Multinomial:
-        return Multinomial(Dirichlet.flat())
+    whole_rows = True
 
     def statistic(self, x: Bag, members: Membership) -> Totals:
         counts = _counts(x)
-        base, totals = _log_coefficient(counts)[:, None], members.totals(counts)
-        if sparse.issparse(x.counts):
-            return Totals(totals, members.weights()[:, None], members.totals(base), x.words)
-        seen = ~np.isnan(x.counts).all(axis=1)
-        return Totals(totals, members.totals(seen[:, None]), members.totals(base), x.words)
+        long = _long(_lengths(counts))
+        if not len(long):
+            return self._of_short(x, counts, members)
+        short = np.setdiff1d(np.arange(len(x)), long)
+        parts = [long[cut] for cut in slices(len(long), max(1, CELLS // max(1, len(x.words))))]
+        long_ones = (self._of_long(x[rows], members[rows]) for rows in parts)
+        return reduce(add, long_ones, self._of_short(x[short], counts[short], members[short]))
 
-    def complete(self, prior: Dirichlet, s: Totals) -> Dirichlet:
+    def _of_short(self, x: Bag, counts: Column, members: Membership) -> Totals:
+        """The same of rows of few words, whose base measures can be added as they are."""
+        base, totals = members.totals(_log_coefficient(counts)[:, None]), members.totals(counts)
+        if sparse.issparse(x.counts):
+            rows = members.weights()[:, None]
+        else:
+            rows = members.totals(~np.isnan(x.counts).all(axis=1)[:, None])
+        return Totals(totals, rows, base + Dirichlet.peak(totals)[:, None], x.words)
+
+    def _of_long(self, x: Bag, members: Membership) -> Totals:
+        """The same of rows of many words: each at the θ that fits it best, less how far the rows are apart."""
+        counts = _dense(_counts(x))
+        totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
+        share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)
+
+        def cost(share: Array) -> Array:
+            each = deviance(counts, lengths * share, counts - lengths * share)
+            return np.where(share > 0, each, 0.0)
+
+        own = log_peak(counts).sum(-1, keepdims=True) - log_peak(lengths)
+        apart = members.costs(cost, share).sum(-1, keepdims=True)
+        return Totals(totals, members.weights()[:, None], members.totals(own) - apart, x.words)
+
+    def resolve_prior(self, prior: Dirichlet, s: Totals) -> Dirichlet:
         return Dirichlet(prior.over((s.words,), s.counts.shape[0]).alpha[:, 0])
 
-    def update(self, prior: Dirichlet, s: Totals) -> Dirichlet:
-        return Dirichlet(prior.alpha + s.counts)
+    def added(self, s: Totals) -> Added:
+        return (s.counts,), s.log_peak[:, 0]
 
-    def log_base(self, prior: Dirichlet, s: Totals) -> Array:
-        return s.log_base[:, 0] + impossible(((prior.alpha == 0) & (s.counts > 0)).any(-1))
-
-    def simplex(self, posterior: Dirichlet) -> Dirichlet:
-        return posterior
+    def cells(self, posterior: Dirichlet, x: Bag) -> Cells:
+        counts = _dense(_counts(x))[:, None, None]
+        log_h = log_peak(counts).sum(-1) - log_peak(counts.sum(-1))
+        return Dirichlet(posterior.alpha[:, None]), (counts,), log_h
 
     def log_likelihood(self, theta: Theta, x: Bag) -> Array:
         counts, table = _counts(x), theta["log_theta"]
@@ -120,58 +162,43 @@ class Multinomial(Discrete[Dirichlet, Totals]):
         total = products(counts, np.where(never, 0.0, table)) + _log_coefficient(counts)[:, None]
         return total + impossible(products(counts, never.astype(float))) if never.any() else total
 
-    def log_predictive(self, posterior: Dirichlet, x: Bag) -> Array:
+    def quick_predictive(self, posterior: Dirichlet, x: Bag) -> Array | None:
         counts = _counts(x)
         if not _worth(counts, len(posterior.alpha)):
-            return self.log_moment(posterior, x, 1.0)
+            return None
         lengths, factorials = densities.log_factorials(counts)
         whole = _log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
-        return densities.rising(counts, posterior.alpha) - whole
+        total = densities.rising(counts, posterior.alpha) - whole
+        return self._with_long(total, posterior, x, lengths, np.ones(total.shape))
 
-    def log_moment(self, posterior: Dirichlet, x: Bag, t: float | Array) -> Array:
+    def quick_moment(self, posterior: Dirichlet, x: Bag, t: Array) -> Array:
+        # The words that a row has are few beside those that it could have.
         counts = _counts(x)
-        t = np.broadcast_to(np.asarray(t, float), (len(x), len(posterior.alpha)))
-        words = [_rising(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)]
-        whole = log_rising(posterior.total, t * _lengths(counts)[:, None])
-        return rising_ratio(np.stack(words, axis=1), whole) + t * _log_coefficient(counts)[:, None]
+        lengths = _lengths(counts)
+        words = np.stack([_rising(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)], axis=1)
+        whole = log_rising(posterior.total, t * lengths[:, None])
+        total = np.where(np.isposinf(words), np.inf, words - np.where(np.isposinf(whole), 0.0, whole))
+        return self._with_long(total + t * _log_coefficient(counts)[:, None], posterior, x, lengths, t)
 
-    def log_moment_slopes(self, posterior: Dirichlet, x: Bag, t: float | Array) -> tuple[Array, Array]:
-        counts = _counts(x)
-        lengths, base = _lengths(counts), _log_coefficient(counts)
-        t = np.broadcast_to(np.asarray(t, float), (len(x), len(posterior.alpha)))
-        whole = log_gamma_slopes(posterior.total + t * lengths[:, None])
-        first, second = base[:, None] - lengths[:, None] * whole[0], -(lengths[:, None] ** 2) * whole[1]
-        row, word, n = _stored(counts)
-        for c, alpha in enumerate(posterior.alpha):
-            own = log_gamma_slopes(alpha[word] + t[row, c] * n)
-            first[:, c] += np.bincount(row, n * own[0], minlength=len(x))
-            second[:, c] += np.bincount(row, n**2 * own[1], minlength=len(x))
-        return first, second
+    def _with_long(self, total: Array, posterior: Dirichlet, x: Bag, lengths: Array, t: Array) -> Array:
+        """The same, with the moments of the rows of many words as they follow from ``cells``."""
+        long = _long(lengths)
+        total[long] = self.derived_moment(posterior, x[long], t[long])
+        return total
 
-    def moment_floor(self, posterior: Dirichlet, x: Bag) -> Array:
-        row, word, n = _stored(_counts(x))
-        lowest = np.full((len(x), len(posterior.alpha)), np.inf)
-        for c, alpha in enumerate(posterior.alpha):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                np.fmin.at(lowest[:, c], row, alpha[word] / n)
-        return -lowest
-
-    def log_left_out(self, posterior: Dirichlet, x: Bag, labels: Labels) -> Array:
+    def quick_left_out(self, posterior: Dirichlet, x: Bag, labels: Labels) -> Array:
         counts = _counts(x)
         lengths, own = _lengths(counts), np.zeros(len(x))
         if _worth(counts):
             own = densities.rising(counts, posterior.alpha, labels.codes, labels.weight)
-            return own - self._whole_left_out(posterior, lengths, labels) + _log_coefficient(counts)
-        for c in np.unique(labels.codes):
-            rows = np.flatnonzero(labels.codes == c)
-            own[rows] = _rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
-        return own - self._whole_left_out(posterior, lengths, labels) + _log_coefficient(counts)
-
-    def _whole_left_out(self, posterior: Dirichlet, lengths: Array, labels: Labels) -> Array:
-        """ln Γ(A + N) - ln Γ(A) of each row, A less the row's own words."""
+        else:
+            for c in np.unique(labels.codes):
+                rows = np.flatnonzero(labels.codes == c)
+                own[rows] = _rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
         left = posterior.total[labels.codes] - labels.weight * lengths
-        require_left(np.where(lengths > 0, left, 1.0)[:, None], labels)
-        return log_rising(left, lengths)
+        total = own - log_rising(left, lengths) + _log_coefficient(counts)
+        # Of long rows, and where nothing proper is left, the slow form says what it is.
+        return np.where((lengths > LONG) | (left <= 0) & (lengths > 0), np.nan, total)
 
     def sample(self, theta: Theta, rng: Generator, s: Totals) -> Array:
         # The model takes a row's length as given; new rows get the average length.
@@ -182,25 +209,12 @@ class Multinomial(Discrete[Dirichlet, Totals]):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         return theta["log_theta"], np.zeros(len(theta["log_theta"]))
 
-    def variables(self, theta: Theta) -> dict[str, Array]:
-        return {"theta": np.exp(theta["log_theta"])}
-
-    def theta(self, variables: Mapping[str, Array]) -> Theta:
-        return {"log_theta": log(variables["theta"])}
-
-    def pymc_prior(self, prior: Dirichlet, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
-        return {"theta": prior.pymc(name, dims)}
-
-    def pymc_statistic(self, theta: Mapping[str, Any], s: Totals) -> Any:
-        from pytensor import tensor as pt
-
-        return (s.counts * pt.log(theta["theta"])).sum() + s.log_base.sum()
-
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Bag, y: Any) -> None:
         import pymc as pm
 
-        counts = _counts(x)
-        counts = counts.toarray() if sparse.issparse(counts) else counts
+        counts = _dense(_counts(x))
+        if (counts != np.floor(counts)).any():
+            raise ValueError('fractions of words have no rows in PyMC; use likelihood="statistics"')
         rows = np.flatnonzero(counts.sum(axis=1) > 0)
         counts = counts[rows].astype(int)
         pm.Multinomial(name, n=counts.sum(axis=1), p=theta["theta"][y[rows]], observed=counts)
@@ -208,8 +222,7 @@ class Multinomial(Discrete[Dirichlet, Totals]):
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Bag) -> Any:
         from pytensor import tensor as pt
 
-        counts = _counts(x)
-        counts = counts.toarray() if sparse.issparse(counts) else counts
+        counts = _dense(_counts(x))
         return pt.dot(counts, pt.log(theta["theta"]).T) + _log_coefficient(counts)[:, None]
 
 
@@ -224,6 +237,16 @@ def _counts(x: Bag) -> Column:
             counts.sum_duplicates()
         return counts
     return np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
+
+
+def _long(lengths: Array) -> Array:
+    """The rows of many words."""
+    return np.flatnonzero((lengths > LONG) & (lengths < np.inf))
+
+
+def _dense(counts: Column) -> Array:
+    """The counts as a dense array."""
+    return counts.toarray() if sparse.issparse(counts) else counts
 
 
 def _worth(counts: Column, classes: int = 1) -> bool:

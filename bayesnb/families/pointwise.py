@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesnb.families.categorical import Tally, widest
-from bayesnb.families.family import Theta, over_columns
+from bayesnb.families.family import over_columns
 from bayesnb.families.membership import Membership
 from bayesnb.families.sampled import Declared, Draws, Sampled
-from bayesnb.priors import Array
+from bayesnb.priors import Array, Theta
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -41,9 +41,6 @@ class Pointwise[P: Declared](Sampled[P]):
 
     def mean(self, posterior: Draws) -> Theta:
         return posterior.mean()
-
-    def linear(self, theta: Theta) -> tuple[Array, Array]:
-        raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
 
 @dataclass(frozen=True, eq=False)

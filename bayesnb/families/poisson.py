@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import digamma, gammaln, xlogy, zeta
+from scipy.special import gammaln, xlogy
 
-from bayesnb.families.family import Family, Statistic, Theta, added, over_columns, require_left, scaled
-from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.family import Added, Cells, Conjugate, Statistic, added, over_columns, per, scaled
+from bayesnb.families.membership import Membership
 from bayesnb.kernels.blocks import slices
-from bayesnb.priors import Array, Gamma, Size, log, log_rising
+from bayesnb.numerics import Array, deviance, disagreement, log_peak
+from bayesnb.priors import Gamma, Theta
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,10 @@ class Exposed:
     def __getitem__(self, rows: Any) -> Exposed:
         return Exposed(self.counts[rows], self.exposure[rows])
 
+    def missing(self) -> Array:
+        """Which counts, or their exposures, are missing."""
+        return np.isnan(self.counts) | np.isnan(self.exposure)[:, None]
+
     def columns(self, index: Sequence[int]) -> Exposed:
         """Some of the columns."""
         return Exposed(self.counts[:, index], self.exposure)
@@ -38,17 +43,24 @@ class Exposed:
 
 @dataclass(frozen=True, eq=False)
 class Events(Statistic):
-    """Exposure, events, rows and log base measure, all (class, column)."""
+    """Exposure, events, rows and the largest log-likelihood that one rate can give them, all (class, column).
 
-    exposure: Array
-    events: Array
-    rows: Array
-    log_base: Array
+    The last falls by how much two parts disagree about their rate when they are added. A sum of log base measures
+    would be of the size k ln k, and the evidence what is left of it: at counts of 1e15 nothing.
+    """
 
-    signed = frozenset({"log_base"})
+    exposure: Array = per("column")
+    events: Array = per("column")
+    rows: Array = per("column")
+    log_peak: Array = per("column", before="log_base")
+
+    group = "poisson"
+    signed = frozenset({"log_peak"})
 
     def __add__(self, other: Events) -> Events:
-        return Events(**added(self, other))
+        both = added(self, other)
+        both["log_peak"] -= disagreement(self.events, other.events, self.exposure, other.exposure)
+        return Events(**both)
 
     def __mul__(self, factor: float) -> Events:
         return Events(**scaled(self, factor))
@@ -56,9 +68,12 @@ class Events(Statistic):
     def seen(self) -> Array:
         return self.rows
 
+    def renewed(self) -> Events:
+        return replace(self, log_peak=self.log_peak + Gamma.peak(self.events, self.exposure))
+
 
 @dataclass(frozen=True, eq=False)
-class Poisson(Family[Gamma, Events]):
+class Poisson(Conjugate[Gamma, Events]):
     """x | λ ~ Poisson(exposure × λ) with λ ~ Gamma(α, rate β) (BDA3 2.6).
 
     The predictive is negative binomial.
@@ -87,9 +102,6 @@ class Poisson(Family[Gamma, Events]):
     conjugate = Gamma
     reads = "counts"
 
-    def flat(self) -> Poisson:
-        return Poisson(Gamma.flat(), self.exposure)
-
     def statistic(self, x: Array | Exposed, members: Membership) -> Events:
         return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
 
@@ -97,113 +109,46 @@ class Poisson(Family[Gamma, Events]):
         """The same of rows few enough for some copies of them."""
         counts, exposure = _cells(x)
         seen = ~np.isnan(counts)
-        k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 1.0)
-        base = xlogy(k, e) - gammaln(k + 1)
-        return Events(
-            members.totals(np.where(seen, e, 0.0)), members.totals(k), members.totals(seen), members.totals(base)
-        )
+        k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 0.0)
+        events, exposed = members.totals(k), members.totals(e)
+        rate = np.where(events > 0, events / np.where(exposed > 0, exposed, 1.0), 0.0)
 
-    def complete(self, prior: Gamma, s: Events) -> Gamma:
+        def cost(rate: Array) -> Array:
+            return np.where(rate > 0, deviance(k, e * rate, k - e * rate), 0.0)
+
+        return Events(exposed, events, members.totals(seen), members.totals(log_peak(k)) - members.costs(cost, rate))
+
+    def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
         exposure = s.exposure.sum(0)
         rate = np.where(exposure > 0, s.events.sum(0) / np.where(exposure > 0, exposure, 1.0), np.nan)
         return prior.over(rate, len(s.events))
 
-    def update(self, prior: Gamma, s: Events) -> Gamma:
-        return Gamma(prior.alpha + s.events, prior.beta + s.exposure)
+    def added(self, s: Events) -> Added:
+        return (s.events, s.exposure), s.log_peak
 
-    def log_base(self, prior: Gamma, s: Events) -> Array:
-        return s.log_base
-
-    def mean(self, posterior: Gamma) -> Theta:
-        return {"log_rate": log(posterior.mean())}
-
-    def mode(self, posterior: Gamma) -> Theta:
-        return {"log_rate": log(posterior.mode())}
-
-    def draw(self, posterior: Gamma, rng: Generator, size: Size = ()) -> Theta:
-        return {"log_rate": posterior.log_draw(rng, size)}
+    def cells(self, posterior: Gamma, x: Array | Exposed) -> Cells:
+        counts, exposure = (v[:, None] for v in _cells(x))
+        return posterior, (counts, exposure), log_peak(counts)
 
     def log_likelihood(self, theta: Theta, x: Array | Exposed) -> Array:
-        def density(k: Array, log_rate: Array, e: Array) -> Array:
-            with np.errstate(invalid="ignore"):
-                weighed = np.where(k == 0, 0.0, k * (log_rate + np.log(e)))
-            return weighed - e * np.exp(log_rate) - gammaln(k + 1)
+        def density(k: Array, log_rate: Array, rate: Array, e: Array) -> Array:
+            expected = rate * e
+            gap = k - expected
+            with np.errstate(all="ignore"):
+                # The logarithm of a rate is known where the rate is too small to be a number.
+                far = np.where(k == 0, 0.0, k * (np.log(k / e) - log_rate)) - gap
+                near = np.abs(gap) < 0.1 * (k + expected)
+            return log_peak(k) - np.where(near, deviance(k, expected, gap), far)
 
-        return _over_exposed(density, x, theta["log_rate"])
-
-    def log_predictive(self, posterior: Gamma, x: Array | Exposed) -> Array:
-        posterior.require_proper("A predictive")
-        return self.log_moment(posterior, x, 1.0)
-
-    def log_moment(self, posterior: Gamma, x: Array | Exposed, t: float | Array) -> Array:
-        t = np.asarray(t, float)[..., None]
-
-        def density(k: Array, alpha: Array, beta: Array, e: Array) -> Array:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                rest = beta + t * e
-                value = (
-                    log_rising(alpha, t * k)
-                    - alpha * np.log1p(t * e / beta)
-                    - t * (xlogy(k, rest / e) + gammaln(k + 1))
-                )
-            return np.where((rest > 0) & (alpha + t * k > 0) | np.isnan(k), value, np.inf)
-
-        return _over_exposed(density, x, posterior.alpha, posterior.beta)
-
-    def log_moment_slopes(self, posterior: Gamma, x: Array | Exposed, t: float | Array) -> tuple[Array, Array]:
-        t = np.asarray(t, float)[..., None]
-
-        def mean(k: Array, alpha: Array, beta: Array, e: Array) -> Array:
-            rest = beta + t * e
-            log_rate = np.where(k == 0, 0.0, k * (digamma(alpha + t * k) - np.log(rest / e)))
-            return log_rate - gammaln(k + 1) - (alpha + t * k) * e / rest
-
-        def variance(k: Array, alpha: Array, beta: Array, e: Array) -> Array:
-            share = e / (beta + t * e)
-            return k * (k * zeta(2.0, alpha + t * k) - 2 * share) + (alpha + t * k) * share**2
-
-        with np.errstate(all="ignore"):
-            cells = posterior.alpha, posterior.beta
-            return _over_exposed(mean, x, *cells), _over_exposed(variance, x, *cells)
-
-    def moment_floor(self, posterior: Gamma, x: Array | Exposed) -> Array:
-        counts, exposure = (v[:, None] for v in _cells(x))
-        with np.errstate(divide="ignore"):
-            lowest = np.minimum(posterior.beta / exposure, posterior.alpha / counts)
-        return -np.where(np.isnan(counts), np.inf, lowest).min(-1, initial=np.inf)
-
-    def log_left_out(self, posterior: Gamma, x: Array | Exposed, labels: Labels) -> Array:
-        counts, exposure = _cells(x)
-        seen = ~np.isnan(counts)
-        k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 1.0)
-        w = np.where(seen, labels.weight[:, None], 0.0)
-        alpha, beta = posterior.alpha[labels.codes] - w * k, posterior.beta[labels.codes] - w * e
-        require_left(np.minimum(alpha, beta), labels)
-        value = log_rising(alpha, k) - alpha * np.log1p(e / beta) - xlogy(k, (beta + e) / e) - gammaln(k + 1)
-        return np.where(seen, value, 0.0).sum(-1)
+        return _over_exposed(density, x, theta["log_rate"], theta["rate"])
 
     def sample(self, theta: Theta, rng: Generator, s: Events) -> Array:
-        return rng.poisson(np.exp(theta["log_rate"])).astype(float)
+        return rng.poisson(theta["rate"]).astype(float)
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         if self.exposure is not None:
             raise ValueError("its exposure multiplies the rates, so the log-odds are not linear in the counts")
-        return theta["log_rate"], -np.exp(theta["log_rate"]).sum(-1)
-
-    def variables(self, theta: Theta) -> dict[str, Array]:
-        return {"rate": np.exp(theta["log_rate"])}
-
-    def theta(self, variables: Mapping[str, Array]) -> Theta:
-        return {"log_rate": log(variables["rate"])}
-
-    def pymc_prior(self, prior: Gamma, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
-        return {"rate": prior.pymc(name, dims)}
-
-    def pymc_statistic(self, theta: Mapping[str, Any], s: Events) -> Any:
-        from pytensor import tensor as pt
-
-        rate = theta["rate"]
-        return (s.events * pt.log(rate) - s.exposure * rate).sum() + s.log_base.sum()
+        return theta["log_rate"], -theta["rate"].sum(-1)
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array | Exposed, y: Any) -> None:
         import pymc as pm

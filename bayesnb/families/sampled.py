@@ -1,9 +1,9 @@
 """Past the closed form: features whose posterior no formula gives, so that PyMC draws from it.
 
-Start with :class:`Sampled`, a family that fits the same contract as the conjugate ones and lives on the
-sampler's road only. Given the labels the posterior factorizes over features, so only these features need
-NUTS: ``update`` runs it on the model of one feature, and what is believed then are :class:`Draws`. Whatever
-is an average over the parameters is an average over the draws; whatever needs a formula says that there is none.
+Start with :class:`Sampled`, a family that signs the smaller contract (:class:`bayesnb.families.family.Family`) only.
+Given the labels the posterior factorizes over features, so only these features need NUTS: ``update`` runs it on the
+model of one feature, and what is believed then are :class:`Draws`. Whatever is an average over the parameters is an
+average over the draws.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -20,10 +20,11 @@ from scipy.special import logsumexp
 
 from bayesnb.convergence import Convergence
 from bayesnb.families.categorical import Tally
-from bayesnb.families.family import Family, Theta
-from bayesnb.families.membership import Column, Labels
+from bayesnb.families.family import Family, columns_of
+from bayesnb.families.membership import Column
 from bayesnb.kernels.blocks import slices
-from bayesnb.priors import Array, Prior, Size
+from bayesnb.numerics import Array, Size
+from bayesnb.priors import Belief, Theta
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -91,41 +92,12 @@ class Sampler:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Unsolved(Prior):
-    """What is believed of θ, before the data or after, where no formula says how."""
-
-    def mode(self) -> Never:
-        raise ValueError('sampled features have no closed form for a mode; use estimate="predictive" or "mean"')
-
-    def log_prob(self, *theta: Array) -> Never:
-        raise ValueError("sampled features have no closed form for the density of their parameters")
-
-    def log_jacobian(self, *theta: Array) -> Never:
-        raise ValueError("sampled features have no closed form for the density of their parameters")
-
-    def log_normalizer(self) -> Never:
-        raise ValueError("sampled features have no closed form for the evidence; compare models on held-out rows")
-
-    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Never:
-        raise ValueError("sampled features write their own PyMC model: see the family's pymc_model")
+class Declared(Belief):
+    """The prior of a sampled family: numbers that its PyMC model uses."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Declared(Unsolved):
-    """The prior of a sampled family: numbers that PyMC is told."""
-
-    def mean(self) -> Never:
-        raise ValueError("the priors of sampled features are known to PyMC only; draw from the family's pymc_model")
-
-    def variance(self) -> Never:
-        self.mean()
-
-    def draw(self, rng: Generator, size: Size = ()) -> Never:
-        self.mean()
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Draws(Unsolved):
+class Draws(Belief):
     """A posterior as draws.
 
     Parameters
@@ -170,8 +142,6 @@ class Sampled[P: Declared](Family[P, Tally]):
     """
 
     sampler: Sampler
-
-    exact = False
 
     def _tell(self, prior: P, sampler: Mapping[str, Any], **fields: Any) -> None:
         """Fill the fields: the arguments of these families are not their fields."""
@@ -240,7 +210,7 @@ class Sampled[P: Declared](Family[P, Tally]):
         (n_classes, n_columns), density = posterior.proper().shape, self.density()
         for column in range(n_columns):
             theta = {name: value[:, :, [column]] for name, value in posterior.theta.items()}
-            cells = x.columns([column]) if hasattr(x, "columns") else x[:, [column]]
+            cells = columns_of(x, [column])
             for cut in slices(len(x), max(1, CHUNK // (len(posterior) * n_classes))):
                 yield cut, density(theta, cells[cut])
 
@@ -249,38 +219,3 @@ class Sampled[P: Declared](Family[P, Tally]):
 
     def variables(self, theta: Theta) -> dict[str, Array]:
         return dict(theta)
-
-    # What needs a formula.
-
-    def log_moment_slopes(self, posterior: Draws, x: Column, t: float | Array) -> Never:
-        self._refuse("the moments of the log-odds", "take them from draws")
-
-    def moment_floor(self, posterior: Draws, x: Column) -> Never:
-        self._refuse("the moments of the log-odds", "take them from draws")
-
-    def _refuse(self, what: str, cure: str) -> Never:
-        raise ValueError(f"{type(self).__name__} is sampled and has no closed form for {what}; {cure}")
-
-    def flat(self) -> Self:
-        self._refuse("maximum likelihood", 'use estimate="predictive" or "mean"')
-
-    def mode(self, posterior: Draws) -> Theta:
-        self._refuse("the posterior mode", 'use estimate="predictive" or "mean"')
-
-    def log_base(self, prior: P, s: Tally) -> Array:
-        self._refuse("the evidence", "compare models on held-out rows")
-
-    def log_left_out(self, posterior: Draws, x: Column, labels: Labels) -> Array:
-        self._refuse("leave-one-out", "fit without the rows and predict them, as cross-validation does")
-
-    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
-        self._refuse("a block of the joint model", "see pymc_model for its own")
-
-    def pymc_statistic(self, theta: Mapping[str, Any], s: Tally) -> Any:
-        self._refuse("a block of the joint model", "see pymc_model for its own")
-
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
-        self._refuse("a block of the joint model", "see pymc_model for its own")
-
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
-        self._refuse("a block of the joint model", "see pymc_model for its own")

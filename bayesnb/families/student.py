@@ -11,10 +11,9 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from bayesnb.families.categorical import Tally
-from bayesnb.families.family import Theta
 from bayesnb.families.pointwise import Cells, Pointwise
 from bayesnb.families.sampled import Declared
-from bayesnb.priors import Array, positive_scale, spread
+from bayesnb.priors import Array, Theta, positive_scale, spread
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -104,7 +103,7 @@ class StudentT(Pointwise[LocationScale]):
     ) -> None:
         self._tell(LocationScale(nu, m, s, reach), sampler)
 
-    def complete(self, prior: LocationScale, s: Tally) -> LocationScale:
+    def resolve_prior(self, prior: LocationScale, s: Tally) -> LocationScale:
         return prior.over(Cells.of(s), *s.counts.shape[:2])
 
     def pymc_model(self, prior: LocationScale, s: Tally) -> pm.Model:

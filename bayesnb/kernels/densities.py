@@ -273,6 +273,9 @@ def normalized(joint: Array, logs: bool = True, found: Array | None = None) -> A
         if not loops.below_top(blocks.contiguous(joint[cut]), below):
             return False
         powers = np.exp(below, out=None if logs else below)
+        if logs:
+            # The largest is 1, and log1p of the others keeps the digits of a row that is all but certain.
+            powers[np.arange(len(powers)), below.argmax(axis=1)] = 0.0
         if powers.shape[1] < 64:
             # Class by class: numpy is slow at short sums.
             total = powers[:, 0].copy()
@@ -281,7 +284,7 @@ def normalized(joint: Array, logs: bool = True, found: Array | None = None) -> A
         else:
             total = powers.sum(axis=1)
         if logs:
-            below -= np.log(total)[:, None]
+            below -= np.log1p(total)[:, None]
         else:
             powers /= total[:, None]
         return True

@@ -43,16 +43,6 @@ def zeros_and_ones(x: Array) -> Array | None:
     return found if all(blocks.each(part, _parts(x))) else None
 
 
-def counts(data: Array) -> bool:
-    """Whether all numbers, (cell,), are whole, finite and not negative."""
-    if not blocks.worth(len(data)):
-        return not (~(data >= 0) | (data != np.floor(data)) | np.isinf(data)).any()
-    from bayesnb.kernels.compiled import reading as loops
-
-    parts = blocks.slices(len(data), blocks.CELLS)
-    return all(blocks.each(lambda cut: loops.counts(blocks.contiguous(data[cut], float)), parts))
-
-
 class Whole(NamedTuple):
     """Which whole numbers the columns of a table hold: ``low`` (column,) and up, where ``held`` (column, place)."""
 

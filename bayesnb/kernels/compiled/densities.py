@@ -265,12 +265,18 @@ def _stirling(z: float) -> float:
 def log_factorials(data: Array, indptr: Array, start: int, small: Array, lengths: Array, found: Array) -> None:
     """Σ ln n! of each row of a CSR matrix, and Σ n; ``small`` holds ln n! of the first whole numbers.
 
-    Of a row with what is no count, NaN. As ln n! = ln 2 + … + ln n, it is told for most words by how many of them
-    come at least twice, three and four times, which needs no look-up.
+    Of a row with a number that is negative or not finite, NaN. As ln n! = ln 2 + … + ln n, the sum follows for most
+    rows from how many words come at least twice, three and four times, which needs no look-up.
     """
     for i in range(len(found)):
         row = data[indptr[start + i] : indptr[start + i + 1]]
-        lengths[i], twos, threes, fours, more, odd = _at_least(row)
+        lengths[i], twos, threes, fours, more, fractions, odd = _at_least(row)
+        if fractions:
+            summed = 0.0
+            for k in range(len(row)):
+                summed += lgamma(row[k] + 1.0)
+            found[i] = np.nan if odd else summed
+            continue
         summed = twos * small[2] + threes * (small[3] - small[2]) + fours * (small[4] - small[3])
         if more:
             for k in range(len(row)):
@@ -281,9 +287,9 @@ def log_factorials(data: Array, indptr: Array, start: int, small: Array, lengths
 
 
 @compiled_sum
-def _at_least(row: Array) -> tuple[float, float, float, float, bool, bool]:
-    """Σ n, and how many are 2, 3 and 4 or more; whether one is more than 4, and whether one is no count."""
-    length = twos = threes = fours = more = odd = 0.0
+def _at_least(row: Array) -> tuple[float, float, float, float, bool, bool, bool]:
+    """Σ n; how many are 2, 3 and 4 or more; whether one is more than 4, one a fraction, one negative or not finite."""
+    length = twos = threes = fours = more = fractions = odd = 0.0
     for k in range(len(row)):
         n = row[k]
         length += n
@@ -291,8 +297,9 @@ def _at_least(row: Array) -> tuple[float, float, float, float, bool, bool]:
         threes += 1.0 if n >= 3.0 else 0.0
         fours += 1.0 if n >= 4.0 else 0.0
         more += 1.0 if n > 4.0 else 0.0
-        odd += 0.0 if (n == np.floor(n)) & (n >= 0.0) & (n < np.inf) else 1.0
-    return length, twos, threes, fours, more > 0.0, odd > 0.0
+        fractions += 0.0 if n == np.floor(n) else 1.0
+        odd += 0.0 if (n >= 0.0) & (n < np.inf) else 1.0
+    return length, twos, threes, fours, more > 0.0, fractions > 0.0, odd > 0.0
 
 
 @compiled

@@ -33,18 +33,6 @@ def zeros_and_ones(x: Array, found: Array) -> bool:
 
 
 @compiled
-def counts(data: Array) -> bool:
-    """Whether all are whole numbers, finite and not negative."""
-    # Beside 2^52 a float has no fraction left; from there on it never had one.
-    top, odd = 4503599627370496.0, 0
-    for i in range(len(data)):
-        v = data[i]
-        whole = ((v + top) - top == v) | (v >= top)
-        odd += 0 if whole & (v >= 0.0) & (v < np.inf) else 1
-    return odd == 0
-
-
-@compiled
 def bits(x: Array) -> tuple[Array, bool]:
     """One bit for each value from 0 to 63 that a column holds, and whether all its values are such."""
     found, other = np.zeros(x.shape[1], np.int64), np.int64(0)

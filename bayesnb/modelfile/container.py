@@ -1,17 +1,21 @@
-"""HDF5 files that are whole: a digest at their end, and nothing in them that is not there.
+"""HDF5 files that are whole: a digest at their end, and one budget for the memory that they may take.
 
 The digest of all bytes before it stands behind the HDF5 data, where HDF5 readers pass it over. It is checked before
-HDF5 sees a byte, so that a cut or damaged file is refused and not parsed; and what a file whose digest is right
-claims to hold is looked for in it before anything is allocated.
+HDF5 sees a byte, so that a cut or damaged file is refused and not parsed. A right digest proves no good will: anyone
+can compute it. So the memory that the content would take is counted from sizes in the file before it is allocated,
+and all of it together may be no more than :func:`budget` allows a file of that size.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,11 @@ FORMAT_VERSION = 1
 SEAL = b"\nbayesnb sha256 "
 SEAL_SIZE = len(SEAL) + 64 + 1
 HDF5 = b"\x89HDF\r\n\x1a\n"
+# The memory that a file may take: so much in any case, and so much more for each of its bytes.
+FREE = 2**26
+PER_BYTE = 32
+# Python keeps a short text in about this many bytes beside its letters.
+TEXT = 64
 ATTRIBUTES = ("format", "format_version", "bayesnb_version", "configuration", "schema", "content_hash")
 
 
@@ -60,7 +69,7 @@ def sealed(attributes: Mapping[str, Any], variables: Mapping[str, Variable]) -> 
 
     held = io.BytesIO()
     # xarray would ask Dask for a lock wherever a Dask cluster runs, and takes seconds to import.
-    with h5netcdf.File(held, "w") as file:
+    with h5netcdf.File(held, "w", track_order=True) as file:
         file.attrs.update(attributes)
         for path, variable in variables.items():
             place, _, name = path[1:].rpartition("/")
@@ -106,8 +115,32 @@ def content_hash(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> 
     return digest.hexdigest()
 
 
-def require(file: Any) -> None:
-    """The digest at the end is that of all bytes before it."""
+def budget(size: int) -> int:
+    """The bytes of memory that a file of ``size`` bytes may take."""
+    return FREE + PER_BYTE * size
+
+
+def spent(left: int, claim: int, what: str) -> int:
+    """The rest of a budget after a claim.
+
+    Raises
+    ------
+    ModelFileError
+        If the claim is larger than what is left.
+    """
+    if claim > left:
+        raise ModelFileError(f"{what} claims {claim} bytes of memory, which is too much for a file of this size")
+    return left - claim
+
+
+def claim(array: Array) -> int:
+    """The bytes of memory that an array of a file takes, as :func:`opened` counts them."""
+    texts = array.dtype.kind == "O"
+    return sum(TEXT + len(str(cell).encode()) for cell in array.ravel()) if texts else array.nbytes
+
+
+def require(file: Any) -> int:
+    """Check that the digest at the end is that of all bytes before it, and return the size of the file."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if file.read(len(HDF5)) != HDF5:
@@ -126,14 +159,29 @@ def require(file: Any) -> None:
         left -= len(block)
     if seal != SEAL + digest.hexdigest().encode() + b"\n":
         raise ModelFileError("was damaged or changed: its digest does not fit its bytes")
+    return size
 
 
-def opened(file: Any) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Attributes and arrays, nothing of which is allocated before its size is known to be in the file."""
+def is_sealed(path: str | os.PathLike) -> bool:
+    """Whether a file begins and ends as a model file does; no more of it is read."""
+    try:
+        with Path(path).open("rb") as file:
+            if file.read(len(HDF5)) != HDF5:
+                return False
+            file.seek(max(0, file.seek(0, os.SEEK_END) - SEAL_SIZE))
+            return file.read(len(SEAL)) == SEAL
+    except OSError:
+        return False
+
+
+def opened(file: Any, left: int) -> tuple[dict[str, Any], dict[str, Array], int]:
+    """Attributes, arrays, and what is left of the budget; all arrays are counted before the first is read."""
     import h5py
 
     file.seek(0)
     with h5py.File(file, "r") as held:
+        lengths = _text_lengths(file, h5py.h5o.get_info(held.id).addr)
+        left = spent(left, sum(lengths), "what its attributes say")
         attributes = {name: _attribute(held, name) for name in ("format", "format_version")}
         if attributes["format"] != "bayesnb":
             raise ModelFileError("is not a model file: its attribute 'format' is not 'bayesnb'")
@@ -144,15 +192,62 @@ def opened(file: Any) -> tuple[dict[str, Any], dict[str, Array]]:
                 f"{FORMAT_VERSION}: update it"
             )
         attributes |= {name: _attribute(held, name) for name in ATTRIBUTES}
-        arrays: dict[str, Array] = {}
+        datasets: dict[str, Any] = {}
         for name, item in _items(held):
             if isinstance(item, h5py.Group):
-                arrays |= {f"/{name}/{inner}": _array(inner, each) for inner, each in _items(item)}
+                datasets |= {f"/{name}/{inner}": each for inner, each in _items(item)}
             else:
-                arrays[f"/{name}"] = _array(name, item)
+                datasets[f"/{name}"] = item
+        left = spent(left, sum(_claim(name, each, file) for name, each in datasets.items()), "what it holds")
+        arrays = {name: _array(each) for name, each in datasets.items()}
     if attributes["content_hash"] != content_hash(attributes, arrays):
         raise ModelFileError("was changed: its content hash does not fit its content")
-    return attributes, arrays
+    return attributes, arrays, left
+
+
+def _text_lengths(file: Any, address: int) -> Iterator[int]:
+    """The lengths of the texts that are attributes of the group whose object header is at this address.
+
+    HDF5 allocates the length of such a text before it looks whether it is there, and offers no way to ask for the
+    length alone. So the header is read here: blocks of messages, each with its type, size and flags, and in each
+    attribute message the name, type and shape before the value (HDF5 File Format Specification 3.0, IV.A.1.b, IV.A.2.m,
+    IV.A.2.q and IV.A.2.v).
+    """
+    file.seek(address)
+    signature, version, flags = struct.unpack("<4sBB", file.read(6))
+    if (signature, version) != (b"OHDR", 2):
+        raise ModelFileError("has its attributes where bayesnb does not write them")
+    file.seek((16 if flags & 32 else 0) + (4 if flags & 16 else 0), os.SEEK_CUR)
+    size = int.from_bytes(file.read(1 << (flags & 3)), "little")
+    blocks, head = [(file.tell(), size)], 6 if flags & 4 else 4
+    for start, size in blocks:
+        file.seek(start)
+        block = file.read(size)
+        while len(block) > head:
+            kind, size, shared = struct.unpack("<BHB", block[:4])
+            message, block = block[head : head + size], block[head + size :]
+            if kind == 0x10:
+                at, size = struct.unpack("<QQ", message[:16])
+                blocks.append((at + 4, size - 8))
+            elif kind == 0x0C:
+                yield _text_length(message, shared)
+            elif kind == 0x15 and message[2 + 2 * (message[1] & 1) :][:8] != b"\xff" * 8:
+                raise ModelFileError("has more attributes than a model")
+        if len(blocks) > 100:
+            raise ModelFileError("has more attributes than a model")
+
+
+def _text_length(message: bytes, shared: int) -> int:
+    """The length of the text of an attribute message; 0 for a number, whose bytes stand in the message itself."""
+    version, flags, *sizes = struct.unpack("<BBHHH", message[:8])
+    # In version 1 each part is filled up to eight bytes; version 3 has a byte more before the name.
+    name, kind, shape = (-(-size // 8) * 8 if version == 1 else size for size in sizes)
+    start = (9 if version == 3 else 8) + name
+    number, fixed, long = 0, 3, 9
+    if version > 3 or flags or shared & 2 or message[start] & 15 not in (number, fixed, long):
+        raise ModelFileError("has attributes that no model has")
+    value = message[start + kind + shape :]
+    return int.from_bytes(value[:4], "little") if message[start] & 15 == long else 0
 
 
 def _items(group: Any) -> Iterator[tuple[str, Any]]:
@@ -179,8 +274,13 @@ def _attribute(held: Any, name: str) -> Any:
     return value
 
 
-def _array(name: str, item: Any) -> Array:
-    """Numbers or text of a dataset whose cells are all in the file: a header alone may claim any number."""
+def _claim(name: str, item: Any, file: Any) -> int:
+    """The bytes of memory that a dataset takes, none of which is read here.
+
+    A header may claim any number of cells, so they must stand in the file as they are. A text cell is a length, an
+    address and an index, sixteen bytes in all; HDF5 allocates that length before it looks whether there is such a
+    text, and many cells may point to one. So the lengths are read here and summed.
+    """
     import h5py
 
     if not isinstance(item, h5py.Dataset):
@@ -188,8 +288,24 @@ def _array(name: str, item: Any) -> Array:
     text = h5py.check_string_dtype(item.dtype) is not None
     if not text and item.dtype != np.dtype("<f8"):
         raise ModelFileError(f"its array {name!r} is of type {item.dtype}, and not float64 or text")
-    size = int(np.prod([int(n) for n in item.shape], dtype=object)) * item.dtype.itemsize
-    plain = not item.is_virtual and item.external is None and item.id.get_create_plist().get_nfilters() == 0
+    cells = math.prod(map(int, item.shape))
+    wide = h5py.check_string_dtype(item.dtype).length if text else 8
+    size = cells * (16 if wide is None else wide)
+    layout = item.id.get_create_plist()
+    plain = layout.get_layout() == h5py.h5d.CONTIGUOUS and not layout.get_nfilters() and not layout.get_external_count()
     if not plain or item.id.get_storage_size() < size:
         raise ModelFileError(f"its array {name!r} claims {size} bytes, which the file does not hold")
-    return item.asstr()[()] if text else item[()]
+    if not text:
+        return size
+    if wide is not None or not cells:
+        return cells * TEXT + size
+    file.seek(item.id.get_offset())
+    lengths = np.frombuffer(file.read(size), "<u4")[::4]
+    return cells * TEXT + int(lengths.sum(dtype=np.int64))
+
+
+def _array(item: Any) -> Array:
+    """The numbers or texts of a dataset."""
+    import h5py
+
+    return item[()] if h5py.check_string_dtype(item.dtype) is None else item.asstr()[()]

@@ -1,22 +1,11 @@
-"""A fitted model as one page to hand on: what was learned, how good it is, and where it is unsure.
-
-Start with :func:`report`. A page is a list of :class:`Section`, worked out once and written as HTML or as Markdown.
-The HTML asks nothing of the network and runs no script: a content security policy in the page itself forbids both.
-"""
+"""What stands on the page of a fitted model: a section for each question, worked out once for every format."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
-import io
-import re
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -31,56 +20,18 @@ from bayesnb.evaluation import compare_estimates
 from bayesnb.explain import UNITS
 from bayesnb.files import replacing
 from bayesnb.priors import Array
+from bayesnb.report.html import MARK, html
+from bayesnb.report.markdown import markdown
+from bayesnb.report.parts import Grid, Part, Picture, Section, one_line
 from bayesnb.tables import Table
 from bayesnb.targets import read_target
 from bayesnb.uncertainty import probability_of_interval
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LONGEST = 40
 """Rows and columns of a table that are written out; of the rest, the page says how many there are."""
 
 CANDIDATES = 500
 """Rows whose uncertainty is split by draws: those of the highest predictive entropy."""
-
-
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """A table of the page.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Its index heads the rows.
-    caption : str
-    folded : bool
-        Whether HTML shows it only on demand: the numbers of a picture.
-    """
-
-    frame: pd.DataFrame
-    caption: str
-    folded: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """A picture of the page, and what it says, for those who do not see it."""
-
-    figure: Figure
-    caption: str
-    says: str
-
-
-type Part = str | Grid | Picture
-
-
-@dataclass(frozen=True, eq=False)
-class Section:
-    """A heading, and the paragraphs, tables and pictures under it."""
-
-    title: str
-    parts: Sequence[Part]
 
 
 def report(
@@ -132,7 +83,7 @@ def report(
     NotFittedError
         If the classifier is not fitted.
     """
-    writers = {"html": _html, "md": _markdown}
+    writers = {"html": html, "md": markdown}
     for name, value, known in (("format", format, writers), ("by", by, ("total", "epistemic")), ("unit", unit, UNITS)):
         if value not in known:
             raise ValueError(f"Expected {name} to be one of {list(known)}; got {value!r}")
@@ -168,6 +119,13 @@ def write(page: str, path: str | Path) -> None:
     """
     with replacing(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
+
+
+def is_report(path: str | Path) -> bool:
+    """Whether a file is a page that was written here, as HTML or as Markdown."""
+    text = Path(path).read_bytes()
+    headings = (b"\n## Data\n", b"\n## What each column got\n", b"\n## Versions\n")
+    return MARK.encode() in text[:2000] or all(heading in text for heading in headings)
 
 
 def _row_labels(X: Any) -> pd.Index:
@@ -236,7 +194,7 @@ def _parameters(clf: BayesianNB) -> Section:
     ]
     for name, frame in clf.tables().items():
         wide = frame.shape[1] > 8 and frame.index.nlevels == 1
-        parts += _cut(frame.T.rename_axis("level") if wide else frame, _text(name))
+        parts += _cut(frame.T.rename_axis("level") if wide else frame, one_line(name))
     return Section("Parameters", parts)
 
 
@@ -299,10 +257,11 @@ def _uncertain(
     split.insert(0, "true", clf.classes_[codes[chosen]])
     split.index = labels[chosen].rename("row")
     text = (
-        "The entropy of a row's class (total, in nats) has a part that stays however many rows are learned (aleatoric) "
-        "and a part that more rows would remove (epistemic). lower and upper bound the probability of the predicted "
-        f"class, under the posterior of the parameters, with probability {share:.0%}; top is the probability that it "
-        "is the most probable class. The rows were learned, so that they look a little surer than new ones."
+        "The entropy of a row's class (total, in nats) is the sum of what is expected to remain if the parameters were "
+        "known (aleatoric) and of what knowing them would remove (epistemic). lower and upper bound the probability of "
+        f"the predicted class, under the posterior of the parameters, with probability {share:.0%}; top is the "
+        "probability that it is the most probable class. The rows were learned, so that they look a little surer than "
+        "new ones."
     )
     parts: list[Part] = [text]
     if table.n_rows > len(chosen):
@@ -327,8 +286,8 @@ def _ledger(clf: BayesianNB, table: Table, position: int, label: Any, unit: str,
     pair, total = frame.iloc[-1][["label", "against"]], frame["log_odds"].iloc[-1]
     largest = frame.iloc[1:-1]["log_odds"].abs().to_numpy().argmax() + 1
     says = (
-        f"Ledger of row {_text(label)}: log-odds of {_text(pair['label'])} against {_text(pair['against'])}, "
-        f"{total:+.3g} {unit} in all; the largest entry is {_text(frame.index[largest])}, "
+        f"Ledger of row {one_line(label)}: log-odds of {one_line(pair['label'])} against {one_line(pair['against'])}, "
+        f"{total:+.3g} {unit} in all; the largest entry is {one_line(frame.index[largest])}, "
         f"{frame['log_odds'].iloc[largest]:+.3g} {unit}."
     )
     value = [
@@ -336,7 +295,7 @@ def _ledger(clf: BayesianNB, table: Table, position: int, label: Any, unit: str,
         for v, gone in zip(frame["value"], frame["missing"], strict=True)
     ]
     numbers = frame[["log_odds", "lower", "upper"]].assign(value=pd.Series(value, frame.index, dtype=object))
-    caption = f"Row {_text(label)}, {_text(pair['label'])} against {_text(pair['against'])} [{unit}]"
+    caption = f"Row {one_line(label)}, {one_line(pair['label'])} against {one_line(pair['against'])} [{unit}]"
     yield Picture(plots.ledger(frame, unit), caption, says)
     whole = numbers[["value", "log_odds", "lower", "upper"]]
     if len(whole) > LONGEST:
@@ -350,7 +309,7 @@ def _taken(table: Table, positions: Array) -> Table:
 
 
 def _evidence(clf: BayesianNB, table: Table) -> Section:
-    evidence = clf.log_evidence_
+    evidence = clf.classifier_.log_evidence()
     frame = pd.DataFrame({"log_evidence": {name: float(value) for name, value in evidence.features.items()}})
     pooled = _pooled_evidence(clf, table)
     text = (
@@ -371,7 +330,7 @@ def _pooled_evidence(clf: BayesianNB, table: Table) -> dict[Any, float] | None:
     """log p(column) as if there were one class; None where a prior is told by class."""
     try:
         one = clone(clf).set_params(class_prior=None, estimate="predictive").fit(table, np.zeros(table.n_rows, int))
-        return dict(one.log_evidence_.features)
+        return dict(one.classifier_.log_evidence().features)
     except ValueError:
         return None
 
@@ -384,192 +343,3 @@ def _versions() -> Section:
     found |= {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")}
     frame = pd.DataFrame({"version": found}).rename_axis("package")
     return Section("Versions", [f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.", Grid(frame, "Versions")])
-
-
-def _text(value: Any, most: int = 200) -> str:
-    """A name or a value as one line that any file can hold: what cannot be shown is replaced by a sign."""
-    text = re.sub(r"\r\n|[\r\n\v\f\u0085\u2028\u2029]", " ↵ ", str(value))
-    text = "".join("\ufffd" if not c.isprintable() and c not in "\t\u00a0" else c for c in text)
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _shown(value: Any, decimals: int | None = None) -> str:
-    if value is None or value is pd.NA or value is pd.NaT:
-        return "—"
-    if not isinstance(value, float | np.floating):
-        return _text(value)
-    if np.isnan(value):
-        return "—"
-    if np.isinf(value):
-        return "−∞" if value < 0 else "∞"
-    if decimals is None or 0 < abs(value) < 0.5 * 10.0**-decimals:
-        return f"{value:.4g}"
-    return f"{value:.{decimals}f}"
-
-
-def _decimals(column: pd.Series) -> int | None:
-    """How many decimals a column of numbers is shown with, the same in each row; None for anything else."""
-    if not all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in column):
-        return None
-    values = np.array([0.0 if v is None else float(v) for v in column])
-    values = values[np.isfinite(values)]
-    if (values == np.rint(values)).all():
-        return 0
-    return int(np.clip(4 - np.floor(np.log10(np.abs(values).max())), 1, 4))
-
-
-def _cells(frame: pd.DataFrame) -> tuple[list[str], list[str], list[tuple[list[str], list[str]]], list[bool]]:
-    """Names of the index, names of the columns, each row as its heads and its cells, and which columns are numbers."""
-    heads = [_text(name) if name is not None else "" for name in frame.index.names]
-    decimals = [_decimals(frame.iloc[:, k]) for k in range(frame.shape[1])]
-    rows = []
-    for k, label in enumerate(frame.index):
-        labels = label if frame.index.nlevels > 1 else (label,)
-        cells = [_shown(frame.iat[k, c], digits) for c, digits in enumerate(decimals)]
-        rows.append(([_shown(part) for part in labels], cells))
-    return heads, [_text(name) for name in frame.columns], rows, [digits is not None for digits in decimals]
-
-
-# HTML
-
-STYLE = """
-:root { color-scheme: light; }
-body { font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif;
-  color: #1a1a1a; background: #fff; margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 58rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 1rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.3rem; margin: 2.75rem 0 .5rem; padding-top: .75rem; border-top: 1px solid #ccc; }
-p { max-width: 44rem; overflow-wrap: anywhere; }
-nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; padding: 0; }
-a { color: #00527f; }
-.wide { overflow-x: auto; margin: 1rem 0; }
-.wide:focus-visible { outline: 2px solid #0072b2; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; padding: .25rem 0; overflow-wrap: anywhere; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .7rem; border-bottom: 1px solid #ddd;
-  max-width: 22rem; overflow-wrap: break-word; unicode-bidi: isolate; }
-thead th { border-bottom: 2px solid #888; white-space: nowrap; }
-tbody th { font-weight: 600; }
-.n { text-align: right; white-space: nowrap; }
-figure { margin: 1.25rem 0 .5rem; }
-img { max-width: 100%; height: auto; }
-figcaption { font-size: .9rem; color: #444; max-width: 44rem; overflow-wrap: anywhere; }
-details { margin: .25rem 0 1.25rem; }
-summary { cursor: pointer; font-size: .9rem; color: #00527f; }
-"""
-
-
-def _html(title: str, sections: Sequence[Section]) -> str:
-    style = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'"
-    name = html.escape(_text(title))
-    links = "".join(f'<li><a href="#s{k}">{html.escape(s.title)}</a></li>' for k, s in enumerate(sections))
-    body = "\n".join(
-        f'<section aria-labelledby="s{k}">\n<h2 id="s{k}">{html.escape(s.title)}</h2>\n'
-        + "\n".join(map(_html_part, s.parts))
-        + "\n</section>"
-        for k, s in enumerate(sections)
-    )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>{name}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<main>
-<h1>{name}</h1>
-<nav aria-label="Contents"><ul>{links}</ul></nav>
-{body}
-</main>
-</body>
-</html>
-"""
-
-
-def _html_part(part: Part) -> str:
-    match part:
-        case Grid():
-            return _html_table(part)
-        case Picture():
-            says = html.escape(part.says)
-            image, width, height = _png(part.figure)
-            return (
-                f'<figure><img src="data:image/png;base64,{image}" alt="{says}" width="{width}" height="{height}">'
-                f"<figcaption>{html.escape(part.caption)}</figcaption></figure>"
-            )
-        case _:
-            return f"<p>{html.escape(_text(part, 2000))}</p>"
-
-
-def _html_table(grid: Grid) -> str:
-    heads, names, rows, numbers = _cells(grid.frame)
-    kinds = [' class="n"' if number else "" for number in numbers]
-    caption = html.escape(grid.caption)
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in heads)
-    head += "".join(f'<th scope="col"{k}>{html.escape(name)}</th>' for name, k in zip(names, kinds, strict=True))
-    lines = []
-    for labels, cells in rows:
-        line = "".join(f'<th scope="row">{html.escape(label)}</th>' for label in labels)
-        line += "".join(f"<td{k}>{html.escape(cell)}</td>" for cell, k in zip(cells, kinds, strict=True))
-        lines.append(f"<tr>{line}</tr>")
-    body = "\n".join(lines)
-    shown = (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{caption}"><table><caption>{caption}</caption>'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
-    )
-    return f"<details><summary>The numbers: {caption}</summary>{shown}</details>" if grid.folded else shown
-
-
-def _png(figure: Figure) -> tuple[str, int, int]:
-    """A figure as base64, at twice the size in pixels that it has on the page, and that size."""
-    file = io.BytesIO()
-    with warnings.catch_warnings():
-        # What the font of the pictures cannot write stands in the tables.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(file, format="png", dpi=180, metadata={"Software": None})
-    width, height = (round(90 * inches) for inches in figure.get_size_inches())
-    return base64.b64encode(file.getvalue()).decode(), width, height
-
-
-# Markdown
-
-
-def _markdown(title: str, sections: Sequence[Section]) -> str:
-    lines = [f"# {_escaped(_text(title))}"]
-    for section in sections:
-        lines += ["", f"## {_escaped(section.title)}"]
-        for part in section.parts:
-            match part:
-                case Grid():
-                    lines += ["", f"**{_escaped(part.caption)}**", "", *_markdown_table(part.frame)]
-                case Picture():
-                    lines += ["", _escaped(part.says)]
-                case _:
-                    lines += ["", _escaped(_text(part, 2000))]
-    return "\n".join(lines) + "\n"
-
-
-def _markdown_table(frame: pd.DataFrame) -> Iterator[str]:
-    heads, names, rows, numbers = _cells(frame)
-
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(map(_escaped, cells)) + " |"
-
-    yield line([*heads, *names])
-    yield "|" + " --- |" * len(heads) + "".join(" ---: |" if number else " --- |" for number in numbers)
-    for labels, cells in rows:
-        yield line([*labels, *cells])
-
-
-def _escaped(text: str) -> str:
-    """Text that Markdown shows letter by letter, in a cell of a table or outside."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    # Not in the middle of a word, where an underscore means nothing.
-    text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", re.sub(r"([\\`*\[\]|~$])", r"\\\1", text))
-    # At the start of a line, what makes a heading or a list.
-    text = re.sub(r"^(\s*)(#|[-+=](?=[\s=-]|$))|^(\s*\d+)([.)])(?=\s|$)", r"\1\3\\\2\4", text)
-    return text.replace("://", "&#58;//").strip()

@@ -1,7 +1,7 @@
 """Values as JSON, and back: numbers, names, arrays, priors, families and cuts, exactly.
 
-What may come back is a closed list of classes, found by name in this file. Nothing in a document is ever imported,
-called or looked up anywhere else.
+What may come back is a closed list of classes: the families of this package that have a closed form, their priors, and
+what binned columns need. Nothing that a document names is imported, called or looked up anywhere else.
 """
 
 from __future__ import annotations
@@ -15,20 +15,12 @@ from typing import Any
 import numpy as np
 
 from bayesnb.binning import Binned, Cut
-from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical
-from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
-from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.poisson import Poisson
-from bayesnb.priors import UNSEEN, Beta, Dirichlet, Gamma, Known, Normal, NormalGamma
+from bayesnb.families import families
+from bayesnb.priors import UNSEEN, Known
 
-CLASSES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        Bernoulli, Categorical, Gaussian, GaussianKnownVariance, Multinomial, Poisson, Binned, Cut,
-        Beta, Dirichlet, Gamma, Known, Normal, NormalGamma,
-    )
-}  # fmt: skip
+EXACT = [family for family in families().values() if family.exact]
+KINDS: dict[str, type] = {kind.__name__: kind for family in EXACT for kind in (family, family.conjugate)}
+KINDS |= {kind.__name__: kind for kind in (Binned, Cut, Known)}
 
 DTYPES = ("b", "i", "u", "f", "U", "O")
 
@@ -42,16 +34,20 @@ def dumps(value: Any) -> str:
     return json.dumps(encode(value), allow_nan=False, separators=(",", ":"))
 
 
-def loads(text: str) -> Any:
-    """The value of a text.
+def loads(text: str, limit: int) -> tuple[Any, int]:
+    """The value of a text, and the bytes that its arrays take beyond the text.
 
     Raises
     ------
     ValueError
-        For anything that :func:`dumps` does not write.
+        For anything that :func:`dumps` does not write, and where the arrays take more bytes than ``limit``.
     """
     try:
-        return decode(json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twice))
+        document = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twice)
+        size = claim(document)
+        if size > limit:
+            raise ValueError(f"arrays that claim {size} bytes of memory, which is too much for a file of this size")
+        return decode(document), size
     except (RecursionError, KeyError, TypeError, OverflowError, AttributeError) as error:
         raise ValueError(f"not a document of this format ({type(error).__name__}: {error})") from error
 
@@ -82,7 +78,7 @@ def encode(value: Any) -> Any:
         case _ if value is UNSEEN:
             return {"unseen": True}
     kind = type(value)
-    if CLASSES.get(kind.__name__) is not kind:
+    if KINDS.get(kind.__name__) is not kind:
         raise NotPlainError(f"{kind.__name__} cannot be written: {value!r}")
     return {"is": kind.__name__, **{f.name: encode(getattr(value, f.name)) for f in fields(value)}}
 
@@ -104,12 +100,24 @@ def decode(value: Any) -> Any:
             return {decode(k): decode(v) for k, v in items}
         case {"unseen": True, **rest} if not rest:
             return UNSEEN
-        case {"is": str(name), **arguments} if name in CLASSES:
-            kind = CLASSES[name]
+        case {"is": str(name), **arguments} if name in KINDS:
+            kind = KINDS[name]
             if set(arguments) != {f.name for f in fields(kind)}:
                 raise ValueError(f"{name} has no arguments {sorted(arguments)}")
             return kind(**{k: decode(v) for k, v in arguments.items()})
     raise ValueError(f"not a value of this format: {str(value)[:80]}")
+
+
+def claim(document: Any) -> int:
+    """The bytes that the arrays of a document take: a type such as "<U33000000" makes a short cell large."""
+    match document:
+        case {"array": list(cells), "dtype": str(dtype)}:
+            return claim(cells) + dtype_of(dtype).itemsize * len(cells)
+        case dict():
+            return sum(map(claim, document.values()))
+        case list():
+            return sum(map(claim, document))
+    return 0
 
 
 def _array(cells: list[Any], shape: list[int], dtype: str) -> np.ndarray:
@@ -119,14 +127,19 @@ def _array(cells: list[Any], shape: list[int], dtype: str) -> np.ndarray:
 
 
 def filled(cells: Sequence[Any], dtype: str) -> np.ndarray:
-    """Cells as an array of a type that a document may name, and of no more bytes than a document is worth."""
-    kind = np.dtype(dtype)
-    if kind.kind not in DTYPES or kind.itemsize * len(cells) > 2**27:
-        raise ValueError(f"not an array of this format: {len(cells)} cells of {str(dtype)[:40]}")
-    found = np.empty(len(cells), kind)
+    """Cells as an array of a type that a document may name."""
+    found = np.empty(len(cells), dtype_of(dtype))
     for k, cell in enumerate(cells):
         found[k] = cell
     return found
+
+
+def dtype_of(name: str) -> np.dtype:
+    """The type of cells of this name, if it is one that a document may name."""
+    kind = np.dtype(name)
+    if kind.kind not in DTYPES:
+        raise ValueError(f"not an array of this format: cells of type {name[:40]}")
+    return kind
 
 
 def _no_constant(text: str) -> Any:

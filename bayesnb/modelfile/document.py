@@ -1,14 +1,14 @@
-"""Model files: what was told and what was learned, as netCDF that any HDF5 reader opens, sealed with a digest.
+"""What a model file holds: the schema, the statistics, the classes and what the estimator was told.
 
-Start with :func:`write` and :func:`read`. The statistics of all features of one kind share an array; the schema
-and the settings are JSON in the file's attributes. Behind the HDF5 data stand the digest of all bytes before it,
-which HDF5 readers pass over: it is checked before HDF5 sees a byte, so that a cut or damaged file is refused and
-not parsed. Nothing in a file is executed; families come from a fixed list (see :mod:`bayesnb.codec`).
+Start with :func:`write` and :func:`read`. The schema and the settings are JSON in the attributes of the file (see
+``values``), the statistics are its arrays (see ``arrays``). Nothing in a file is executed, and all that is read is
+checked: the numbers that come back are numbers that rows can have led to.
 """
 
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +16,17 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from bayesnb import codec, files, packing, sealed
+from bayesnb import files
 from bayesnb.__about__ import __version__
 from bayesnb.binning import Cut
 from bayesnb.encoding import Feature
-from bayesnb.families.bernoulli import Successes
-from bayesnb.families.family import Family, Statistic
+from bayesnb.families.family import Family
 from bayesnb.model import Statistics
+from bayesnb.modelfile import container, values
+from bayesnb.modelfile.arrays import claim, packed, unpacked
+from bayesnb.modelfile.container import FORMAT_VERSION, ModelFileError
 from bayesnb.priors import Array
 from bayesnb.schema import Schema
-from bayesnb.sealed import FORMAT_VERSION, ModelFileError
 from bayesnb.targets import labels_of
 
 UNSEEN_POLICIES = ("missing", "new", "error")
@@ -71,6 +72,8 @@ class Contents:
         Of everything above, as 64 hexadecimal digits; "" before it is written.
     version : str
         Of the bayesnb that wrote it.
+    declared : tuple
+        Classes that exist though no row may have them.
     """
 
     configuration: Mapping[str, Any]
@@ -81,6 +84,21 @@ class Contents:
     expected: bool = False
     hash: str = ""
     version: str = __version__
+    declared: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, clf: Any) -> Contents:
+        """What the file of a fitted :class:`bayesnb.BayesianNB` holds."""
+        learned = clf.classifier_
+        return cls(
+            clf.get_params(deep=False),
+            learned.schema,
+            learned.statistics,
+            learned.classes,
+            learned.target,
+            learned.expected,
+            declared=learned.declared,
+        )
 
 
 def write(contents: Contents, path: str | os.PathLike, replacing: str | None = None) -> str:
@@ -128,15 +146,27 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
         "unseen": schema.unseen,
         "features": [[name, _described(feature)] for name, feature in schema.features.items()],
     }
-    variables = packing.packed(schema, statistics)
+    if contents.declared:
+        described["declared"] = list(contents.declared)
+    variables = packed(schema, statistics)
+    documents = {"configuration": dict(contents.configuration), "schema": described}
     try:
-        texts = {"configuration": codec.dumps(dict(contents.configuration)), "schema": codec.dumps(described)}
-    except codec.NotPlainError as error:
+        texts = {name: values.dumps(document) for name, document in documents.items()}
+    except values.NotPlainError as error:
         raise ValueError(f"this model cannot be written to a file: {error}") from error
     attributes = {"format": "bayesnb", "format_version": FORMAT_VERSION, "bayesnb_version": contents.version, **texts}
     arrays = {name: variable.values for name, variable in variables.items()}
-    attributes["content_hash"] = sealed.content_hash(attributes, arrays)
-    return sealed.sealed(attributes, variables), attributes["content_hash"]
+    attributes["content_hash"] = container.content_hash(attributes, arrays)
+    data = container.sealed(attributes, variables)
+    try:
+        # A file that could not be read again would be a lost model.
+        left = container.spent(container.budget(len(data)), sum(map(container.claim, arrays.values())), "what it holds")
+        for text in texts.values():
+            left -= values.loads(text, left)[1]
+        _padded(left, schema, len(statistics.labels))
+    except ValueError as error:
+        raise ValueError(f"this model cannot be written to a file: {error}") from error
+    return data, attributes["content_hash"]
 
 
 def _alone(path: Path) -> Any:
@@ -169,7 +199,7 @@ def is_model(path: str | os.PathLike) -> bool:
     """Whether a file is, or was, a model file: told by its content, whatever it is called."""
     try:
         with Path(path).open("rb") as file:
-            return file.read(len(sealed.HDF5)) == sealed.HDF5
+            return file.read(len(container.HDF5)) == container.HDF5
     except OSError:
         return False
 
@@ -195,21 +225,15 @@ def read(path: str | os.PathLike | BinaryIO) -> Contents:
 
 def _read(file: BinaryIO, name: Any) -> Contents:
     try:
-        sealed.require(file)
-        attributes, arrays = sealed.opened(file)
-        return _contents(attributes, arrays)
+        size = container.require(file)
+        return _contents(*container.opened(file, container.budget(size)))
+    except MemoryError as error:
+        raise ModelFileError(f"{name}: is a model that does not fit into memory") from error
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error.__cause__
     except (
-        ValueError,
-        TypeError,
-        KeyError,
-        ArithmeticError,
-        AttributeError,
-        RuntimeError,
-        OSError,
-        MemoryError,
-    ) as error:
+        ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, OSError, struct.error
+    ) as error:  # fmt: skip
         said = " ".join(str(error).split())
         raise ModelFileError(f"{name}: is not a model that can be read ({said[:200]})") from error
 
@@ -217,11 +241,15 @@ def _read(file: BinaryIO, name: Any) -> Contents:
 # From what a file says to what it means
 
 
-def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Contents:
-    """The model, if it is one."""
-    said = codec.loads(attributes["schema"])
+def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: int) -> Contents:
+    """The model, if it is one, and takes no more than the bytes that are left of the file's budget."""
+    configuration, size = values.loads(attributes["configuration"], left)
+    left -= size
+    said, size = values.loads(attributes["schema"], left)
+    left -= size
     labels = tuple(said["labels"])
-    classes = codec.filled(labels, said["classes"])
+    left = container.spent(left, values.dtype_of(said["classes"]).itemsize * len(labels), "the array of its classes")
+    classes = values.filled(labels, said["classes"])
     if not labels or labels_of(classes) != labels or len(set(labels)) < len(labels):
         raise ModelFileError(f"its classes are {list(labels)[:8]}")
     names, features = said["names"], {name: _feature(name, each) for name, each in said["features"]}
@@ -230,19 +258,13 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Con
     if not sound or not features or not used <= set(names):
         raise ModelFileError("its schema is not one")
     schema = Schema(names, said["named"], features, said["unseen"])
-    expected = {"/rows", "/class_label"}
-    each: dict[Any, Statistic] = {}
-    for kind, members in packing.by_kind(schema).items():
-        expected |= {f"/{kind}/{what}" for what in packing.names(kind)}
-        each |= packing.unpacked(kind, members, schema, arrays, len(labels))
-    if set(arrays) != expected:
-        raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
+    _padded(left, schema, len(labels))
+    each = unpacked(schema, arrays, len(labels))
     rows = arrays["/rows"]
     if rows.shape != (len(labels),):
         raise ModelFileError(f"its rows are of shape {rows.shape}; there are {len(labels)} classes")
-    statistics = Statistics(labels, rows, {name: each[name] for name in features})
+    statistics = Statistics(labels, rows, each)
     _require_possible(statistics)
-    configuration = codec.loads(attributes["configuration"])
     if not isinstance(configuration, dict):
         raise ModelFileError("its configuration is not one")
     return Contents(
@@ -254,7 +276,13 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array]) -> Con
         bool(said["expected"]),
         attributes["content_hash"],
         attributes["bayesnb_version"],
+        tuple(said.get("declared", ())),
     )
+
+
+def _padded(left: int, schema: Schema, n_classes: int) -> int:
+    """The rest of a budget once all tables of levels are as wide as their widest column."""
+    return container.spent(left, claim(schema, n_classes), "filling up the columns with fewer levels")
 
 
 def _feature(name: Any, said: Mapping[str, Any]) -> Feature:
@@ -288,8 +316,8 @@ def _require_possible(statistics: Statistics) -> None:
                 raise ModelFileError(f"feature {name!r}: its {what} is {worst[0]:g} somewhere")
         if (s.seen() > rows[:, None] * (1 + 1e-6)).any():
             raise ModelFileError(f"feature {name!r}: more values were seen than there are rows")
-        if isinstance(s, Successes) and (s.ones > s.n * (1 + 1e-6)).any():
-            raise ModelFileError(f"feature {name!r}: more ones were seen than values")
+        if said := s.contradiction():
+            raise ModelFileError(f"feature {name!r}: {said}")
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:

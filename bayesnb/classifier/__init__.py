@@ -1,0 +1,330 @@
+"""What was learned, as a frozen value that answers every question about rows and about itself.
+
+:class:`Classifier` is the only class here. Its verbs are functions of it, one file for each kind of question:
+``certainty`` (how sure), ``explaining`` (why), ``deciding`` (what to do), ``tabular`` (tables in, tables out) and
+``sampling`` (new rows, PyMC). They know names and checks; the formulas are in ``model``, ``uncertainty``, ``decisions``
+and ``explain``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bayesnb import class_prior as class_priors
+from bayesnb.classifier import certainty, deciding, explaining, sampling, tabular
+from bayesnb.em import EM
+from bayesnb.model import Data, Estimate, Parameters, Posterior, Statistics, estimate_rule, normalize
+from bayesnb.priors import Array, Dirichlet, Known, log
+from bayesnb.rows import table_of
+from bayesnb.schema import Schema
+from bayesnb.tables import Table
+from bayesnb.targets import labels_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Classifier:
+    """A fitted model as a value: it answers questions, holds no rows, and never changes.
+
+    A fitted :class:`bayesnb.BayesianNB` has one as ``classifier_`` and passes every question on to it;
+    :meth:`with_class_prior` and :meth:`with_estimate` make others of it. Threads may share it.
+
+    Parameters
+    ----------
+    schema : Schema
+        Which family reads which column.
+    posterior : Posterior
+        What is believed after the data. Its ``statistics`` are all that was kept of the rows.
+    classes : array (class,)
+        Class labels, sorted.
+    estimate : {"predictive", "mean", "map", "mle"}
+        Which probabilities to predict.
+    plug_in : Parameters or None
+        The parameters that the estimate plugs in; ``None`` for "predictive", which integrates them out.
+    offset : array (row, class) or 0
+        What is added to log p(class, row) where each row that will be asked has its own class prior.
+    declared : tuple
+        Classes that exist though no row may have them, because ``classes=`` or the type of the labels named them.
+    expected : bool
+        Whether the statistics hold expected counts of rows without a label.
+    em : EM or None
+        How the last ``fit`` with unlabelled rows went.
+    target : column name or None
+        Where the class stood, if the labels had a name.
+    absent, unlabelled, unlabelled_weight, seed
+        As ``absent``, ``unlabelled``, ``unlabelled_weight`` and ``random_state`` of :class:`bayesnb.BayesianNB`.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> before = clf.classifier_
+    >>> clf = clf.partial_fit(X, y)
+    >>> before.posterior.statistics.rows, clf.class_count_
+    (array([5., 9.]), array([10., 18.]))
+    """
+
+    schema: Schema
+    posterior: Posterior
+    classes: Array
+    estimate: Estimate = "predictive"
+    plug_in: Parameters | None = None
+    offset: Array | float = 0.0
+    declared: tuple[Any, ...] = ()
+    expected: bool = False
+    em: EM | None = None
+    target: Any = None
+    absent: str = "error"
+    unlabelled: Any = None
+    unlabelled_weight: float = 1.0
+    seed: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        statistics: Statistics,
+        classes: Array,
+        label: Dirichlet | Known,
+        estimate: Estimate = "predictive",
+        **others: Any,
+    ) -> Classifier:
+        """What follows from statistics under a class prior.
+
+        Raises
+        ------
+        ValueError
+            For an unknown estimate, or one that does not exist on these data, naming feature and class.
+        """
+        return cls(schema, schema.model(label).posterior(statistics), classes, **others).with_estimate(estimate)
+
+    def __repr__(self) -> str:
+        return f"Classifier({len(self.schema.features)} features, classes {list(labels_of(self.classes))})"
+
+    @property
+    def classes_(self) -> Array:
+        """The classes, under the name that scikit-learn's tools ask for."""
+        return self.classes
+
+    @property
+    def statistics(self) -> Statistics:
+        """All that was kept of the rows."""
+        return self.posterior.statistics
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the first table."""
+        return len(self.schema.names)
+
+    @property
+    def feature_names(self) -> Array:
+        """Column names of the first table; absent unless all of them are text."""
+        if not (self.schema.named and all(isinstance(name, str) for name in self.schema.names)):
+            raise AttributeError("feature_names_in_ does not exist: the columns were fitted without names")
+        return np.array(self.schema.names, object)
+
+    @property
+    def em_(self) -> EM:
+        """How the last fit with unlabelled rows went; absent if there was none."""
+        if self.em is None:
+            raise AttributeError("em_ does not exist: the last fit had no row without a label")
+        return self.em
+
+    def read(self, X: Any) -> tuple[Data, int]:
+        """The columns of a table as the families read them, and the number of rows."""
+        return self._read(table_of(X, self.schema))
+
+    def _read(self, table: Table) -> tuple[Data, int]:
+        if np.ndim(self.offset) and len(self.offset) != table.n_rows:
+            raise ValueError(
+                f"this classifier has a class prior for each of {len(self.offset)} rows; got {table.n_rows} rows"
+            )
+        return self.schema.read(table, absent=self.absent)[1], table.n_rows
+
+    def log_joint(self, data: Data, n_rows: int) -> Array:
+        """log p(c, x) of encoded rows by the chosen estimate, (row, class)."""
+        joint = (
+            self.posterior.log_predictive(data, n_rows)
+            if self.plug_in is None
+            else self.plug_in.log_joint(data, n_rows)
+        )
+        return joint + self.offset if np.ndim(self.offset) else joint
+
+    def generator(self) -> np.random.Generator:
+        """The random numbers of the seed."""
+        return np.random.default_rng(self.seed)
+
+    def require_one_class_prior(self, question: str) -> None:
+        """Refuse what a class prior for each row of one table cannot answer."""
+        if np.ndim(self.offset):
+            raise ValueError(
+                f"{question} needs one class prior, and this classifier has one for each of {len(self.offset)} rows; "
+                "ask the estimator that with_class_prior was asked of"
+            )
+
+    def require_counted(self, question: str) -> None:
+        """Refuse what expected rows cannot answer."""
+        if self.expected:
+            raise ValueError(
+                f"{question}, and this model holds expected counts of unlabelled rows, which depend on all the others; "
+                "fit the labelled rows alone for it"
+            )
+
+    # Predicting
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row, (row,).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict(X[:3])
+        array(['no', 'no', 'yes'], dtype=object)
+        """
+        log_joint = self.predict_joint_log_proba(X)
+        normalize(log_joint)
+        return self.classes[log_joint.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(c | x, D) by the chosen estimate, (row, class).
+
+        Raises
+        ------
+        ImpossibleRowError
+            If a row has probability 0 under every class (only plug-ins can say so).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_proba(X[:2]).round(3)
+        array([[0.704, 0.296],
+               [0.847, 0.153]])
+        """
+        log_proba = self.predict_log_proba(X)
+        return np.exp(log_proba, out=log_proba)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log p(c | x, D), (row, class).
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_log_proba(X[:1]).round(3)
+        array([[-0.351, -1.218]])
+        """
+        return normalize(self.predict_joint_log_proba(X))
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """log p(c, x | D), (row, class): not normalized, so its logsumexp says how probable the row is.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.predict_joint_log_proba(X[:1]).round(2)
+        array([[-3.84, -4.71]])
+        """
+        table = table_of(X, self.schema).on_trust()
+        joint = self.log_joint(*self._read(table))
+        # The cells were not looked at. Where the sum is not finite, look: a bad cell is refused now, by its name; and
+        # if none is, some class is truly impossible. (One sum is quicker than a test of each number.)
+        if table.trust and not np.isfinite(joint.sum()):
+            self._read(table.looked_at)
+        return joint
+
+    # The same data under another class prior, or by another estimate
+
+    def with_estimate(self, estimate: Estimate) -> Classifier:
+        """The same posterior, asked for another estimate.
+
+        Raises
+        ------
+        ValueError
+            For an unknown estimate, or one that does not exist on these data, naming feature and class.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.classifier_.with_estimate("mle").predict_proba(X[:1]).round(3)
+        array([[0.795, 0.205]])
+        """
+        rule = estimate_rule(estimate)
+        if rule.point == "mode":
+            self.posterior.model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"')
+        plug_in = self.posterior.plug_in(estimate) if rule.plugs_in else None
+        if plug_in is None:
+            self.posterior.require_proper()
+        return replace(self, estimate=estimate, plug_in=plug_in)
+
+    def with_class_prior(self, class_prior: Any) -> Classifier:
+        """The same data under another class prior.
+
+        Parameters
+        ----------
+        class_prior : {label: probability}, Series, array, DataFrame, Dirichlet, "frequencies" or "uniform"
+            Probabilities for all rows, by label or in the order of ``classes_``, are taken as known; a Dirichlet learns
+            from the labels. Or probabilities for each row that will be asked, as an array (row, class) or a
+            DataFrame with a column for each class.
+
+        Returns
+        -------
+        Classifier
+            It shares everything else with this one, which stays as it is. It answers and does not learn.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.with_class_prior({"no": 0.1, "yes": 0.9}).predict_proba(X[:1]).round(3)
+        array([[0.306, 0.694]])
+        """
+        labels = labels_of(self.classes)
+        each = class_priors.of_each_row(class_prior, labels)
+        posterior = self.posterior.with_class_prior(class_priors.read("uniform" if each is not None else class_prior))
+        offset = 0.0 if each is None else log(each) - log(posterior.label.p)
+        return replace(self, posterior=posterior, offset=offset).with_estimate(self.estimate)
+
+    # Tables in, tables out
+    predict_table = tabular.predict_table
+    write_predictions = tabular.write_predictions
+
+    # What to do
+    decide = deciding.decide
+    predict_set = deciding.predict_set
+    estimate_class_prior = deciding.estimate_class_prior
+
+    # How sure
+    sample_proba = certainty.sample_proba
+    predict_interval = certainty.predict_interval
+    prob_top = certainty.prob_top
+    log_odds = certainty.log_odds
+    uncertainty = certainty.uncertainty
+
+    # Why, and what was learned
+    explain = explaining.explain
+    tables = explaining.tables
+    linear_form = explaining.linear_form
+    describe = explaining.describe
+    loo = explaining.loo
+    log_left_out = explaining.log_left_out
+    log_evidence = explaining.log_evidence
+    log_evidence_ = property(explaining.log_evidence_)
+
+    # The sampler's road
+    sample = sampling.sample
+    to_pymc = sampling.to_pymc
+    sample_posterior = sampling.sample_posterior
+    verify = sampling.verify

@@ -1,0 +1,266 @@
+"""Why a prediction is what it is, and what was learned: contributions, parameters, leave-one-out, evidence.
+
+Every function here is a method of :class:`bayesnb.classifier.Classifier`, its ``self``. The formulas are in ``explain``
+and ``model``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb import explain as formulas
+from bayesnb.classifier.certainty import ensemble, require_two_classes
+from bayesnb.classifier.tabular import index_of
+from bayesnb.families.membership import Labels
+from bayesnb.model import Evidence, Parameters, normalize
+from bayesnb.priors import Array
+from bayesnb.rows import Rows
+from bayesnb.targets import codes_of
+from bayesnb.uncertainty import probability_of_interval
+
+if TYPE_CHECKING:
+    from bayesnb.classifier import Classifier
+
+
+def explain(
+    self: Classifier, X: Any, label: Any = None, against: Any = None, unit: str = "nats", prob: float | None = None
+) -> pd.DataFrame:
+    """The contributions of each row: what each of its values adds to the log-odds of two classes.
+
+    Parameters
+    ----------
+    X : table
+    label, against : optional
+        The two classes. By default, the most probable class and the second most probable. If only one is given, the
+        other is the most probable of the rest.
+    unit : {"nats", "bits", "decibans"}
+        A deciban is a tenth of a factor of ten.
+    prob : float, optional
+        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+
+    Returns
+    -------
+    DataFrame ((row, entry), ...)
+        ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
+        "(prior)", then comes one entry a column (one a word, for bags of words), and last "(total)", the sum of the
+        others: the log-odds by the chosen estimate. The interval is equal-tailed, of the entry's log-odds under the
+        posterior of the parameters, by the saddlepoint approximation, or by draws if a feature is sampled.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.explain(X[:1])[["value", "log_odds"]].round(2).droplevel("row")
+                 value  log_odds
+    entry
+    (prior)       None     -0.51
+    outlook      sunny      0.69
+    temperature    hot      0.41
+    humidity      high      0.68
+    wind          weak     -0.40
+    (total)       None      0.87
+    """
+    if unit not in formulas.UNITS:
+        raise ValueError(f"Expected unit to be one of {list(formulas.UNITS)}; got {unit!r}")
+    data, n = self.read(X)
+    if not n:
+        raise ValueError("there are no rows to explain")
+    tail = (1 - probability_of_interval(prob)) / 2
+    pairs = _contrast(self, self.log_joint(data, n), label, against)
+    drawn = None if self.posterior.model.exact else ensemble(self, "draws", 4000)
+    found = formulas.ledger(
+        self.schema, self.posterior, self.plug_in, data, pairs, (tail, 1 - tail), drawn, self.offset
+    )
+    found[["log_odds", "lower", "upper"]] *= formulas.UNITS[unit]
+    found.attrs["unit"] = unit
+    return found if index_of(X) is None else formulas.by_index(found, index_of(X))
+
+
+def _contrast(self: Classifier, log_joint: Array, label: Any, against: Any) -> Array:
+    """The two classes that each row compares, as codes (row, 2)."""
+    require_two_classes(self)
+    normalize(log_joint)
+    given = [None if c is None else int(codes_of(self.classes, np.asarray([c]))[0]) for c in (label, against)]
+    if None not in given and given[0] == given[1]:
+        raise ValueError(f"Expected two different classes; got {label!r} twice")
+    pairs, rest, row = np.empty((len(log_joint), 2), np.intp), log_joint.copy(), np.arange(len(log_joint))
+    for place, code in enumerate(given):
+        if code is not None:
+            pairs[:, place], rest[:, code] = code, np.nan
+    for place, code in enumerate(given):
+        if code is None:
+            pairs[:, place] = np.nanargmax(rest, axis=1)
+            rest[row, pairs[:, place]] = np.nan
+    return pairs
+
+
+def tables(self: Classifier) -> dict[Any, pd.DataFrame]:
+    """The parameters of each feature as a table, and the class probabilities under "(class)".
+
+    They are the parameters of the chosen estimate (the posterior mean for "predictive"): the probabilities of levels,
+    "mean" and "sd" of real numbers, "rate" of counts. There is one row for each class (and column).
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.tables()["wind"].round(2)
+           strong  weak
+    class
+    no       0.57  0.43
+    yes      0.36  0.64
+    """
+    point = _point(self)
+    return formulas.parameter_tables(self.schema, point, self.classes)
+
+
+def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
+    """The classifier as softmax regression: p(c | x) ∝ exp(γ_c + β_c · φ(x)).
+
+    Returns
+    -------
+    weights : DataFrame (term, class)
+        β. A term is (column, level) for a categorical feature, where φ is 1 at the level the row has,
+        and (column, "") for a number, where φ is its value.
+    intercept : Series (class,)
+        γ.
+
+    Raises
+    ------
+    ValueError
+        If the log-odds are not linear. The error names the feature: a Gaussian whose variance differs between classes,
+        or a predictive that is not a plug-in (use ``estimate="mean"``).
+
+    References
+    ----------
+    Murphy, PML1, 9.3.4; Mitchell (2017), Generative and discriminative classifiers.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> weights, intercept = clf.linear_form()
+    >>> weights.loc["wind"].round(2)
+              no   yes
+    level
+    strong -0.56 -1.01
+    weak   -0.85 -0.45
+    """
+    point = _point(self)
+    return formulas.linear_form(self.schema, point, self.classes, self.estimate)
+
+
+def _point(self: Classifier) -> Parameters:
+    """The parameters to show: those that the estimate plugs in, or the posterior mean."""
+    self.require_one_class_prior("a table of the parameters")
+    return self.posterior.mean() if self.plug_in is None else self.plug_in
+
+
+def describe(self: Classifier) -> pd.DataFrame:
+    """One row a feature: its family, prior, columns, levels and share of missing values, and why it has this family.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.describe()[["family", "prior", "levels"]]
+                      family                 prior                 levels
+    feature
+    outlook      Categorical  Dirichlet(alpha=1.0)  overcast, rain, sunny
+    temperature  Categorical  Dirichlet(alpha=1.0)        cool, hot, mild
+    humidity     Categorical  Dirichlet(alpha=1.0)           high, normal
+    wind         Categorical  Dirichlet(alpha=1.0)           strong, weak
+    """
+    return self.schema.describe(self.statistics)
+
+
+def loo(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
+    """Exact leave-one-out predictive of rows that were learned.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
+
+    Returns
+    -------
+    DataFrame (row, ...)
+        ``log_density``, log p(x_i, y_i | D without row i), and under ``probability`` one column a class,
+        p(c | x_i, D without row i), both by the chosen estimate. A prior that was scaled to the data keeps that scale.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.loo(X, y).head(2).round(2)
+      log_density probability
+                           no   yes
+    0        -4.7        0.48  0.52
+    1        -4.3        0.71  0.29
+    """
+    log_joint, codes = self.log_left_out(X, y, sample_weight)
+    proba = np.exp(normalize(log_joint))
+    columns = {("log_density", ""): log_joint[np.arange(len(codes)), codes]}
+    columns |= {("probability", label): proba[:, c] for c, label in enumerate(self.classes)}
+    return pd.DataFrame(columns, index=index_of(X))
+
+
+def log_left_out(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
+    """log p(c, x_i | D without row i) of rows that were learned, by the chosen estimate, and their classes.
+
+    Returns
+    -------
+    log_joint : array (row, class)
+    codes : int array (row,)
+        The place of each row's class among ``classes``.
+    """
+    self.require_one_class_prior("leave-one-out")
+    self.require_counted("leave-one-out is exact for rows that were counted")
+    rows = Rows.of(X, y, sample_weight, self.unlabelled, self.schema).labelled()
+    _, data = self.schema.read(rows.table)
+    codes = rows.target.among(self.classes)
+    return self.posterior.log_left_out(data, Labels(codes, rows.weight, len(self.classes)), self.estimate), codes
+
+
+def log_evidence(self: Classifier) -> Evidence:
+    """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
+
+    Raises
+    ------
+    ValueError
+        If it does not exist: under an improper prior, of a sampled feature, after a fit with unlabelled rows.
+    """
+    self.require_one_class_prior("the evidence")
+    self.require_counted("rows that were counted have a marginal likelihood")
+    return self.posterior.log_evidence()
+
+
+def log_evidence_(self: Classifier) -> Evidence:
+    """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
+
+    Raises
+    ------
+    AttributeError
+        If it does not exist: under an improper prior, of a sampled feature, after a fit with unlabelled rows.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> round(clf.log_evidence_.joint, 2), round(clf.log_evidence_.features["outlook"], 2)
+    (-65.36, -16.49)
+    """
+    try:
+        return self.log_evidence()
+    except ValueError as error:
+        # Python and scikit-learn ask for every attribute, to list and to show them: a property may only be absent.
+        raise AttributeError(f"log_evidence_ does not exist: {error}") from error

@@ -1,0 +1,123 @@
+"""Tables in, tables out: predictions of a table of any size, with its own columns beside them.
+
+Every function with a ``self`` is a method of :class:`bayesnb.classifier.Classifier`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bayesnb import engines, files
+from bayesnb.tables import Table
+
+if TYPE_CHECKING:
+    from bayesnb.classifier import Classifier
+
+
+def predict_table(
+    self: Classifier, X: Any, interval: bool = False, prob: float | None = None, keep: Sequence[Any] = ()
+) -> Any:
+    """The prediction of each row with its probabilities, as a table.
+
+    Parameters
+    ----------
+    X : table, in memory or read in parts, as ``fit`` takes it
+    interval : bool
+        Add the interval of each p(c | x, θ), as in :meth:`predict_interval`.
+    prob : float, optional
+        Of the interval.
+    keep : sequence of column names
+        Columns of ``X`` to copy into the result, such as a key, since Spark does not keep the order of rows.
+
+    Returns
+    -------
+    DataFrame (row, ...)
+        The kept columns, ``prediction``, and ``p_<class>`` of each class; with an interval also
+        ``p_<class>_lower``, ``_median`` and ``_upper``. For a Dask or a Spark DataFrame the result is a lazy DataFrame
+        of the same kind; for another table that is read in parts, an iterator of frames in the order of the rows.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> BayesianNB().fit(X, y).predict_table(X[:2], keep=["wind"]).round(3)
+         wind prediction   p_no  p_yes
+    0    weak         no  0.704  0.296
+    1  strong         no  0.847  0.153
+    """
+    columns = _predicted_columns(self, interval)
+    if engines.streams(X):
+        return engines.scores(partial(self.predict_table, interval=interval, prob=prob, keep=keep), columns, X, keep)
+    table, kept = Table.of(X), {}
+    if keep:
+        frame = table.source.to_pandas() if table.named else pd.DataFrame(table.source, columns=table.names)
+        kept = {name: frame[name].array for name in keep}
+    if table.named:
+        # If absent columns raise anyway, extra columns cannot be typos, so drop them silently.
+        other = table.names if self.absent == "error" else (*keep, self.target)
+        table = table.without([name for name in other if name not in self.schema.names])
+    proba = self.predict_proba(table)
+    values = [self.classes[proba.argmax(axis=1)], *proba.T]
+    if interval:
+        values += self.predict_interval(table, prob).to_numpy().T.tolist()
+    scored = {name: pd.Series(v, dtype=kind) for (name, kind), v in zip(columns, values, strict=True)}
+    found = pd.DataFrame(kept | scored, copy=False)
+    return found if index_of(X) is None else found.set_index(index_of(X))
+
+
+def _predicted_columns(self: Classifier, interval: bool) -> list[tuple[str, Any]]:
+    """The names and types of the columns of a predicted table."""
+    text = all(isinstance(label, str) for label in self.classes)
+    names = [f"p_{label}" for label in self.classes]
+    if interval:
+        names += [f"p_{label}_{part}" for label in self.classes for part in ("lower", "median", "upper")]
+    if len(set(names)) < len(names):
+        raise ValueError(f"the classes {list(self.classes)} give columns of one name")
+    return [("prediction", "str" if text else self.classes.dtype), *((name, "float64") for name in names)]
+
+
+def write_predictions(
+    self: Classifier,
+    X: Any,
+    path: str | os.PathLike,
+    interval: bool = False,
+    prob: float | None = None,
+    keep: Sequence[Any] = (),
+) -> int:
+    """Predict a table of any size into a file, a part at a time, and return the number of rows.
+
+    Parameters
+    ----------
+    X, interval, prob, keep
+        As for :meth:`predict_table`.
+    path : path
+        A Parquet (".parquet") or CSV (".csv", ".tsv") file, which is written completely or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> path = Path(tempfile.mkdtemp()) / "predicted.csv"
+    >>> BayesianNB().fit(X, y).write_predictions(X, path)
+    14
+    >>> path.read_text().splitlines()[0]
+    'prediction,p_no,p_yes'
+    """
+    found = self.predict_table(X, interval, prob, keep)
+    if not isinstance(found, pd.DataFrame | Iterator):
+        raise TypeError(
+            f"{type(found).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"
+        )
+    return files.write([found] if isinstance(found, pd.DataFrame) else found, path)
+
+
+def index_of(X: Any) -> pd.Index | None:
+    """The index of a pandas table."""
+    return X.index if isinstance(X, pd.DataFrame) else None

@@ -1,0 +1,116 @@
+"""Where a command may write: never over what it reads, nor unasked over what it could not have written."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from bayesnb.cli.terminal import visible
+
+# What a file holds, by its suffix.
+HOLDS = {
+    ".nc": "model", ".h5": "model", ".hdf5": "model",
+    ".csv": "table", ".tsv": "table", ".parquet": "table", ".pq": "table",
+    ".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".txt": "md",
+    ".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow", ".json": "JSON", ".xlsx": "Excel", ".xls": "Excel",
+    ".pkl": "pickle", ".pickle": "pickle", ".joblib": "pickle", ".npy": "numpy", ".npz": "numpy", ".pdf": "PDF",
+    ".png": "picture", ".svg": "picture", ".gz": "archive", ".zip": "archive", ".py": "Python", ".ipynb": "notebook",
+}  # fmt: skip
+WRITTEN = {
+    "model": "a model file, which ends in .nc",
+    "table": "a table, which ends in .parquet, .csv or .tsv",
+    "html": "a page in HTML, which ends in .html",
+    "md": "a page in Markdown, which ends in .md",
+}
+
+
+def require_output(
+    output: str | None, kind: str, inputs: Iterable[str], is_own: Callable[[str], bool], force: bool
+) -> None:
+    """Refuse an output before any work is done.
+
+    Parameters
+    ----------
+    output : path, "-" or None
+        The latter two are no file, and are not looked at.
+    kind : key of WRITTEN
+        What will be written.
+    inputs : paths, globs, "-", or names of embedded data
+        What is read.
+    is_own : function of a path
+        Whether the file there is one that this command writes, so that replacing it is what a second run does.
+    force : bool
+        Replace whatever is there, if it is not an input.
+
+    Raises
+    ------
+    click.BadParameter
+    """
+    if output is None or output == "-":
+        return
+    path, suffix = Path(output), Path(output).suffix.lower()
+    if HOLDS.get(suffix, "unknown" if kind == "table" else kind) != kind:
+        _refuse(f"{output}: Expected {WRITTEN[kind]}; got the suffix {suffix!r}")
+    if path.is_dir():
+        _refuse(f"{output} is a folder")
+    if not path.parent.is_dir():
+        _refuse(f"{output}: there is no folder {path.parent}")
+    if not path.is_file():
+        return
+    for given in inputs:
+        if any(path.samefile(file) for file in _files(given)) or (given == "-" and _is_stdin(path)):
+            _refuse(f"{output} is read, as {'stdin' if given == '-' else given}: write to another file")
+    if not force and path.stat().st_size and not is_own(output):
+        _refuse(f"{output} exists, and is not what this command writes: name another file, or replace it with --force")
+
+
+def _refuse(said: str) -> None:
+    raise click.BadParameter(visible(said), param_hint="--output")
+
+
+def _files(given: str) -> Iterator[Path]:
+    """The files that a path, a folder or a glob stands for."""
+    found = [given] if Path(given).exists() else glob.glob(given, recursive=True)  # noqa: PTH207
+    for path in map(Path, found):
+        yield from (file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+
+
+def _is_stdin(path: Path) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(sys.stdin.fileno()))
+    except (OSError, AttributeError, ValueError):
+        return False
+
+
+def same_place(output: str | None, model: str) -> bool:
+    """Whether a changed model takes the place of the one that was read; by a symbolic link too."""
+    return model != "-" and (output is None or os.path.realpath(output) == os.path.realpath(model))
+
+
+def is_model(path: str) -> bool:
+    """Whether a file begins and ends as a model file does."""
+    from bayesnb.modelfile.container import is_sealed
+
+    return is_sealed(path)
+
+
+def is_predictions(path: str) -> bool:
+    """Whether a table has the columns that predictions have."""
+    try:
+        if path.lower().endswith((".parquet", ".pq")):
+            from pyarrow import parquet
+
+            names = parquet.read_schema(path).names
+        else:
+            with Path(path).open(encoding="utf-8") as lines:
+                names = lines.readline(2**20).strip().split("\t" if path.lower().endswith(".tsv") else ",")
+    except Exception:
+        return False
+    if "prediction" not in names:
+        return False
+    return any(name.startswith("p_") for name in names[names.index("prediction") + 1 :])

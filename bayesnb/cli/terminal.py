@@ -1,0 +1,147 @@
+r"""What reaches a terminal or a pipe.
+
+Data, models and file names come from others, and a terminal obeys escape sequences in what it is shown. So every
+control character is shown escaped, as ``\x1b``; data that go to a file or a pipe stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import unicodedata
+import warnings
+from typing import Any, TextIO
+
+import click
+
+# Control characters, marks that turn the direction of text, halves of characters, and ends of lines.
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+# Joiners that some scripts and emoji are written with.
+JOINERS = "\u200c\u200d"
+LONGEST = 2000
+"""Letters of a message; what is longer is cut."""
+
+
+def visible(text: Any, keep: str = "") -> str:
+    """Text in which control characters are shown escaped.
+
+    Parameters
+    ----------
+    text : anything that can be written as text
+    keep : str
+        Control characters that are left as they are.
+    """
+    text = str(text)
+    return text if text.isprintable() else "".join(_shown(c) if c not in keep else c for c in text)
+
+
+def _shown(c: str) -> str:
+    hidden = unicodedata.category(c) in UNSEEN and c not in JOINERS
+    return c.encode("unicode_escape").decode() if hidden else c
+
+
+def json_text(document: Any) -> str:
+    """A document as JSON, in which control characters are escaped as JSON escapes them."""
+    import json
+
+    text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
+    return "".join(json.dumps(c)[1:-1] if c != "\n" and _shown(c) != c else c for c in text)
+
+
+def one_line(text: Any) -> str:
+    """A message as one line that a person can read."""
+    line = visible(" ".join(str(text).split()))
+    return line if len(line) <= LONGEST else line[:LONGEST] + "…"
+
+
+def message_of(error: BaseException) -> str:
+    """An error as one line; one that nobody foresaw with its class."""
+    match error:
+        case UnicodeEncodeError():
+            return one_line(f"{error.object[:200]} is not text in the encoding {error.encoding}: rename it")
+        case OSError(filename=str() | bytes() as name, strerror=str() as reason):
+            return one_line(f"{name if isinstance(name, str) else name.decode(errors='replace')}: {reason}")
+        case MemoryError():
+            return one_line(f"out of memory {error}")
+        case ValueError() | TypeError() | ArithmeticError() | OSError() if str(error):
+            return one_line(error)
+    return one_line(f"{type(error).__name__}: {error} (--debug shows where)")
+
+
+def require_text(arguments: list[str]) -> None:
+    """Refuse arguments that are no text in this system's encoding, such as file names that are not UTF-8."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:
+            encoding = sys.getfilesystemencoding()
+            cure = "rename the file" if encoding == "utf-8" else "set PYTHONUTF8=1, so that it is read as UTF-8"
+            raise click.UsageError(f"the argument {argument} is not text in the encoding {encoding}: {cure}") from error
+
+
+def set_up_streams() -> None:
+    """What is piped is UTF-8; what a terminal cannot show is shown escaped."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(
+            encoding=None if sys.stdout.isatty() else "utf-8",
+            errors="backslashreplace",
+        )
+    warnings.showwarning = lambda message, *_: click.echo(f"bayesnb: warning: {one_line(message)}", err=True)
+
+
+def discard_stdout() -> None:
+    """Let what is still to be written go nowhere, since nobody reads it any more."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def require_stdin() -> None:
+    """Refuse to read from a stdin that is closed."""
+    if sys.stdin is None:
+        raise click.UsageError("stdin is closed: there is nothing to read from -")
+
+
+class _Shown(io.TextIOBase):
+    """A terminal to which lines are written with their control characters escaped."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        return self.file.write(visible(text, keep="\n"))
+
+
+def stdout() -> TextIO:
+    """Where data are written: stdout as it is, and on a terminal with control characters escaped."""
+    if sys.stdout is None:
+        raise click.UsageError("stdout is closed: there is nothing to write to")
+    return _Shown(sys.stdout) if sys.stdout.isatty() else sys.stdout
+
+
+def say(text: str) -> None:
+    """Say something on stderr, if there is one."""
+    if sys.stderr is not None:
+        _console(stderr=True).print(visible(text), style="dim", markup=False, soft_wrap=True)
+
+
+def console_of() -> Any:
+    """Stdout for tables; 120 columns wide where it is no terminal."""
+    stdout()
+    console = _console()
+    return console if console.is_terminal else _console(width=120)
+
+
+def _console(**options: Any) -> Any:
+    from rich.console import Console
+
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to whoever runs the command, instead of ending the process with code 1."""
+            raise
+
+    return Ours(highlight=False, **options)

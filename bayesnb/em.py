@@ -1,0 +1,252 @@
+"""Rows without a label: EM, which climbs to the mode of the posterior.
+
+Start with :func:`em`. It finds parameters that explain labelled and unlabelled rows together, and reports the objective
+that it climbed. The same model in PyMC, with the labels summed out, is in ``unlabelled``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from bayesnb.families.family import Theta
+from bayesnb.families.membership import Responsibilities
+from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
+from bayesnb.priors import Array, Known, Prior
+
+type Point = Literal["map", "mean"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EM:
+    """The result of EM, from the best of its starts.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        What is believed given the expected statistics. Its priors are those that EM used in every iteration.
+    objective : array (iteration,)
+        What EM increases, at the parameters of each iteration: log prior density + labelled log joint + the
+        weighted Σ log Σ_c p(x, c | θ) of the unlabelled rows. (Up to a constant where a prior is improper.)
+    converged : bool
+        Whether the last step gained less than the tolerance.
+    responsibilities : array (row, class)
+        p(c | x, θ) of each unlabelled row at the last parameters.
+    reached : array (start,)
+        The last objective of every start.
+    """
+
+    posterior: Posterior
+    objective: Array
+    converged: bool
+    responsibilities: Array
+    reached: Array
+
+    @property
+    def statistics(self) -> Statistics:
+        """The statistics of the labelled rows, plus the weighted expected statistics of the unlabelled rows."""
+        return self.posterior.statistics
+
+    @property
+    def iterations(self) -> int:
+        """How many iterations the best start took."""
+        return len(self.objective)
+
+    def __repr__(self) -> str:
+        ended = "converged" if self.converged else "DID NOT CONVERGE"
+        starts = f", best of {len(self.reached)} starts" if len(self.reached) > 1 else ""
+        return f"EM({ended} after {self.iterations} iterations, objective {self.objective[-1]:.6g}{starts})"
+
+
+def em(
+    model: NaiveBayes,
+    labelled: Statistics,
+    data: Data,
+    n_rows: int,
+    *,
+    weight: float = 1.0,
+    row_weight: Array | None = None,
+    at: Point = "map",
+    starts: int = 1,
+    tolerance: float = 1e-10,
+    max_iterations: int = 1000,
+    rng: Any = None,
+) -> EM:
+    """Climb to the mode of the posterior, the labels of some rows unknown (Nigam et al. 2000).
+
+    Each iteration updates the conjugate posteriors with the rows' responsibilities as if they were counts, takes the
+    mode, and computes the responsibilities again. The objective therefore never falls.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+    labelled : Statistics
+        Of the labelled rows, with all classes.
+    data : {name: encoded column}
+        The unlabelled rows.
+    n_rows : int
+        Their number.
+    weight : float
+        λ, what an unlabelled row counts beside a labelled one.
+    row_weight : array (row,), optional
+        Frequency weights of the unlabelled rows.
+    at : {"map", "mean"}
+        The parameters to plug in: the mode of each conjugate posterior, or its mean. The mean is also a mode, of the
+        density on another scale (log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal), and the
+        objective is then that density. The mean exists under every proper prior, and it smooths: under Dirichlet(1)
+        it is Laplace's rule, as in Nigam et al., where the mode is plain counting.
+    starts : int
+        How many starts to try. The first starts from the responsibilities that the labelled rows alone predict, the
+        others from those at random draws of the labelled rows' posterior. The best is kept.
+    tolerance : float
+        EM has converged when an iteration gains no more than this per row.
+    max_iterations : int
+    rng : seed or Generator
+        For further starts.
+
+    Raises
+    ------
+    ValueError
+        If two classes cannot be told apart: neither has a labelled row, and their priors are the same.
+    BoundaryError
+        If ``at="map"`` and a mode does not exist, naming the cell.
+    ImproperError
+        If the labelled rows alone make no proper posterior to start from.
+    """
+    require_settings(weight, starts)
+    model.require_exact("EM, which updates it in every iteration", "leave the rows without a label out")
+    if at not in ("map", "mean"):
+        raise ValueError(f"Expected at to be 'map' or 'mean'; got {at!r}")
+    if max_iterations < 1:
+        raise ValueError(f"Expected at least one iteration; got {max_iterations!r}")
+    share = shares(weight, row_weight, n_rows)
+    labels = labelled.labels
+    evenly = np.full((n_rows, len(labels)), 1 / max(1, len(labels)))
+    # A prior that is scaled to the data looks at whole columns and not at classes, so any responsibilities fix it.
+    fixed = model.posterior(_completed(model, labelled, data, evenly, share))
+    _require_distinct(fixed, labelled)
+    alone = fixed.given(labelled)
+    rng = np.random.default_rng(rng)
+    climbs = []
+    for start in range(starts):
+        joint = alone.draw(rng).log_joint(data, n_rows) if start else alone.log_predictive(data, n_rows)
+        r = np.exp(_log_responsibilities(joint, share))
+        climbs.append(_climb(fixed, labelled, data, r, share, at, tolerance, max_iterations))
+    reached = np.array([objective[-1] for _, objective, _, _ in climbs])
+    posterior, objective, converged, r = climbs[int(reached.argmax())]
+    return EM(posterior, objective, converged, r, reached)
+
+
+def require_settings(weight: float, starts: int) -> None:
+    """Raise ``ValueError`` unless the weight is a number, at least 0, and the starts a whole number, at least 1."""
+    if not isinstance(weight, int | float | np.number) or not (np.isfinite(weight) and weight >= 0):
+        raise ValueError(f"Expected the weight of unlabelled rows to be finite and not negative; got {weight!r}")
+    if not isinstance(starts, int | np.integer) or isinstance(starts, bool) or starts < 1:
+        raise ValueError(f"Expected a whole number of EM starts, at least 1; got {starts!r}")
+
+
+def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
+    """Raise ``ValueError`` if two classes have no labelled row and the same priors."""
+    empty = [c for c, rows in enumerate(labelled.rows) if rows <= 0]
+    for a, b in combinations(empty, 2):
+        if all(_same(prior, a, b) for prior in posterior.prior.values()):
+            raise ValueError(
+                f"classes {labelled.labels[a]!r} and {labelled.labels[b]!r} have no labelled row and the same prior "
+                "in every feature, so nothing tells them apart: label a row of each, or give a feature priors that "
+                "differ, as {class: prior}"
+            )
+
+
+def _same(prior: Prior, a: int, b: int) -> bool:
+    """Whether a prior is the same for two classes."""
+    arrays = [v for v in vars(prior).values() if isinstance(v, np.ndarray)]
+    return all(np.array_equal(v[a], v[b]) for v in arrays)
+
+
+def shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
+    """How much each unlabelled row counts, where a labelled row counts 1."""
+    rows = np.ones(n_rows) if row_weight is None else np.asarray(row_weight, float)
+    if rows.shape != (n_rows,) or not (np.isfinite(rows) & (rows >= 0)).all():
+        raise ValueError(f"Expected {n_rows} row weights, finite and not negative; got {row_weight!r}")
+    return weight * rows
+
+
+def _completed(model: NaiveBayes, labelled: Statistics, data: Data, r: Array, share: Array) -> Statistics:
+    """The statistics of the labelled rows, plus the expected statistics of the others under responsibilities ``r``."""
+    expected = model.statistics(data, Responsibilities(r * share[:, None]), labelled.labels)
+    return (labelled + expected).over(labelled.labels)
+
+
+def _log_responsibilities(log_joint: Array, share: Array) -> Array:
+    """log p(c | x, θ) of each row; a row that counts 0 may be impossible under every class."""
+    ignored = (share == 0) & np.isneginf(log_joint).all(axis=1)
+    return normalize(np.where(ignored[:, None], 0.0, log_joint))
+
+
+def _climb(
+    fixed: Posterior,
+    labelled: Statistics,
+    data: Data,
+    r: Array,
+    share: Array,
+    at: Point,
+    tolerance: float,
+    max_iterations: int,
+) -> tuple[Posterior, Array, bool, Array]:
+    """EM from one start: the posterior, the objective of each iteration, whether it converged, the responsibilities.
+
+    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). With r_ic the responsibilities
+    that made the expected statistics, the conjugate formulas give its first two terms and Σ_i w_i Σ_c r_ic
+    log p(x_i, c | θ) instead of the third. Since log p(x, c | θ) = log p(x | θ) + log p(c | x, θ), what is missing is
+    the cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ), which is added (Neal and Hinton 1998).
+    """
+    trace: list[float] = []
+    enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))
+    converged = False
+    while not converged and len(trace) < max_iterations:
+        believed = fixed.given(_completed(fixed.model, labelled, data, r, share))
+        theta = believed.mode() if at == "map" else believed.mean()
+        log_r = _log_responsibilities(theta.log_joint(data, len(share)), share)
+        # If adding r to the prior rounds away (r = 1e-17), treat r as 0: else 0 · (-inf) gives NaN.
+        with np.errstate(invalid="ignore"):
+            cross_entropy = -np.where((r > 0) & np.isfinite(log_r), r * log_r, 0.0).sum(axis=1)
+        trace.append(_log_density(believed, theta, at) + float(share @ cross_entropy))
+        r = np.exp(log_r)
+        converged = len(trace) > 1 and trace[-1] - trace[-2] <= enough
+    return fixed.given(_completed(fixed.model, labelled, data, r, share)), np.array(trace), converged, r
+
+
+def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
+    """log p(θ) + log p(D | θ), where D are the statistics of ``believed``.
+
+    Computed by Bayes' rule as log p(θ | D) + log p(D), since priors and posteriors have closed densities.
+    """
+    pi, rows = np.exp(theta.log_pi), believed.statistics.rows
+    if isinstance(believed.label, Known):
+        total = float((rows[rows > 0] * theta.log_pi[rows > 0]).sum())
+    else:
+        total = _one_factor(believed.label_prior, believed.label, (pi,), at)
+    for name, family in believed.model.features.items():
+        prior, s = believed.prior[name], believed.statistics.features[name]
+        posterior, point = _terms(believed.features[name], theta.features[name])
+        before = prior.canonical()
+        total += _one_factor(before, posterior, point, at) + float(family.log_base(s).sum())
+    return total
+
+
+def _one_factor(prior: Prior, posterior: Prior, theta: Sequence[Array], at: Point) -> float:
+    """log p(θ | D) + log p(D) of one factor; an improper prior counts as if its normalizer were 1."""
+    total = float((posterior.log_prob(*theta) + posterior.log_normalizer()).sum())
+    if prior.proper().all():
+        total -= float(np.sum(prior.log_normalizer()))
+    return total + (float(np.sum(posterior.log_jacobian(*theta))) if at == "mean" else 0.0)
+
+
+def _terms(prior: Prior, theta: Theta) -> tuple[Prior, Sequence[Array]]:
+    """A prior and θ in the terms of its density; all outcomes of a discrete family, so that 1 - θ keeps its digits."""
+    full = prior.canonical()
+    return full, full.point(theta)

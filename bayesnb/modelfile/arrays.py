@@ -1,0 +1,123 @@
+"""The statistics of a model as a few arrays, named and with coordinates.
+
+Features whose statistics are of one class share a group of arrays, since a group a feature would be hundreds of times
+slower to read at five hundred features. Which arrays there are, and along what, the statistic itself declares
+(``per`` in ``bayesnb.families.family``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bayesnb.families.categorical import widest
+from bayesnb.families.family import Statistic
+from bayesnb.model import Statistics
+from bayesnb.modelfile.container import ModelFileError, Variable
+from bayesnb.priors import Array
+from bayesnb.schema import Schema
+
+# What a cell is called, along each axis.
+COORDINATES = {"column": ("feature", "column"), "category": ("feature", "column", "category"), "bag": ("bag",)}
+
+
+def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
+    """Statistics as arrays: at the root the rows of the classes, and a group for each class of statistics."""
+    packed = {"/class_label": Variable(("class_label",), _texts(statistics.labels))}
+    packed["/rows"] = Variable(("class_label",), np.asarray(statistics.rows, float))
+    for group, (kind, names) in _groups(schema).items():
+        axes = {what: field.metadata["axis"] for what, field in kind.axes().items()}
+        for axis in dict.fromkeys(axes.values()):
+            cells = [cell for name in names for cell in _cells(schema, name, axis)]
+            for k, title in enumerate(COORDINATES[axis]):
+                packed[f"/{group}/{title}"] = Variable((axis,), _texts(cell[k] for cell in cells))
+        parts = [statistics.features[name].for_file() for name in names]
+        for what, axis in axes.items():
+            array = np.hstack([np.asarray(part[what], float) for part in parts])
+            packed[f"/{group}/{what}"] = Variable(("class_label", axis), array)
+    return packed
+
+
+def unpacked(schema: Schema, arrays: Mapping[str, Array], n_classes: int) -> dict[Any, Statistic]:
+    """The statistic of each feature, cut out of the arrays of its group.
+
+    Raises
+    ------
+    ModelFileError
+        If an array is missing, of another shape, or of no use.
+    """
+    statistics: dict[Any, Statistic] = {}
+    expected = {"/rows", "/class_label"}
+    for group, (kind, names) in _groups(schema).items():
+        cells: dict[Any, dict[str, Array]] = {name: {} for name in names}
+        older = False
+        for what, field in kind.axes().items():
+            axis, before = field.metadata["axis"], field.metadata["before"]
+            path = f"/{group}/{what}"
+            if path not in arrays and f"/{group}/{before}" in arrays:
+                path, older = f"/{group}/{before}", True
+            expected |= {path, *(f"/{group}/{title}" for title in COORDINATES[axis])}
+            if path in arrays:
+                for name, part in zip(names, _cut(schema, names, axis, path, arrays[path], n_classes), strict=True):
+                    cells[name][what] = part
+        if not expected <= set(arrays):
+            break
+        for name in names:
+            feature = schema.features[name]
+            s = kind.from_file(cells[name], feature.columns, feature.levels)
+            statistics[name] = s.renewed() if older else s
+    if set(arrays) != expected:
+        raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
+    return {name: statistics[name] for name in schema.features}
+
+
+def _cut(schema: Schema, names: Sequence[Any], axis: str, path: str, array: Array, n_classes: int) -> Sequence[Array]:
+    """The part of an array that belongs to each feature."""
+    sizes = [len(_cells(schema, name, axis)) for name in names]
+    if array.shape != (n_classes, sum(sizes)):
+        raise ModelFileError(f"its array {path[1:]} is of shape {array.shape}, not {(n_classes, sum(sizes))}")
+    return np.split(array, np.cumsum(sizes)[:-1], axis=1)
+
+
+def claim(schema: Schema, n_classes: int) -> int:
+    """The bytes of memory that the counts of levels take: columns with fewer levels than the widest are filled up.
+
+    A statistic, a prior, a posterior and a plug-in have that many numbers each.
+    """
+    tables = [feature.levels for feature in schema.features.values() if feature.levels is not None]
+    return 4 * 8 * n_classes * sum(len(levels) * widest(levels) for levels in tables)
+
+
+def _groups(schema: Schema) -> dict[str, tuple[type[Statistic], list[Any]]]:
+    """The features of each group, in the order of the schema, with the class of their statistics."""
+    groups: dict[str, tuple[type[Statistic], list[Any]]] = {}
+    for name, feature in schema.features.items():
+        if not feature.family.exact:
+            raise ValueError(
+                f"feature {name!r}: {type(feature.family).__name__} is sampled, and a model file holds what has a "
+                "closed form; keep its draws, with sample_posterior().to_netcdf(path), or the code that fits it"
+            )
+        kind = feature.family.statistic_class
+        groups.setdefault(kind.group, (kind, []))[1].append(name)
+    return dict(sorted(groups.items()))
+
+
+def _cells(schema: Schema, name: Any, axis: str) -> list[tuple[Any, ...]]:
+    """What each cell of a feature along an axis is called: feature, column and category, as far as they go."""
+    feature = schema.features[name]
+    if axis == "bag":
+        return [(name,)]
+    if axis == "column":
+        return [(name, column) for column in feature.columns]
+    if feature.levels is None:
+        return [(name, word, word) for word in feature.columns]
+    pairs = zip(feature.columns, feature.levels, strict=True)
+    return [(name, column, level) for column, levels in pairs for level in levels]
+
+
+def _texts(names: Iterable[Any]) -> Array:
+    """Names as text for people; what they are exactly stands in the schema."""
+    texts = [str(name).encode("utf-8", "backslashreplace").decode().replace("\0", "\\0") for name in names]
+    return np.array(texts, object)

@@ -1,0 +1,146 @@
+"""Special functions, right to the last digits for concentrations and counts from 1e-300 to 1e15 and beyond."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import digamma, gammaln, zeta
+
+type Array = np.ndarray
+type Size = tuple[int, ...]
+
+HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+
+
+def log(x: Array) -> Array:
+    """Natural logarithm that takes 0 to -inf without a warning: a zero is meant here."""
+    with np.errstate(divide="ignore"):
+        return np.log(x)
+
+
+def log1p(x: Array) -> Array:
+    """ln(1 + x) that takes -1 to -inf without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.log1p(x)
+
+
+def log_rising(a: Array, t: Array) -> Array:
+    """ln Γ(a+t) - ln Γ(a), without the cancellation of its two terms where ``a`` is large.
+
+    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term; a count of 1e15 would
+    otherwise cost every digit. Infinite where a + t <= 0: there the moment that asks does not exist.
+    """
+    a, t = np.broadcast_arrays(np.asarray(a, float), np.asarray(t, float))
+    z = a + t
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rising = np.where(t == 0, 0.0, gammaln(z) - gammaln(a))
+        large = (a >= 16) & (z >= 16)
+        if large.any():
+            big, step, top = a[large], t[large], z[large]
+            series = (big - 0.5) * np.log1p(step / big) + step * (np.log(top) - 1.0)
+            rising[large] = series + _series(top) - _series(big)
+    return np.where(z > 0, rising, np.where(t == 0, 0.0, np.inf))
+
+
+def _series(z: Array) -> Array:
+    """``stirling`` to 1e-16 for z >= 16."""
+    w = 1.0 / (z * z)
+    return (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w / 1188)))) / z
+
+
+def stirling(z: Array) -> Array:
+    """What Stirling's formula lacks: ln Γ(z) - [(z - 1/2) ln z - z + ln(2π)/2], for z > 0."""
+    z = np.asarray(z, float)
+    with np.errstate(all="ignore"):
+        lacks = np.asarray(_series(z))
+        near = z < 16
+        if near.any():
+            z = z[near]
+            lacks[near] = gammaln(z) - (z - 0.5) * np.log(z) + z - HALF_LOG_2PI
+    return lacks
+
+
+def log_root(a: Array, b: Array) -> Array:
+    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)]: what is left of a ratio of Γ without its powers."""
+    with np.errstate(all="ignore"):
+        return 0.5 * np.log(a / b) + stirling(b) - stirling(a)
+
+
+def log_peak(k: Array) -> Array:
+    """ln of the Poisson probability of a count under its own mean, k ln k - k - ln k!, which is 0 for a count of 0."""
+    k = np.asarray(k, float)
+    with np.errstate(all="ignore"):
+        return np.where(k == 0, 0.0, -HALF_LOG_2PI - 0.5 * np.log(k) - stirling(k))
+
+
+# Counts of 1e15 have logarithms of probabilities near -20 that are differences of terms near 1e17. Loader (2000, "Fast
+# and accurate computation of binomial probabilities") writes them as what is left: k ln(k/m) - (k - m), half a unit
+# deviance, is small where k is near m, and beside it only Stirling's remainders stand. In the conjugate pairs m is
+# always the share of a pooled count, so that the same statistic answers for all of them.
+
+
+def deviance(k: Array, m: Array, gap: Array) -> Array:
+    """k ln(k/m) - (k - m), half the deviance of a count k of mean m; ``gap`` is k - m, as exact as it is known."""
+    with np.errstate(all="ignore"):
+        v = gap / (k + m)
+        # ln(k/m) = 2 artanh(v), whose first term and k - m are put together.
+        w = v * v
+        series = 1 / 9 + w * (1 / 11 + w * (1 / 13 + w * (1 / 15 + w / 17)))
+        near = gap * v + 2.0 * k * v * w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + w * series)))
+        # Of a count that rounding left on the wrong side of 0, only the size counts.
+        far = np.where(k == 0, 0.0, k * np.log(np.abs(k / m))) - gap
+    return np.where(np.abs(v) < 0.1, near, far)
+
+
+def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
+    """How much better two rates fit the counts ``a`` and ``b``, of exposures ``at`` and ``bt``, than one rate for both.
+
+    a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)), half of the likelihood ratio statistic, with 0 ln 0 = 0.
+    Counts and exposures may be negative on one side: then they are taken out.
+    """
+    with np.errstate(all="ignore"):
+        whole = at + bt
+        rate = (a + b) / whole
+        gap = np.where(whole == 0, 0.0, a * (bt / whole) - b * (at / whole))
+        pooled = deviance(a, at * rate, gap) + deviance(b, bt * rate, -gap)
+        if (usable := rate > 0).all():
+            return pooled
+        # Where nothing is left together, only the two sides count.
+        apart = sum(np.where(k == 0, 0.0, k * np.log(np.abs(k / e))) for k, e in ((a, at), (b, bt)))
+        return np.where(usable, pooled, apart)
+
+
+def log_gamma_slopes(z: Array) -> tuple[Array, Array]:
+    """First and second derivative of ln Γ, digamma and trigamma."""
+    return digamma(z), zeta(2.0, z)
+
+
+def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
+    """Logarithm of Gamma(shape, 1) variates; below shape 1 they may be far smaller than a float can be.
+
+    A Gamma(a) variate is a Gamma(a+1) variate times U^(1/a) (Marsaglia and Tsang 2000, section 6).
+    """
+    small = shape < 1
+    drawn = np.log(rng.standard_gamma(np.where(small, shape + 1, shape), size=size + shape.shape))
+    if small.any():
+        with np.errstate(divide="ignore"):
+            drawn = drawn - np.where(small, rng.standard_exponential(drawn.shape) / shape, 0.0)
+    return drawn
+
+
+def log_root_slopes(z: Array) -> tuple[Array, Array]:
+    """Derivatives of ``log_root(a, z)`` in z: digamma(z) - ln z and trigamma(z) - 1/z.
+
+    From 16 on by the asymptotic series (Abramowitz and Stegun 6.3.18 and 6.4.12), of which no term cancels.
+    """
+    z = np.asarray(z, float)
+    with np.errstate(all="ignore"):
+        r = 1.0 / z
+        w = r * r
+        first = -r / 2 - w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * (1 / 240 - w / 132))))
+        second = w / 2 + w * r * (1 / 6 - w * (1 / 30 - w * (1 / 42 - w * (1 / 30 - w * (5 / 66)))))
+        near = z < 16
+        return (
+            np.where(near, digamma(z) - np.log(z), first),
+            np.where(near, zeta(2.0, z) - r, second),
+        )

@@ -1,0 +1,32 @@
+"""What is believed about a parameter, before the data or after: the conjugate priors.
+
+Start with :class:`Dirichlet`: smoothing is one of its means. A prior and a posterior are the same class, since a
+posterior is a prior that has seen data. Parameters are arrays whose axes are class, column and (for a Dirichlet)
+level; what a prior leaves open (``None``, a concentration ``per="class"``) is filled in by ``over``, once the shape of
+the data is known.
+"""
+
+from bayesnb.numerics import Array as Array
+from bayesnb.numerics import Size as Size
+from bayesnb.numerics import log as log
+from bayesnb.numerics import log1p as log1p
+from bayesnb.numerics import log_gamma_slopes as log_gamma_slopes
+from bayesnb.numerics import log_rising as log_rising
+from bayesnb.priors.belief import UNSEEN as UNSEEN
+from bayesnb.priors.belief import Belief as Belief
+from bayesnb.priors.belief import BoundaryError as BoundaryError
+from bayesnb.priors.belief import ImproperError as ImproperError
+from bayesnb.priors.belief import Prior as Prior
+from bayesnb.priors.belief import Theta as Theta
+from bayesnb.priors.belief import UnlearnedError as UnlearnedError
+from bayesnb.priors.belief import first as first
+from bayesnb.priors.belief import positive_scale as positive_scale
+from bayesnb.priors.belief import shared as shared
+from bayesnb.priors.belief import spread as spread
+from bayesnb.priors.beta import Beta as Beta
+from bayesnb.priors.beta import Chance as Chance
+from bayesnb.priors.dirichlet import Dirichlet as Dirichlet
+from bayesnb.priors.fixed import Known as Known
+from bayesnb.priors.gamma import Gamma as Gamma
+from bayesnb.priors.normal import Normal as Normal
+from bayesnb.priors.normal_gamma import NormalGamma as NormalGamma

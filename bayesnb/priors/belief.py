@@ -1,0 +1,310 @@
+"""What every prior and posterior signs, and the errors that they raise.
+
+Start with :class:`Prior`. :class:`Belief` is the smaller contract of what is believed where no formula says how, such
+as draws of a sampler.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from bayesnb.numerics import Array, Size
+
+type Theta = Mapping[str, Array]
+
+
+class Unseen(Enum):
+    """The name of the level that stands for all levels never seen (``unseen="new"``)."""
+
+    LEVEL = "(unseen)"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+UNSEEN = Unseen.LEVEL
+
+
+class ImproperError(ValueError):
+    """A distribution that cannot be normalized was asked for something only a proper one has.
+
+    ``where`` is the position (class, column) of the first improper cell.
+
+    Examples
+    --------
+    >>> NormalGamma(0, 1, 0.5, 0).mean()
+    Traceback (most recent call last):
+        ...
+    bayesnb.priors.ImproperError: A mean needs a proper NormalGamma; got m=0, kappa=1, a=0.5, b=0
+    """
+
+    def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+class BoundaryError(ValueError):
+    """A posterior has no mode inside its range; its mean exists.
+
+    ``where`` is the position (class, column[, level]) of the first such cell.
+
+    Examples
+    --------
+    >>> Dirichlet([0.5, 3.0]).mode()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    bayesnb.priors.BoundaryError: the mode is on the boundary, where concentration plus count is 0.5 < 1; ...
+    """
+
+    def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+class UnlearnedError(ValueError):
+    """Rows were to be unlearned that were never learned.
+
+    ``where`` is the position (class, column[, level]) of the first cell that would fall below 0.
+    """
+
+    def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+def by_label(value: Any) -> Any:
+    """A pandas Series as {label: number}, so that it is never read by position; anything else as it is."""
+    if isinstance(value, Mapping) or not hasattr(value, "to_dict"):
+        return value
+    if not value.index.is_unique:
+        raise ValueError(f"Expected each label once; got {value.index[value.index.duplicated()][0]!r} more than once")
+    return value.to_dict()
+
+
+def first(mask: Array) -> tuple[int, ...]:
+    """Position of the first true cell."""
+    return tuple(int(i) for i in np.argwhere(mask)[0])
+
+
+def shared(value: Array) -> Any:
+    """What PyMC is told as a variable and not as a constant, so that code once compiled serves other data too."""
+    import pytensor
+
+    return pytensor.shared(np.asarray(value, float), shape=np.shape(value))
+
+
+def require_nonnegative(name: str, value: Array) -> None:
+    """Refuse a parameter that is negative or not finite."""
+    if not np.all(np.isfinite(value) & (value >= 0)):
+        raise ValueError(f"Expected {name} to be finite and not negative; got {value!r}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Belief(ABC):
+    """What is believed of a parameter θ, before the data or after. Every cell of its arrays is one independent θ."""
+
+    _own_cell: ClassVar[str] = "class"
+    _class_axis: ClassVar[int] = 0
+    _where_none: ClassVar[str] = "None"
+    """What ``repr`` says of a field that is None: "pooled" for what is taken from the whole column."""
+
+    @abstractmethod
+    def proper(self) -> Array:
+        """Whether each cell can be normalized, as booleans."""
+
+    def require_proper(self, what: str) -> None:
+        """Raise :class:`ImproperError`, naming the first improper cell, unless all are proper."""
+        proper = self.proper()
+        if not proper.all():
+            where = first(~proper)
+            cell = ", ".join(
+                f"{f.name}={value[where]:g}"
+                for f in fields(self)
+                if isinstance(value := getattr(self, f.name), np.ndarray) and value.shape == proper.shape
+            )
+            raise ImproperError(
+                f"{what} needs a proper {type(self).__name__}; got {cell or 'no concentration at all'}",
+                where,
+            )
+
+    def __repr__(self) -> str:
+        specified = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "per"}
+        given = (f"{name}={self._where_none if value is None else _short(value)}" for name, value in specified.items())
+        per = f", per={self.per!r}" if getattr(self, "per", None) not in (None, self._own_cell) else ""
+        return f"{type(self).__name__}({', '.join(given)}{per})"
+
+    def _with(self, **parameters: Array) -> Self:
+        """The same with other parameters, which may lie outside of what can be given, as where a row is left out."""
+        made = object.__new__(type(self))
+        for f in fields(self):
+            object.__setattr__(made, f.name, parameters.get(f.name, getattr(self, f.name)))
+        return made
+
+    def at(self, index: Any) -> Self:
+        """The cells at a position along the class axis."""
+        return self._cells((slice(None),) * self._class_axis + (index,))
+
+    def columns(self, index: Any) -> Self:
+        """The cells at positions along the column axis."""
+        return self._cells((slice(None),) * (self._class_axis + 1) + (index,))
+
+    def _cells(self, cell: Any) -> Self:
+        return type(self)(*(_cells_at(getattr(self, f.name), cell) for f in fields(self)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prior(Belief):
+    """A conjugate prior of θ: what is believed after the data is one of the same class.
+
+    Data enter it through what they add to its parameters, d: ``counts`` of levels, ``events`` and their ``exposure``, …
+    Everything a pair needs of an integral over θ is its generating function along d,
+
+        along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d),
+
+    with L_d the likelihood of d, without its base measure, and peak(d) the logarithm of its maximum (0 where it has
+    none). Taking the maximum off leaves no term that is larger than the answer, which at counts of 1e15 would have no
+    digit left. At t = 1 it is the predictive and the evidence, its slopes at 0 the mean and variance of ln L_d.
+
+    To add a prior: a frozen dataclass with array fields, the methods below, and a method ``over`` that brings it to the
+    shape of the data.
+    """
+
+    parameters: ClassVar[tuple[str, ...]]
+    """Names of the parts of θ in PyMC, in the order of ``mean``."""
+
+    @abstractmethod
+    def mean(self) -> Any:
+        """E[θ]: one array, or a tuple of arrays where θ has several parts."""
+
+    @abstractmethod
+    def variance(self) -> Any:
+        """Var[θ], in the form of ``mean``; infinite where it does not exist."""
+
+    @abstractmethod
+    def mode(self) -> Any:
+        """The joint mode of θ. Raises :class:`BoundaryError` where it is not inside the range."""
+
+    @abstractmethod
+    def draw(self, rng: Generator, size: Size = ()) -> Any:
+        """Independent draws, in the form of ``mean``; the axes of ``size`` lead."""
+
+    @abstractmethod
+    def log_prob(self, *theta: Array) -> Array:
+        """Log density at θ."""
+
+    @abstractmethod
+    def log_jacobian(self, *theta: Array) -> Array:
+        """Log Jacobian at θ, up to a constant, of the scale on which the mean of θ is the mode.
+
+        That scale is log-odds for probabilities, the log for rates, and (μ, √τ) for a Normal.
+        """
+
+    @abstractmethod
+    def log_normalizer(self) -> Array:
+        """Log of the integral that ``log_prob`` divides by."""
+
+    @abstractmethod
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        """The variable in the open PyMC model (a tuple where θ has several parts).
+
+        ``name`` turns "theta", "mu", … into the full name. Improper priors have none.
+        """
+
+    # What data do to it. Each gets d as positional arrays that spread to the shape of the cells.
+
+    @abstractmethod
+    def plus(self, *d: Array, t: float | Array = 1.0) -> Self:
+        """What is believed after t times d (Bayes' rule); a negative t takes it out again."""
+
+    @abstractmethod
+    def along(self, *d: Array, t: float | Array = 1.0) -> Array:
+        """ln E[(L_d(θ) / max L_d)^t]; infinite where it does not exist. ``t`` spreads to the shape of the answer."""
+
+    @abstractmethod
+    def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
+        """First and second derivative of ``along`` in t, where it exists."""
+
+    @abstractmethod
+    def floor(self, *d: Array) -> Array:
+        """The t < 0 above which ``along`` exists."""
+
+    @staticmethod
+    @abstractmethod
+    def peak(*d: Array) -> Array:
+        """max over θ of ln L_d(θ), or 0 where there is none."""
+
+    @staticmethod
+    @abstractmethod
+    def pymc_likelihood(theta: Mapping[str, Any], *d: Any) -> Any:
+        """ln L_d(θ) of all cells together, as a scalar tensor."""
+
+    # θ in the form in which likelihoods read it: named, and as a logarithm where it may be too small for a float.
+
+    @classmethod
+    @abstractmethod
+    def theta(cls, *point: Array) -> Theta:
+        """θ as likelihoods read it, from its parts in the order of ``parameters``."""
+
+    @classmethod
+    @abstractmethod
+    def point(cls, theta: Theta) -> tuple[Array, ...]:
+        """The parts of θ, in the order of ``parameters``: the inverse of ``theta``."""
+
+    @abstractmethod
+    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
+        """Independent draws, as likelihoods read them."""
+
+    def canonical(self) -> Prior:
+        """The same belief in the form that keeps all its digits. (A hook.)"""
+        return self
+
+    def require_sampled(self) -> None:
+        """Raise :class:`ImproperError` unless the prior is proper and none of its cells a structural zero."""
+        self.require_proper("An improper prior has no sampled road: PyMC")
+        zero = self.zeros()
+        if zero.any():
+            raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
+
+    def zeros(self) -> Array:
+        """Which cells are structural zeros. (A hook.)"""
+        return np.zeros(1, bool)
+
+
+def _cells_at(value: Any, cell: Any) -> Any:
+    """A field of a prior at some of its cells; what is not an array is the same for all of them."""
+    if isinstance(value, Mapping):
+        return {name: _cells_at(v, cell) for name, v in value.items()}
+    return value[cell] if isinstance(value, np.ndarray) and value.ndim else value
+
+
+def _short(value: Any) -> str:
+    """A field as text: numbers plain, long arrays by their shape."""
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    if value.ndim == 0:
+        return f"{value:g}"
+    return np.array2string(value, separator=", ", precision=6) if value.size <= 12 else f"array{value.shape}"
+
+
+def spread(value: Any, shape: Size) -> Array:
+    """``value`` at its full shape, or an error that says how to give one value a class."""
+    try:
+        return np.array(np.broadcast_to(value, shape))
+    except ValueError:
+        raise ValueError(
+            f"Expected a prior of shape {shape} (class, column), or one that spreads to it; got "
+            f"{np.shape(value)}. Give one prior a class as {{class: prior}}"
+        ) from None
+
+
+def positive_scale(centre: Array, variance: Array) -> Array:
+    """The pooled variance, or where it is 0 or unknown centre², or 1 where that is 0 too."""
+    fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
+    return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)

@@ -1,0 +1,200 @@
+"""The prior of a probability, and what is believed of the outcome of one trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from bayesnb.numerics import Array, Size, log, log1p, log_gamma_slopes, log_rising
+from bayesnb.priors.belief import Prior, Theta, require_nonnegative, shared, spread
+from bayesnb.priors.dirichlet import Dirichlet
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Beta(Prior):
+    """θ ~ Beta(α, β), the prior of a probability: α counts ones, β zeros (BDA3 2.4).
+
+    Parameters
+    ----------
+    alpha, beta : float or array (class, column)
+    per : {"class", "feature"}
+        Whether the concentrations are those of each class, or are shared equally among all classes.
+
+    Examples
+    --------
+    >>> Beta(3, 1).mean(), Beta.m_estimate(4, 0.25)
+    (array(0.75), Beta(alpha=1, beta=3))
+    """
+
+    alpha: float | Array = 1.0
+    beta: float | Array = 1.0
+    per: Literal["class", "feature"] = "class"
+
+    parameters = ("theta",)
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            value = np.asarray(getattr(self, name), float)
+            require_nonnegative(name, value)
+            object.__setattr__(self, name, value)
+        if self.per not in ("class", "feature"):
+            raise ValueError(f"Expected per to be 'class' or 'feature'; got {self.per!r}")
+
+    @classmethod
+    def laplace(cls, alpha: float = 1.0) -> Beta:
+        """α imaginary ones and as many zeros."""
+        return cls(alpha, alpha)
+
+    @classmethod
+    def m_estimate(cls, m: float, p: float | Array = 0.5) -> Beta:
+        """m imaginary rows, of which a share ``p`` are ones: the mean is (n + m p) / (N + m)."""
+        p = np.asarray(p, float)
+        if not np.all((p >= 0) & (p <= 1)):
+            raise ValueError(f"Expected p between 0 and 1; got {p!r}")
+        return cls(m * p, m * (1 - p))
+
+    @classmethod
+    def jeffreys(cls) -> Beta:
+        """Beta(1/2, 1/2)."""
+        return cls(0.5, 0.5)
+
+    @classmethod
+    def perks(cls) -> Beta:
+        """1/K for each of the K = 2 outcomes, which is Jeffreys' prior."""
+        return cls(0.5, 0.5)
+
+    @classmethod
+    def bdeu(cls, ess: float) -> Beta:
+        """ess / (classes × 2) for each outcome."""
+        return cls(ess / 2, ess / 2, per="feature")
+
+    @classmethod
+    def flat(cls) -> Beta:
+        """The uniform density, whose mode is plain counting."""
+        return cls(1.0, 1.0)
+
+    def over(self, n_columns: int, n_classes: int) -> Beta:
+        """The prior at its full shape (class, column)."""
+        share = n_classes if self.per == "feature" else 1
+        return Beta(*(spread(v / share, (n_classes, n_columns)) for v in (self.alpha, self.beta)))
+
+    def pair(self) -> Dirichlet:
+        """The same belief about (1 - θ, θ), which keeps both digits when θ is close to 1."""
+        return Dirichlet(np.stack(np.broadcast_arrays(self.beta, self.alpha), axis=-1))
+
+    def proper(self) -> Array:
+        return self.alpha + self.beta > 0
+
+    def zeros(self) -> Array:
+        return np.asarray((self.alpha == 0) | (self.beta == 0))
+
+    def mean(self) -> Array:
+        return self.pair().mean()[..., 1]
+
+    def variance(self) -> Array:
+        return self.pair().variance()[..., 1]
+
+    def mode(self) -> Array:
+        return self.pair().mode()[..., 1]
+
+    def draw(self, rng: Generator, size: Size = ()) -> Array:
+        return self.pair().draw(rng, size)[..., 1]
+
+    def log_prob(self, *theta: Array) -> Array:
+        (theta,) = theta
+        return self.pair().log_prob(np.stack([1 - theta, theta], axis=-1))
+
+    def log_jacobian(self, *theta: Array) -> Array:
+        (theta,) = theta
+        return self.pair().log_jacobian(np.stack([1 - theta, theta], axis=-1))
+
+    def log_normalizer(self) -> Array:
+        return self.pair().log_normalizer()
+
+    def plus(self, ones: Array, zeros: Array, t: float | Array = 1.0) -> Beta:
+        return self._with(alpha=self.alpha + t * ones, beta=self.beta + t * zeros)
+
+    def along(self, ones: Array, zeros: Array, t: float | Array = 1.0) -> Array:
+        return self.pair().along(_paired(ones, zeros), t)
+
+    def slopes(self, ones: Array, zeros: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
+        return self.pair().slopes(_paired(ones, zeros), t)
+
+    def floor(self, ones: Array, zeros: Array) -> Array:
+        return self.pair().floor(_paired(ones, zeros))
+
+    @staticmethod
+    def peak(ones: Array, zeros: Array) -> Array:
+        return Dirichlet.peak(_paired(ones, zeros))
+
+    @classmethod
+    def theta(cls, *point: Array) -> Theta:
+        (p,) = point
+        return {"log_theta": np.stack([log1p(-p), log(p)], axis=-1)}
+
+    @classmethod
+    def point(cls, theta: Theta) -> tuple[Array, ...]:
+        return (np.exp(theta["log_theta"][..., 1]),)
+
+    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
+        return self.pair().draw_theta(rng, size)
+
+    def canonical(self) -> Dirichlet:
+        return self.pair()
+
+    @staticmethod
+    def pymc_likelihood(theta: Mapping[str, Any], ones: Any, zeros: Any) -> Any:
+        from pytensor import tensor as pt
+
+        return (ones * pt.log(theta["theta"]) + zeros * pt.log1p(-theta["theta"])).sum()
+
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        import pymc as pm
+
+        self.require_sampled()
+        return pm.Beta(name("theta"), alpha=shared(self.alpha), beta=shared(self.beta), dims=dims)
+
+
+def _paired(ones: Array, zeros: Array) -> Array:
+    """The counts of both outcomes, in the order of :meth:`Beta.pair`."""
+    return np.stack(np.broadcast_arrays(zeros, ones), axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """What is believed of the probability of an outcome that one trial had: its share of a Dirichlet or a Beta.
+
+    It answers as a :class:`Prior` to which that trial adds 1, but from ratios of Γ: one trial is small beside any
+    concentration.
+
+    Parameters
+    ----------
+    own : array
+        Concentration of the outcome.
+    total : array
+        Concentration of all outcomes.
+    """
+
+    own: Array
+    total: Array
+
+    def proper(self) -> Array:
+        return self.total > 0
+
+    def plus(self, t: float | Array = 1.0) -> Chance:
+        return Chance(self.own + t, self.total + t)
+
+    def along(self, t: float | Array = 1.0) -> Array:
+        own, whole = log_rising(self.own, t), log_rising(self.total, t)
+        return np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
+
+    def slopes(self, t: float | Array = 0.0) -> tuple[Array, Array]:
+        own, whole = log_gamma_slopes(self.own + t), log_gamma_slopes(self.total + t)
+        return own[0] - whole[0], own[1] - whole[1]
+
+    def floor(self) -> Array:
+        return -self.own

@@ -1,0 +1,292 @@
+"""The prior of a table of probabilities, where smoothing lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import gammaln, xlogy
+
+from bayesnb.kernels.densities import over_last
+from bayesnb.numerics import Array, Size, deviance, disagreement, log, log_gamma_draw, log_root, log_root_slopes
+from bayesnb.priors.belief import UNSEEN, BoundaryError, Prior, Theta, by_label, first, require_nonnegative, shared
+
+type Per = Literal["level", "class", "feature"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dirichlet(Prior):
+    """θ ~ Dirichlet(α), the prior of a table of probabilities (Murphy, PML1, 4.6.3).
+
+    Parameters
+    ----------
+    alpha : float, array or {level: float}
+        Concentration. A scalar holds for every level; a vector has one entry a level, in the order of
+        the levels; (class, level) and (class, column, level) are the full forms. A concentration of 0
+        is a structural zero: the level has probability 0 until it is counted.
+    per : {"level", "class", "feature"}
+        What a scalar ``alpha`` is counted for: each level, the whole table of one class (shared equally
+        among its levels), or all the tables of a feature together.
+
+    Examples
+    --------
+    >>> Dirichlet([3, 2]).mean()
+    array([0.6, 0.4])
+    >>> Dirichlet([3, 2]).mode()
+    array([0.66666667, 0.33333333])
+    """
+
+    alpha: float | Array | Mapping[Any, float] = 1.0
+    per: Per = "level"
+
+    _own_cell = "level"
+    parameters = ("theta",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", by_label(self.alpha))
+        if isinstance(self.alpha, Mapping):
+            require_nonnegative("alpha", np.array(list(self.alpha.values()), float))
+        else:
+            alpha = np.asarray(self.alpha, float)
+            require_nonnegative("alpha", alpha)
+            object.__setattr__(self, "alpha", alpha if alpha.ndim else float(alpha))
+        if self.per not in ("level", "class", "feature"):
+            raise ValueError(f"Expected per to be 'level', 'class' or 'feature'; got {self.per!r}")
+        if self.per != "level" and not isinstance(self.alpha, float):
+            raise ValueError(f"Expected one number for alpha per {self.per}; got {self.alpha!r}")
+
+    @classmethod
+    def laplace(cls, alpha: float = 1.0) -> Dirichlet:
+        """α for every level: its posterior mean is Laplace's rule (n + α) / (N + αK)."""
+        return cls(alpha)
+
+    @classmethod
+    def m_estimate(cls, m: float, p: Array | Mapping[Any, float] | None = None) -> Dirichlet:
+        """m imaginary rows spread as ``p``: the posterior mean is (n + m p) / (N + m).
+
+        Parameters
+        ----------
+        m : float
+            Equivalent sample size (Mitchell, Machine Learning, 6.9.1.1).
+        p : array or {level: float}, optional
+            Probability of each level; uniform where not given.
+        """
+        if p is None:
+            return cls(m, per="class")
+        shares = np.array(list(p.values()) if isinstance(p, Mapping) else p, float)
+        if not np.allclose(shares.sum(-1), 1.0, atol=1e-9) or (shares < 0).any():
+            raise ValueError(f"Expected the probabilities p to sum to 1; got {p!r}")
+        return cls(dict(zip(p, m * shares, strict=True)) if isinstance(p, Mapping) else m * shares)
+
+    @classmethod
+    def jeffreys(cls) -> Dirichlet:
+        """1/2 for every level."""
+        return cls(0.5)
+
+    @classmethod
+    def perks(cls) -> Dirichlet:
+        """1/K for every one of K levels (Perks 1947): one imaginary row a class."""
+        return cls(1.0, per="class")
+
+    @classmethod
+    def bdeu(cls, ess: float) -> Dirichlet:
+        """ess / (classes × levels) for every cell (Heckerman, Geiger and Chickering 1995)."""
+        return cls(ess, per="feature")
+
+    @classmethod
+    def flat(cls) -> Dirichlet:
+        """The uniform density, whose mode is plain counting."""
+        return cls(1.0)
+
+    def over(self, levels: Sequence[tuple[Any, ...]], n_classes: int) -> Dirichlet:
+        """The prior at its full shape (class, column, level).
+
+        Parameters
+        ----------
+        levels : sequence of tuples
+            The names of each column's levels; where columns differ in their number, the shorter ones
+            are filled up with structural zeros.
+        n_classes : int
+        """
+        full = np.zeros((n_classes, len(levels), max([1, *map(len, levels)])))
+        for column, names in enumerate(levels):
+            # A column in which no value was ever seen has one cell, which no value falls into.
+            full[:, column, : max(1, len(names))] = self._concentrations(column, names, n_classes) if names else 1.0
+        return Dirichlet(full)
+
+    def _concentrations(self, column: int, names: tuple[Any, ...], n_classes: int) -> Array:
+        if isinstance(self.alpha, Mapping):
+            # The level that stands for all others weighs as much as a named one, unless it is named.
+            alpha = {UNSEEN: float(np.mean(list(self.alpha.values()))), **self.alpha}
+            missing = [name for name in names if name not in alpha]
+            if missing:
+                raise ValueError(
+                    f"Expected a concentration for every level; got none for {missing[0]!r}: "
+                    f"add it to {sorted(map(str, self.alpha))}"
+                )
+            return np.array([alpha[name] for name in names], float)
+        alpha = np.asarray(self.alpha)
+        if self.per != "level":
+            return alpha / max(1, len(names) * (n_classes if self.per == "feature" else 1))
+        if alpha.ndim == 3:
+            alpha = alpha[:, column] if alpha.shape[1] > 1 else alpha[:, 0]
+        if UNSEEN in names and alpha.ndim and alpha.shape[-1] == len(names) - 1 > 1:
+            alpha = np.insert(alpha, names.index(UNSEEN), alpha.mean(-1), axis=-1)
+        try:
+            return np.broadcast_to(alpha, (n_classes, len(names)))
+        except ValueError:
+            raise ValueError(
+                f"Expected alpha to fit {n_classes} classes and the {len(names)} levels "
+                f"{list(names[:8])}; got shape {alpha.shape}. Give {{level: concentration}} or "
+                f"{{class: Dirichlet(...)}} to be independent of their order"
+            ) from None
+
+    @property
+    def total(self) -> Array:
+        """A, the sum of the concentrations of each table."""
+        if not isinstance(self.alpha, np.ndarray):
+            raise ValueError(
+                f"Expected one concentration a level; got {self.alpha!r}, and how many levels there are "
+                "is not known yet: write Dirichlet([1, 1, 1]), or call over(levels, n_classes)"
+            )
+        return self.alpha.sum(-1)
+
+    def proper(self) -> Array:
+        return self.total > 0
+
+    def zeros(self) -> Array:
+        return np.asarray(self.alpha == 0)
+
+    def mean(self) -> Array:
+        self.require_proper("A mean")
+        return self.alpha / self.total[..., None]
+
+    def variance(self) -> Array:
+        mean, total = self.mean(), self.total[..., None]
+        # Not 1 - mean, which loses its digits where one level has nearly all.
+        return mean * (_others(self.alpha) / total) / (total + 1)
+
+    def mode(self) -> Array:
+        self.require_proper("A mode")
+        support = self.alpha > 0
+        alone = support.sum(-1, keepdims=True) == 1
+        outside = support & (self.alpha < 1) & ~alone
+        if outside.any():
+            where = first(outside)
+            raise BoundaryError(
+                f"the mode is on the boundary, where concentration plus count is {self.alpha[where]:g} < 1; "
+                'use the mean (estimate="mean") or a concentration of at least 1',
+                where,
+            )
+        excess = np.where(support, self.alpha - 1, 0.0)
+        share = np.where(alone, support, excess)
+        rest = share.sum(-1, keepdims=True)
+        # A flat density has no single mode: its centre stands for it.
+        centre = support / support.sum(-1, keepdims=True)
+        return np.where(rest > 0, share / np.where(rest > 0, rest, 1.0), centre)
+
+    def log_draw(self, rng: Generator, size: Size = ()) -> Array:
+        """Draws of ln θ: with a concentration of 1e-3 half the θ would be 0 as a float."""
+        self.require_proper("A draw")
+        drawn = log_gamma_draw(self.alpha, rng, size)
+        drawn -= over_last(np.maximum, drawn)
+        return drawn - np.log(over_last(np.add, np.exp(drawn)))
+
+    def draw(self, rng: Generator, size: Size = ()) -> Array:
+        return np.exp(self.log_draw(rng, size))
+
+    def log_prob(self, *theta: Array) -> Array:
+        (theta,) = theta
+        support = self.alpha > 0
+        outside = np.where(theta > 0, -np.inf, 0.0)
+        return np.where(support, xlogy(self.alpha - 1, theta), outside).sum(-1) - self.log_normalizer()
+
+    def log_jacobian(self, *theta: Array) -> Array:
+        (theta,) = theta
+        support = self.alpha > 0
+        alone = support.sum(-1, keepdims=True) == 1
+        return np.where(support & ~alone, log(np.where(support, theta, 1.0)), 0.0).sum(-1)
+
+    def log_normalizer(self) -> Array:
+        self.require_proper("A density")
+        support = self.alpha > 0
+        return np.where(support, gammaln(np.where(support, self.alpha, 1.0)), 0.0).sum(-1) - gammaln(self.total)
+
+    def plus(self, counts: Array, t: float | Array = 1.0) -> Dirichlet:
+        return self._with(alpha=self.alpha + np.asarray(t)[..., None] * counts)
+
+    def along(self, counts: Array, t: float | Array = 1.0) -> Array:
+        """ln E[(L(θ) / max L)^t], where L(θ) = ∏_k θ_k^n_k, with ``counts`` n as (..., level).
+
+        With κ = t n, of sum T, this is ln Z(α + κ) - ln Z(α) - Σ κ_k ln(κ_k / T), written as half the likelihood ratio
+        statistic of the counts against the concentrations (see ``numerics.disagreement``). Infinite below where a
+        structural zero is counted.
+        """
+        added = np.asarray(t, float)[..., None] * counts
+        total, more, support = self.total, added.sum(-1), self.alpha > 0
+        alpha = np.where(support, self.alpha, 1.0)
+        each = log_root(alpha, alpha + added) - disagreement(alpha, added, total[..., None], more[..., None])
+        each = np.where(alpha + added > 0, each, np.inf)
+        # A structural zero that is counted makes the likelihood 0 at every θ.
+        each = np.where(support, each, np.where(added > 0, -np.inf, np.where(added < 0, np.inf, 0.0)))
+        return each.sum(-1) - log_root(total, total + more)
+
+    def slopes(self, counts: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
+        t = np.asarray(t, float)[..., None]
+        size = counts.sum(-1, keepdims=True)
+        after, whole = self.alpha + t * counts, self.total[..., None] + t * size
+        with np.errstate(all="ignore"):
+            expected = size * (after / whole)
+            gap = counts * (self.total[..., None] / whole) - size * (self.alpha / whole)
+            own, all_of_it = log_root_slopes(after), log_root_slopes(whole)
+            first = counts * own[0] - deviance(counts, expected, gap)
+            second = counts**2 * own[1] + gap**2 / after
+            empty = after == 0
+            first, second = (np.where(empty & (counts == 0), 0.0, v).sum(-1) for v in (first, second))
+            return first - (size * all_of_it[0])[..., 0], second - (size**2 * all_of_it[1])[..., 0]
+
+    def floor(self, counts: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return -np.where(counts > 0, self.alpha / counts, np.inf).min(-1)
+
+    @staticmethod
+    def peak(counts: Array) -> Array:
+        """Σ_k n_k ln(n_k / N)."""
+        with np.errstate(all="ignore"):
+            share = np.abs(counts / counts.sum(-1, keepdims=True))
+            return np.where(counts == 0, 0.0, counts * np.log(share)).sum(-1)
+
+    @classmethod
+    def theta(cls, *point: Array) -> Theta:
+        (p,) = point
+        return {"log_theta": log(p)}
+
+    @classmethod
+    def point(cls, theta: Theta) -> tuple[Array, ...]:
+        return (np.exp(theta["log_theta"]),)
+
+    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
+        return {"log_theta": self.log_draw(rng, size)}
+
+    @staticmethod
+    def pymc_likelihood(theta: Mapping[str, Any], counts: Any) -> Any:
+        from pytensor import tensor as pt
+
+        return (counts * pt.log(theta["theta"])).sum()
+
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        import pymc as pm
+
+        self.require_sampled()
+        return pm.Dirichlet(name("theta"), a=shared(self.alpha), dims=dims)
+
+
+def _others(alpha: Array) -> Array:
+    """For each level the sum of all other levels, without taking it off the sum of all."""
+    first, last = np.zeros_like(alpha), np.zeros_like(alpha)
+    first[..., 1:] = np.cumsum(alpha[..., :-1], -1)
+    last[..., :-1] = np.cumsum(alpha[..., :0:-1], -1)[..., ::-1]
+    return first + last

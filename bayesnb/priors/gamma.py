@@ -1,0 +1,171 @@
+"""The prior of a rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import gammaln, xlogy
+
+from bayesnb.numerics import Array, Size, deviance, disagreement, log, log_gamma_draw, log_root, log_root_slopes
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_nonnegative, shared, spread
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gamma(Prior):
+    """λ ~ Gamma(shape α, rate β), the prior of a rate (BDA3 2.6): α events in β units of exposure.
+
+    Parameters
+    ----------
+    alpha : float or array (class, column)
+        Shape, events.
+    beta : float, array (class, column) or None
+        Rate, in units of exposure. ``None`` is α / pooled rate, so that the prior mean is the rate of
+        the whole column (or β = α, a mean of 1, where the column has no events).
+
+    Examples
+    --------
+    >>> Gamma(6, 2).mean(), Gamma(6, 2).mode()
+    (np.float64(3.0), np.float64(2.5))
+    """
+
+    _where_none = "pooled"
+    parameters = ("rate",)
+
+    alpha: float | Array = 1.0
+    beta: float | Array | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            if (value := getattr(self, name)) is not None:
+                value = np.asarray(value, float)
+                require_nonnegative(name, value)
+                object.__setattr__(self, name, value)
+
+    @classmethod
+    def unit_information(cls, events: float = 1.0) -> Gamma:
+        """One imaginary event, seen at the rate of the whole column."""
+        return cls(events, None)
+
+    @classmethod
+    def jeffreys(cls) -> Gamma:
+        """Gamma(1/2, 0): improper; the posterior is proper once a class has any exposure."""
+        return cls(0.5, 0.0)
+
+    @classmethod
+    def flat(cls) -> Gamma:
+        """Gamma(1, 0): improper, its mode is events / exposure."""
+        return cls(1.0, 0.0)
+
+    def over(self, pooled_rate: Array, n_classes: int) -> Gamma:
+        """The prior at its full shape (class, column); ``pooled_rate`` is (column,)."""
+        shape = (n_classes, len(pooled_rate))
+        alpha = spread(self.alpha, shape)
+        if self.beta is not None:
+            return Gamma(alpha, spread(self.beta, shape))
+        usable = np.isfinite(pooled_rate) & (pooled_rate > 0)
+        return Gamma(alpha, alpha / np.where(usable, pooled_rate, 1.0))
+
+    def proper(self) -> Array:
+        return (self.alpha > 0) & (self.beta > 0)
+
+    def mean(self) -> Array:
+        self.require_proper("A mean")
+        return self.alpha / self.beta
+
+    def variance(self) -> Array:
+        self.require_proper("A variance")
+        return self.alpha / self.beta**2
+
+    def mode(self) -> Array:
+        self.require_proper("A mode")
+        outside = self.alpha < 1
+        if outside.any():
+            where = first(outside)
+            raise BoundaryError(
+                f"the mode is on the boundary, where shape plus events is {self.alpha[where]:g} < 1; "
+                'use the mean (estimate="mean") or a shape of at least 1',
+                where,
+            )
+        return (self.alpha - 1) / self.beta
+
+    def log_draw(self, rng: Generator, size: Size = ()) -> Array:
+        """Draws of ln λ."""
+        self.require_proper("A draw")
+        return log_gamma_draw(self.alpha, rng, size) - np.log(self.beta)
+
+    def draw(self, rng: Generator, size: Size = ()) -> Array:
+        return np.exp(self.log_draw(rng, size))
+
+    def log_prob(self, *theta: Array) -> Array:
+        (rate,) = theta
+        return xlogy(self.alpha - 1, rate) - self.beta * rate - self.log_normalizer()
+
+    def log_jacobian(self, *theta: Array) -> Array:
+        (rate,) = theta
+        return log(rate)
+
+    def log_normalizer(self) -> Array:
+        self.require_proper("A density")
+        return gammaln(self.alpha) - self.alpha * np.log(self.beta)
+
+    def plus(self, events: Array, exposure: Array, t: float | Array = 1.0) -> Gamma:
+        return self._with(alpha=self.alpha + t * events, beta=self.beta + t * exposure)
+
+    def along(self, events: Array, exposure: Array, t: float | Array = 1.0) -> Array:
+        """ln E[(L(λ) / max L)^t], where L(λ) = λ^events exp(-exposure λ).
+
+        With k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k], written as half
+        the likelihood ratio statistic of the two rates k/e and α/β (see ``numerics.disagreement``).
+        """
+        k, e = t * events, t * exposure
+        value = log_root(self.alpha, self.alpha + k) - disagreement(self.alpha, k, self.beta, e)
+        return np.where((self.alpha + k > 0) & (self.beta + e > 0), value, np.inf)
+
+    def slopes(self, events: Array, exposure: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
+        alpha, beta = self.alpha + t * events, self.beta + t * exposure
+        with np.errstate(all="ignore"):
+            expected = exposure * (alpha / beta)
+            gap = events * (self.beta / beta) - exposure * (self.alpha / beta)
+            first, second = log_root_slopes(alpha)
+            return events * first - deviance(events, expected, gap), events**2 * second + gap**2 / alpha
+
+    def floor(self, events: Array, exposure: Array) -> Array:
+        with np.errstate(all="ignore"):
+            by_events = np.where(events > 0, self.alpha / events, np.inf)
+            return -np.minimum(by_events, np.where(exposure > 0, self.beta / exposure, np.inf))
+
+    @staticmethod
+    def peak(events: Array, exposure: Array) -> Array:
+        """k ln(k / e) - k."""
+        with np.errstate(all="ignore"):
+            return np.where(events == 0, 0.0, events * (np.log(np.abs(events / exposure)) - 1.0))
+
+    @classmethod
+    def theta(cls, *point: Array) -> Theta:
+        """Rates and their logarithms: a draw may be too small for a float, and a large logarithm has lost digits."""
+        (rate,) = point
+        return {"log_rate": log(rate), "rate": rate}
+
+    @classmethod
+    def point(cls, theta: Theta) -> tuple[Array, ...]:
+        return (theta["rate"],)
+
+    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
+        log_rate = self.log_draw(rng, size)
+        return {"log_rate": log_rate, "rate": np.exp(log_rate)}
+
+    @staticmethod
+    def pymc_likelihood(theta: Mapping[str, Any], events: Any, exposure: Any) -> Any:
+        from pytensor import tensor as pt
+
+        return (events * pt.log(theta["rate"]) - exposure * theta["rate"]).sum()
+
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        import pymc as pm
+
+        self.require_sampled()
+        return pm.Gamma(name("rate"), alpha=shared(self.alpha), beta=shared(self.beta), dims=dims)

@@ -1,0 +1,146 @@
+"""The prior of a Normal's mean where its variance is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from bayesnb.numerics import Array, Size
+from bayesnb.priors.belief import Prior, Theta, shared, spread
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Normal(Prior):
+    """μ ~ Normal(m, variance v), the prior of a mean whose rows have a known variance (BDA3 2.5).
+
+    Parameters
+    ----------
+    m : float, array (class, column) or None
+        Location. ``None`` is the pooled mean of the column.
+    v : float, array or None
+        Variance. ``None`` is the known variance of one row, which makes the prior worth one row.
+
+    Examples
+    --------
+    >>> Normal(170, 25).variance()
+    array(25.)
+    """
+
+    _where_none = "pooled"
+    parameters = ("mu",)
+
+    m: float | Array | None = None
+    v: float | Array | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("m", "v"):
+            if (value := getattr(self, name)) is not None:
+                value = np.asarray(value, float)
+                if name == "v" and not np.all(value >= 0):
+                    raise ValueError(f"Expected v not to be negative; got {value!r}")
+                object.__setattr__(self, name, value)
+
+    @classmethod
+    def unit_information(cls) -> Normal:
+        """One imaginary row at the mean of the whole column."""
+        return cls(None, None)
+
+    @classmethod
+    def flat(cls) -> Normal:
+        """Improper, of infinite variance."""
+        return cls(0.0, np.inf)
+
+    def over(self, pooled_mean: Array, row_variance: Array, n_classes: int) -> Normal:
+        """The prior at its full shape (class, column); the other two are (column,)."""
+        shape = (n_classes, len(pooled_mean))
+        centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
+        m = centre if self.m is None else self.m
+        v = row_variance if self.v is None else self.v
+        return Normal(spread(m, shape), spread(v, shape))
+
+    def proper(self) -> Array:
+        return np.isfinite(self.v) & (self.v > 0)
+
+    def mean(self) -> Array:
+        self.require_proper("A mean")
+        return self.m
+
+    def variance(self) -> Array:
+        self.require_proper("A variance")
+        return self.v
+
+    def mode(self) -> Array:
+        self.require_proper("A mode")
+        return self.m
+
+    def draw(self, rng: Generator, size: Size = ()) -> Array:
+        self.require_proper("A draw")
+        return self.m + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape)
+
+    def log_prob(self, *theta: Array) -> Array:
+        (mu,) = theta
+        return -(((mu - self.m) / np.sqrt(self.v)) ** 2) / 2 - self.log_normalizer()
+
+    def log_jacobian(self, *theta: Array) -> Array:
+        (mu,) = theta
+        return np.zeros_like(mu)
+
+    def log_normalizer(self) -> Array:
+        self.require_proper("A density")
+        return 0.5 * np.log(2 * np.pi * self.v)
+
+    def plus(self, precision: Array, mean: Array, low: Array, t: float | Array = 1.0) -> Normal:
+        precision = t * precision
+        # Written so that neither an infinite v nor a class without rows divides by zero.
+        known = precision != 0
+        ratio = 1 / np.where(known, precision, 1.0) / np.where(self.v > 0, self.v, 1.0)
+        share = np.where(known & (self.v > 0), 1 / (1 + ratio), 0.0)
+        v = np.where(share != 0, share / np.where(known, precision, 1.0), self.v)
+        return self._with(m=np.where(share == 1.0, mean, self.m + ((mean - self.m) + low) * share), v=v)
+
+    def along(self, precision: Array, mean: Array, low: Array, t: float | Array = 1.0) -> Array:
+        precision = t * precision
+        with np.errstate(invalid="ignore", divide="ignore"):
+            wide = 1 + precision * self.v
+            value = -0.5 * (np.log1p(precision * self.v) + precision * (((mean - self.m) + low) / np.sqrt(wide)) ** 2)
+        return np.where(wide > 0, value, np.inf)
+
+    def slopes(self, precision: Array, mean: Array, low: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
+        with np.errstate(all="ignore"):
+            wide = 1 + t * precision * self.v
+            share, squared = precision * self.v / wide, precision * (((mean - self.m) + low) / wide) ** 2
+            return -0.5 * (share + squared), share * (0.5 * share + squared)
+
+    def floor(self, precision: Array, mean: Array, low: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.broadcast_to(-1 / (precision * self.v), np.broadcast_shapes(np.shape(mean), np.shape(self.v)))
+
+    @staticmethod
+    def peak(precision: Array, mean: Array, low: Array) -> Array:
+        """0, at the mean."""
+        return np.zeros(np.shape(mean))
+
+    @classmethod
+    def theta(cls, *point: Array) -> Theta:
+        return dict(zip(cls.parameters, point, strict=True))
+
+    @classmethod
+    def point(cls, theta: Theta) -> tuple[Array, ...]:
+        return (theta["mu"],)
+
+    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
+        return self.theta(self.draw(rng, size))
+
+    @staticmethod
+    def pymc_likelihood(theta: Mapping[str, Any], precision: Any, mean: Any, low: Any) -> Any:
+        return -0.5 * (precision * ((mean - theta["mu"]) + low) ** 2).sum()
+
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        import pymc as pm
+
+        self.require_sampled()
+        return pm.Normal(name("mu"), mu=shared(self.m), sigma=shared(np.sqrt(self.v)), dims=dims)

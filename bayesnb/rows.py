@@ -1,0 +1,158 @@
+"""Rows to learn from, or that were learned: a table, its labels and its weights, read and checked together.
+
+Start with :meth:`Rows.of`. What rows say is their statistics (:meth:`Rows.statistics`); nothing here is kept.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from bayesnb.families.membership import Labels, every_row
+from bayesnb.model import Data, NaiveBayes, Statistics, part_of
+from bayesnb.priors import Array, Dirichlet
+from bayesnb.schema import Schema
+from bayesnb.tables import Table
+from bayesnb.targets import NO_LABEL, Target, labels_of, read_target
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows with their labels and weights.
+
+    Parameters
+    ----------
+    table : Table
+    target : Target
+    weight : array (row,)
+        Frequency weights, not negative.
+    """
+
+    table: Table
+    target: Target
+    weight: Array
+
+    @classmethod
+    def of(
+        cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
+    ) -> Rows:
+        """Read a table, its labels and its weights.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As :meth:`bayesnb.BayesianNB.fit` takes them, in memory.
+        unlabelled : label, optional
+            What stands for "no label", beside missing values.
+        schema : Schema, optional
+            The schema of a fitted model that the table must match.
+
+        Raises
+        ------
+        ValueError
+            If there are no labels, they differ in number from the rows, or no row has a weight above 0.
+        """
+        if y is None:
+            raise ValueError("BayesianNB requires y to be passed, but the target y is None")
+        table = Table.of(X, min_rows=1) if schema is None else table_of(X, schema)
+        target = read_target(y, unlabelled)
+        if len(target) != table.n_rows:
+            raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
+        weight = every_row(len(target))
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, target.codes, dtype=np.float64, ensure_non_negative=True)
+            if not weight.any():
+                raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+        return cls(table, target, weight)
+
+    def labelled(self) -> Rows:
+        """The same rows; raise ``ValueError`` unless every one of them has a label."""
+        if not len(self.target.classes):
+            raise ValueError(NO_LABEL)
+        self.target.require_labels("only fit, and NUTS with the labels summed out, can use unlabelled rows")
+        return self
+
+    def weighing_unlabelled(self, weight: float) -> Rows:
+        """The same rows, those without a label multiplied by a weight."""
+        if self.target.complete:
+            return self
+        return replace(self, weight=np.where(self.target.labelled, self.weight, self.weight * weight))
+
+    def counted(self) -> Rows:
+        """The rows whose weight is above 0: the others must not even lend their levels and classes."""
+        if self.weight.min() > 0:
+            return self
+        keep = self.weight > 0
+        return Rows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
+
+    def statistics(
+        self, schema: Schema | None = None, features: Any = None, unseen: str = "missing"
+    ) -> tuple[Schema, Statistics]:
+        """What these rows say, all of them labelled: the schema with their levels, and their statistics.
+
+        Parameters
+        ----------
+        schema : Schema, optional
+            What is known already of the columns. Without it, the schema is inferred from these rows.
+        features, unseen
+            As in :class:`bayesnb.BayesianNB`, for a schema that is inferred.
+        """
+        labels = Labels(self.target.codes, self.weight, len(self.target.classes))
+        # First without a look at each cell. Where a sum is not finite, a second pass looks: it refuses a bad cell by
+        # its name, or finds a rare level that the first pass did not know.
+        for cells in (self.table.on_trust(), self.table):
+            known = schema or Schema.infer(cells, features, unseen, self.weight)
+            learned, data = known.read(cells, learn=True)
+            statistics = learned.model(Dirichlet()).statistics(data, labels, labels_of(self.target.classes))
+            if not cells.trust or statistics.finite():
+                break
+        return learned, statistics
+
+    def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:
+        """These rows in two: the statistics of those with a label, and the encoded columns and weights of the others.
+
+        Parameters
+        ----------
+        model : NaiveBayes
+        data : {name: encoded column}
+            All rows, as the families of the model read them.
+        classes : array (class,)
+            All classes, in the order of the statistics.
+        """
+        known, free = np.flatnonzero(self.target.labelled), np.flatnonzero(~self.target.labelled)
+        members = Labels(self.target.among(classes)[known], self.weight[known], len(classes))
+        statistics = model.statistics(part_of(data, known), members, labels_of(classes))
+        return statistics, part_of(data, free), self.weight[free]
+
+
+def table_of(X: Any, schema: Schema) -> Table:
+    """A table that is to be read with a fitted schema.
+
+    Warns
+    -----
+    UserWarning
+        If only one of the two has column names, in the words of scikit-learn: columns are then read by position.
+
+    Raises
+    ------
+    ValueError
+        If columns are read by position, and there are more or fewer than were fitted.
+    """
+    table = Table.of(X)
+    if table.named != schema.named:
+        warnings.warn(
+            "X has feature names, but BayesianNB was fitted without feature names"
+            if table.named
+            else "X does not have valid feature names, but BayesianNB was fitted with feature names",
+            UserWarning,
+            stacklevel=4,
+        )
+    if not (table.named and schema.named) and len(table.names) != len(schema.names):
+        raise ValueError(
+            f"X has {len(table.names)} features, but BayesianNB is expecting {len(schema.names)} features as input"
+        )
+    return table

@@ -1,0 +1,368 @@
+"""What was learned is one frozen value: each question asks one, and no verb loses what another has learned."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
+
+from bayesnb import (
+    BayesianNB,
+    Categorical,
+    Dirichlet,
+    Gaussian,
+    ImproperError,
+    Known,
+    NormalGamma,
+    datasets,
+    load,
+)
+from bayesnb.classifier import Classifier
+from bayesnb.schema import Schema
+
+X = pd.DataFrame({"size": [1.0, 2.0, 8.0, 9.0], "hue": list("uvuv")})
+Y = ["m", "m", "n", "n"]
+MORE = pd.DataFrame({"size": [20.0, 21.0], "hue": ["w", "w"]})
+
+QUESTIONS = {
+    "predict": lambda clf: clf.predict(X),
+    "predict_proba": lambda clf: clf.predict_proba(X),
+    "predict_log_proba": lambda clf: clf.predict_log_proba(X),
+    "predict_joint_log_proba": lambda clf: clf.predict_joint_log_proba(X),
+    "predict_table": lambda clf: clf.predict_table(X, interval=True),
+    "predict_interval": lambda clf: clf.predict_interval(X, method="draws", draws=100),
+    "prob_top": lambda clf: clf.prob_top(X, method="draws", draws=100),
+    "log_odds": lambda clf: clf.log_odds(X),
+    "uncertainty": lambda clf: clf.uncertainty(X, draws=100),
+    "sample_proba": lambda clf: clf.sample_proba(X, 5),
+    "decide": lambda clf: clf.decide(X, pd.DataFrame({"act": [0.0, 1.0], "wait": [2.0, 0.0]}, index=["m", "n"])),
+    "predict_set": lambda clf: clf.predict_set(X),
+    "explain": lambda clf: clf.explain(X, "m", "n"),
+    "estimate_class_prior": lambda clf: clf.estimate_class_prior(X),
+    "loo": lambda clf: clf.loo(X, Y),
+}
+
+
+def told(answer):
+    """An answer in a form that can be compared."""
+    return answer.to_dict() if isinstance(answer, pd.DataFrame | pd.Series) else np.asarray(answer).tolist()
+
+
+# One state to a question
+
+
+@pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
+def test_a_question_is_answered_by_one_state_even_if_the_estimator_learns_meanwhile(ask, monkeypatch):
+    expected = told(ask(BayesianNB(random_state=0).fit(X, Y)))
+    clf, read = BayesianNB(random_state=0).fit(X, Y), Schema.read
+
+    def read_and_learn(self, table, learn=False, **options):
+        encoded = read(self, table, learn, **options)
+        if not learn:
+            # A new class that sorts first and a new level, so that an answer of two states would show.
+            clf.partial_fit(MORE, ["a", "a"])
+        return encoded
+
+    monkeypatch.setattr(Schema, "read", read_and_learn)
+    answer = told(ask(clf))
+    monkeypatch.undo()
+    assert list(clf.classes_) == ["a", "m", "n"]
+    assert str(answer) == str(expected)
+
+
+def test_what_was_learned_is_a_value_that_nothing_changes():
+    clf = BayesianNB().fit(X, Y)
+    held, before = clf.classifier_, clf.predict_proba(X)
+    clf.partial_fit(MORE, ["a", "a"])
+    assert isinstance(held, Classifier)
+    assert_array_equal(held.predict_proba(X), before)
+    assert_array_equal(pickle.loads(pickle.dumps(held)).predict_proba(X), before)
+    for field in fields(held):
+        with pytest.raises(FrozenInstanceError):
+            setattr(held, field.name, None)
+
+
+def test_the_estimator_answers_what_its_classifier_answers():
+    clf = BayesianNB(random_state=0).fit(X, Y)
+    for name, ask in QUESTIONS.items():
+        assert str(told(ask(clf))) == str(told(ask(clf.classifier_))), name
+
+
+def test_parameters_that_only_questions_need_count_from_when_they_are_set():
+    clf = BayesianNB().fit(X, Y)
+    with pytest.raises(ValueError, match="'hue' was fitted and is not in this table"):
+        clf.predict(X[["size"]])
+    assert len(clf.set_params(absent="missing").predict(X[["size"]])) == 4
+    drawn = clf.set_params(random_state=3).sample(5)
+    pd.testing.assert_frame_equal(drawn, BayesianNB(random_state=3).fit(X, Y).sample(5))
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean", "map", "mle"])
+def test_another_estimate_of_the_same_posterior_is_what_a_fit_would_have_given(estimate):
+    X, y = datasets.play_tennis()
+    asked = BayesianNB().fit(X, y).classifier_.with_estimate(estimate)
+    fitted = BayesianNB(estimate=estimate).fit(X, y)
+    assert_array_equal(asked.predict_proba(X), fitted.predict_proba(X))
+    pd.testing.assert_frame_equal(asked.loo(X, y), fitted.loo(X, y))
+
+
+@pytest.mark.parametrize("name", ["MAP", "oops", None])
+def test_an_estimate_that_is_none_is_refused(name):
+    with pytest.raises(ValueError, match="Expected estimate to be one of"):
+        BayesianNB().fit(X, Y).classifier_.with_estimate(name)
+
+
+# Threads
+
+
+def test_threads_that_learn_at_once_lose_no_row():
+    rng = np.random.default_rng(0)
+    parts = [(rng.normal(size=(5, 2)), rng.integers(0, 3, 5)) for _ in range(60)]
+    clf, interval = BayesianNB(), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda part: clf.partial_fit(*part), parts))
+    finally:
+        sys.setswitchinterval(interval)
+    whole = BayesianNB().fit(np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]))
+    assert_array_equal(clf.class_count_, whole.class_count_)
+    assert_allclose(clf.predict_proba(parts[0][0]), whole.predict_proba(parts[0][0]), rtol=1e-9)
+
+
+def test_rows_that_are_learned_while_rows_are_read_are_refused_and_not_lost():
+    clf = BayesianNB().fit(X, Y)
+
+    def frames():
+        clf.partial_fit(MORE, ["a", "a"])
+        yield X.assign(y=Y)
+
+    with pytest.raises(RuntimeError, match="partial_fit was called while this thread was learning"):
+        clf.partial_fit(frames(), "y")
+    assert clf.class_count_.sum() == 4
+    assert clf.partial_fit(X, Y).class_count_.sum() == 8
+
+
+def test_readers_beside_a_learner_get_an_answer_of_some_state():
+    # Every new class sorts first and is far away, and the prior is fixed: each row keeps its class in every state.
+    clf, wrong = BayesianNB({"size": Gaussian(NormalGamma(5.0, 1.0, 2.0, 2.0))}).fit(X, Y), []
+    names, interval = [f"a{k:02d}" for k in range(30, 0, -1)], sys.getswitchinterval()
+    done = threading.Event()
+
+    def ask():
+        while not done.is_set():
+            if list(clf.predict(X)) != Y:
+                wrong.append("predict")
+            table = clf.predict_table(X)
+            if list(table["prediction"]) != Y or not np.allclose(table.filter(like="p_").sum(axis=1), 1):
+                wrong.append("predict_table")
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            asking = [pool.submit(ask) for _ in range(2)]
+            for k, name in enumerate(names):
+                far = pd.DataFrame({"size": [1e4 * (k + 1), 1e4 * (k + 1) + 1.0], "hue": [name, name]})
+                clf.partial_fit(far, [name, name])
+            done.set()
+            for future in asking:
+                future.result()
+    finally:
+        done.set()
+        sys.setswitchinterval(interval)
+    assert wrong == []
+
+
+def test_an_estimator_that_has_learned_can_still_be_copied_and_pickled():
+    clf = BayesianNB().fit(X, Y)
+    again = pickle.loads(pickle.dumps(clf)).partial_fit(MORE, ["a", "a"])
+    assert clf.class_count_.sum() == 4
+    assert again.class_count_.sum() == 6
+
+
+# Looking at an estimator
+
+
+def not_fitted():
+    return BayesianNB()
+
+
+def by_em():
+    return BayesianNB().fit(X, np.array(["m", "n", None, None], object))
+
+
+def improper():
+    return BayesianNB({"size": Gaussian(NormalGamma.flat())}, estimate="mle").fit(X, Y)
+
+
+def one_class():
+    return BayesianNB().fit(X, ["m"] * 4)
+
+
+def by_position():
+    return BayesianNB().fit(X[["size"]].to_numpy(), Y)
+
+
+@pytest.mark.parametrize("make", [not_fitted, by_em, improper, one_class, by_position])
+def test_any_estimator_can_be_listed_and_shown(make):
+    clf = make()
+    assert "predict" in dir(clf)
+    assert clf._repr_html_()
+    assert estimator_html_repr(clf)
+    assert repr(clf).startswith("BayesianNB(")
+    for name in ("log_evidence_", "em_", "feature_names_in_", "classes_", "schema_", "classifier_", "content_hash_"):
+        assert hasattr(clf, name) == (name in dir(clf)), name
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda clf: clf.with_class_prior(np.tile([0.2, 0.8], (4, 1))), lambda clf: clf.with_class_prior("uniform")],
+    ids=["one prior a row", "one prior"],
+)
+def test_a_classifier_can_be_listed_and_shown(make):
+    view = make(BayesianNB().fit(X, Y))
+    assert "predict" in dir(view)
+    assert repr(view) == "Classifier(2 features, classes ['m', 'n'])"
+    for name in dir(view):
+        hasattr(view, name)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (by_em, "expected counts of unlabelled rows"),
+        (improper, "feature 'size'"),
+        (lambda: BayesianNB().fit(X, Y).with_class_prior(np.tile([0.2, 0.8], (4, 1))), "one for each of 4 rows"),
+    ],
+    ids=["EM", "improper", "one prior a row"],
+)
+def test_an_evidence_that_does_not_exist_is_absent_and_says_why(make, why):
+    clf = make()
+    assert not hasattr(clf, "log_evidence_")
+    with pytest.raises(AttributeError, match=f"log_evidence_ does not exist: .*{why}"):
+        _ = clf.log_evidence_
+
+
+def test_before_a_fit_every_fitted_attribute_is_absent():
+    clf = BayesianNB()
+    for name in ("classes_", "class_count_", "schema_", "statistics_", "posterior_", "target_", "n_features_in_"):
+        assert not hasattr(clf, name)
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            getattr(clf, name)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(clf)
+    check_is_fitted(clf.fit(X, Y))
+
+
+# Which classes there are
+
+NAMED = {
+    "class prior": lambda y: BayesianNB(class_prior={"m": 0.5, "n": 0.3, "z": 0.2}).fit(X, y),
+    "class prior, a Series": lambda y: BayesianNB(class_prior=pd.Series({"m": 0.5, "n": 0.3, "z": 0.2})).fit(X, y),
+    "class prior, Dirichlet": lambda y: BayesianNB(class_prior=Dirichlet({"m": 1, "n": 1, "z": 1})).fit(X, y),
+    "class prior, Known": lambda y: BayesianNB(class_prior=Known({"m": 0.5, "n": 0.3, "z": 0.2})).fit(X, y),
+    "feature prior": lambda y: BayesianNB({"hue": Categorical(dict.fromkeys("mnz", Dirichlet()))}).fit(X, y),
+    "type of the labels": lambda y: BayesianNB().fit(X, pd.Categorical(y, categories=["z", "m", "n"])),
+    "type of a Series": lambda y: BayesianNB().fit(X, pd.Series(y, dtype=pd.CategoricalDtype(["z", "m", "n"]))),
+    "type of polars": lambda y: BayesianNB().fit(X, pl.Series(y, dtype=pl.Enum(["z", "m", "n"]))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("labels", [["m", "m", "n", "n"], ["m", "m", "n", None]], ids=["all labelled", "some labelled"])
+@pytest.mark.parametrize("fit", NAMED.values(), ids=NAMED)
+def test_a_class_that_is_named_exists_though_no_row_has_it(fit, labels):
+    clf = fit(labels)
+    assert list(clf.classes_) == ["m", "n", "z"]
+    assert clf.class_count_[2] == pytest.approx(0, abs=1) if None in labels else clf.class_count_[2] == 0
+    assert (clf.predict_proba(X)[:, 2] > 0).all()
+
+
+def test_a_class_that_is_named_exists_though_no_row_has_any_label():
+    near, far = NormalGamma(0, 10.0, 10.0, 10.0), NormalGamma(9, 10.0, 10.0, 10.0)
+    clf = BayesianNB({"size": Gaussian({"low": near, "high": far})}).fit(X[["size"]], [None] * 4)
+    assert list(clf.classes_) == ["high", "low"]
+
+
+def test_a_class_without_a_row_has_the_mass_that_its_prior_gives_it():
+    clf = BayesianNB({"size": Gaussian(NormalGamma(0, 1, 1, 1))}, class_prior={"m": 0.5, "n": 0.3, "z": 0.2})
+    nothing = pd.DataFrame({"size": [np.nan], "hue": [None]})
+    assert_allclose(clf.fit(X, Y).predict_proba(nothing), [[0.5, 0.3, 0.2]])
+    by_type = BayesianNB().fit(X, pd.Categorical(Y, categories=["m", "n", "z"]))
+    assert_allclose(by_type.predict_proba(nothing), [[3 / 7, 3 / 7, 1 / 7]])
+    of_parts = BayesianNB().fit(
+        (X.assign(y=pd.Categorical(Y, categories=["m", "n", "z"])).iloc[rows] for rows in ([0, 1], [2, 3])), "y"
+    )
+    assert_allclose(of_parts.predict_proba(nothing), [[3 / 7, 3 / 7, 1 / 7]])
+
+
+def test_the_classes_of_a_type_are_those_of_a_partial_fit_too():
+    kind = pd.CategoricalDtype(["m", "n", "z"])
+    clf = BayesianNB().partial_fit(X[:2], pd.Series(Y[:2], dtype=kind))
+    assert list(clf.classes_) == ["m", "n", "z"]
+    assert_allclose(
+        clf.partial_fit(X[2:], pd.Series(Y[2:], dtype=kind)).predict_proba(X),
+        BayesianNB().fit(X, pd.Series(Y, dtype=kind)).predict_proba(X),
+    )
+
+
+def test_a_label_that_stands_for_no_label_is_no_class_of_the_type():
+    y = pd.Series([0, 1, 0, -1], dtype=pd.CategoricalDtype([-1, 0, 1]))
+    assert BayesianNB(unlabelled=-1).fit(X, y).classes_.tolist() == [0, 1]
+
+
+def test_a_class_whose_last_row_is_forgotten_is_gone():
+    clf = BayesianNB().fit(X, Y).forget(X[2:], Y[2:])
+    assert list(clf.classes_) == ["m"]
+    assert_allclose(clf.predict_proba(X), BayesianNB().fit(X[:2], Y[:2]).predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "clf",
+    [
+        BayesianNB().partial_fit(X, Y, classes=["m", "n"]),
+        BayesianNB(class_prior={"m": 0.5, "n": 0.5}).fit(X, Y),
+        BayesianNB(class_prior=[0.5, 0.5]).fit(X, Y),
+        BayesianNB({"hue": Categorical({"m": Dirichlet(), "n": Dirichlet()})}).fit(X, Y),
+        BayesianNB().fit(X, pd.Categorical(Y)),
+    ],
+    ids=["classes=", "class prior", "class prior by position", "feature prior", "type of the labels"],
+)
+def test_a_named_class_stays_when_its_last_row_is_forgotten(clf, tmp_path):
+    clf.save(tmp_path / "model.nc")
+    for fitted in (clf, load(tmp_path / "model.nc")):
+        fitted.forget(X[2:], Y[2:])
+        assert list(fitted.classes_) == ["m", "n"]
+        assert_array_equal(fitted.class_count_, [2.0, 0.0])
+
+
+def test_to_forget_every_row_needs_a_class_that_is_named():
+    clf = BayesianNB().fit(X, Y)
+    with pytest.raises(ValueError, match=r"all rows of all classes, \['m', 'n'\].*partial_fit\(..., classes="):
+        clf.forget(X, Y)
+    assert_array_equal(clf.class_count_, [2.0, 2.0])
+    named = BayesianNB().partial_fit(X, Y, classes=["m"]).forget(X, Y)
+    assert list(named.classes_) == ["m"]
+
+
+def test_a_class_without_rows_keeps_its_place_through_a_merge_and_a_discount():
+    named = BayesianNB().fit(X, pd.Categorical(Y, categories=["m", "n", "z"]))
+    assert list(BayesianNB().fit(X, Y).merge(named).classes_) == ["m", "n", "z"]
+    assert list(named.discount(0.5).classes_) == ["m", "n", "z"]
+
+
+def test_an_improper_prior_of_a_class_without_rows_is_named():
+    clf = BayesianNB({"size": Gaussian(NormalGamma.reference())})
+    with pytest.raises(ImproperError, match="feature 'size', class 'z'"):
+        clf.fit(X, pd.Categorical(Y, categories=["m", "n", "z"]))
+    assert not hasattr(clf, "classes_")

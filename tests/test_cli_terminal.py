@@ -1,0 +1,326 @@
+"""The command line writes over nothing that it should not, and shows nothing that commands a terminal."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from bayesnb import BayesianNB, cli, datasets, load
+
+EVIL = "lv\x1b]0;owned\x07\x1b[2J\x9b2J\u202e"
+
+
+def run(capsys, *arguments):
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main([str(a) for a in arguments])
+    printed = capsys.readouterr()
+    return ended.value.code, printed.out, " ".join(printed.err.split())
+
+
+@pytest.fixture
+def table(tmp_path):
+    X, y = datasets.play_tennis()
+    X.assign(play=y).to_csv(tmp_path / "t.csv", index=False)
+    return tmp_path / "t.csv"
+
+
+@pytest.fixture
+def model(tmp_path):
+    BayesianNB().fit(*datasets.play_tennis()).save(tmp_path / "m.nc")
+    return tmp_path / "m.nc"
+
+
+# Where a command may write
+
+
+@pytest.mark.parametrize("name", ["itself", "symbolic link", "hard link"])
+@pytest.mark.parametrize(
+    ("command", "suffix"),
+    [
+        ("predict MODEL IN", ".csv"),
+        ("predict IN play-tennis", ".csv"),
+        ("sample IN", ".csv"),
+        ("fit IN --target play", ".nc"),
+        ("update MODEL IN", ".nc"),
+        ("forget MODEL IN", ".nc"),
+        ("merge MODEL IN", ".nc"),
+        ("report IN --target play", ".html"),
+    ],
+)
+def test_an_output_that_is_an_input_is_refused_even_with_force(capsys, table, model, tmp_path, command, suffix, name):
+    read = table.rename(tmp_path / f"read{suffix}")
+    content = read.read_bytes()
+    output = tmp_path / f"other{suffix}"
+    if name == "symbolic link":
+        output.symlink_to(read)
+    elif name == "hard link":
+        output.hardlink_to(read)
+    else:
+        output = read
+    arguments = [{"MODEL": model, "IN": read}.get(word, word) for word in command.split()]
+    code, out, err = run(capsys, *arguments, "-o", output, "--force")
+    assert (code, out) == (2, "")
+    assert "is read, as" in err
+    assert read.read_bytes() == content
+
+
+@pytest.mark.parametrize("pattern", ["", "*.csv"])
+def test_a_file_of_a_folder_that_is_read_is_no_output(capsys, table, model, tmp_path, pattern):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    moved = table.rename(folder / "t.csv")
+    content = moved.read_bytes()
+    code, _, err = run(capsys, "predict", model, folder / pattern, "-o", moved, "--force")
+    assert code == 2
+    assert "is read, as" in err
+    assert moved.read_bytes() == content
+
+
+def test_a_model_takes_its_own_place_by_each_of_its_paths_but_no_hard_link(capsys, table, model, tmp_path):
+    (tmp_path / "soft.nc").symlink_to(model)
+    (tmp_path / "hard.nc").hardlink_to(model)
+    assert run(capsys, "update", model, table, "-o", tmp_path / "soft.nc")[0] == 0
+    assert load(model).class_count_.sum() == 28
+    (tmp_path / "hard.nc").unlink()
+    (tmp_path / "hard.nc").hardlink_to(model)
+    code, _, err = run(capsys, "update", model, table, "-o", tmp_path / "hard.nc")
+    assert code == 2
+    assert "is read, as" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("fit play-tennis", "o.nc"),
+        ("update MODEL play-tennis", "o.nc"),
+        ("merge MODEL MODEL", "o.nc"),
+        ("predict MODEL play-tennis", "o.csv"),
+        ("sample MODEL", "o.csv"),
+        ("report play-tennis", "o.html"),
+    ],
+)
+def test_a_file_that_a_command_could_not_have_written_is_replaced_only_with_force(
+    capsys, model, tmp_path, command, output
+):
+    output = tmp_path / output
+    output.write_text("a,b\n1,2\n")
+    arguments = [{"MODEL": model}.get(word, word) for word in command.split()]
+    code, _, err = run(capsys, *arguments, "-o", output)
+    assert code == 2
+    assert "is not what this command writes" in err
+    assert output.read_text() == "a,b\n1,2\n"
+    assert run(capsys, *arguments, "-o", output, "--force")[0] == 0
+    assert output.read_bytes() != b"a,b\n1,2\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("fit play-tennis", "o.nc"),
+        ("predict MODEL play-tennis", "o.csv"),
+        ("predict MODEL play-tennis --keep wind", "o.parquet"),
+        ("report play-tennis --rows 0", "o.html"),
+        ("report play-tennis --rows 0", "o.md"),
+    ],
+)
+def test_a_second_run_replaces_what_the_first_has_written(capsys, model, tmp_path, command, output):
+    arguments = [{"MODEL": model}.get(word, word) for word in command.split()]
+    for _ in range(2):
+        code, _, err = run(capsys, *arguments, "-o", tmp_path / output)
+        assert code == 0, err
+
+
+def test_draws_of_another_model_are_no_model_file(capsys, tmp_path):
+    (tmp_path / "draws.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(1000))
+    assert run(capsys, "fit", "play-tennis", "-o", tmp_path / "draws.nc")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("fit play-tennis", "x.csv"),
+        ("fit play-tennis", "x.pkl"),
+        ("update MODEL play-tennis", "x.parquet"),
+        ("merge MODEL MODEL", "x.html"),
+        ("predict MODEL play-tennis", "x.nc"),
+        ("predict MODEL play-tennis", "x"),
+        ("report play-tennis", "x.csv"),
+        ("report play-tennis --format md", "x.html"),
+        ("report play-tennis --format html", "x.md"),
+    ],
+)
+def test_a_suffix_that_contradicts_what_is_written_is_refused(capsys, model, tmp_path, command, output):
+    arguments = [{"MODEL": model}.get(word, word) for word in command.split()]
+    code, _, err = run(capsys, *arguments, "-o", tmp_path / output, "--force")
+    assert code == 2
+    assert "got the suffix" in err
+    assert not (tmp_path / output).exists()
+
+
+def test_no_folder_is_made_for_an_output(capsys, tmp_path):
+    code, _, err = run(capsys, "fit", "play-tennis", "-o", tmp_path / "none" / "m.nc")
+    assert code == 2
+    assert "there is no folder" in err
+    assert not (tmp_path / "none").exists()
+
+
+# What is shown
+
+
+SHOWN_ON_A_TERMINAL = """
+import os, sys
+from pathlib import Path
+from bayesnb import cli
+
+folder, evil = sys.argv[1], os.environ["EVIL"]
+for command in (
+    ["inspect", "t.csv", "--target", "y"],
+    ["inspect", "t.csv", "--target", "y", "--format", "json"],
+    ["inspect", "m.nc"],
+    ["compare", "t.csv", "--target", "y"],
+    ["compare", "t.csv", "--target", "y", "--format", "json"],
+    ["compare", "t.csv", "--target", "y", "--format", "csv"],
+    ["explain", "t.csv", "--target", "y"],
+    ["explain", "t.csv", "--target", "y", "--format", "csv"],
+    ["explain", "m.nc", "--row", evil + "=1"],
+    ["fit", "t.csv", "--target", "y", "-o", "n.nc"],
+    ["predict", "m.nc", "t.csv", "--keep", "y"],
+    ["sample", "m.nc", "-n", "3"],
+    ["predict", evil, "t.csv"],
+    ["predict", evil + ".csv", "t.csv"],
+    ["fit", evil + ".csv", "--target", "y", "-o", "n.nc"],
+    ["compare", "t.csv", "--target", evil],
+    ["compare", "--" + evil],
+    ["report", "t.csv", "--target", "y", "--rows", "0", "--format", "md", "-o", "-"],
+):
+    print("COMMAND", command[0], flush=True)
+    try:
+        cli.main(command)
+    except SystemExit:
+        pass
+    sys.stdout.flush()
+"""
+
+
+def test_no_escape_sequence_of_data_models_or_names_reaches_a_terminal(tmp_path):
+    levels = [EVIL, "b", "c", EVIL, "b", "c"]
+    X = pd.DataFrame({EVIL: levels, "n": range(6)})
+    y = pd.Series([EVIL + "1", "q", "q", EVIL + "1", "q", "q"], name="y")
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    BayesianNB().fit(X, y).save(tmp_path / "m.nc")
+    (tmp_path / f"{EVIL}.csv").write_text("")
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "dumb", "COLUMNS": "200", "EVIL": EVIL, "PYTHONWARNINGS": "default"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", SHOWN_ON_A_TERMINAL, str(tmp_path)],
+        stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=environment, cwd=tmp_path,
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    try:
+        while part := os.read(ours, 2**16):
+            shown += part
+    except OSError:
+        pass  # Linux says so where the other side has closed.
+    os.close(ours)
+    assert process.wait() == 0, shown.decode(errors="replace")
+    text = shown.decode()
+    for part in text.split("COMMAND ")[1:]:
+        assert "Traceback" not in part, part
+        hidden = {c for c in part if not c.isprintable()} - {"\r", "\n"}
+        assert not hidden, (hidden, part)
+        assert "\\x1b" in part or "\\u001b" in part or part.startswith("report"), part
+
+
+def test_what_is_piped_stays_as_it_was(tmp_path):
+    X = pd.DataFrame({"a": [EVIL, "ä"] * 3})
+    BayesianNB().fit(X, list("pqpqpq")).save(tmp_path / "m.nc")
+    X.to_csv(tmp_path / "t.csv", index=False)
+    command = [sys.executable, "-m", "bayesnb", "predict", tmp_path / "m.nc", tmp_path / "t.csv", "--keep", "a"]
+    in_c = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for environment in (os.environ, in_c):
+        out = subprocess.run(command, capture_output=True, check=True, env=environment).stdout
+        assert EVIL.encode() in out
+        assert "ä,q".encode() in out
+
+
+# Pipes that end, and names that are no text
+
+
+@pytest.mark.parametrize(
+    "command", ["inspect WIDE", "sample MODEL -n 200000", "compare play-tennis --format json", "--help"]
+)
+def test_a_reader_who_has_read_enough_ends_it_quietly(model, tmp_path, command):
+    wide = tmp_path / "wide.csv"
+    wide.write_text(",".join(f"c{k}" for k in range(2000)) + "\n" + ",".join(["1"] * 2000) + "\n")
+    arguments = [{"MODEL": str(model), "WIDE": str(wide)}.get(word, word) for word in command.split()]
+    run = f'{sys.executable} -m bayesnb "$@" | head -c 1 > /dev/null; echo "${{PIPESTATUS[0]}}"'
+    done = subprocess.run(["bash", "-c", run, "bash", *arguments], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
+    assert "rror" not in done.stderr
+    assert "Broken" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("fit - --target play -o x.nc <&-", "stdin is closed"),
+        ("predict - play-tennis <&-", "stdin is closed"),
+        ("predict MODEL play-tennis >&-", "stdout is closed"),
+        ("fit $'t\\xff.csv' --target play -o x.nc", r"t\\udcff.csv is not text in the encoding utf-8: rename the file"),
+        ("inspect $'t\\xff.csv'", "rename the file"),
+        (
+            "inspect ä.csv",
+            "is not text in the encoding ascii: set PYTHONUTF8=1, so that it is read as UTF-8",
+        ),
+    ],
+)
+def test_a_closed_stream_or_a_name_that_is_no_text_is_one_line(tmp_path, model, command, said):
+    environment = dict(os.environ)
+    if "ascii" in said:
+        environment |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    run = f"{sys.executable} -m bayesnb {command.replace('MODEL', str(model))}"
+    done = subprocess.run(
+        ["bash", "-c", run], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
+    )
+    assert done.returncode == 2
+    lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("Usage", "Try"))]
+    assert len(lines) == 1
+    assert said.replace("\\\\", "\\") in lines[0]
+
+
+def test_a_warning_is_one_line_without_the_place_in_the_code(table, model, tmp_path):
+    frame = pd.read_csv(table)
+    frame.assign(more=1).to_csv(table, index=False)
+    command = [sys.executable, "-m", "bayesnb", "update", model, table]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    assert ".py" not in said
+    assert "bayesnb: warning: " in said
+
+
+def test_an_error_that_nobody_foresaw_is_one_line(capsys, monkeypatch):
+    def broken(*_, **__):
+        raise KeyError("what\nis it")
+
+    monkeypatch.setattr("bayesnb.datasets.load", broken)
+    code, out, err = run(capsys, "compare", "play-tennis")
+    assert (code, out) == (1, "")
+    assert err == "bayesnb: KeyError: 'what\\nis it' (--debug shows where)"
+
+
+def test_a_table_that_lacks_a_column_is_predicted_when_that_is_said(capsys, table, model):
+    pd.read_csv(table).drop(columns="wind").to_csv(table, index=False)
+    assert run(capsys, "predict", model, table)[0] == 1
+    code, out, _ = run(capsys, "predict", model, table, "--absent", "missing")
+    assert code == 0
+    assert len(out.splitlines()) == 15
+
+
+def test_a_slip_in_the_target_is_told(capsys, table):
+    code, _, err = run(capsys, "compare", table, "--target", "Play")
+    assert code == 1
+    assert "did you mean 'play'?" in err

@@ -70,8 +70,9 @@ def laplace(source: Source, layout: Layout, mean: Array, sd: Array, start: Array
     start : array (parameter,)
     """
     precision, place = 1 / sd**2, np.array(start, float)
-    value, slope, information = derivatives(source, layout, place)
+    here = derivatives(source, layout, place)
     for _ in range(STEPS):
+        value, slope, information = here
         below = -0.5 * precision @ (place - mean) ** 2
         factor = cholesky(information + np.diag(precision), lower=True)
         step = cho_solve((factor, True), slope - precision * (place - mean))
@@ -79,18 +80,22 @@ def laplace(source: Source, layout: Layout, mean: Array, sd: Array, start: Array
         if gain < 1e-12:
             log_prior = below - np.log(sd).sum()
             return Laplace(place + step, factor, value + log_prior - np.log(np.diag(factor)).sum())
-        size = 1.0
-        while True:
-            trial = place + size * step
-            risen = log_likelihood(source, layout, trial[None])[0] - 0.5 * precision @ (trial - mean) ** 2
+
+        def falls(found: float, size: float) -> bool:
+            """Whether a step of this size does not raise the log posterior enough."""
+            found += -0.5 * precision @ (place + size * step - mean) ** 2  # noqa: B023
             # What rounding leaves of two nearly equal sums over all rows is no fall.
-            if risen >= value + below + 1e-4 * size * gain - 1e-12 * (1 + abs(value)):
-                break
-            size /= 2
-            if size < 1e-12:
-                raise NoModeError("no step along Newton's direction raises the posterior of the exponents")
-        place = trial
-        value, slope, information = derivatives(source, layout, place)
+            return found < value + below + 1e-4 * size * gain - 1e-12 * (1 + abs(value))  # noqa: B023
+
+        # Nearly always the full step will do, so its derivatives are taken at once: a pass over the rows is saved.
+        size, here = 1.0, derivatives(source, layout, place + step)
+        if falls(here[0], size):
+            while falls(float(log_likelihood(source, layout, (place + size * step)[None])[0]), size):
+                size /= 2
+                if size < 1e-12:
+                    raise NoModeError("no step along Newton's direction raises the posterior of the exponents")
+            here = derivatives(source, layout, place + size * step)
+        place = place + size * step
     raise NoModeError(f"the mode of the exponents was not reached in {STEPS} Newton steps")
 
 

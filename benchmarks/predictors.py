@@ -37,7 +37,7 @@ def coded(learned: pd.DataFrame, new: pd.DataFrame) -> tuple[Array, Array, list[
     names = [tuple(sorted(learned[name].dropna().unique())) for name in levels(learned)]
     both = []
     for x in (learned, new):
-        codes = [pd.Categorical(x[name], list(of)).codes for name, of in zip(levels(x), names, strict=True)]
+        codes = [pd.Index(of, dtype=object).get_indexer(x[name]) for name, of in zip(levels(x), names, strict=True)]
         both.append(np.array(codes, np.intp).reshape(len(names), len(x)).T)
     return both[0], both[1], names
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import logsumexp
 
-from bayesnb.dependence import grid, learned, terms, termset
+from bayesnb.dependence import exponents, grid, learned, terms, termset
 from bayesnb.dependence.audit import independence
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.learned import Dependence, learn
@@ -77,7 +77,7 @@ def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
     posterior = fitted(features, data, labels)
     found = learn(posterior, data, labels, Exponents(pairs=4)).terms
     assert found.joint is not None
-    left_out = found.answering(labels)(data, labels)
+    left_out = found.answering(Exponents(pairs=4), labels)(data, labels)
     for i in range(0, 60, 7):
         others = np.delete(np.arange(60), i)
         rest, some = part_of(data, others), labels[others]
@@ -95,7 +95,7 @@ def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
         refit = termset.TermSet(again, found.grid, None, tuple(pairs), joint)
         own = labels.codes[i]
         n = len(terms.names(posterior))
-        expected = refit.answering()(part_of(data, slice(i, i + 1)), 1)[0, own]
+        expected = refit.answering(Exponents(pairs=4))(part_of(data, slice(i, i + 1)), 1)[0, own]
         got = left_out[i, own]
         assert_allclose(np.concatenate([got[:n], got[n + len(shapes) :]]), expected, rtol=1e-9, atol=1e-9)
         assert_allclose(got[n : n + len(shapes)], shapes, atol=1e-10)
@@ -211,7 +211,7 @@ def test_levels_that_were_never_seen_and_missing_cells_say_nothing_of_a_pair():
         "reals": np.full((120, 3), np.nan),
         "levels": Coded(np.full((120, 2), -1), data["levels"].levels),
     }
-    asked = found.terms.answering()(blank, 120)
+    asked = found.terms.answering(Exponents(pairs=3))(blank, 120)
     assert_allclose(asked[:, :, :5], 0.0)
     assert np.isfinite(asked).all()
 
@@ -240,3 +240,12 @@ def test_the_mutual_information_of_copies_is_their_entropy():
     found = independence(fitted({"x": Categorical()}, data, labels), data, labels)
     assert_allclose(found["information"], np.log(4), atol=0.01)
     assert (found["upper"] - found["lower"] < 0.01).all()
+
+
+def test_more_exponents_than_can_be_learned_together_are_refused_with_the_cure(monkeypatch):
+    features, data, labels = mixed()
+    monkeypatch.setattr(exponents, "MOST_PARAMETERS", 10)
+    posterior = fitted(features, data, labels)
+    with pytest.raises(ValueError, match=r"at most 10.*tempered"):
+        learn(posterior, data, labels, "weighted")
+    assert np.isfinite(learn(posterior, data, labels, "tempered").log_proba(data, 120)).all()

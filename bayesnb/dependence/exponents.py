@@ -181,6 +181,9 @@ class Exponents:
 OWN = "classes"
 """The group of the classes' deviations."""
 
+MOST_PARAMETERS = 4_000
+"""Parameters whose covariance is still quickly factored."""
+
 
 def _layout(source: Source, groups: Sequence[Group], names: Sequence[Any]) -> Layout:
     """What the parameters are; the terms are looked at once."""
@@ -203,7 +206,13 @@ def _layout(source: Source, groups: Sequence[Group], names: Sequence[Any]) -> La
             )
     if classes is None:
         raise ValueError("Expected at least one block of rows, if only an empty one; got none")
-    return Layout.of(first, classes, own)
+    layout = Layout.of(first, classes, own)
+    if layout.size > MOST_PARAMETERS:
+        raise ValueError(
+            f"{layout.size} exponents and offsets would be learned together, and at most {MOST_PARAMETERS} can be: the "
+            'time grows with the cube of their number; use dependence="tempered", which learns one exponent'
+        )
+    return layout
 
 
 @dataclass(frozen=True, eq=False)

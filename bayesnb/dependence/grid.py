@@ -80,6 +80,12 @@ class Grid:
         """Which columns are cut into intervals, (column,)."""
         return np.array([isinstance(cut, Dyadic) for cut in self.cuts], bool)
 
+    def only(self, columns: Array) -> Grid:
+        """Some of the columns."""
+        some = [int(k) for k in columns]
+        features, places = tuple(self.features[k] for k in some), tuple(self.places[k] for k in some)
+        return Grid(features, places, self.terms[some], tuple(self.cuts[k] for k in some))
+
     def axes(self, depth: int) -> list[Axis]:
         """How each column is refined, intervals to this depth."""
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, cut) for cut in self.cuts]

@@ -21,7 +21,7 @@ from bayesnb.dependence.exponents import Exponents, LearnedExponents
 from bayesnb.dependence.grid import DEPTH, PAIR_DEPTH, SCREEN_DEPTH, Grid
 from bayesnb.dependence.joint import JointGaussian, JointMoments
 from bayesnb.dependence.pairs import PairCounts, PairTerm, every_pair, log_bayes_factors, selected
-from bayesnb.dependence.termset import TermSet, as_read, gaussian_columns
+from bayesnb.dependence.termset import TermSet, gaussian_columns
 from bayesnb.families.membership import Labels
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Posterior, part_of
@@ -66,12 +66,11 @@ class Dependence:
         n_rows : int
         """
         spec, posterior = self.exponents.spec, self.terms.posterior
-        ask, found = self.terms.answering(), np.empty((n_rows, len(posterior.labels)))
+        ask, found = self.terms.answering(spec), np.empty((n_rows, len(posterior.labels)))
         offset = terms.without_features(posterior).log_predictive({}, 1)
         for cut in terms.in_blocks(n_rows, len(posterior.labels), len(self.terms.names(spec))):
             n = cut.stop - cut.start
-            asked = as_read(ask(part_of(data, cut), n), spec)
-            found[cut] = self.exponents.log_proba(asked, np.repeat(offset, n, axis=0))
+            found[cut] = self.exponents.log_proba(ask(part_of(data, cut), n), np.repeat(offset, n, axis=0))
         return found
 
 
@@ -93,12 +92,12 @@ def learn(posterior: Posterior, data: Data, labels: Labels, dependence: str | Ex
     """
     spec = _named(dependence)
     found = _terms(posterior, data, labels, spec)
-    names, ask = found.names(spec), found.answering(labels)
+    names, ask = found.names(spec), found.answering(spec, labels)
     offsets, n = terms.without_features(posterior).log_left_out({}, labels), len(labels)
 
     def rows(which: Any) -> Rows:
         own = labels[which]
-        return Rows(as_read(ask(part_of(data, which), own), spec), offsets[which], own.codes, own.weight)
+        return Rows(ask(part_of(data, which), own), offsets[which], own.codes, own.weight)
 
     blocks = terms.in_blocks(n, len(posterior.labels), len(names))
 
@@ -125,15 +124,17 @@ def _named(dependence: str | Exponents) -> Exponents:
 def _terms(posterior: Posterior, data: Data, labels: Labels, spec: Exponents) -> TermSet:
     """The terms that the specification asks for, learned from the rows."""
     grid = Grid.of(posterior.model, data, labels.weight)
+    if not spec.pairs:
+        grid = grid.only(np.flatnonzero(grid.real & spec.shapes))
     blocks = slices(len(labels))
     shapes, pairs, joint = None, (), None
-    if spec.shapes and grid.real.any():
+    if spec.shapes and spec.by != "model" and grid.real.any():
         counts = sum(
             polya.count(grid.codes(part_of(data, cut), len(own))[grid.real], own.codes, own.weight, own.n, 2**DEPTH)
             for cut, own in ((cut, labels[cut]) for cut in blocks)
         )
         shapes = polya.Shapes.of(counts)
-    if spec.pairs:
+    if spec.pairs and spec.by != "model":
         names = terms.names(posterior)
 
         chosen = _chosen(spec, grid, names, lambda which: counted(grid, data, labels, which, SCREEN_DEPTH))

@@ -126,6 +126,28 @@ def left_out(posterior: Posterior, data: Data, labels: Labels) -> Array:
     return _asked(posterior, data, len(labels), ask)
 
 
+def added_up(posterior: Posterior, data: Data, which: Labels | int, leave: bool = False) -> Array:
+    """The terms of all columns added up, (row, class, 1): what one exponent for all of them is learned from.
+
+    Parameters
+    ----------
+    which : Labels or int
+        The classes of the rows, or how many rows there are.
+    leave : bool
+        Whether each row is left out of its own class.
+    """
+    n = which if isinstance(which, int) else len(which)
+    found = posterior.log_predictive_features(data, n)
+    if leave:
+        posterior.model.require_left_out()
+        own = np.zeros(n)
+        for name, family in posterior.model.features.items():
+            with about(f"feature {name!r}", posterior.labels, posterior.statistics.features[name]):
+                own += family.log_left_out(posterior.features[name], data[name], which)
+        found[np.arange(n), which.codes] = own
+    return found[:, :, None]
+
+
 def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
     """Slices of the rows, each with about ``CELLS`` terms: the memory that a pass over all rows needs."""
     return slices(n_rows, max(64, min(ROWS, CELLS // max(1, n_classes * n_terms))))

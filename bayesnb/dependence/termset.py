@@ -70,12 +70,15 @@ class TermSet:
         pairs = [(cells[i], cells[j]) for (i, j), _ in self.pairs]
         return [*columns, *shapes, *pairs, *(["joint"] if self.joint is not None else [])]
 
-    def answering(self, labels: Labels | None = None) -> Callable[[Data, Labels | int], Array]:
-        """A function that gives the terms of rows, (row, class, term).
+    def answering(self, spec: Exponents, labels: Labels | None = None) -> Callable[[Data, Labels | int], Array]:
+        """A function that gives the terms of rows, (row, class, term), as the exponents see them.
 
-        With ``labels``, those that were learned, it leaves each row out of its own class.
+        With ``labels``, those that were learned, it leaves each row out of its own class. Where all terms share one
+        exponent they are added up; where classes have their own, terms are relative to their mean.
         """
         leave = labels is not None
+        if spec.by == "model":
+            return lambda data, which: terms.added_up(self.posterior, data, which, leave)
         alike = leave and bool((labels.weight == 1).all())
         tables = [self._shape_tables(alike), *(_tables(term, alike) for _, term in self.pairs)]
 
@@ -92,7 +95,8 @@ class TermSet:
                 parts.append(np.stack([_pair(p, t, cells, which, leave) for p, t in each], axis=-1))
             if self.joint is not None:
                 parts.append(self._joint_term(own, data, which, leave))
-            return np.concatenate(parts, axis=-1)
+            found = np.concatenate(parts, axis=-1)
+            return relative(found) if spec.by == "class" else found
 
         return ask
 
@@ -171,10 +175,3 @@ def relative(terms: Array) -> Array:
     """
     top = terms.max(1, keepdims=True)
     return terms - (top + np.log(np.exp(terms - top).mean(1, keepdims=True)))
-
-
-def as_read(found: Array, spec: Exponents) -> Array:
-    """The terms as the exponents see them: added up where they share one, relative where classes have their own."""
-    if spec.by == "model":
-        return found.sum(-1, keepdims=True)
-    return relative(found) if spec.by == "class" else found

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from bayesnb.dependence.conditional import Layout, Source, log_posterior_of_classes
-from bayesnb.dependence.laplace import Laplace, draws, laplace
+from bayesnb.dependence.laplace import MODE, NEAR, Laplace, draws, laplace
 from bayesnb.numerics import Array
 
 
@@ -144,23 +144,19 @@ class Exponents:
         if any(group.by_class for group in groups):
             choices[OWN] = np.atleast_1d(self.class_sd)
 
-        def at(scales: dict[str, float], start: Array, over: Source = few) -> Laplace:
-            return laplace(over, layout, *self._prior(layout, groups, scales), start)
+        def at(scales: dict[str, float], start: Array, over: Source = few, enough: float = NEAR) -> Laplace:
+            return laplace(over, layout, *self._prior(layout, groups, scales), start, enough)
 
-        best = at(scales, self._prior(layout, groups, scales)[0])
-        changed = len(choices) > 0
-        for _ in range(3):
-            if not changed:
-                break
-            changed = False
+        best, changed, turn = at(scales, self._prior(layout, groups, scales)[0]), True, 0
+        while changed and turn < 3:
+            changed, turn = False, turn + 1
             for name, several in choices.items():
                 for sd in several:
                     if sd != scales[name]:
                         other = at(scales | {name: sd}, best.mode)
                         if other.log_evidence > best.log_evidence:
                             best, scales, changed = other, scales | {name: sd}, True
-        if sample is not None:
-            best = at(scales, best.mode, source)
+        best = at(scales, best.mode, source, MODE)
         mean, sd = self._prior(layout, groups, scales)
         if self.estimate == "map":
             points, off = best.mode[None], None
@@ -298,9 +294,6 @@ class LearnedExponents:
         half = ndtri(0.5 + level / 2) * sd
         against = np.log(sd / self.sd[:n]) + 0.5 * ((mean - self.mean[:n]) / sd) ** 2
         columns = {"mean": mean, "sd": sd, "lower": mean - half, "upper": mean + half, "log_bayes_factor": against}
-        return pd.DataFrame(columns, index=pd.Index(_flat(self.names), name="term"))
-
-
-def _flat(names: Sequence[Any]) -> list[Any]:
-    """Names that an index can hold: a pair of names is joined."""
-    return [" × ".join(map(str, name)) if isinstance(name, tuple) else name for name in names]
+        # A name of two columns is joined, because an index of pairs would have two levels.
+        names = [" × ".join(map(str, name)) if isinstance(name, tuple) else name for name in self.names]
+        return pd.DataFrame(columns, index=pd.Index(names, name="term"))

@@ -15,6 +15,9 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from bayesnb.dependence.conditional import Layout, Source, derivatives, log_likelihood
 from bayesnb.numerics import Array
 
+MODE, NEAR = 1e-12, 1e-2
+"""When the mode is reached, and when it is near enough to know its evidence to a hundredth of a nat."""
+
 STEPS = 100
 """More Newton steps than a concave function needs; reaching it is an error."""
 
@@ -53,12 +56,12 @@ class NoModeError(RuntimeError):
     """Newton's method did not come to an end: the terms are not numbers that it can work with."""
 
 
-def laplace(source: Source, layout: Layout, mean: Array, sd: Array, start: Array) -> Laplace:
+def laplace(source: Source, layout: Layout, mean: Array, sd: Array, start: Array, enough: float = MODE) -> Laplace:
     """The mode of the posterior under Normal(mean, sd) priors, and its curvature.
 
     Each step is Newton's with the exact Hessian, halved until the log posterior rises (Boyd and Vandenberghe 2004,
-    9.5: on a concave function this ends at the mode from any start). It stops where the next step is less than
-    1e-6 posterior standard deviations.
+    9.5: on a concave function this ends at the mode from any start). It stops where the next step, which it still
+    takes, promises to raise the log posterior by less than half of ``enough``.
 
     Parameters
     ----------
@@ -68,6 +71,8 @@ def laplace(source: Source, layout: Layout, mean: Array, sd: Array, start: Array
     mean, sd : array (parameter,)
         The prior; sd is positive.
     start : array (parameter,)
+    enough : float
+        In nats, twice; also the squared length of the last step in posterior standard deviations.
     """
     precision, place = 1 / sd**2, np.array(start, float)
     here = derivatives(source, layout, place)
@@ -77,8 +82,8 @@ def laplace(source: Source, layout: Layout, mean: Array, sd: Array, start: Array
         factor = cholesky(information + np.diag(precision), lower=True)
         step = cho_solve((factor, True), slope - precision * (place - mean))
         gain = float(step @ (slope - precision * (place - mean)))
-        if gain < 1e-12:
-            log_prior = below - np.log(sd).sum()
+        if gain < enough:
+            log_prior = below + gain / 2 - np.log(sd).sum()
             return Laplace(place + step, factor, value + log_prior - np.log(np.diag(factor)).sum())
 
         def falls(found: float, size: float) -> bool:

@@ -245,7 +245,7 @@ def test_the_program_is_the_same_density(by_class):
 @pytest.mark.parametrize("seed", range(5))
 def test_laplace_has_the_means_and_standard_deviations_of_nuts(seed):
     r = rows(n=(100, 200, 400, 700, 1000)[seed], classes=2 + seed % 2, seed=seed, signal=0.5)
-    found = verify(r, learn(r, [Group("features", 4, 1.0, 0.5)]), draws=2000)
+    found = verify(r, learn(r, [Group("features", 4, 1.0, 0.5)], draws=4000), draws=2000)
     assert found.convergence.converged
     assert (found.parameters["off"].abs() < 0.1).all()
     assert_allclose(found.parameters["sd"], found.parameters["nuts_sd"], rtol=0.1)

@@ -2,6 +2,7 @@ from . import datasets as datasets
 from . import engines as engines
 from . import plots as plots
 from .__about__ import __version__ as __version__
+from .answers import scoring as scoring
 from .binning import Binned as Binned
 from .estimator import BayesianNB as BayesianNB
 from .estimator import load as load
@@ -9,6 +10,7 @@ from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate
 from .families.bernoulli import Bernoulli as Bernoulli
 from .families.categorical import Categorical as Categorical
+from .families.exponential import Exponential as Exponential
 from .families.from_pymc import FromPyMC as FromPyMC
 from .families.gaussian import Gaussian as Gaussian
 from .families.gaussian import GaussianKnownVariance as GaussianKnownVariance
@@ -30,8 +32,10 @@ from .priors import UNSEEN as UNSEEN
 from .priors import Beta as Beta
 from .priors import BoundaryError as BoundaryError
 from .priors import Dirichlet as Dirichlet
+from .priors import FixedProbabilities as FixedProbabilities
 from .priors import Gamma as Gamma
 from .priors import ImproperError as ImproperError
-from .priors import Known as Known
 from .priors import Normal as Normal
 from .priors import NormalGamma as NormalGamma
+from .sampling import agreement as agreement
+from .sampling import draws as draws

@@ -1,7 +1,7 @@
 """The prior of the class probabilities, as a user writes it and as the model holds it.
 
 Start with :func:`read`, the one reader: of what :class:`bayesnb.BayesianNB` is given, of what ``with_class_prior`` is
-given, and of what is written on the command line. :func:`believed` is what follows once the classes are known.
+given, and of what is written on the command line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.priors import Array, Dirichlet, Known
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.priors.fixed import require_each
 
 SUM = 1e-9
 """How far from 1 given class probabilities may sum."""
@@ -21,12 +22,12 @@ FORMS = "a Dirichlet, {label: probability}, a Series by label, an array in the o
 FORMS += "'uniform'"
 
 
-def read(given: Any) -> Dirichlet | Known:
+def read(given: Any) -> Dirichlet | FixedProbabilities:
     """A class prior in any form that a user may write.
 
     Parameters
     ----------
-    given : Dirichlet, Known, {label: probability}, Series, array (class,), "frequencies" or "uniform"
+    given : Dirichlet, FixedProbabilities, {label: probability}, Series, array (class,), "frequencies" or "uniform"
         Probabilities are taken as known: a mapping and a Series by label, an array in the order of the classes.
         "frequencies" are those of the labels.
 
@@ -36,12 +37,12 @@ def read(given: Any) -> Dirichlet | Known:
         For another form, a label that is there more than once, a probability that is negative or not a number, or a
         sum further than 1e-9 from 1.
     """
-    if isinstance(given, Dirichlet | Known):
+    if isinstance(given, Dirichlet | FixedProbabilities):
         return given
     if isinstance(given, str):
         if given not in ("frequencies", "uniform"):
             raise ValueError(f"class prior: Expected {FORMS}; got {given!r}")
-        return Known(None if given == "frequencies" else "uniform")
+        return FixedProbabilities(None if given == "frequencies" else "uniform")
     by_label = isinstance(given, Mapping | pd.Series)
     labels = list(given.keys()) if by_label else []
     if twice := [label for label in labels if labels.count(label) > 1]:
@@ -53,7 +54,7 @@ def read(given: Any) -> Dirichlet | Known:
     if p.ndim != 1:
         raise ValueError(f"class prior: Expected {FORMS}; got an array of shape {p.shape}")
     _require_probabilities(p, labels)
-    return Known(dict(zip(labels, p.tolist(), strict=True)) if by_label else p)
+    return FixedProbabilities(dict(zip(labels, p.tolist(), strict=True)) if by_label else p)
 
 
 def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
@@ -75,7 +76,7 @@ def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
     if isinstance(given, pd.DataFrame):
         require_each(given.columns.tolist(), labels, "class prior", "one column for each class")
         given = given[list(labels)].to_numpy()
-    elif isinstance(given, Dirichlet | Known | Mapping | pd.Series | str):
+    elif isinstance(given, Dirichlet | FixedProbabilities | Mapping | pd.Series | str):
         return None
     try:
         p = np.array(given, float)
@@ -89,50 +90,6 @@ def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
             f"{p.shape}"
         )
     _require_probabilities(p, labels)
-    return p
-
-
-def names(prior: Dirichlet | Known, labels: Sequence[Any]) -> list[Any]:
-    """The classes that a class prior names; an array, which speaks of classes by position, names all there are."""
-    given = prior.p if isinstance(prior, Known) else prior.alpha
-    if isinstance(given, Mapping):
-        return list(given)
-    return list(labels) if np.ndim(given) else []
-
-
-def believed(
-    prior: Dirichlet | Known, labels: Sequence[Any], rows: Array
-) -> tuple[Dirichlet, Dirichlet] | tuple[Known, Known]:
-    """The prior with one entry a class, and the posterior after ``rows``, the weight of the rows of each class.
-
-    Raises
-    ------
-    ValueError
-        If the prior does not fit the classes.
-    """
-    if isinstance(prior, Dirichlet):
-        try:
-            full = Dirichlet(prior.over((tuple(labels),), 1).alpha[0, 0])
-        except ValueError as error:
-            raise ValueError(f"class prior: {error}") from error
-        return full, Dirichlet(full.alpha + rows)
-    known = Known(_probabilities(prior.p, labels, rows))
-    return known, known
-
-
-def _probabilities(p: Array | Mapping[Any, float] | str | None, labels: Sequence[Any], rows: Array) -> Array:
-    """Known class probabilities in the order of the classes."""
-    if p is None and rows.sum() > 0:
-        return rows / rows.sum()
-    if p is None or isinstance(p, str):
-        return np.full(len(labels), 1 / len(labels))
-    if isinstance(p, Mapping):
-        require_each(list(p), labels, "class prior", "one probability for each class")
-        return np.array([p[label] for label in labels], float)
-    if len(p) != len(labels):
-        raise ValueError(
-            f"class prior: Expected one probability for each class {list(labels)}, in this order; got {p.tolist()}"
-        )
     return p
 
 
@@ -151,23 +108,3 @@ def _require_probabilities(p: Array, labels: Sequence[Any]) -> None:
 
 def _in(row: Sequence[int]) -> str:
     return f" in row {row[0]}" if len(row) else ""
-
-
-def require_each(given: Sequence[Any], labels: Sequence[Any], what: str, expected: str) -> None:
-    """Refuse labels that are not the classes, each once, in any order."""
-    known, given = list(labels), list(given)
-    faults = {
-        "is not a class": [label for label in given if label not in known],
-        "is missing": [label for label in known if label not in given],
-        "is there more than once": repeated(given),
-    }
-    for fault, odd in faults.items():
-        if odd:
-            raise ValueError(
-                f"{what}: Expected {expected}, {known}; got {given}, where {', '.join(map(repr, odd))} {fault}"
-            )
-
-
-def repeated(labels: Sequence[Any]) -> list[Any]:
-    """The labels that are there more than once, each once."""
-    return list(dict.fromkeys(label for label in labels if list(labels).count(label) > 1))

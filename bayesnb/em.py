@@ -16,9 +16,9 @@ import numpy as np
 from bayesnb.families.family import Theta
 from bayesnb.families.membership import Responsibilities
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
-from bayesnb.priors import Array, Known, Prior
+from bayesnb.priors import Array, Prior
 
-type Point = Literal["map", "mean"]
+type Point = Literal["mode", "mean"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +70,7 @@ def em(
     *,
     weight: float = 1.0,
     row_weight: Array | None = None,
-    at: Point = "map",
+    at: Point = "mode",
     starts: int = 1,
     tolerance: float = 1e-10,
     max_iterations: int = 1000,
@@ -94,7 +94,7 @@ def em(
         λ, what an unlabelled row counts beside a labelled one.
     row_weight : array (row,), optional
         Frequency weights of the unlabelled rows.
-    at : {"map", "mean"}
+    at : {"mode", "mean"}
         The parameters to plug in: the mode of each conjugate posterior, or its mean. The mean is also a mode, of the
         density on another scale (log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal), and the
         objective is then that density. The mean exists under every proper prior, and it smooths: under Dirichlet(1)
@@ -113,14 +113,14 @@ def em(
     ValueError
         If two classes cannot be told apart: neither has a labelled row, and their priors are the same.
     BoundaryError
-        If ``at="map"`` and a mode does not exist, naming the cell.
+        If ``at="mode"`` and a mode does not exist, naming the cell.
     ImproperError
         If the labelled rows alone make no proper posterior to start from.
     """
     require_settings(weight, starts)
     model.require_exact("EM, which updates it in every iteration", "leave the rows without a label out")
-    if at not in ("map", "mean"):
-        raise ValueError(f"Expected at to be 'map' or 'mean'; got {at!r}")
+    if at not in ("mode", "mean"):
+        raise ValueError(f"Expected at to be 'mode' or 'mean'; got {at!r}")
     if max_iterations < 1:
         raise ValueError(f"Expected at least one iteration; got {max_iterations!r}")
     share = shares(weight, row_weight, n_rows)
@@ -209,7 +209,7 @@ def _climb(
     converged = False
     while not converged and len(trace) < max_iterations:
         believed = fixed.given(_completed(fixed.model, labelled, data, r, share))
-        theta = believed.mode() if at == "map" else believed.mean()
+        theta = believed.mode() if at == "mode" else believed.mean()
         log_r = _log_responsibilities(theta.log_joint(data, len(share)), share)
         # If adding r to the prior rounds away (r = 1e-17), treat r as 0: else 0 · (-inf) gives NaN.
         with np.errstate(invalid="ignore"):
@@ -226,10 +226,7 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
     Computed by Bayes' rule as log p(θ | D) + log p(D), since priors and posteriors have closed densities.
     """
     pi, rows = np.exp(theta.log_pi), believed.statistics.rows
-    if isinstance(believed.label, Known):
-        total = float((rows[rows > 0] * theta.log_pi[rows > 0]).sum())
-    else:
-        total = _one_factor(believed.label_prior, believed.label, (pi,), at)
+    total = _one_factor(believed.label_prior, believed.label, (pi,), at) + believed.label.log_base(rows)
     for name, family in believed.model.features.items():
         prior, s = believed.prior[name], believed.statistics.features[name]
         posterior, point = _terms(believed.features[name], theta.features[name])

@@ -97,7 +97,10 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """Float64 (row, column), NaN where missing."""
     table.require_dense(feature.family)
-    return feature, _matrix(table, feature.columns)
+    x, support = _matrix(table, feature.columns), feature.family.support
+    if support is not None:
+        _require_cells(support.invalid(x), x, feature, support.words, "use Gaussian()")
+    return feature, x
 
 
 def _matrix(table: Table, columns: Names) -> Array:

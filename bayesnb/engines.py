@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bayesnb import scanning
+from bayesnb import arrow, readers
 from bayesnb.kernels.blocks import WORKER, threads, worth
 from bayesnb.model import Statistics
 from bayesnb.progress import Progress
@@ -174,12 +174,12 @@ def frames(source: Any) -> tuple[Iterator[Table], int | None]:
     match _engine(source):
         case "polars":
             columns = len(source.collect_schema().names())
-            batches = source.collect_batches(chunk_size=scanning.rows_of(columns), maintain_order=True)
-            return scanning.tables((batch.to_arrow() for batch in batches), declares=True), None
+            batches = source.collect_batches(chunk_size=arrow.rows_of(columns), maintain_order=True)
+            return arrow.tables((batch.to_arrow() for batch in batches), declares=True), None
         case "duckdb" | "arrow":
-            return scanning.of_arrow(source)
+            return readers.of_arrow(source)
     if isinstance(source, str | os.PathLike):
-        return scanning.of_path(source)
+        return readers.of_path(source)
     return _tables_of(source), None
 
 
@@ -188,7 +188,7 @@ def _tables_of(frames: Iterable[Any]) -> Iterator[Table]:
     for frame in frames:
         frame = frame.to_arrow() if hasattr(frame, "to_arrow") else frame
         if hasattr(frame, "num_rows") and hasattr(frame, "schema"):
-            yield from scanning.tables([frame], declares=True)
+            yield from arrow.tables([frame], declares=True)
         else:
             yield Table.of(frame)
 
@@ -235,7 +235,7 @@ def _spark_parts(source: Any, reading: Reading) -> Iterator[Summary | Nothing]:
     def summarise(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        found = pooled(reading(table) for table in scanning.tables(batches, declares=False))
+        found = pooled(reading(table) for table in arrow.tables(batches, declares=False))
         yield pa.RecordBatch.from_pydict({"summary": [pickle.dumps(found)]})
 
     for row in source.mapInArrow(summarise, "summary binary").collect():
@@ -248,7 +248,7 @@ def _spark_scores(source: Any, score: Score, columns: Sequence[tuple[str, Any]],
     def scored(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for table in scanning.tables(batches, declares=False):
+        for table in arrow.tables(batches, declares=False):
             yield from pa.Table.from_pandas(score(table), preserve_index=False).to_batches()
 
     import pandas as pd

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesnb import learning
 from bayesnb.classifier import Classifier
 from bayesnb.families.family import Family
+from bayesnb.families.multinomial import Multinomial
 from bayesnb.model import Estimate
 from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
@@ -278,7 +279,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        # `sparse` promises any floats and `string` any object; counts and text are welcome all the same.
+        # Any sparse matrix of numbers that are not negative is read as bags of words, and by no other family.
+        tags.input_tags.sparse = self.features is None or isinstance(self.features, Multinomial)
+        # `string` promises that any object is accepted as text; columns of text are accepted all the same.
         return tags
 
     # Documented in the docstring of the class.
@@ -357,7 +360,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
 
 @learning.one_at_a_time
 def learn_summary(clf: BayesianNB, summary: Summary, target: Any) -> BayesianNB:
-    """Fit an estimator to what :func:`bayesnb.engines.summary` found; ``target`` is the column of the class."""
+    """Fit an estimator to a summary of :func:`bayesnb.engines.summary`; ``target`` is the column of the class."""
     clf._classifier = learning.of_summary(clf, None, summary, target)
     return clf
 
@@ -384,14 +387,14 @@ def load(path: str | os.PathLike) -> BayesianNB:
     >>> nb.load(path).predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    found = document.read(path)
+    file = document.read(path)
     try:
-        clf = BayesianNB(**found.configuration)
-        others = {"target": found.target, "expected": found.expected}
+        clf = BayesianNB(**file.configuration)
+        others = {"target": file.target, "expected": file.expected}
         clf._classifier = learning.believed(
-            clf, None, found.schema, found.statistics, found.classes, found.declared, **others
+            clf, None, file.schema, file.statistics, file.classes, file.declared, **others
         )
-        clf.content_hash_ = found.hash
+        clf.content_hash_ = file.hash
     except MemoryError as error:
         raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error
     except (ValueError, TypeError, ArithmeticError) as error:

@@ -18,12 +18,12 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from bayesnb.answers.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.classifier import Classifier
 from bayesnb.estimator import BayesianNB
 from bayesnb.model import ESTIMATES, Estimate, about
 from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, first
 from bayesnb.schema import Schema
-from bayesnb.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.tables import Table
 from bayesnb.targets import Target, read_target
 
@@ -77,10 +77,10 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     dtype: float64
     """
     log_joint, codes = _answers(*_folds(clf, X, y, cv))
-    found = scores(log_joint, codes)
+    score = scores(log_joint, codes)
     parts = brier_decomposition(np.exp(log_proba_of(log_joint)), codes)
-    first = {name: found[name] for name in ("accuracy", "log_loss", "brier")}
-    return pd.Series(first | parts | {"ece": found["ece"], "rows": len(codes)}, dtype=float)
+    first = {name: score[name] for name in ("accuracy", "log_loss", "brier")}
+    return pd.Series(first | parts | {"ece": score["ece"], "rows": len(codes)}, dtype=float)
 
 
 def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") -> pd.DataFrame:
@@ -127,8 +127,8 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
         with about(f"estimator {name!r}"):
             log_joint, codes = _answers(*_folds(clf, X, y, cv))
         pointwise[name] = own(log_proba_of(log_joint), codes)
-        found = scores(log_joint, codes)
-        rows[name] = {key: found[key] for key in ("accuracy", "brier", "ece")}
+        score = scores(log_joint, codes)
+        rows[name] = {key: score[key] for key in ("accuracy", "brier", "ece")}
     total = {name: float(log_p.sum()) for name, log_p in pointwise.items()}
     order = sorted(rows, key=lambda name: (-total[name], rows[name]["brier"]))
     best = order[0]
@@ -205,7 +205,7 @@ def _folds(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[list[Fold], Target]:
         fitted = clone(clf).fit(X, y).classifier_
         return [Fold(fitted, slice(None), lambda fitted: fitted.log_left_out(X, y)[0])], target
     X = Table.of(X) if ours else X
-    # cross_val_predict would call the classes 0, 1, ..., and so break a classifier that is told of them by name.
+    # scikit-learn's cross_val_predict would rename the classes to 0, 1, ..., which breaks classifiers that name them.
     return [
         Fold(
             clone(clf).fit(_taken(X, train), y[train]),
@@ -251,16 +251,16 @@ def _log_joint(clf: Any, X: Any) -> Array:
     """log p(c, x), up to a constant a row, by a fitted classifier: by the method that rounds least."""
     with np.errstate(divide="ignore"):
         if hasattr(clf, "predict_joint_log_proba"):
-            found = clf.predict_joint_log_proba(X)
+            log_p = clf.predict_joint_log_proba(X)
         elif hasattr(clf, "predict_log_proba"):
-            found = clf.predict_log_proba(X)
+            log_p = clf.predict_log_proba(X)
         else:
-            found = np.log(clf.predict_proba(X))
-    found = np.asarray(found, float)
-    if np.isnan(found).any():
-        row = first(np.isnan(found))[0]
+            log_p = np.log(clf.predict_proba(X))
+    log_p = np.asarray(log_p, float)
+    if np.isnan(log_p).any():
+        row = first(np.isnan(log_p))[0]
         raise ValueError(f"Expected probabilities from {type(clf).__name__}; got NaN in row {row} of those held out")
-    return found
+    return log_p
 
 
 def _splits(codes: Array, cv: Any) -> Iterator[tuple[Array, Array]]:
@@ -304,8 +304,8 @@ def _one(name: Estimate, answers: Mapping[Estimate, Array | str], codes: Array) 
     answer, predictive = answers[name], answers["predictive"]
     if isinstance(answer, str):
         return {"note": answer}
-    found: dict[str, Any] = dict(scores(answer, codes))
+    columns: dict[str, Any] = dict(scores(answer, codes))
     if not isinstance(predictive, str):
         gap = np.exp(log_proba_of(answer)) - np.exp(log_proba_of(predictive))
-        found["from_predictive"] = float(np.abs(gap).max())
-    return found | {"note": ""}
+        columns["from_predictive"] = float(np.abs(gap).max())
+    return columns | {"note": ""}

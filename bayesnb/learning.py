@@ -7,6 +7,7 @@ before, or ``None``.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -19,7 +20,7 @@ from sklearn.utils import column_or_1d
 from bayesnb import class_prior, em, engines
 from bayesnb.classifier import Classifier
 from bayesnb.model import Statistics, estimate_rule
-from bayesnb.priors import Array, Dirichlet, Known
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.rows import Rows
 from bayesnb.schema import Schema
 from bayesnb.summary import Summary
@@ -27,7 +28,16 @@ from bayesnb.targets import NO_LABEL, classes_of, labels_of, with_named
 
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _LEARNING: WeakSet[Any] = WeakSet()
-_GUARD = threading.Lock()
+
+
+def _without_locks() -> None:
+    """Forget the locks in a forked process, in which the threads that held them do not run."""
+    _LOCKS.clear()
+    _LEARNING.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_without_locks)
 
 
 def one_at_a_time[**P, R](verb: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
@@ -45,9 +55,7 @@ def one_at_a_time[**P, R](verb: Callable[Concatenate[Any, P], R]) -> Callable[Co
 
     @wraps(verb)
     def learn(estimator: Any, *args: P.args, **kwargs: P.kwargs) -> R:
-        with _GUARD:
-            lock = _LOCKS.setdefault(estimator, threading.RLock())
-        with lock:
+        with _LOCKS.setdefault(estimator, threading.RLock()):
             if estimator in _LEARNING:
                 raise RuntimeError(
                     f"{verb.__name__} was called while this thread was learning into the same estimator: call it "
@@ -84,9 +92,9 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
     """What rows say of which some have no label; the weights of those have λ in them."""
     schema = Schema.infer(rows.table, settings.features, settings.unseen, rows.weight)
     schema, data = schema.read(rows.table, learn=True)
-    rule, model, found = estimate_rule(settings.estimate), schema.model(_label_prior(settings)), rows.target.classes
-    classes = with_named(found, [*rows.target.declared, *model.named_classes(labels_of(found))])
-    if not len(found) and len(classes) < 2:
+    rule, model, seen = estimate_rule(settings.estimate), schema.model(_label_prior(settings)), rows.target.classes
+    classes = with_named(seen, [*rows.target.declared, *model.named_classes(labels_of(seen))])
+    if not len(seen) and len(classes) < 2:
         raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
     labelled, data, weight = rows.split(model, data, classes)
     result = em.em(
@@ -95,7 +103,7 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
         data,
         len(weight),
         row_weight=weight,
-        at="map" if rule.point == "mode" else "mean",
+        at=rule.point,
         starts=settings.em_starts,
         rng=np.random.default_rng(settings.random_state),
     )
@@ -229,5 +237,5 @@ def believed(
     return Classifier.of(schema, statistics, classes, label, settings.estimate, declared=declared, **others)
 
 
-def _label_prior(settings: Any) -> Dirichlet | Known:
+def _label_prior(settings: Any) -> Dirichlet | FixedProbabilities:
     return Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)

@@ -17,17 +17,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb import class_prior, stacks
-from bayesnb.families.family import Family, Statistic, cleared
+from bayesnb import stacks
+from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.statistic import Statistic, cleared
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, table, worth
 from bayesnb.priors import (
     Array,
     BoundaryError,
     Dirichlet,
+    FixedProbabilities,
     ImproperError,
-    Known,
     Prior,
     Size,
     Theta,
@@ -316,7 +317,7 @@ class NaiveBayes:
     Parameters
     ----------
     features : {name: Family}
-    label : Dirichlet or Known
+    label : Dirichlet or FixedProbabilities
         Prior of the class probabilities.
     columns : {name: column names}, optional
         What the columns of a feature are called, where there are several: coordinates of draws.
@@ -336,14 +337,14 @@ class NaiveBayes:
     """
 
     features: Mapping[str, Family]
-    label: Dirichlet | Known = field(default_factory=Dirichlet)
+    label: Dirichlet | FixedProbabilities = field(default_factory=Dirichlet)
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def flat(self) -> NaiveBayes:
         """The same likelihood under flat priors, whose mode is maximum likelihood."""
         self.require_exact("maximum likelihood", 'use estimate="predictive" or "mean"')
-        label = self.label if isinstance(self.label, Known) else Dirichlet.flat()
-        return replace(self, features={name: family.flat() for name, family in self.features.items()}, label=label)
+        families = {name: family.flat() for name, family in self.features.items()}
+        return replace(self, features=families, label=self.label.flat())
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
         """The classes that exist though no row may have them, because a prior names them.
@@ -351,7 +352,7 @@ class NaiveBayes:
         The class prior names classes, and so does a feature's prior that is given as {class: prior}. A class prior
         that is an array speaks of classes by position, so it names all of ``labels``.
         """
-        named = class_prior.names(self.label, labels)
+        named = self.label.named_classes(labels)
         for family in self.features.values():
             if isinstance(family.prior, Mapping):
                 named += family.prior
@@ -419,7 +420,8 @@ class NaiveBayes:
 
         both = stacks.each(self.features, len(statistics.labels), one, many)
         prior, believed = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
-        label_prior, label = class_prior.believed(self.label, statistics.labels, statistics.rows)
+        label_prior = self.label.over_classes(statistics.labels, statistics.rows)
+        label = label_prior.update(statistics.rows)
         return Posterior(self, statistics, label_prior, prior, label, believed)
 
 
@@ -431,9 +433,9 @@ class Posterior:
     ----------
     model : NaiveBayes
     statistics : Statistics
-    label_prior, prior : Dirichlet or Known; {name: Prior}
+    label_prior, prior : Dirichlet or FixedProbabilities; {name: Prior}
         The priors at their full shapes.
-    label, features : Dirichlet or Known; {name: Prior}
+    label, features : Dirichlet or FixedProbabilities; {name: Prior}
         The posteriors.
 
     Examples
@@ -454,9 +456,9 @@ class Posterior:
 
     model: NaiveBayes
     statistics: Statistics
-    label_prior: Dirichlet | Known
+    label_prior: Dirichlet | FixedProbabilities
     prior: Mapping[str, Prior]
-    label: Dirichlet | Known
+    label: Dirichlet | FixedProbabilities
     features: Mapping[str, Prior]
 
     @property
@@ -477,12 +479,14 @@ class Posterior:
         believed = {}
         for name, family in self.model.features.items():
             believed[name] = family.update(self.prior[name], statistics.features[name])
-        label_prior, label = class_prior.believed(self.model.label, statistics.labels, statistics.rows)
+        label_prior = self.model.label.over_classes(statistics.labels, statistics.rows)
+        label = label_prior.update(statistics.rows)
         return Posterior(self.model, statistics, label_prior, self.prior, label, believed)
 
-    def with_class_prior(self, prior: Dirichlet | Known) -> Posterior:
+    def with_class_prior(self, prior: Dirichlet | FixedProbabilities) -> Posterior:
         """The same belief about the features under another prior of the class probabilities."""
-        label_prior, label = class_prior.believed(prior, self.labels, self.statistics.rows)
+        label_prior = prior.over_classes(self.labels, self.statistics.rows)
+        label = label_prior.update(self.statistics.rows)
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
     def _about(self, name: str) -> AbstractContextManager[None]:
@@ -616,20 +620,12 @@ class Posterior:
 
     def _log_label_left_out(self, labels: Labels, point: str) -> Array:
         """log p(c | all labels but that of row i) as (row, class)."""
-        known = isinstance(self.label, Known)
-        if known and self.model.label.p is not None:
-            return np.tile(log(self.label.p), (len(labels), 1))
         # Rows of one class and of weight 1 leave the same behind.
         codes, weight, place = np.arange(labels.n), np.ones(labels.n), labels.codes
         if not (labels.weight == 1).all():
             codes, weight, place = labels.codes, labels.weight, slice(None)
-        left = np.tile(self.statistics.rows if known else self.label.alpha, (len(codes), 1))
-        left[np.arange(len(left)), codes] -= weight
-        left = np.maximum(left, 0.0)
-        # Without its only row, a model that counts frequencies has no opinion.
-        left[left.sum(-1) == 0] = 1.0
         with about("class prior"):
-            return log(getattr(Dirichlet(left), "mean" if known else point)())[place]
+            return self.model.label.log_left_out(self.label, self.statistics.rows, codes, weight, point)[place]
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
@@ -639,16 +635,8 @@ class Posterior:
             with self._about(name):
                 s = self.statistics.features[name]
                 each[name] = float(family.log_evidence(self.prior[name], s).sum())
-        return Evidence(self._label_evidence(), each)
-
-    def _label_evidence(self) -> float:
-        rows = self.statistics.rows
-        if isinstance(self.label, Known):
-            seen = rows > 0
-            return float((rows[seen] * log(self.label.p[seen])).sum())
         with about("class prior", self.labels):
-            self.label_prior.require_proper("An evidence")
-            return float(self.label_prior.along(rows) + Dirichlet.peak(rows))
+            return Evidence(self.label_prior.log_evidence(self.statistics.rows), each)
 
 
 @dataclass(frozen=True, eq=False)

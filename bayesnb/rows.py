@@ -83,7 +83,7 @@ class Rows:
         return replace(self, weight=np.where(self.target.labelled, self.weight, self.weight * weight))
 
     def counted(self) -> Rows:
-        """The rows whose weight is above 0: the others must not even lend their levels and classes."""
+        """The rows whose weight is above 0. The others must not even contribute their levels and classes."""
         if self.weight.min() > 0:
             return self
         keep = self.weight > 0
@@ -102,8 +102,8 @@ class Rows:
             As in :class:`bayesnb.BayesianNB`, for a schema that is inferred.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
-        # First without a look at each cell. Where a sum is not finite, a second pass looks: it refuses a bad cell by
-        # its name, or finds a rare level that the first pass did not know.
+        # First try without validation. If a sum is not finite, repeat with validation, which names the bad cell or
+        # finds the level that the first pass missed.
         for cells in (self.table.on_trust(), self.table):
             known = schema or Schema.infer(cells, features, unseen, self.weight)
             learned, data = known.read(cells, learn=True)

@@ -24,7 +24,7 @@ from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
-from bayesnb.priors import UNSEEN, Array, Dirichlet, Known
+from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
 from bayesnb.tables import Names, Table, zeros_and_ones
 
 NO_VALUE = "no value seen"
@@ -88,7 +88,7 @@ class Schema:
             chosen = dict(sorted(chosen.items(), key=lambda item: table.place[item[1].columns[0]]))
         return cls(table.names, table.named, chosen, unseen)
 
-    def model(self, label: Dirichlet | Known) -> NaiveBayes:
+    def model(self, label: Dirichlet | FixedProbabilities) -> NaiveBayes:
         """The generative model of these features, under a prior of the class probabilities."""
         families = {name: feature.family for name, feature in self.features.items()}
         return NaiveBayes(families, label, {name: feature.columns for name, feature in self.features.items()})

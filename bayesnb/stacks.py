@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.families.family import Family, Statistic
+from bayesnb.families.family import Family
+from bayesnb.families.statistic import Statistic
 from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Prior
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from bayesnb.binning import Binned
 from bayesnb.encoding import Feature
-from bayesnb.families.bernoulli import Successes
-from bayesnb.families.family import Statistic
+from bayesnb.families.bernoulli import BinaryCounts
 from bayesnb.families.gaussian import Moments
 from bayesnb.families.membership import Labels, every_row
+from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
 from bayesnb.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
@@ -147,7 +147,7 @@ def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) 
     """What one part said of a column, as a statistic of the family that the whole column has."""
     if _blank(feature):
         return model.take([-1] * len(s.seen()))
-    if isinstance(s, Successes) and isinstance(model, Moments):
+    if isinstance(s, BinaryCounts) and isinstance(model, Moments):
         # All there is to know of zeros and ones: their moments are exact.
         mean = s.ones / np.where(s.n > 0, s.n, 1.0)
         return Moments(s.n, mean, np.zeros_like(mean), s.ones * (1 - mean))

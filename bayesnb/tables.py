@@ -65,9 +65,12 @@ class Column:
     @property
     def textual(self) -> bool:
         """Whether its type is one of text or categories, even if it holds no value."""
-        return isinstance(self.values, nw.Series) and isinstance(
-            self.values.dtype, nw.String | nw.Categorical | nw.Enum
-        )
+        if not isinstance(self.values, nw.Series):
+            return False
+        if isinstance(native := self.values.to_native(), pd.Series) and pd.api.types.is_object_dtype(native.dtype):
+            # Objects may be anything; only their values say what they are.
+            return False
+        return isinstance(self.values.dtype, nw.String | nw.Categorical | nw.Enum)
 
     @property
     def declared(self) -> tuple[Any, ...] | None:

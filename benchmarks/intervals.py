@@ -16,10 +16,12 @@ import time
 import numpy as np
 import pandas as pd
 
-from bayesnb import BayesianNB, datasets, scoring, uncertainty
+from bayesnb import BayesianNB, datasets
+from bayesnb.answers import scoring, uncertainty
+from bayesnb.answers.log_odds import LogOdds
+from bayesnb.answers.uncertainty import PosteriorDraws
 from bayesnb.model import NaiveBayes, normalize
 from bayesnb.priors import Dirichlet
-from bayesnb.uncertainty import Ensemble, LogOdds
 from benchmarks import sbc
 
 
@@ -40,7 +42,7 @@ def coverage(
         theta = before.draw(rng)
         posterior = sbc.believed(model, *sbc.rows(model, theta, n_rows, rng, labels), labels)
         new, _ = sbc.rows(model, posterior.draw(rng) if apart else theta, 1, rng, labels)
-        drawn = None if n_classes == 2 else Ensemble(posterior, 4000, [seed, k])
+        drawn = None if n_classes == 2 else PosteriorDraws(posterior, 4000, [seed, k])
         # A probability close to 1 has no digits left to be compared by; the least one has them all.
         c = posterior.log_predictive(new, 1)[0].argmin()
         held[:2, k] = uncertainty.intervals(posterior, new, 1, [tail, 1 - tail], drawn)[0, c]

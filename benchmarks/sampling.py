@@ -15,8 +15,9 @@ import time
 import numpy as np
 import pandas as pd
 
-from bayesnb import BayesianNB, generative
-from bayesnb.convergence import Convergence
+from bayesnb import BayesianNB
+from bayesnb.chains import Convergence
+from bayesnb.sampling import nuts
 
 LEVELS = np.array(list("abcde"))
 
@@ -38,9 +39,9 @@ def measure(n: int, likelihood: str, draws: int, chains: int = 4, seed: int = 0)
     clf = BayesianNB(random_state=seed).fit(X, y)
     model = clf.to_pymc(X, y, likelihood="rows") if likelihood == "rows" else clf.to_pymc()
     begin = time.perf_counter()
-    generative.sample(clf.posterior_, 5, chains, seed, model=model, tune=5)
+    nuts.sample(clf.posterior_, 5, chains, seed, model=model, tune=5)
     before = time.perf_counter() - begin
-    tree = generative.sample(clf.posterior_, draws, chains, seed, model=model, tune=draws)
+    tree = nuts.sample(clf.posterior_, draws, chains, seed, model=model, tune=draws)
     sampling = float(tree["posterior"].attrs["sampling_time"])
     found = Convergence.of(tree)
     return {

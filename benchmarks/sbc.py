@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bayesnb import draws, generative
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
@@ -26,6 +25,7 @@ from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
 from bayesnb.priors import Array, Beta, Dirichlet, Gamma, Normal, NormalGamma
+from bayesnb.sampling import layout, nuts
 
 LABELS = ("a", "b")
 LEVELS = (("low", "middle", "high"),)
@@ -86,13 +86,13 @@ def ranks(sampler: str, simulations: int, n_rows: int = 12, size: int = 99, seed
         theta = prior.draw(rng)
         data, y = rows(MODEL, theta, n_rows, rng)
         posterior = believed(MODEL, data, y)
-        layout = draws.blocks(MODEL, posterior.statistics)
-        truth = draws.variables(theta, layout)
+        blocks = layout.blocks(MODEL, posterior.statistics)
+        truth = layout.variables(theta, blocks)
         if sampler == "exact":
-            drawn = draws.variables(posterior.draw(rng, (size,)), layout)
+            drawn = layout.variables(posterior.draw(rng, (size,)), blocks)
         else:
             # Every tenth of the draws, so that they are nearly independent, as ranks want.
-            tree = generative.sample(posterior, 10 * size // 3, 3, int(rng.integers(2**31)), tune=500)
+            tree = nuts.sample(posterior, 10 * size // 3, 3, int(rng.integers(2**31)), tune=500)
             held = tree["posterior"].dataset
             drawn = {name: held[name].to_numpy()[:, 9::10].reshape(-1, *held[name].shape[2:])[:size] for name in truth}
         found.append({key: rank for name in truth for key, rank in _ranks(name, truth[name], drawn[name])})
@@ -114,13 +114,13 @@ def geweke(steps: int, n_rows: int = 5, seed: int = 0) -> pd.Series:
     """z of each parameter's mean between the prior and a chain of rows | parameters, parameters | rows."""
     rng = np.random.default_rng(seed)
     prior = nothing(MODEL)
-    layout = draws.blocks(MODEL, prior.statistics)
-    marginal = draws.variables(prior.draw(rng, (steps,)), layout)
+    blocks = layout.blocks(MODEL, prior.statistics)
+    marginal = layout.variables(prior.draw(rng, (steps,)), blocks)
     theta, chain = prior.draw(rng), []
     for _ in range(steps):
         data, y = rows(MODEL, theta, n_rows, rng)
         theta = believed(MODEL, data, y).draw(rng)
-        chain.append(draws.variables(theta, layout))
+        chain.append(layout.variables(theta, blocks))
     z = {}
     from arviz_stats.base import array_stats
 

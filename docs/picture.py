@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from scipy.special import expit, logit
 
 from bayesnb import BayesianNB, datasets
+from bayesnb.answers.log_odds import LogOdds
 from bayesnb.plots import OKABE_ITO
 from bayesnb.tables import Table
-from bayesnb.uncertainty import LogOdds
 
 BLUE, ORANGE, GREY = OKABE_ITO[0], OKABE_ITO[1], "#555555"
 X, Y = datasets.play_tennis()

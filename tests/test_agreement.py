@@ -22,16 +22,17 @@ from scipy import stats
 from scipy.special import gammaln, xlogy
 from xarray import DataTree
 
-from bayesnb import BayesianNB, Binned, agreement, datasets, draws
+from bayesnb import BayesianNB, Binned, datasets
 from bayesnb.families import gaussian, poisson
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
-from bayesnb.families.family import over_columns
+from bayesnb.families.columns import over_columns
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Parameters, Posterior, normalize
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
+from bayesnb.sampling import agreement, draws, layout
 
 mpl.use("Agg")
 
@@ -578,8 +579,8 @@ def repeated() -> list[agreement.Agreement]:
     (data, n), found = clf.classifier_.read(ASKED.iloc[[0, 3]][[*names, "hours"]]), []
     for seed in range(1000, 1200):
         point = clf.posterior_.draw(default_rng(seed), (4, 500))
-        layout = draws.blocks(clf.posterior_.model, clf.statistics_)
-        tree = draws.tree({"posterior": draws.variables(point, layout)}, clf.posterior_)
+        blocks = layout.blocks(clf.posterior_.model, clf.statistics_)
+        tree = draws.tree({"posterior": layout.variables(point, blocks)}, clf.posterior_)
         found.append(agreement.check(clf.posterior_, tree, data, n))
     return found
 

@@ -41,7 +41,7 @@ from bayesnb import (
     Normal,
     NormalGamma,
     Poisson,
-    files,
+    readers,
 )
 from bayesnb.cli import main
 
@@ -860,7 +860,7 @@ def test_a_bad_file_is_refused_with_its_name_the_line_and_the_cure(case: str, wr
     text, words = BAD_FILES[case]
     path = write(text)
     with pytest.raises(ValueError, match=said(path, *words)):
-        files.read(path)
+        readers.frame(path)
 
 
 @pytest.mark.parametrize("case", BAD_FILES)
@@ -882,7 +882,7 @@ def test_the_command_prints_one_line_about_a_bad_file_and_exits_with_1(case: str
 def test_a_file_whose_content_does_not_fit_its_name_is_refused_by_name(name: str, data: bytes, write, capsys):
     path = write(data, name)
     with pytest.raises((ValueError, OSError), match=said(path)):
-        files.read(path)
+        readers.frame(path)
     code, out, err = run(capsys, "compare", path, "--target", "y")
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert name in err
@@ -891,13 +891,13 @@ def test_a_file_whose_content_does_not_fit_its_name_is_refused_by_name(name: str
 def test_a_file_that_does_not_exist_is_named(tmp_path: Path, capsys):
     path = str(tmp_path / "none.csv")
     with pytest.raises(FileNotFoundError, match=said(path, "no such file")):
-        files.read(path)
+        readers.frame(path)
     assert run(capsys, "compare", path, "--target", "y") == (1, "", f"bayesnb: {path}: no such file\n")
 
 
 def test_a_folder_is_refused_as_a_data_file(tmp_path: Path, capsys):
     with pytest.raises(FileNotFoundError, match=said(tmp_path, "is a folder")):
-        files.read(tmp_path)
+        readers.frame(tmp_path)
     assert run(capsys, "compare", f"{tmp_path}/", "--target", "y")[0] == 1
 
 
@@ -905,10 +905,10 @@ def test_a_file_with_a_byte_order_mark_blank_lines_or_compression_is_read(write,
     import gzip
 
     expected = pd.DataFrame({"a": [1, 2], "y": ["u", "v"]})
-    pd.testing.assert_frame_equal(files.read(write(b"\xef\xbb\xbfa,y\n1,u\n2,v\n")), expected)
-    pd.testing.assert_frame_equal(files.read(write("a,y\r\n1,u\r\n\r\n2,v\r\n")), expected)
-    pd.testing.assert_frame_equal(files.read(write("a\ty\n1\tu\n2\tv\n", "table.tsv")), expected)
-    pd.testing.assert_frame_equal(files.read(write(gzip.compress(b"a,y\n1,u\n2,v\n"), "table.csv.gz")), expected)
+    pd.testing.assert_frame_equal(readers.frame(write(b"\xef\xbb\xbfa,y\n1,u\n2,v\n")), expected)
+    pd.testing.assert_frame_equal(readers.frame(write("a,y\r\n1,u\r\n\r\n2,v\r\n")), expected)
+    pd.testing.assert_frame_equal(readers.frame(write("a\ty\n1\tu\n2\tv\n", "table.tsv")), expected)
+    pd.testing.assert_frame_equal(readers.frame(write(gzip.compress(b"a,y\n1,u\n2,v\n"), "table.csv.gz")), expected)
 
 
 def test_a_target_that_the_file_does_not_have_is_named_with_those_it_has(write, capsys):
@@ -988,7 +988,7 @@ def asked(capsys: pytest.CaptureFixture[str], path: str, *rows: str) -> list[dic
 
 
 def test_columns_that_a_row_does_not_name_are_missing(write, capsys):
-    frame = files.read(path := write(GOOD))
+    frame = readers.frame(path := write(GOOD))
     clf = BayesianNB(absent="missing").fit(frame.drop(columns="y"), frame["y"])
     expected = clf.predict_proba(pd.DataFrame({"size": [2.5]}))[0]
     for answer in asked(capsys, path, "size=2.5", "size=2.5,n=,ok="):
@@ -996,7 +996,7 @@ def test_columns_that_a_row_does_not_name_are_missing(write, capsys):
 
 
 def test_a_row_option_may_have_a_fraction_for_a_column_of_integers(write, capsys):
-    frame = files.read(path := write(GOOD))
+    frame = readers.frame(path := write(GOOD))
     clf = BayesianNB(absent="missing").fit(frame.drop(columns="y"), frame["y"])
     (answer,) = asked(capsys, path, "n=2.5")
     assert list(answer.values()) == pytest.approx(list(clf.predict_proba(pd.DataFrame({"n": [2.5]}))[0]), rel=1e-9)

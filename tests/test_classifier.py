@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -21,9 +23,9 @@ from bayesnb import (
     BayesianNB,
     Categorical,
     Dirichlet,
+    FixedProbabilities,
     Gaussian,
     ImproperError,
-    Known,
     NormalGamma,
     datasets,
     load,
@@ -139,6 +141,29 @@ def test_threads_that_learn_at_once_lose_no_row():
     whole = BayesianNB().fit(np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]))
     assert_array_equal(clf.class_count_, whole.class_count_)
     assert_allclose(clf.predict_proba(parts[0][0]), whole.predict_proba(parts[0][0]), rtol=1e-9)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_process_that_is_forked_while_a_thread_learns_can_learn_too():
+    clf, reading, go_on = BayesianNB().fit(X, Y), threading.Event(), threading.Event()
+
+    def frames():
+        reading.set()
+        go_on.wait()
+        yield MORE.assign(y="a")
+
+    with ThreadPoolExecutor(1) as pool:
+        learning = pool.submit(clf.partial_fit, frames(), "y")
+        reading.wait()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            os._exit(int(clf.partial_fit(X, Y).class_count_.sum()))
+        _, status = os.waitpid(child, 0)
+        go_on.set()
+        assert learning.result().class_count_.sum() == 6
+    assert os.waitstatus_to_exitcode(status) == 8
 
 
 def test_rows_that_are_learned_while_rows_are_read_are_refused_and_not_lost():
@@ -267,11 +292,13 @@ def test_before_a_fit_every_fitted_attribute_is_absent():
 
 # Which classes there are
 
+FIXED = FixedProbabilities({"m": 0.5, "n": 0.3, "z": 0.2})
+
 NAMED = {
     "class prior": lambda y: BayesianNB(class_prior={"m": 0.5, "n": 0.3, "z": 0.2}).fit(X, y),
     "class prior, a Series": lambda y: BayesianNB(class_prior=pd.Series({"m": 0.5, "n": 0.3, "z": 0.2})).fit(X, y),
     "class prior, Dirichlet": lambda y: BayesianNB(class_prior=Dirichlet({"m": 1, "n": 1, "z": 1})).fit(X, y),
-    "class prior, Known": lambda y: BayesianNB(class_prior=Known({"m": 0.5, "n": 0.3, "z": 0.2})).fit(X, y),
+    "class prior, fixed": lambda y: BayesianNB(class_prior=FIXED).fit(X, y),
     "feature prior": lambda y: BayesianNB({"hue": Categorical(dict.fromkeys("mnz", Dirichlet()))}).fit(X, y),
     "type of the labels": lambda y: BayesianNB().fit(X, pd.Categorical(y, categories=["z", "m", "n"])),
     "type of a Series": lambda y: BayesianNB().fit(X, pd.Series(y, dtype=pd.CategoricalDtype(["z", "m", "n"]))),

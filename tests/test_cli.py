@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnb import BayesianNB, agreement, cli, datasets
-from bayesnb.convergence import Convergence
+from bayesnb import BayesianNB, cli, datasets
+from bayesnb.chains import Convergence
+from bayesnb.sampling import agreement
 
 FINE = Convergence(1.001, 1.0, 2000.0, 0, "pi")
 

@@ -9,7 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnb import BayesianNB, Bernoulli, Beta, Binned, Categorical, Dirichlet, Known, Poisson, cli, datasets, load
+from bayesnb import (
+    BayesianNB,
+    Bernoulli,
+    Beta,
+    Binned,
+    Categorical,
+    Dirichlet,
+    FixedProbabilities,
+    Poisson,
+    cli,
+    datasets,
+    load,
+)
 
 
 def run(capsys, *arguments):
@@ -75,7 +87,7 @@ def test_the_options_of_fit_reach_the_model(done, tmp_path):
     found = load(tmp_path / "m.nc")
     asked = frame.drop(columns=["sex", "half"])
     np.testing.assert_allclose(found.predict_proba(asked), clf.predict_proba(asked), rtol=1e-9)
-    assert isinstance(found.posterior_.label, Known)
+    assert isinstance(found.posterior_.label, FixedProbabilities)
     assert found.class_count_.sum() == 39 / 2
 
 

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from bayesnb import BayesianNB, Dirichlet, ImpossibleRowError, Known, class_prior, datasets
-from bayesnb.decisions import decide, estimate_class_prior, smallest_set
+from bayesnb import BayesianNB, Dirichlet, FixedProbabilities, ImpossibleRowError, class_prior, datasets
+from bayesnb.answers.decisions import decide, estimate_class_prior, smallest_set
 
 ILL = ["ill", "well"]
 # Treating the well costs 1, missing the ill costs 9: treat where p(ill) > 1 / (1 + 9).
@@ -261,11 +261,8 @@ def prior_of(given_prior, classes=ILL) -> list:
     each = class_prior.of_each_row(given_prior, classes)
     if each is not None:
         return each.tolist()
-    return (
-        class_prior.believed(class_prior.read(given_prior), classes, np.array([3.0, 1.0] * 2)[: len(classes)])[1]
-        .mean()
-        .tolist()
-    )
+    rows = np.array([3.0, 1.0] * 2)[: len(classes)]
+    return class_prior.read(given_prior).over_classes(classes, rows).update(rows).mean().tolist()
 
 
 @pytest.mark.parametrize(
@@ -273,7 +270,7 @@ def prior_of(given_prior, classes=ILL) -> list:
     [
         {"well": 0.9, "ill": 0.1},
         pd.Series([0.9, 0.1], index=["well", "ill"]),
-        Known(pd.Series([0.9, 0.1], index=["well", "ill"])),
+        FixedProbabilities(pd.Series([0.9, 0.1], index=["well", "ill"])),
         [0.1, 0.9],
         (0.1, 0.9),
         np.array([0.1, 0.9]),

@@ -16,10 +16,10 @@ from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.student import StudentT
 from bayesnb.model import NaiveBayes, Posterior
-from bayesnb.priors import Dirichlet, ImproperError, Known, NormalGamma
+from bayesnb.priors import Dirichlet, FixedProbabilities, ImproperError, NormalGamma
 
 
-def believed(name: str, weight: np.ndarray, missing: float = 0.2, label: Dirichlet | Known | None = None):
+def believed(name: str, weight: np.ndarray, missing: float = 0.2, label: Dirichlet | FixedProbabilities | None = None):
     """A posterior of one feature of the law tests' list, its data and its labels."""
     t = Table.of(name, 4, weight, missing)
     model = NaiveBayes({"f": t.family}, Dirichlet() if label is None else label)

@@ -36,7 +36,7 @@ PUBLIC |= {f"BayesianNB.{name}": getattr(BayesianNB, name) for name in METHODS}
 PUBLIC |= {
     f"plots.{name}": value
     for name, value in inspect.getmembers(plots, inspect.isfunction)
-    if value.__module__ == plots.__name__ and not name.startswith("_")
+    if value.__module__.startswith(plots.__name__) and not name.startswith("_")
 }
 PUBLIC |= {f"datasets.{name}": getattr(datasets, name) for name in datasets.__all__}
 

@@ -17,13 +17,14 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from xarray import DataTree
 
-from bayesnb import BayesianNB, datasets, draws
+from bayesnb import BayesianNB, datasets
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
+from bayesnb.sampling import draws, layout
 
 mpl.use("Agg")
 
@@ -188,8 +189,8 @@ def same_parameters(one: Any, other: Any, clf: BayesianNB, X: pd.DataFrame) -> N
 def test_parameters_come_back_from_a_tree_and_predict_the_same():
     clf, X, _ = mixed()
     drawn = clf.posterior_.draw(default_rng(3), (3, 11))
-    layout = draws.blocks(clf.posterior_.model, clf.statistics_)
-    tree = draws.tree({"posterior": draws.variables(drawn, layout)}, clf.posterior_)
+    blocks = layout.blocks(clf.posterior_.model, clf.statistics_)
+    tree = draws.tree({"posterior": layout.variables(drawn, blocks)}, clf.posterior_)
     back = draws.parameters(tree, clf.posterior_)
     assert back.log_pi.shape == (3, 11, 3)
     same_parameters(back, drawn, clf, X)
@@ -263,11 +264,11 @@ def test_exact_draws_are_independent():
 def test_exact_draws_have_the_moments_of_prior_and_posterior():
     clf, *_ = mixed()
     tree = clf.sample_posterior(4000, 2, random_seed=3)
-    layout = draws.blocks(clf.posterior_.model, clf.statistics_)
+    blocks = layout.blocks(clf.posterior_.model, clf.statistics_)
     for group, belief in {"posterior": clf.posterior_, "prior": clf.posterior_.before()}.items():
         held = tree[group].dataset
         expected = {"pi": (belief.label.mean(), belief.label.variance())}
-        for block in layout:
+        for block in blocks:
             mean, variance = (f() for f in (block.gather(belief.features).mean, block.gather(belief.features).variance))
             for key, m, v in zip(draws._keys(block, belief), *map(tupled, (mean, variance)), strict=True):
                 expected[block.variable(key)] = m, v

@@ -9,7 +9,8 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from bayesnb import BayesianNB, Binned, datasets, explain
+from bayesnb import BayesianNB, Binned, datasets
+from bayesnb.answers import explain
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bayesnb import BayesianNB, BoundaryError, Categorical, Dirichlet, NaiveBayes, Statistics, datasets, normalize
-from bayesnb.families.categorical import Coded, Tally
-from bayesnb.uncertainty import intervals
+from bayesnb.answers.uncertainty import intervals
+from bayesnb.families.categorical import CategoryCounts, Coded
 
 PAGE = Path(__file__).parent.parent / "docs" / "explore.html"
 CHROMIUM = shutil.which("chromium")
@@ -85,7 +85,7 @@ def answered(state):
     statistics = Statistics(
         labels,
         np.array(play["counts"][0], float),
-        {t["name"]: Tally(np.array(t["counts"], float)[:, None, :], (tuple(t["levels"]),)) for t in tables},
+        {t["name"]: CategoryCounts(np.array(t["counts"], float)[:, None, :], (tuple(t["levels"]),)) for t in tables},
     )
     model = NaiveBayes(
         {t["name"]: Categorical(Dirichlet(t["m"] * np.array(t["p"]))) for t in tables},

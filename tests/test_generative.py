@@ -19,7 +19,7 @@ from pymc.model.transform.conditioning import remove_value_transforms
 from pytensor import tensor as pt
 from test_laws import CLASSES, DENSE, FAMILIES, Table
 
-from bayesnb import BayesianNB, draws, generative
+from bayesnb import BayesianNB
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.family import Family
@@ -28,7 +28,8 @@ from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
-from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Known, Normal, NormalGamma
+from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma
+from bayesnb.sampling import draws, layout, nuts, pymc_model
 
 SKEWED = Dirichlet({"ant": 1.5, "bee": 4.0, "cow": 2.5})
 """An asymmetric prior of the classes, in whichever order they are named."""
@@ -42,12 +43,12 @@ class Written:
         features: Mapping[str, Family],
         data: Data,
         labels: Labels,
-        class_prior: Dirichlet | Known = SKEWED,
+        class_prior: Dirichlet | FixedProbabilities = SKEWED,
     ) -> None:
         model = NaiveBayes(features, class_prior)
         self.data, self.labels = data, labels
         self.posterior = model.posterior(model.statistics(data, labels, CLASSES))
-        self.layout = draws.blocks(model, self.posterior.statistics)
+        self.layout = layout.blocks(model, self.posterior.statistics)
 
     @classmethod
     def of(cls, names: Iterable[str], n: int = 25, missing: float = 0.2, **arguments: Any) -> Written:
@@ -57,7 +58,7 @@ class Written:
 
     def build(self, likelihood: str) -> pm.Model:
         rows = (self.data, self.labels.codes) if likelihood == "rows" else (None, None)
-        return generative.build(self.posterior, *rows, likelihood)
+        return pymc_model.build(self.posterior, *rows, likelihood)
 
     def points(self, n: int = 4, of: Posterior | None = None) -> list[Parameters]:
         """Random points, drawn from the prior if none is given; the densities must agree at all points."""
@@ -68,7 +69,7 @@ class Written:
         """The log density of the model in PyMC, without the Jacobian of its transforms."""
         model = remove_value_transforms(self.build(likelihood))
         logp = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
-        variables = [draws.variables(point, self.layout) for point in points]
+        variables = [layout.variables(point, self.layout) for point in points]
         return np.array([logp({v.name: point[v.name] for v in model.value_vars}) for point in variables])
 
     def own(self, points: list[Parameters]) -> np.ndarray:
@@ -138,9 +139,9 @@ def test_a_column_without_values_and_a_class_without_rows_keep_their_prior(name,
 
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
-@pytest.mark.parametrize("prior", [Known(), Known("uniform"), Known({"bee": 0.5, "ant": 0.2, "cow": 0.3})])
+@pytest.mark.parametrize("prior", [None, "uniform", {"bee": 0.5, "ant": 0.2, "cow": 0.3}])
 def test_known_class_probabilities_are_constants_in_the_density(prior, likelihood):
-    written = Written.of(["bernoulli", "gaussian"], class_prior=prior)
+    written = Written.of(["bernoulli", "gaussian"], class_prior=FixedProbabilities(prior))
     model = written.build(likelihood)
     assert "pi" not in {variable.name for variable in model.free_RVs}
     assert_allclose(model["pi"].eval(), written.posterior.label.p)
@@ -214,14 +215,14 @@ def test_converting_theta_to_pymc_variables_and_back_keeps_the_likelihood(name):
 def test_the_covariance_given_to_nuts_is_in_its_unconstrained_space():
     written = Written.of(DENSE)
     model = written.build("sufficient")
-    drawn = draws.variables(written.posterior.draw(default_rng(1), (3,)), written.layout)
+    drawn = layout.variables(written.posterior.draw(default_rng(1), (3,)), written.layout)
     for value in model.value_vars:
         variable = model.values_to_rvs[value]
         x, transform = drawn[variable.name], model.rvs_to_transforms[variable]
         if transform is not None:
             x = np.stack([transform.forward(one, *variable.owner.inputs).eval(mode="FAST_COMPILE") for one in x])
-        assert_allclose(generative._unconstrained(drawn[variable.name], transform), x, rtol=1e-9, atol=1e-12)
-    covariance = generative.unconstrained_covariance(model, written.posterior, default_rng(1))
+        assert_allclose(nuts._unconstrained(drawn[variable.name], transform), x, rtol=1e-9, atol=1e-12)
+    covariance = nuts.unconstrained_covariance(model, written.posterior, default_rng(1))
     size = sum(np.size(start) for start in model.initial_point().values())
     assert covariance.shape == (size, size)
     assert (np.linalg.eigvalsh(covariance) > 0).all()
@@ -233,11 +234,11 @@ def test_chains_start_inside_the_support():
     features = {"yes": Bernoulli(Beta(1e-3, 1e-3)), "level": Categorical(Dirichlet(1e-3))}
     clf = BayesianNB(features, class_prior=Dirichlet(1e-3)).fit(X, ["u", "u", "u", "v"])
     model = clf.to_pymc()
-    drawn = draws.variables(
-        clf.posterior_.draw(default_rng(0), (20,)), draws.blocks(clf.posterior_.model, clf.statistics_)
+    drawn = layout.variables(
+        clf.posterior_.draw(default_rng(0), (20,)), layout.blocks(clf.posterior_.model, clf.statistics_)
     )
     for c in range(20):
-        start = generative._inside({name: value[c] for name, value in drawn.items()}, model)
+        start = nuts._inside({name: value[c] for name, value in drawn.items()}, model)
         assert set(start) == {variable.name for variable in model.free_RVs}
         for value in start.values():
             assert ((value > 0) & (value < 1)).all()
@@ -255,8 +256,8 @@ def test_the_maximum_that_pymc_finds_is_the_mode_of_the_closed_form(name):
     names = DENSE if name == "all of them" else [name]
     written = Written.of(names, n=150)
     model = written.build("sufficient")
-    mode = draws.variables(written.posterior.mode(), written.layout)
-    start = draws.variables(written.posterior.before().mean(), written.layout)
+    mode = layout.variables(written.posterior.mode(), written.layout)
+    start = layout.variables(written.posterior.before().mean(), written.layout)
     logging.getLogger("pymc").setLevel(logging.ERROR)
     found = pm.find_MAP(
         model=model,
@@ -283,7 +284,7 @@ def test_the_mode_of_the_precision_is_not_that_of_the_variance():
     free = np.concatenate([np.full(np.size(model.initial_point()[name]), name != "pi") for name in order])
 
     def slope(theta: Parameters) -> np.ndarray:
-        variables = draws.variables(theta, written.layout)
+        variables = layout.variables(theta, written.layout)
         scale = np.concatenate([np.abs(variables[name]).ravel() for name in order])
         return (gradient({name: variables[name] for name in order}) * scale)[free]
 
@@ -348,7 +349,7 @@ def test_unusual_feature_names_are_kept_in_a_file_of_draws(tmp_path):
 def test_labels_with_the_same_text_get_different_coordinates():
     model = NaiveBayes({"x": Gaussian()})
     posterior = model.posterior(model.statistics({"x": np.arange(4.0)[:, None]}, Labels.of([0, 1, 0, 1]), (1, "1")))
-    assert generative.build(posterior).coords["class_label"] == ("1", "1 (2)")
+    assert pymc_model.build(posterior).coords["class_label"] == ("1", "1 (2)")
     groups = draws.exact(posterior, default_rng(0), (1, 2))
     assert list(draws.tree(groups, posterior)["posterior"]["class_label"].to_numpy()) == ["1", "1 (2)"]
 

@@ -742,7 +742,7 @@ def test_forgetting_every_row_gives_the_prior_again(estimate: str, rowwise: bool
 )
 def test_rows_with_equal_values_can_be_forgotten_in_any_order(values: list[float]):
     for order in itertools.permutations(range(len(values))):
-        clf = BayesianNB().fit(np.array(values)[:, None], np.zeros(len(values), int))
+        clf = BayesianNB().partial_fit(np.array(values)[:, None], np.zeros(len(values), int), classes=[0])
         for i in order:
             clf.forget([[values[i]]], [0])
         s = clf.statistics_.features["x"]
@@ -759,7 +759,7 @@ def test_one_row_is_left_after_a_weight_of_1e15_is_forgotten(family):
 
 def test_learning_after_forgetting_everything_equals_a_first_fit():
     X, y = mixed_table()
-    clf = BayesianNB(MIXED).fit(X, y).forget(X, y).partial_fit(X.iloc[::-1], y[::-1])
+    clf = BayesianNB(MIXED).partial_fit(X, y, classes=[0, 1, 2]).forget(X, y).partial_fit(X.iloc[::-1], y[::-1])
     assert_allclose(clf.predict_proba(X), BayesianNB(MIXED).fit(X, y).predict_proba(X), rtol=1e-9)
 
 

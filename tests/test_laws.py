@@ -23,11 +23,13 @@ from scipy import sparse
 
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
-from bayesnb.families.family import Family, Statistic
+from bayesnb.families.exponential import Exponential
+from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.membership import Column, Labels, Responsibilities
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.poisson import Exposed, Poisson
+from bayesnb.families.statistic import Statistic
 from bayesnb.priors import Array, Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior, Theta
 
 pytestmark = pytest.mark.usefixtures("road")
@@ -86,6 +88,7 @@ FAMILIES: dict[str, tuple[Family, Callable[[Generator, int], Column]]] = {
         reals,
     ),
     "poisson": (Poisson(), events),
+    "exponential": (Exponential(Gamma(2.0)), lambda rng, n: rng.exponential([0.5, 40.0], (n, 2))),
     "poisson, by class": (
         Poisson({"ant": Gamma(), "bee": Gamma(2, 0.5), "cow": Gamma([1.5, 6], [3, 2])}),
         events,
@@ -386,6 +389,28 @@ def test_a_missing_value_changes_nothing(t: Table):
     some, others = without(t.x, hole), without(t.x, ~hole)
     assert_same(t.says(f.statistic(some, t.labels) + f.statistic(others, t.labels)), t.says(t.s))
     assert_same(map(np.add, answers(some), answers(others)), answers(t.x))
+
+
+# If this fails, look at the quick form that differs: the derived one follows from `cells` and the prior alone.
+@law()
+def test_a_quick_form_answers_as_the_derived_one(t: Table):
+    f, shape = t.family, (len(t), len(CLASSES))
+    moment = f.derived_moment(t.posterior, t.x, np.ones(shape))
+    assert_same([f.log_predictive(t.posterior, t.x)], [moment])
+    power = t.rng.uniform(-0.2, 2.0, shape)
+    assert_same([f.log_moment(t.posterior, t.x, power)], [f.derived_moment(t.posterior, t.x, power)])
+    left_out = f.derived_left_out(t.posterior, t.x, t.labels)
+    assert_same([f.log_left_out(t.posterior, t.x, t.labels)], [left_out])
+
+
+# If this fails, look at `plus` and `along` of the prior: taking data out is the opposite of putting them in.
+@law()
+def test_the_generating_function_of_a_prior_is_that_of_its_posterior_the_other_way_round(t: Table):
+    d, log_h = t.family.added(t.s)
+    back = t.posterior.plus(*d, t=-1.0)
+    assert_same(numbers(back), numbers(t.prior))
+    assert_same([t.prior.along(*d, t=0.0) * 1.0], [np.zeros_like(log_h)])
+    assert_same([t.posterior.along(*d, t=-1.0)], [-t.prior.along(*d)])
 
 
 # If this fails, look at `mode` of the prior.

@@ -34,10 +34,10 @@ from bayesnb import (
     Statistics,
     datasets,
 )
+from bayesnb.answers.scoring import scores
 from bayesnb.evaluation import compare_estimates
 from bayesnb.families.membership import Labels
 from bayesnb.model import ESTIMATES, Data, EstimateRule
-from bayesnb.scoring import scores
 
 CLASSES = ("ant", "bee", "cow")
 SIZES = ["small", "middle", "large", "huge"]  # nothing is huge
@@ -729,7 +729,7 @@ def test_compare_estimates_works_with_any_kind_of_table(make: Any, cv: Any) -> N
 @pytest.mark.parametrize("name", ["MAP", "oops", "", None, 3])
 def test_an_estimate_that_does_not_exist_is_an_error_wherever_it_is_asked(name: Any) -> None:
     clf = BayesianNB().fit(*datasets.play_tennis())
-    data, labels = clf._encoded(datasets.play_tennis()[0])[0], Labels.of(np.zeros(14, int), 2)
+    data, labels = clf.classifier_.read(datasets.play_tennis()[0])[0], Labels.of(np.zeros(14, int), 2)
     believed = clf.posterior_
     for ask in (
         lambda: believed.log_joint(data, 14, name),

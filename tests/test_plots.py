@@ -15,7 +15,8 @@ from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bayesnb import BayesianNB, datasets, plots
-from bayesnb.scoring import calibration_error
+from bayesnb.answers.scoring import calibration_error
+from bayesnb.plots import panels
 from bayesnb.targets import codes_of
 
 BLUE, VERMILLION, GREEN = plots.OKABE_ITO[:3]
@@ -158,7 +159,7 @@ def test_neither_plots_nor_report_imports_matplotlib_before_it_draws():
 
 def test_more_classes_than_named_colours_get_different_colours():
     for n in (2, 8, 9, 12):
-        colours = {to_rgb(colour) for colour in plots._colours(n)}
+        colours = {to_rgb(colour) for colour in panels.colours_of(n)}
         assert len(colours) == n
 
 
@@ -169,7 +170,7 @@ HOSTILE = "$x_1$ is\n_very_ long, and \\frac{a}{b} and $y$ would be mathematics 
 def test_a_name_is_shown_unchanged_and_shortened_to_one_line(name):
     figure = plots.ledger(ledger_of({name: (name, 1.0)}, label=name, against="b"))
     assert not cut_off(figure)
-    shown = plots._plain(name)
+    shown = panels.plain(name)
     assert "\n" not in shown
     assert len(shown) <= 2 * 32
     frame = pd.DataFrame({"prediction": [name, "b"], "aleatoric": [0.1, 0.2], "epistemic": [0.1, 0.3]})
@@ -409,7 +410,7 @@ def test_a_bar_is_as_long_as_its_contribution(tennis):
 def test_a_missing_value_is_named_in_grey_and_has_no_bar():
     (axes,) = plots.ledger(ledger_of({"wind": (..., 0.0), "hum": ("high", 1.0)})).axes
     label = axes.get_yticklabels()[1]
-    assert (label.get_text(), label.get_color()) == ("wind (missing)", plots.GREY)
+    assert (label.get_text(), label.get_color()) == ("wind (missing)", panels.GREY)
     assert axes.patches[1].get_width() == 0
 
 

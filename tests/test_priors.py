@@ -10,8 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.integrate import dblquad, quad
 
-from bayesnb.families.bernoulli import Bernoulli, Successes
-from bayesnb.families.categorical import Categorical, Tally
+import bayesnb
+from bayesnb.families.bernoulli import Bernoulli, BinaryCounts
+from bayesnb.families.categorical import Categorical, CategoryCounts
+from bayesnb.families.family import Conjugate
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.membership import Labels
 from bayesnb.families.poisson import Events, Poisson
@@ -19,9 +21,9 @@ from bayesnb.priors import (
     Beta,
     BoundaryError,
     Dirichlet,
+    FixedProbabilities,
     Gamma,
     ImproperError,
-    Known,
     Normal,
     NormalGamma,
     log_rising,
@@ -35,13 +37,13 @@ TOTAL = COUNTS.sum(-1, keepdims=True)
 
 def after(prior: Dirichlet) -> Dirichlet:
     """The prior after ``COUNTS``."""
-    family, s = Categorical(prior), Tally(COUNTS, LEVELS)
+    family, s = Categorical(prior), CategoryCounts(COUNTS, LEVELS)
     return family.update(family.priors(s, ("yes", "no")), s)
 
 
 def after_ones(prior: Beta) -> Beta:
     """The prior after ``COUNTS``, with the first level as 1 and the others as 0."""
-    family, s = Bernoulli(prior), Successes(TOTAL[..., 0], COUNTS[..., 0])
+    family, s = Bernoulli(prior), BinaryCounts(TOTAL[..., 0], COUNTS[..., 0])
     return family.update(family.priors(s, ("yes", "no")), s)
 
 
@@ -366,7 +368,7 @@ def test_a_dirichlet_with_all_concentrations_0_is_improper():
         (lambda: Dirichlet.m_estimate(3, {"a": 0.5, "b": 0.6}), "probabilities p to sum to 1"),
         (lambda: Dirichlet.m_estimate(3, [1.5, -0.5]), "probabilities p to sum to 1"),
         (lambda: Beta.m_estimate(3, 1.2), "p between 0 and 1; got .*1.2"),
-        (lambda: Known([0.5, 0.4]), "class probabilities that sum to 1"),
+        (lambda: FixedProbabilities([0.5, 0.4]), "class probabilities that sum to 1"),
         (lambda: Dirichlet(-1.0), "alpha to be finite and not negative"),
         (lambda: Dirichlet({"a": np.nan}), "alpha to be finite and not negative"),
         (lambda: Beta(1.0, np.inf), "beta to be finite and not negative"),
@@ -397,3 +399,41 @@ def test_a_dirichlet_with_all_concentrations_0_is_improper():
 def test_invalid_parameters_are_refused(make, message: str):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_former_name_of_fixed_probabilities_says_the_new_one():
+    with pytest.warns(DeprecationWarning, match="Known is now called FixedProbabilities"):
+        former = bayesnb.Known
+    assert former is FixedProbabilities
+    with pytest.warns(DeprecationWarning, match="FixedProbabilities"):
+        from bayesnb.priors import Known
+    assert Known is former
+
+
+def test_a_pair_says_at_most_ten_things():
+    assert len(Conjugate.__abstractmethods__) <= 10
+
+
+@pytest.mark.parametrize("t", [-0.4, 0.0, 0.7, 3.0])
+@pytest.mark.parametrize(
+    ("prior", "d"),
+    [
+        (Dirichlet([1e15, 0.5, 3.0]), ([2.0, 0.25, 0.0],)),
+        (Dirichlet([2.0, 3.0]), ([1e6, 3e6],)),
+        (Beta(0.5, 1e8), (0.25, 2.0)),
+        (Gamma(2.0, 3.0), (1.5, 2.5)),
+        (Gamma(1e15, 1e9), (1e6, 1.0)),
+        (NormalGamma(1.0, 2.0, 3.0, 4.0), (1.0, 2.5, 0.0, 0.0)),
+        (Normal(1.0, 2.0), (0.5, 4.0, 0.0)),
+    ],
+    ids=str,
+)
+def test_the_slopes_of_a_prior_are_the_derivatives_of_its_generating_function(prior, d, t):
+    d = tuple(np.asarray(v) for v in d)
+    scale = float(min(1.0, *np.ravel(-prior.floor(*d))))
+    t, step = t * scale, 1e-4 * scale
+    up, down = (prior.along(*d, t=t + k * step) for k in (1, -1))
+    first, second = prior.slopes(*d, t=t)
+    assert_allclose(first * scale, (up - down) / 2e-4, rtol=1e-5, atol=1e-6)
+    above, below = (prior.slopes(*d, t=t + k * step)[0] for k in (1, -1))
+    assert_allclose(second * scale**2, (above - below) * scale / 2e-4, rtol=1e-5, atol=1e-6)

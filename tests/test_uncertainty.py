@@ -12,13 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import expit, logit
 
-from bayesnb import BayesianNB, HierarchicalCategorical, ImpossibleRowError, StudentT, datasets, uncertainty
+from bayesnb import BayesianNB, HierarchicalCategorical, ImpossibleRowError, StudentT, datasets
+from bayesnb.answers import uncertainty
+from bayesnb.answers.log_odds import LogOdds, close
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
-from bayesnb.priors import Dirichlet, Known, NormalGamma
-from bayesnb.uncertainty import LogOdds
+from bayesnb.priors import Dirichlet, FixedProbabilities, NormalGamma
 from benchmarks import intervals as coverage
 
 FEATURES = {
@@ -156,7 +157,7 @@ def test_the_saddlepoint_stays_within_its_stated_error_and_where_it_is_not_close
     for q in np.linspace(0.01, 0.99, 33):
         assert_allclose(exact.cdf(np.quantile(drawn, q, axis=0)), q, atol=allowed)
     by_default, by_draws = clf.predict_interval(X), clf.predict_interval(X, method="draws")
-    assert uncertainty.close(clf.posterior_) == (name == "the edge of what is close")
+    assert close(clf.posterior_) == (name == "the edge of what is close")
     assert ("mcse" in by_default.attrs) == (name != "the edge of what is close")
     if name != "the edge of what is close":
         pd.testing.assert_frame_equal(by_default, by_draws)
@@ -265,9 +266,9 @@ def test_draws_of_a_large_bag_of_words_in_parts_give_the_same_interval(monkeypat
     whole = clf.predict_interval(X[:5], draws=600)
     rng = default_rng(0)
     size = sum(v.size for theta in clf.posterior_.draw(rng).features.values() for v in theta.values())
-    ensemble = uncertainty.Ensemble(clf.posterior_, 600, 3)
+    ensemble = uncertainty.PosteriorDraws(clf.posterior_, 600, 3)
     monkeypatch.setattr(uncertainty, "PART", 100 * size)
-    parts = list(uncertainty.Ensemble(clf.posterior_, 600, 3))
+    parts = list(uncertainty.PosteriorDraws(clf.posterior_, 600, 3))
     assert len(parts) > 5
     assert len(list(ensemble)) == len(parts)
     # Other parts are other draws of the same distribution.
@@ -302,7 +303,7 @@ def test_the_entropies_add_up_and_epistemic_uncertainty_falls_with_more_rows():
     assert (found["epistemic"] >= 0).all()
     data, n = clf.classifier_.read(X)
     whole = {"p": lambda p, rows: np.moveaxis(p, 0, 1)}
-    draws = np.moveaxis(uncertainty.Ensemble(clf.posterior_, 4000, 3).answers(whole, data, n)["p"], 0, 1)
+    draws = np.moveaxis(uncertainty.PosteriorDraws(clf.posterior_, 4000, 3).answers(whole, data, n)["p"], 0, 1)
     assert_allclose(found["total"], stats.entropy(draws.mean(0), axis=-1), atol=1e-9)
     assert_allclose(found["aleatoric"], stats.entropy(draws, axis=-1).mean(0), atol=1e-9)
     much, large = mixed(3000, 3, seed=5), BayesianNB(FEATURES, random_state=3)
@@ -347,7 +348,9 @@ def test_a_view_predicts_under_another_class_prior_and_does_not_change_the_estim
         view = BayesianNB(FEATURES, estimate=estimate).fit(X, y).with_class_prior({"u": 0.9, "v": 0.1})
         assert_allclose(view.predict_joint_log_proba(X), told.predict_joint_log_proba(X), rtol=1e-12)
     assert_array_equal(clf.predict_proba(X), before)
-    assert_allclose(clf.with_class_prior(Known({"u": 0.9, "v": 0.1}).p).predict_interval(X), view.predict_interval(X))
+    assert_allclose(
+        clf.with_class_prior(FixedProbabilities({"u": 0.9, "v": 0.1}).p).predict_interval(X), view.predict_interval(X)
+    )
 
 
 def test_a_class_prior_for_each_row_is_used_in_every_answer():
@@ -468,7 +471,7 @@ def test_many_draws_of_many_parameters_are_computed_in_parts(monkeypatch):
     whole = clf.uncertainty(X, draws=500)
     monkeypatch.setattr(uncertainty, "PART", 5000)
     monkeypatch.setattr(uncertainty, "CHUNK", 3000)
-    assert uncertainty.Ensemble(clf.posterior_, 500, 0)._few == []
+    assert uncertainty.PosteriorDraws(clf.posterior_, 500, 0)._few == []
     # Other parts of the same stream: other draws of the same posterior.
     assert_allclose(clf.uncertainty(X, draws=500)["total"], whole["total"], atol=0.1)
     assert_array_equal(clf.uncertainty(X, draws=500), clf.uncertainty(X, draws=500))

@@ -1,9 +1,9 @@
-"""What was learned, as a frozen value that answers every question about rows and about itself.
+"""A fitted model as a frozen value that answers questions, about rows and about itself.
 
-:class:`Classifier` is the only class here. Its verbs are functions of it, one file for each kind of question:
-``certainty`` (how sure), ``explaining`` (why), ``deciding`` (what to do), ``tabular`` (tables in, tables out) and
-``sampling`` (new rows, PyMC). They know names and checks; the formulas are in ``model``, ``uncertainty``, ``decisions``
-and ``explain``.
+:class:`Classifier` is the only class. Predicting is written here. Its other methods are functions in one file for each
+kind of question: ``certainty`` (how sure), ``explaining`` (why), ``deciding`` (what to do), ``tabular`` (tables in,
+tables out) and ``sampling`` (new rows, PyMC). They check and name things; the formulas are in ``model``,
+``uncertainty``, ``decisions`` and ``explain``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayesnb import class_prior as class_priors
 from bayesnb.classifier import certainty, deciding, explaining, sampling, tabular
 from bayesnb.em import EM
 from bayesnb.model import Data, Estimate, Parameters, Posterior, Statistics, estimate_rule, normalize
-from bayesnb.priors import Array, Dirichlet, Known, log
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
 from bayesnb.rows import table_of
 from bayesnb.schema import Schema
 from bayesnb.tables import Table
@@ -28,15 +28,15 @@ from bayesnb.targets import labels_of
 class Classifier:
     """A fitted model as a value: it answers questions, holds no rows, and never changes.
 
-    A fitted :class:`bayesnb.BayesianNB` has one as ``classifier_`` and passes every question on to it;
-    :meth:`with_class_prior` and :meth:`with_estimate` make others of it. Threads may share it.
+    A fitted :class:`bayesnb.BayesianNB` holds one as ``classifier_`` and passes every question on to it.
+    :meth:`with_class_prior` and :meth:`with_estimate` return other ones. Threads may share it.
 
     Parameters
     ----------
     schema : Schema
         Which family reads which column.
     posterior : Posterior
-        What is believed after the data. Its ``statistics`` are all that was kept of the rows.
+        What is believed after the data. Its ``statistics`` are everything that was kept of the rows.
     classes : array (class,)
         Class labels, sorted.
     estimate : {"predictive", "mean", "map", "mle"}
@@ -44,15 +44,15 @@ class Classifier:
     plug_in : Parameters or None
         The parameters that the estimate plugs in; ``None`` for "predictive", which integrates them out.
     offset : array (row, class) or 0
-        What is added to log p(class, row) where each row that will be asked has its own class prior.
+        Added to log p(class, row), if each of the rows to be asked about has its own class prior.
     declared : tuple
-        Classes that exist though no row may have them, because ``classes=`` or the type of the labels named them.
+        Classes that exist even if no row has them, because ``classes=`` or the type of the labels named them.
     expected : bool
         Whether the statistics hold expected counts of rows without a label.
     em : EM or None
-        How the last ``fit`` with unlabelled rows went.
+        The result of EM, if the last ``fit`` had rows without a label.
     target : column name or None
-        Where the class stood, if the labels had a name.
+        The column of the class, if the labels had a name.
     absent, unlabelled, unlabelled_weight, seed
         As ``absent``, ``unlabelled``, ``unlabelled_weight`` and ``random_state`` of :class:`bayesnb.BayesianNB`.
 
@@ -88,16 +88,16 @@ class Classifier:
         schema: Schema,
         statistics: Statistics,
         classes: Array,
-        label: Dirichlet | Known,
+        label: Dirichlet | FixedProbabilities,
         estimate: Estimate = "predictive",
         **others: Any,
     ) -> Classifier:
-        """What follows from statistics under a class prior.
+        """The classifier that follows from statistics under a class prior.
 
         Raises
         ------
         ValueError
-            For an unknown estimate, or one that does not exist on these data, naming feature and class.
+            If the estimate is unknown or does not exist for these data; the error names the feature and the class.
         """
         return cls(schema, schema.model(label).posterior(statistics), classes, **others).with_estimate(estimate)
 
@@ -111,7 +111,7 @@ class Classifier:
 
     @property
     def statistics(self) -> Statistics:
-        """All that was kept of the rows."""
+        """Everything that was kept of the rows."""
         return self.posterior.statistics
 
     @property
@@ -128,13 +128,13 @@ class Classifier:
 
     @property
     def em_(self) -> EM:
-        """How the last fit with unlabelled rows went; absent if there was none."""
+        """The result of EM; absent if the last fit had no row without a label."""
         if self.em is None:
             raise AttributeError("em_ does not exist: the last fit had no row without a label")
         return self.em
 
     def read(self, X: Any) -> tuple[Data, int]:
-        """The columns of a table as the families read them, and the number of rows."""
+        """The encoded columns of a table, as the families take them, and the number of rows."""
         return self._read(table_of(X, self.schema))
 
     def _read(self, table: Table) -> tuple[Data, int]:
@@ -154,11 +154,11 @@ class Classifier:
         return joint + self.offset if np.ndim(self.offset) else joint
 
     def generator(self) -> np.random.Generator:
-        """The random numbers of the seed."""
+        """A random number generator with the seed."""
         return np.random.default_rng(self.seed)
 
     def require_one_class_prior(self, question: str) -> None:
-        """Refuse what a class prior for each row of one table cannot answer."""
+        """Raise ``ValueError`` if there is a class prior for each row, with which the question has no answer."""
         if np.ndim(self.offset):
             raise ValueError(
                 f"{question} needs one class prior, and this classifier has one for each of {len(self.offset)} rows; "
@@ -166,7 +166,7 @@ class Classifier:
             )
 
     def require_counted(self, question: str) -> None:
-        """Refuse what expected rows cannot answer."""
+        """Raise ``ValueError`` if rows without a label were learned, for which the question has no answer."""
         if self.expected:
             raise ValueError(
                 f"{question}, and this model holds expected counts of unlabelled rows, which depend on all the others; "
@@ -236,21 +236,21 @@ class Classifier:
         """
         table = table_of(X, self.schema).on_trust()
         joint = self.log_joint(*self._read(table))
-        # The cells were not looked at. Where the sum is not finite, look: a bad cell is refused now, by its name; and
-        # if none is, some class is truly impossible. (One sum is quicker than a test of each number.)
+        # The cells were not validated. If the sum is not finite, validate them now: either a bad cell is refused by
+        # its name, or some class is truly impossible. (One sum is quicker than a test of each number.)
         if table.trust and not np.isfinite(joint.sum()):
             self._read(table.looked_at)
         return joint
 
-    # The same data under another class prior, or by another estimate
+    # The same data with another class prior or estimate
 
     def with_estimate(self, estimate: Estimate) -> Classifier:
-        """The same posterior, asked for another estimate.
+        """The same posterior with another estimate.
 
         Raises
         ------
         ValueError
-            For an unknown estimate, or one that does not exist on these data, naming feature and class.
+            If the estimate is unknown or does not exist for these data; the error names the feature and the class.
 
         Examples
         --------
@@ -269,19 +269,19 @@ class Classifier:
         return replace(self, estimate=estimate, plug_in=plug_in)
 
     def with_class_prior(self, class_prior: Any) -> Classifier:
-        """The same data under another class prior.
+        """The same data with another class prior.
 
         Parameters
         ----------
         class_prior : {label: probability}, Series, array, DataFrame, Dirichlet, "frequencies" or "uniform"
-            Probabilities for all rows, by label or in the order of ``classes_``, are taken as known; a Dirichlet learns
-            from the labels. Or probabilities for each row that will be asked, as an array (row, class) or a
-            DataFrame with a column for each class.
+            Class probabilities that hold for all rows, by label or in the order of ``classes_``, are taken as known. A
+            Dirichlet learns from the labels. Probabilities of each row to be asked about are given as an array
+            (row, class) or as a DataFrame with a column for each class.
 
         Returns
         -------
         Classifier
-            It shares everything else with this one, which stays as it is. It answers and does not learn.
+            It answers and cannot learn. The classifier or estimator that it was made from stays as it is.
 
         Examples
         --------

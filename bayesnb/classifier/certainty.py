@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
-from bayesnb import uncertainty as formulas
+from bayesnb.answers import uncertainty as formulas
+from bayesnb.answers.log_odds import close, log_odds_moments
 from bayesnb.classifier.tabular import index_of
 from bayesnb.kernels.blocks import CELLS, each, slices
 from bayesnb.model import ImpossibleRowError, Parameters, normalize, part_of, probabilities
@@ -53,7 +54,7 @@ def sample_proba(self: Classifier, X: Any, draws: int = 1000) -> Array:
         raise ValueError(f"Expected at least one draw; got {draws!r}")
     rng, offset = self.generator(), np.broadcast_to(self.offset, (n, len(self.classes)))
     size = self.posterior.draw(np.random.default_rng(0)).size
-    found = np.empty((draws, n, len(self.classes)))
+    proba = np.empty((draws, n, len(self.classes)))
     for part in slices(draws, max(1, min(512, MEMORY // 16 // size))):
         drawn = self.posterior.draw(rng, (part.stop - part.start,))
 
@@ -61,13 +62,13 @@ def sample_proba(self: Classifier, X: Any, draws: int = 1000) -> Array:
             joint = drawn.log_joint(part_of(data, rows), rows.stop - rows.start)
             joint += offset[rows]
             try:
-                found[part, rows] = probabilities(joint)
+                proba[part, rows] = probabilities(joint)
             except ImpossibleRowError as error:
                 raise ImpossibleRowError(error.rows + rows.start) from error
 
         # Few enough rows for their joints to stay in the cache from step to step.
         list(each(answer, slices(n, max(1, CELLS // drawn.log_pi.size))))
-    return found
+    return proba
 
 
 def predict_interval(
@@ -115,7 +116,7 @@ def predict_interval(
     """
     data, n = self.read(X)
     tail = (1 - formulas.probability_of_interval(prob)) / 2
-    shares, errors, drawn = [tail, 0.5, 1 - tail], {}, ensemble(self, method, draws)
+    shares, errors, drawn = [tail, 0.5, 1 - tail], {}, posterior_draws(self, method, draws)
     if drawn is None:
         found = formulas.intervals(self.posterior, data, n, shares, None, self.offset)
     else:
@@ -151,7 +152,7 @@ def prob_top(self: Classifier, X: Any, method: str = "auto", draws: int = 4000) 
     """
     data, n = self.read(X)
     codes = self.log_joint(data, n).argmax(axis=1)
-    return formulas.prob_top(self.posterior, data, codes, ensemble(self, method, draws), self.offset)
+    return formulas.prob_top(self.posterior, data, codes, posterior_draws(self, method, draws), self.offset)
 
 
 def log_odds(self: Classifier, X: Any) -> pd.DataFrame:
@@ -175,7 +176,7 @@ def log_odds(self: Classifier, X: Any) -> pd.DataFrame:
     """
     data, n = self.read(X)
     require_two_classes(self)
-    moments = formulas.log_odds_moments(self.posterior, data, n, self.offset)
+    moments = log_odds_moments(self.posterior, data, n, self.offset)
     pairs = list(combinations(range(len(self.classes)), 2))
     columns = {
         (self.classes[a], self.classes[b], what): moment[:, a, b]
@@ -236,10 +237,10 @@ def uncertainty(
     tail = (1 - formulas.probability_of_interval(prob)) / 2
     shares = [tail, 1 - tail]
     asks = {"entropies": formulas.entropies, "entropy_errors": formulas.entropy_errors}
-    if by_draws := ensemble(self, "auto", draws) is not None:
+    if by_draws := posterior_draws(self, "auto", draws) is not None:
         asks |= {"interval": formulas.quantiles(shares), "interval_errors": formulas.quantile_errors(shares)}
         asks |= {"top": formulas.shares_of_top(codes)}
-    found = ensemble(self, "draws", draws).answers(asks, data, n, offset)
+    found = posterior_draws(self, "draws", draws).answers(asks, data, n, offset)
     errors = dict(zip(("total", "aleatoric", "epistemic"), found["entropy_errors"].T, strict=True))
     if by_draws:
         errors |= dict(zip(("lower", "upper"), found["interval_errors"][row, codes].T, strict=True))
@@ -275,7 +276,7 @@ def _novelty_rank(self: Classifier, novelty: Array, X: Any, y: Any, sample_weigh
     return share[np.searchsorted(left_out[order], novelty)]
 
 
-def ensemble(self: Classifier, method: str, draws: int) -> formulas.Ensemble | None:
+def posterior_draws(self: Classifier, method: str, draws: int) -> formulas.PosteriorDraws | None:
     """The draws that answer, or ``None`` where the saddlepoint formula does."""
     if method not in ("auto", "saddlepoint", "draws"):
         raise ValueError(f"Expected method to be 'auto', 'saddlepoint' or 'draws'; got {method!r}")
@@ -284,11 +285,11 @@ def ensemble(self: Classifier, method: str, draws: int) -> formulas.Ensemble | N
         if not two:
             raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes)}")
         model.require_exact("the saddlepoint formula", 'use method="draws"')
-    if method == "saddlepoint" or (method == "auto" and two and model.exact and formulas.close(self.posterior)):
+    if method == "saddlepoint" or (method == "auto" and two and model.exact and close(self.posterior)):
         return None
     if draws < 2:
         raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")
-    return formulas.Ensemble(self.posterior, draws, 0 if self.seed is None else self.seed)
+    return formulas.PosteriorDraws(self.posterior, draws, 0 if self.seed is None else self.seed)
 
 
 def require_two_classes(self: Classifier) -> None:

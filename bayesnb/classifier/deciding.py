@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bayesnb import decisions
+from bayesnb.answers import decisions
 from bayesnb.classifier.tabular import index_of
 
 if TYPE_CHECKING:

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb import explain as formulas
-from bayesnb.classifier.certainty import ensemble, require_two_classes
+from bayesnb.answers import explain as formulas
+from bayesnb.answers import parameters
+from bayesnb.answers.uncertainty import probability_of_interval
+from bayesnb.classifier.certainty import posterior_draws, require_two_classes
 from bayesnb.classifier.tabular import index_of
 from bayesnb.families.membership import Labels
 from bayesnb.model import Evidence, Parameters, normalize
 from bayesnb.priors import Array
 from bayesnb.rows import Rows
 from bayesnb.targets import codes_of
-from bayesnb.uncertainty import probability_of_interval
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier
@@ -71,13 +72,13 @@ def explain(
         raise ValueError("there are no rows to explain")
     tail = (1 - probability_of_interval(prob)) / 2
     pairs = _contrast(self, self.log_joint(data, n), label, against)
-    drawn = None if self.posterior.model.exact else ensemble(self, "draws", 4000)
-    found = formulas.ledger(
+    drawn = None if self.posterior.model.exact else posterior_draws(self, "draws", 4000)
+    contributions = formulas.contributions(
         self.schema, self.posterior, self.plug_in, data, pairs, (tail, 1 - tail), drawn, self.offset
     )
-    found[["log_odds", "lower", "upper"]] *= formulas.UNITS[unit]
-    found.attrs["unit"] = unit
-    return found if index_of(X) is None else formulas.by_index(found, index_of(X))
+    contributions[["log_odds", "lower", "upper"]] *= formulas.UNITS[unit]
+    contributions.attrs["unit"] = unit
+    return contributions if index_of(X) is None else formulas.by_index(contributions, index_of(X))
 
 
 def _contrast(self: Classifier, log_joint: Array, label: Any, against: Any) -> Array:
@@ -116,7 +117,7 @@ def tables(self: Classifier) -> dict[Any, pd.DataFrame]:
     yes      0.36  0.64
     """
     point = _point(self)
-    return formulas.parameter_tables(self.schema, point, self.classes)
+    return parameters.parameter_tables(self.schema, point, self.classes)
 
 
 def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
@@ -153,7 +154,7 @@ def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
     weak   -0.85 -0.45
     """
     point = _point(self)
-    return formulas.linear_form(self.schema, point, self.classes, self.estimate)
+    return parameters.linear_form(self.schema, point, self.classes, self.estimate)
 
 
 def _point(self: Classifier) -> Parameters:

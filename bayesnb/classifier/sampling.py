@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb import unlabelled
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data
 from bayesnb.priors import Array, ImproperError
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     import pymc as pm
     from xarray import DataTree
 
-    from bayesnb.agreement import Agreement
     from bayesnb.classifier import Classifier
+    from bayesnb.sampling.agreement import Agreement
 
 
 def sample(self: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
@@ -104,7 +103,7 @@ def to_pymc(self: Classifier, X: Any = None, y: Any = None, likelihood: str = "s
     >>> [variable.name for variable in clf.to_pymc().free_RVs]
     ['pi', 'theta_categorical_3', 'theta_categorical_2']
     """
-    from bayesnb import generative
+    from bayesnb.sampling import pymc_model
 
     self.require_one_class_prior("to_pymc")
     if likelihood == "rows":
@@ -120,11 +119,13 @@ def to_pymc(self: Classifier, X: Any = None, y: Any = None, likelihood: str = "s
                 f"{len(codes)} rows were given and rows of weight {self.statistics.rows.sum():g} were learned: "
                 "likelihood='rows' observes exactly the learned rows, unweighted"
             )
-    return generative.build(self.posterior, data, codes, likelihood)
+    return pymc_model.build(self.posterior, data, codes, likelihood)
 
 
 def _summed_out(self: Classifier, X: Any, y: Any) -> pm.Model | None:
     """The PyMC model of the learned rows if some have no label; ``None`` if all have one."""
+    from bayesnb.sampling import pymc_model
+
     if X is None or y is None:
         return None
     rows = Rows.of(X, y, None, self.unlabelled, self.schema)
@@ -138,7 +139,7 @@ def _summed_out(self: Classifier, X: Any, y: Any) -> pm.Model | None:
         )
     data = self.schema.read(rows.table)[1]
     counted, free, weight = rows.split(self.posterior.model, data, self.classes)
-    return unlabelled.build(self.posterior, counted, free, len(weight), row_weight=weight)
+    return pymc_model.summed_out(self.posterior, counted, free, weight)
 
 
 def sample_posterior(
@@ -192,8 +193,9 @@ def sample_posterior(
     >>> tree["posterior"]["theta_categorical_3"].dims
     ('chain', 'draw', 'class_label', 'categorical_3_feature', 'categorical_3_category')
     """
-    from bayesnb import agreement, generative
-    from bayesnb import draws as drawing
+    from bayesnb.chains import Convergence
+    from bayesnb.sampling import draws as drawing
+    from bayesnb.sampling import nuts
 
     self.require_one_class_prior("sample_posterior")
     if sampler not in ("exact", "nuts"):
@@ -205,7 +207,7 @@ def sample_posterior(
     groups = drawing.exact(self.posterior, rng, (chains, draws))
     if sampler == "nuts":
         summed_out = _summed_out(self, X, y)
-        sampled = generative.sample(self.posterior, draws, chains, seed, summed_out, **arguments)
+        sampled = nuts.sample(self.posterior, draws, chains, seed, summed_out, **arguments)
         groups["posterior"] = {name: sampled["posterior"][name].to_numpy() for name in groups["posterior"]}
     if include or (X is not None and not (sampler == "nuts" and summed_out is not None)):
         groups |= _row_groups(self, groups, X, y, include, rng)
@@ -213,7 +215,7 @@ def sample_posterior(
     if sampler == "exact":
         return tree
     tree["sample_stats"] = sampled["sample_stats"]
-    convergence = agreement.Convergence.of(tree)
+    convergence = Convergence.of(tree)
     if not convergence.converged:
         warnings.warn(f"NUTS did not converge: {convergence}", UserWarning, stacklevel=2)
     return tree
@@ -223,7 +225,8 @@ def _row_groups(
     self: Classifier, groups: Mapping[str, Any], X: Any, y: Any, include: Sequence[str], rng: np.random.Generator
 ) -> dict[str, Any]:
     """The groups of the DataTree that describe rows."""
-    from bayesnb import draws as drawing
+    from bayesnb.sampling import draws as drawing
+    from bayesnb.sampling import layout
 
     known = ("posterior_predictive", "prior_predictive", "log_likelihood")
     if odd := set(include) - set(known):
@@ -232,19 +235,19 @@ def _row_groups(
         raise ValueError("include speaks of rows: pass them as X and y")
     rows = Rows.of(X, y, None, self.unlabelled, self.schema).labelled()
     data, codes = self.schema.read(rows.table)[1], rows.target.among(self.classes)
-    layout = drawing.blocks(self.posterior.model, self.statistics)
-    found = {"observed_data": {"y": codes, **drawing.observed(data, layout)}}
+    blocks = layout.blocks(self.posterior.model, self.statistics)
+    groups_of_rows = {"observed_data": {"y": codes, **drawing.observed(data, blocks)}}
     for group in set(include) - {"log_likelihood"}:
         source = group.removesuffix("_predictive")
         if source not in groups:
             raise ImproperError(f"{group} needs a proper prior for every feature")
-        drawn = drawing.from_variables(groups[source], layout, self.posterior)
-        found[group] = drawing.predictive(drawn, self.statistics, len(codes), rng, layout)
+        drawn = layout.from_variables(groups[source], blocks, self.posterior)
+        groups_of_rows[group] = drawing.predictive(drawn, self.statistics, len(codes), rng, blocks)
     if "log_likelihood" in include:
-        drawn = drawing.from_variables(groups["posterior"], layout, self.posterior)
+        drawn = layout.from_variables(groups["posterior"], blocks, self.posterior)
         joint = drawn.log_joint(data, len(codes))
-        found["log_likelihood"] = {"y": joint[..., np.arange(len(codes)), codes]}
-    return found
+        groups_of_rows["log_likelihood"] = {"y": joint[..., np.arange(len(codes)), codes]}
+    return groups_of_rows
 
 
 def verify(
@@ -295,7 +298,7 @@ def verify(
     >>> clf.verify(X[:2], sampler="exact").agrees
     True
     """
-    from bayesnb import agreement
+    from bayesnb.sampling import agreement
 
     self.require_one_class_prior("verify")
     if self.expected and tree is None and (learned is None or sampler == "exact"):

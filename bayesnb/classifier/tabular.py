@@ -66,8 +66,8 @@ def predict_table(
     if interval:
         values += self.predict_interval(table, prob).to_numpy().T.tolist()
     scored = {name: pd.Series(v, dtype=kind) for (name, kind), v in zip(columns, values, strict=True)}
-    found = pd.DataFrame(kept | scored, copy=False)
-    return found if index_of(X) is None else found.set_index(index_of(X))
+    predictions = pd.DataFrame(kept | scored, copy=False)
+    return predictions if index_of(X) is None else predictions.set_index(index_of(X))
 
 
 def _predicted_columns(self: Classifier, interval: bool) -> list[tuple[str, Any]]:
@@ -110,12 +110,12 @@ def write_predictions(
     >>> path.read_text().splitlines()[0]
     'prediction,p_no,p_yes'
     """
-    found = self.predict_table(X, interval, prob, keep)
-    if not isinstance(found, pd.DataFrame | Iterator):
+    predictions = self.predict_table(X, interval, prob, keep)
+    if not isinstance(predictions, pd.DataFrame | Iterator):
         raise TypeError(
-            f"{type(found).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"
+            f"{type(predictions).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"
         )
-    return files.write([found] if isinstance(found, pd.DataFrame) else found, path)
+    return files.write([predictions] if isinstance(predictions, pd.DataFrame) else predictions, path)
 
 
 def index_of(X: Any) -> pd.Index | None:

@@ -102,7 +102,7 @@ def by_nuts(
 
     import numpy as np
 
-    from bayesnb.agreement import ConvergenceError
+    from bayesnb.sampling.agreement import ConvergenceError
 
     frame = frame_of(asked, X)
     begin = time.perf_counter()

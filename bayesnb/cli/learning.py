@@ -207,10 +207,13 @@ def _class_prior(text: str | None) -> Any:
 
 
 def _by_label(given: dict[str, float], labels: list[Any]) -> dict[Any, float]:
-    """Probabilities under the labels that are written so."""
+    """Probabilities by label, not by the text of a label. Where labels are text, one that no row has can be named."""
     texts = {str(label): label for label in labels}
+    if all(isinstance(label, str) for label in labels):
+        texts |= {text: text for text in given}
     if set(given) != set(texts):
         raise click.BadParameter(
-            f"Expected a probability for each of {list(texts)}; got {list(given)}", param_hint="--class-prior"
+            f"Expected a probability for each of {list(map(str, labels))}; got {list(given)}",
+            param_hint="--class-prior",
         )
     return {texts[text]: p for text, p in given.items()}

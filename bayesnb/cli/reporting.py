@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import click
 
 from bayesnb.cli import options
@@ -58,15 +56,13 @@ def report(
 ) -> int:
     """Write one self-contained page about a table: its model, its scores, its calibration, its uncertain rows.
 
-    DATA is the name of an embedded data set, or a CSV or Parquet file. The page asks nothing of the network.
+    DATA is the name of an embedded data set, or a path as for `fit`. The page asks nothing of the network.
     """
     from bayesnb.report import is_report, write
     from bayesnb.report import report as page_of
 
     layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
     require_output(output, layout, [data], is_report, force)
-    if find_spec("matplotlib") is None:
-        raise click.UsageError("the pictures of a page are drawn by matplotlib; install bayesnb[plot]")
     name, X, y, clf = fitted(data, target, seed)
     title = title if title is not None else f"Naive Bayes: {name}"
     page = page_of(clf, X, y, title, layout, rows, by, unit, prob, draws, progress=say)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,11 +34,10 @@ def load(data: str, target: str | None) -> tuple[str, pd.DataFrame, pd.Series]:
             return data.replace("_", "-"), X, y
         frame = X.assign(**{y.name: y})
     else:
-        if "." not in data and "/" not in data:
-            datasets.load(data)
-        from bayesnb import files
+        from bayesnb import readers
 
-        frame = files.read(data)
+        source = source_of(data)
+        frame = next(source) if isinstance(source, Iterator) else readers.frame(source)
     columns = list(map(str, frame.columns))
     if target is None:
         raise click.UsageError(f"name the column that holds the class with --target; {data} has {columns}")

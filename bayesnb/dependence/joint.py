@@ -13,8 +13,8 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import multigammaln
 
-from bayesnb.families.family import Statistic
 from bayesnb.families.membership import Labels
+from bayesnb.families.statistic import Statistic
 from bayesnb.kernels.blocks import cuts
 from bayesnb.numerics import Array
 

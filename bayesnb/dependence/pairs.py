@@ -14,8 +14,8 @@ from itertools import combinations, pairwise
 import numpy as np
 from scipy.special import gammaln
 
-from bayesnb.families.family import Statistic
 from bayesnb.families.membership import Labels
+from bayesnb.families.statistic import Statistic
 from bayesnb.kernels import crossing
 from bayesnb.numerics import Array
 

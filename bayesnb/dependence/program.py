@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.convergence import Convergence
+from bayesnb.chains import Convergence
 from bayesnb.dependence.conditional import Rows
 from bayesnb.dependence.exponents import LearnedExponents
 from bayesnb.families.sampled import Sampler

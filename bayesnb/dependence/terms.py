@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from bayesnb.families.family import Family, columns_of
+from bayesnb.families.columns import columns_of
+from bayesnb.families.family import Family
 from bayesnb.families.membership import Column, Labels
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Posterior, Statistics, about

@@ -13,8 +13,10 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families.categorical import log_less_one
-from bayesnb.families.family import Added, Cells, Conjugate, Statistic, added, impossible, per, products, scaled
+from bayesnb.families.columns import impossible, products
+from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.families.statistic import Statistic, added, per, scaled
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, worth
 from bayesnb.numerics import Array, log
@@ -22,7 +24,7 @@ from bayesnb.priors import Beta, Chance, Theta
 
 
 @dataclass(frozen=True, eq=False)
-class Successes(Statistic):
+class BinaryCounts(Statistic):
     """Rows seen and rows that were 1, both (class, column)."""
 
     n: Array = per("column")
@@ -30,11 +32,11 @@ class Successes(Statistic):
 
     group = "bernoulli"
 
-    def __add__(self, other: Successes) -> Successes:
-        return Successes(**added(self, other))
+    def __add__(self, other: BinaryCounts) -> BinaryCounts:
+        return BinaryCounts(**added(self, other))
 
-    def __mul__(self, factor: float) -> Successes:
-        return Successes(**scaled(self, factor))
+    def __mul__(self, factor: float) -> BinaryCounts:
+        return BinaryCounts(**scaled(self, factor))
 
     def seen(self) -> Array:
         return self.n
@@ -44,7 +46,7 @@ class Successes(Statistic):
 
 
 @dataclass(frozen=True, eq=False)
-class Bernoulli(Conjugate[Beta, Successes]):
+class Bernoulli(Conjugate[Beta, BinaryCounts]):
     """x | θ ~ Bernoulli(θ) with θ ~ Beta(α, β) (Murphy, PML1, 4.6.2).
 
     Columns hold 0, 1 or NaN, dense, or 0 and 1 in a sparse matrix.
@@ -66,24 +68,24 @@ class Bernoulli(Conjugate[Beta, Successes]):
     reads = "binary"
     notices = True
 
-    def statistic(self, x: Column, members: Membership) -> Successes:
+    def statistic(self, x: Column, members: Membership) -> BinaryCounts:
         if sparse.issparse(x) or x.dtype.kind != "f":
             return self._statistic(x, members)
         if (ones := members.ones(x)) is not None:
-            return Successes(_every(members.weights(), ones), ones)
+            return BinaryCounts(_every(members.weights(), ones), ones)
         unlooked = _unlooked(x)
         return reduce(add, (self._statistic(x[cut], members[cut], unlooked) for cut in slices(len(members))))
 
-    def _statistic(self, x: Column, members: Membership, unlooked: bool = False) -> Successes:
+    def _statistic(self, x: Column, members: Membership, unlooked: bool = False) -> BinaryCounts:
         """The same of rows few enough for some copies of them, or that need none."""
         seen, ones = _seen(x), _ones(x, unlooked)
         totals = members.totals(ones)
-        return Successes(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
+        return BinaryCounts(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
 
-    def resolve_prior(self, prior: Beta, s: Successes) -> Beta:
+    def resolve_prior(self, prior: Beta, s: BinaryCounts) -> Beta:
         return prior.over(s.n.shape[1], s.n.shape[0])
 
-    def added(self, s: Successes) -> Added:
+    def added(self, s: BinaryCounts) -> Added:
         d = s.ones, s.n - s.ones
         return d, Beta.peak(*d)
 
@@ -140,7 +142,7 @@ class Bernoulli(Conjugate[Beta, Successes]):
             value[rows] = self.log_likelihood({"log_theta": theta}, x[rows])[np.arange(len(rows)), labels.codes[rows]]
         return value
 
-    def sample(self, theta: Theta, rng: Generator, s: Successes) -> Array:
+    def sample(self, theta: Theta, rng: Generator, s: BinaryCounts) -> Array:
         yes = theta["log_theta"][..., 1]
         return (np.log(rng.random(yes.shape)) < yes).astype(float)
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.family import Added, Cells, Conjugate, Statistic, per
+from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.statistic import Statistic, per
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import worth
 from bayesnb.numerics import Array
@@ -51,7 +52,7 @@ class Coded:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally(Statistic):
+class CategoryCounts(Statistic):
     """Weight of each level, ``counts`` (class, column, level), and what the levels are called."""
 
     counts: Array = per("category")
@@ -59,28 +60,28 @@ class Tally(Statistic):
 
     group = "categorical"
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: CategoryCounts) -> CategoryCounts:
         if self.levels == other.levels:
-            return Tally(self.counts + other.counts, self.levels)
+            return CategoryCounts(self.counts + other.counts, self.levels)
         if len(self.levels) != len(other.levels):
             raise ValueError(f"Expected {len(self.levels)} columns; got {len(other.levels)}")
         levels = tuple(united(*pair) for pair in zip(self.levels, other.levels, strict=True))
-        return Tally(self.over(levels).counts + other.over(levels).counts, levels)
+        return CategoryCounts(self.over(levels).counts + other.over(levels).counts, levels)
 
-    def over(self, levels: tuple[tuple[Any, ...], ...]) -> Tally:
+    def over(self, levels: tuple[tuple[Any, ...], ...]) -> CategoryCounts:
         """The same counts in another dictionary; a level that it does not name is dropped."""
         counts = np.zeros((*self.counts.shape[:2], widest(levels)))
         for column, (mine, wanted) in enumerate(zip(self.levels, levels, strict=True)):
             place = {name: k for k, name in enumerate(mine)}
             kept = [k for k, name in enumerate(wanted) if name in place]
             counts[:, column, kept] = self.counts[:, column, [place[wanted[k]] for k in kept]]
-        return Tally(counts, levels)
+        return CategoryCounts(counts, levels)
 
-    def named_as(self, other: Tally) -> Tally:
+    def named_as(self, other: CategoryCounts) -> CategoryCounts:
         return self.over(other.levels)
 
-    def __mul__(self, factor: float) -> Tally:
-        return Tally(self.counts * factor, self.levels)
+    def __mul__(self, factor: float) -> CategoryCounts:
+        return CategoryCounts(self.counts * factor, self.levels)
 
     def seen(self) -> Array:
         return self.counts.sum(-1)
@@ -90,7 +91,7 @@ class Tally(Statistic):
         return {"counts": np.hstack([self.counts[:, k, : len(names)] for k, names in enumerate(self.levels)])}
 
     @classmethod
-    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Tally:
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> CategoryCounts:
         counts, start = np.zeros((len(cells["counts"]), len(columns), widest(levels))), 0
         for k, names in enumerate(levels):
             counts[:, k, : len(names)] = cells["counts"][:, start : start + len(names)]
@@ -116,7 +117,7 @@ def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Categorical(Conjugate[Dirichlet, Tally]):
+class Categorical(Conjugate[Dirichlet, CategoryCounts]):
     """x | θ ~ Categorical(θ) with θ ~ Dirichlet(α) (Murphy, PML1, 4.6.3; Mitchell, 6.9).
 
     Examples
@@ -137,16 +138,16 @@ class Categorical(Conjugate[Dirichlet, Tally]):
     reads = "levels"
     notices = True
 
-    def statistic(self, x: Coded, members: Membership) -> Tally:
+    def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
         counts = members.table(x.codes, widest(x.levels), x.guessed)
         if x.guessed and any(counts[:, column, len(names) :].any() for column, names in enumerate(x.levels)):
             counts[:] = np.nan
-        return Tally(counts, x.levels)
+        return CategoryCounts(counts, x.levels)
 
-    def resolve_prior(self, prior: Dirichlet, s: Tally) -> Dirichlet:
+    def resolve_prior(self, prior: Dirichlet, s: CategoryCounts) -> Dirichlet:
         return prior.over(s.levels, s.counts.shape[0])
 
-    def added(self, s: Tally) -> Added:
+    def added(self, s: CategoryCounts) -> Added:
         return (s.counts,), Dirichlet.peak(s.counts)
 
     def cells(self, posterior: Dirichlet, x: Coded) -> Cells:
@@ -174,7 +175,7 @@ class Categorical(Conjugate[Dirichlet, Tally]):
             return None
         return densities.looked_up(x.codes, log_less_one(posterior), labels.codes)
 
-    def sample(self, theta: Theta, rng: Generator, s: Tally) -> Array:
+    def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         # The largest of log θ plus Gumbel noise falls on a level with its probability θ.
         noisy = theta["log_theta"] + rng.gumbel(size=theta["log_theta"].shape)
         return noisy.argmax(-1)

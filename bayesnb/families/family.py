@@ -8,8 +8,9 @@ moments and their slopes, leave-one-out, evidence. It also takes care of missing
 
 To add a pair, write one file beside this one:
 
-1. a frozen ``Statistic`` (what is summed over rows), with its ``+``;
-2. a frozen ``Conjugate`` with a default prior and these methods:
+1. a frozen ``Statistic`` (what is summed over rows), with its ``+``; ``per`` says along what each field goes;
+2. a frozen ``Conjugate`` with a default prior, what it ``reads``, which numbers it takes (``support``) and these
+   methods:
 
    * ``statistic``: the sums over rows, by class;
    * ``resolve_prior``: what the prior leaves open, filled in from the data;
@@ -31,149 +32,37 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, Self, get_args
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
-from scipy import sparse
 
+from bayesnb.families.columns import columns_of, known_cells, rows_of
 from bayesnb.families.membership import Column, Labels, Membership
-from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import CELLS, slices, worth
+from bayesnb.families.statistic import Statistic
+from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, Size
-from bayesnb.priors import Belief, ImproperError, Prior, Theta, UnlearnedError, first, shared
+from bayesnb.priors import Belief, ImproperError, Prior, Theta, first, shared
 
 
-def per(axis: Literal["column", "category", "bag"], before: str | None = None) -> Any:
-    """Declare a field of a statistic that has one number per class and column, category, or bag of words.
+@dataclass(frozen=True)
+class Support:
+    """The numbers to which a family gives a density.
 
     Parameters
     ----------
-    axis : str
-        What model files count along. The categories of a column are its levels, or the words of a bag.
-    before : str, optional
-        The field that model files held instead before there was this one (see ``renewed``).
-    """
-    return field(metadata={"axis": axis, "before": before})
-
-
-@dataclass(frozen=True, eq=False)
-class Statistic(ABC):
-    """What the data say about θ, class by class: a commutative group under ``+``.
-
-    Every array field has the class as its first axis. ``a + b`` pools two data sets, ``a - b`` unlearns
-    one, ``a * 0.9`` discounts. Names that come with a statistic (levels, words) are united by ``+``.
+    words : str
+        What such a number is called in an error.
+    invalid : function
+        Which numbers of an array are none of them. NaN is missing, and so never invalid.
     """
 
-    group: ClassVar[str]
-    """The group of model files that holds statistics of this class: its name in small letters, unless it is given."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.group = vars(cls).get("group", cls.__name__.lower())
-
-    @abstractmethod
-    def __add__(self, other: Self) -> Self: ...
-
-    @abstractmethod
-    def __mul__(self, factor: float) -> Self: ...
-
-    @abstractmethod
-    def seen(self) -> Array:
-        """Weight of the values that were not missing, as (class, column)."""
-
-    def __sub__(self, other: Self) -> Self:
-        return self + other * -1.0
-
-    def arrays(self) -> dict[str, Array]:
-        """The fields that add."""
-        return {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
-
-    def names(self) -> dict[str, Any]:
-        """The fields that are names."""
-        return {f.name: v for f in fields(self) if not isinstance(v := getattr(self, f.name), np.ndarray)}
-
-    # What model files have to know. A class that keeps its fields in another shape than files do says how.
-
-    @classmethod
-    def axes(cls) -> dict[str, Field]:
-        """The fields that model files hold, by name; each was declared by :func:`per`."""
-        return {f.name: f for f in fields(cls) if "axis" in f.metadata}
-
-    def for_file(self) -> dict[str, Array]:
-        """The fields as model files hold them, each (class, cell along its axis). (A hook.)"""
-        return self.arrays()
-
-    @classmethod
-    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Self:
-        """The statistic of these columns and levels that ``for_file`` gave. (A hook.)"""
-        return cls(**cells)
-
-    def renewed(self) -> Self:
-        """The statistic whose fields were read under the names that older files have for them. (A hook.)"""
-        return self
-
-    def contradiction(self) -> str:
-        """In words, what no rows can have led to; "" if rows can have led to this statistic. (A hook.)"""
-        return ""
-
-    def take(self, classes: Sequence[int] | Array) -> Self:
-        """The classes at these positions, in this order; -1 is a class that has seen nothing."""
-        index = np.asarray(classes, np.intp)
-        empty = index < 0
-        taken = {}
-        for name, value in self.arrays().items():
-            picked = value[index] if len(value) else np.zeros((len(index), *value.shape[1:]))
-            picked[empty] = 0.0
-            taken[name] = picked
-        return type(self)(**taken, **self.names())
-
-    def named_as(self, other: Self) -> Self:
-        """The same with the names (levels, words) of ``other``. (A hook, where a statistic has names.)"""
-        return self
-
-    def settled(self, before: Self) -> Self:
-        """The same statistic, known to be ``before`` less some of its rows, cleared of rounding.
-
-        What should be 0 is 0 again; what is clearly negative was never in ``before``, and is an
-        :class:`UnlearnedError`.
-        """
-        whole, settled = (before + self * 0.0).arrays(), {}
-        for name, value in self.rounded(before).arrays().items():
-            settled[name] = value
-            if name not in self.signed:
-                if (missing := value < -1e-9 * np.abs(whole[name])).any():
-                    where = first(missing)
-                    raise UnlearnedError(
-                        f"rows that were never learned cannot be unlearned; {name} would fall to {value[where]:g}",
-                        where,
-                    )
-                settled[name] = cleared(value, whole[name])
-        return type(self)(**settled, **self.names())
-
-    def rounded(self, before: Self) -> Self:
-        """The same statistic, cleared of what rounding leaves in fields that are no weights. (A hook.)"""
-        return self
-
-    signed: ClassVar[frozenset[str]] = frozenset()
+    words: str
+    invalid: Callable[[Array], Array]
 
 
-def cleared(value: Array, whole: Array) -> Array:
-    """What weight is left of ``whole``, without what rounding left; a whole number of rows is no rounding."""
-    tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
-    return np.where((value < 0) | tiny, 0.0, value)
-
-
-def added(a: Statistic, b: Statistic) -> dict[str, Array]:
-    """Sums of the arrays of two statistics of one shape."""
-    theirs = b.arrays()
-    return {name: value + theirs[name] for name, value in a.arrays().items()}
-
-
-def scaled(a: Statistic, factor: float) -> dict[str, Array]:
-    """Multiples of the arrays of a statistic."""
-    return {name: value * factor for name, value in a.arrays().items()}
+POSITIVE = Support("a positive number", lambda x: x <= 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +93,9 @@ class Family[P: Belief, S: Statistic](ABC):
 
     reads: ClassVar[str] = "reals"
     """How a table's columns reach it: "reals", "counts", "binary", "levels" or "bag" (see ``schema``)."""
+
+    support: ClassVar[Support | None] = None
+    """Which of the numbers that are read it takes; all of them by default."""
 
     notices: ClassVar[bool] = False
     """Whether of rows with a cell that it cannot read its statistic, and what it answers, is never all finite.
@@ -489,25 +381,6 @@ def _parts(point: Any) -> tuple[Any, ...]:
     return point if isinstance(point, tuple) else (point,)
 
 
-def rows_of(x: Column) -> int:
-    """How many rows encoded data have."""
-    return x.shape[0] if sparse.issparse(x) else len(x)
-
-
-def columns_of(x: Column, index: Sequence[int]) -> Column:
-    """Some columns of encoded data."""
-    return x.columns(index) if hasattr(x, "columns") else x[:, list(index)]
-
-
-def known_cells(x: Column) -> Array:
-    """Which cells are not missing, (row, 1, column), or True if none can be."""
-    if hasattr(x, "missing"):
-        return ~x.missing()[:, None]
-    if sparse.issparse(x) or x.dtype.kind != "f":
-        return np.True_
-    return ~np.isnan(x)[:, None]
-
-
 def _left(belief: Any, d: tuple[Array, ...], weight: Array, known: Array, cell: tuple[int, int]) -> Any:
     """What is believed without a cell of this weight. Refuses where it was all that made the belief proper."""
     left = belief.plus(*d, t=-weight)
@@ -518,37 +391,3 @@ def _left(belief: Any, d: tuple[Array, ...], weight: Array, known: Array, cell: 
             (cell[0], cell[1] + first(improper)[-1]),
         )
     return left
-
-
-def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
-    """Σ_j density(x_j, parameters_j) as (..., row, class), where NaN adds nothing.
-
-    ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as
-    (..., 1, class, column). Columns are taken a few at a time, so that a temporary stays near 8 MiB.
-    """
-    shape = np.broadcast_shapes(*(p.shape for p in parameters))
-    total = np.zeros((*shape[:-2], len(x), shape[-2]))
-    step = max(1, 2**20 // max(1, total.size))
-    for start in range(0, x.shape[1], step):
-        cut = slice(start, start + step)
-        value = density(x[:, None, cut], *(p[..., None, :, cut] for p in parameters))
-        total += np.where(np.isnan(x[:, None, cut]), 0.0, value).sum(-1)
-    return total
-
-
-def products(x: Column, table: Array) -> Array:
-    """Σ_j x_ij table_cj as (..., row, class); x dense or sparse, table (..., class, column)."""
-    one_point = table.ndim == 2
-    if not sparse.issparse(x):
-        if one_point and worth(x.size):
-            return densities.products(x, table)
-        return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
-    if one_point and worth(x.nnz):
-        return densities.stored_products(sparse.csr_array(x), table)
-    flat = table.reshape(-1, table.shape[-1])
-    return np.moveaxis((x @ flat.T).reshape(-1, *table.shape[:-1]), 0, -2)
-
-
-def impossible(*hits: Array) -> Array:
-    """-inf where a row holds something of probability 0, else 0."""
-    return np.where(sum(hits) > 0, -np.inf, 0.0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.categorical import Tally
+from bayesnb.families.categorical import CategoryCounts
 from bayesnb.families.pointwise import Cells, Pointwise
 from bayesnb.families.sampled import CHUNK, Declared
 from bayesnb.kernels.blocks import slices
@@ -148,10 +148,10 @@ class FromPyMC(Pointwise[Given]):
         _require_known(dist, prior.of)
         self._tell(prior, sampler, dist=dist, reads=reads)
 
-    def resolve_prior(self, prior: Given, s: Tally) -> Given:
+    def resolve_prior(self, prior: Given, s: CategoryCounts) -> Given:
         return Given(prior.of, np.ones(s.counts.shape[:2], bool))
 
-    def pymc_model(self, prior: Given, s: Tally) -> pm.Model:
+    def pymc_model(self, prior: Given, s: CategoryCounts) -> pm.Model:
         import pymc as pm
 
         cells = Cells.of(s)
@@ -178,7 +178,7 @@ class FromPyMC(Pointwise[Given]):
             )
         return density
 
-    def from_variables(self, drawn: Mapping[str, Array], prior: Given, s: Tally) -> Theta:
+    def from_variables(self, drawn: Mapping[str, Array], prior: Given, s: CategoryCounts) -> Theta:
         return {name: drawn[name] for name in prior.learned}
 
     def cell_density(self) -> Callable[..., Array]:
@@ -205,7 +205,7 @@ class FromPyMC(Pointwise[Given]):
 
         return density
 
-    def sample(self, theta: Theta, rng: Generator, s: Tally) -> Array:
+    def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         import pymc as pm
 
         return pm.draw(self._given(theta), random_seed=int(rng.integers(2**31)), mode="FAST_COMPILE").astype(float)

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.family import Added, Cells, Conjugate, Statistic, over_columns, per
+from bayesnb.families.columns import over_columns
+from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Labels, Membership, two_sum
+from bayesnb.families.statistic import Statistic, per
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, worth
 from bayesnb.numerics import Array, log, log_rising

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import logsumexp
 
-from bayesnb.families.categorical import Categorical, Coded, Tally
+from bayesnb.families.categorical import Categorical, CategoryCounts, Coded
 from bayesnb.families.membership import Membership
 from bayesnb.families.sampled import Declared, Draws, Sampled
 from bayesnb.priors import Array, Dirichlet, Theta, spread
@@ -78,13 +78,13 @@ class HierarchicalCategorical(Sampled[LearnedConcentration]):
     def __init__(self, shape: Any = 1.0, rate: Any = 1.0, **sampler: Any) -> None:
         self._tell(LearnedConcentration(shape, rate), sampler)
 
-    def statistic(self, x: Coded, members: Membership) -> Tally:
+    def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
         return Categorical().statistic(x, members)
 
-    def resolve_prior(self, prior: LearnedConcentration, s: Tally) -> LearnedConcentration:
+    def resolve_prior(self, prior: LearnedConcentration, s: CategoryCounts) -> LearnedConcentration:
         return prior.over(*s.counts.shape[:2])
 
-    def pymc_model(self, prior: LearnedConcentration, s: Tally) -> pm.Model:
+    def pymc_model(self, prior: LearnedConcentration, s: CategoryCounts) -> pm.Model:
         import pymc as pm
         from pytensor import tensor as pt
 
@@ -98,7 +98,7 @@ class HierarchicalCategorical(Sampled[LearnedConcentration]):
                 pm.Potential("rows", (pt.gammaln(own + n) - pt.gammaln(own)).sum() + whole.sum())
         return model
 
-    def from_variables(self, drawn: Mapping[str, Array], prior: LearnedConcentration, s: Tally) -> Theta:
+    def from_variables(self, drawn: Mapping[str, Array], prior: LearnedConcentration, s: CategoryCounts) -> Theta:
         alpha = drawn["alpha"][:, None, :]
         posterior = Dirichlet(alpha[..., None] * _levels(s) + s.counts)
         log_theta = posterior.log_draw(np.random.default_rng(self.sampler.random_seed))
@@ -111,13 +111,13 @@ class HierarchicalCategorical(Sampled[LearnedConcentration]):
         log_theta = logsumexp(posterior.theta["log_theta"], axis=0) - np.log(len(posterior))
         return {"log_theta": log_theta, "alpha": posterior.theta["alpha"].mean(0)}
 
-    def sample(self, theta: Theta, rng: Generator, s: Tally) -> Array:
+    def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         return Categorical().sample(theta, rng, s)
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         return Categorical().linear(theta)
 
 
-def _levels(s: Tally) -> Array:
+def _levels(s: CategoryCounts) -> Array:
     """1 for every level of a column and 0 for what fills the shorter columns up, (column, level)."""
     return Dirichlet(1.0).over(s.levels, 1).alpha[0]

@@ -14,8 +14,10 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from bayesnb.families.categorical import united
-from bayesnb.families.family import Added, Cells, Conjugate, Statistic, impossible, per, products
+from bayesnb.families.columns import impossible, products
+from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.families.statistic import Statistic, per
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices, worth
 from bayesnb.numerics import Array, deviance, disagreement, log_peak, log_rising
@@ -40,7 +42,7 @@ class Bag:
 
 
 @dataclass(frozen=True, eq=False)
-class Totals(Statistic):
+class WordCounts(Statistic):
     """Words counted, ``counts`` (class, level); rows seen, ``rows`` (class, 1); and the largest log-likelihood.
 
     ``log_peak`` (class, 1) is that of all rows of a class under one θ, the one that fits them best. It falls by how
@@ -55,12 +57,12 @@ class Totals(Statistic):
     group = "multinomial"
     signed = frozenset({"log_peak"})
 
-    def __add__(self, other: Totals) -> Totals:
+    def __add__(self, other: WordCounts) -> WordCounts:
         words = self.words if self.words == other.words else united(self.words, other.words)
         mine, theirs = self._over(words), other._over(words)
         lengths = (counts.sum(-1, keepdims=True) for counts in (mine, theirs))
         apart = disagreement(mine, theirs, *lengths).sum(-1, keepdims=True)
-        return Totals(mine + theirs, self.rows + other.rows, self.log_peak + other.log_peak - apart, words)
+        return WordCounts(mine + theirs, self.rows + other.rows, self.log_peak + other.log_peak - apart, words)
 
     def _over(self, words: tuple[Any, ...]) -> Array:
         if self.words is words or self.words == words:
@@ -70,26 +72,26 @@ class Totals(Statistic):
         wide[:, [place[word] for word in self.words]] = self.counts
         return wide
 
-    def named_as(self, other: Totals) -> Totals:
+    def named_as(self, other: WordCounts) -> WordCounts:
         place = {word: k for k, word in enumerate(self.words)}
         return replace(self, counts=self.counts[:, [place[word] for word in other.words]], words=other.words)
 
-    def __mul__(self, factor: float) -> Totals:
-        return Totals(self.counts * factor, self.rows * factor, self.log_peak * factor, self.words)
+    def __mul__(self, factor: float) -> WordCounts:
+        return WordCounts(self.counts * factor, self.rows * factor, self.log_peak * factor, self.words)
 
     def seen(self) -> Array:
         return self.rows
 
     @classmethod
-    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Totals:
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> WordCounts:
         return cls(**cells, words=columns)
 
-    def renewed(self) -> Totals:
+    def renewed(self) -> WordCounts:
         return replace(self, log_peak=self.log_peak + Dirichlet.peak(self.counts)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial(Conjugate[Dirichlet, Totals]):
+class Multinomial(Conjugate[Dirichlet, WordCounts]):
     """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α); N, the length of the row, is taken as given.
 
     All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3;
@@ -112,7 +114,7 @@ class Multinomial(Conjugate[Dirichlet, Totals]):
     notices = True
     whole_rows = True
 
-    def statistic(self, x: Bag, members: Membership) -> Totals:
+    def statistic(self, x: Bag, members: Membership) -> WordCounts:
         counts = _counts(x)
         long = _long(_lengths(counts))
         if not len(long):
@@ -122,16 +124,16 @@ class Multinomial(Conjugate[Dirichlet, Totals]):
         long_ones = (self._of_long(x[rows], members[rows]) for rows in parts)
         return reduce(add, long_ones, self._of_short(x[short], counts[short], members[short]))
 
-    def _of_short(self, x: Bag, counts: Column, members: Membership) -> Totals:
+    def _of_short(self, x: Bag, counts: Column, members: Membership) -> WordCounts:
         """The same of rows of few words, whose base measures can be added as they are."""
         base, totals = members.totals(_log_coefficient(counts)[:, None]), members.totals(counts)
         if sparse.issparse(x.counts):
             rows = members.weights()[:, None]
         else:
             rows = members.totals(~np.isnan(x.counts).all(axis=1)[:, None])
-        return Totals(totals, rows, base + Dirichlet.peak(totals)[:, None], x.words)
+        return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], x.words)
 
-    def _of_long(self, x: Bag, members: Membership) -> Totals:
+    def _of_long(self, x: Bag, members: Membership) -> WordCounts:
         """The same of rows of many words: each at the θ that fits it best, less how far the rows are apart."""
         counts = _dense(_counts(x))
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
@@ -143,12 +145,12 @@ class Multinomial(Conjugate[Dirichlet, Totals]):
 
         own = log_peak(counts).sum(-1, keepdims=True) - log_peak(lengths)
         apart = members.costs(cost, share).sum(-1, keepdims=True)
-        return Totals(totals, members.weights()[:, None], members.totals(own) - apart, x.words)
+        return WordCounts(totals, members.weights()[:, None], members.totals(own) - apart, x.words)
 
-    def resolve_prior(self, prior: Dirichlet, s: Totals) -> Dirichlet:
+    def resolve_prior(self, prior: Dirichlet, s: WordCounts) -> Dirichlet:
         return Dirichlet(prior.over((s.words,), s.counts.shape[0]).alpha[:, 0])
 
-    def added(self, s: Totals) -> Added:
+    def added(self, s: WordCounts) -> Added:
         return (s.counts,), s.log_peak[:, 0]
 
     def cells(self, posterior: Dirichlet, x: Bag) -> Cells:
@@ -200,7 +202,7 @@ class Multinomial(Conjugate[Dirichlet, Totals]):
         # Of long rows, and where nothing proper is left, the slow form says what it is.
         return np.where((lengths > LONG) | (left <= 0) & (lengths > 0), np.nan, total)
 
-    def sample(self, theta: Theta, rng: Generator, s: Totals) -> Array:
+    def sample(self, theta: Theta, rng: Generator, s: WordCounts) -> Array:
         # The model takes a row's length as given; new rows get the average length.
         length = round(s.counts.sum() / max(s.rows.sum(), 1.0))
         p = np.exp(theta["log_theta"])

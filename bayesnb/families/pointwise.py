@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesnb.families.categorical import Tally, widest
-from bayesnb.families.family import over_columns
+from bayesnb.families.categorical import CategoryCounts, widest
+from bayesnb.families.columns import over_columns
 from bayesnb.families.membership import Membership
 from bayesnb.families.sampled import Declared, Draws, Sampled
 from bayesnb.priors import Array, Theta
@@ -27,13 +27,13 @@ class Pointwise[P: Declared](Sampled[P]):
     def cell_density(self) -> Callable[..., Array]:
         """log p(v | θ), elementwise, as a function of v (NaN where missing) and of θ in the order of its names."""
 
-    def statistic(self, x: Array, members: Membership) -> Tally:
+    def statistic(self, x: Array, members: Membership) -> CategoryCounts:
         codes, levels = np.full(np.shape(x), -1, np.intp), []
         for k, column in enumerate(np.asarray(x, float).T):
             known = ~np.isnan(column)
             values, codes[known, k] = np.unique(column[known], return_inverse=True)
             levels.append(tuple(values.tolist()))
-        return Tally(members.table(codes, widest(tuple(levels))), tuple(levels))
+        return CategoryCounts(members.table(codes, widest(tuple(levels))), tuple(levels))
 
     def density(self) -> Callable[[Theta, Array], Array]:
         cell = self.cell_density()
@@ -56,7 +56,7 @@ class Cells:
     weight: Array
 
     @classmethod
-    def of(cls, s: Tally) -> Cells:
+    def of(cls, s: CategoryCounts) -> Cells:
         code, column, level = np.nonzero(s.counts > 0)
         names = np.full(s.counts.shape[1:], np.nan)
         for k, values in enumerate(s.levels):

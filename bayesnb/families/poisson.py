@@ -12,8 +12,10 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln, xlogy
 
-from bayesnb.families.family import Added, Cells, Conjugate, Statistic, added, over_columns, per, scaled
+from bayesnb.families.columns import over_columns
+from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Membership
+from bayesnb.families.statistic import Statistic, added, per, scaled
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, deviance, disagreement, log_peak
 from bayesnb.priors import Gamma, Theta

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import logsumexp
 
-from bayesnb.convergence import Convergence
-from bayesnb.families.categorical import Tally
-from bayesnb.families.family import Family, columns_of
+from bayesnb.chains import Convergence, run_nuts
+from bayesnb.families.categorical import CategoryCounts
+from bayesnb.families.columns import columns_of
+from bayesnb.families.family import Family
 from bayesnb.families.membership import Column
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
@@ -61,34 +62,26 @@ class Sampler:
 
     def run(self, model: pm.Model) -> tuple[dict[str, Array], Convergence]:
         """Draws of the model's free variables, (draw, ...) with the chains one after the other."""
-        import pymc as pm
+        from pymc.exceptions import SamplingError
 
-        with model, warnings.catch_warnings():
-            # Convergence is looked at by its own report, which names what did not converge.
-            warnings.filterwarnings("ignore", category=UserWarning, module="pymc|arviz|pytensor")
-            warnings.filterwarnings("ignore", category=FutureWarning)
-            warnings.filterwarnings("ignore", category=DeprecationWarning)
-            try:
-                tree = pm.sample(
-                    self.draws,
-                    tune=self.tune,
-                    chains=self.chains,
-                    cores=1,
-                    nuts_sampler="pymc",
-                    target_accept=self.target_accept,
-                    random_seed=self.random_seed,
-                    progressbar=False,
-                    quiet=True,
-                    compute_convergence_checks=False,
-                )
-            except pm.exceptions.SamplingError as error:
-                raise ValueError(
-                    "NUTS cannot start: some value has probability 0 where the priors begin. Is it outside of what the "
-                    "distribution can give, or the prior far from the data?"
-                ) from error
-            held = tree["posterior"].dataset
-            drawn = {v.name: held[v.name].to_numpy() for v in model.free_RVs}
-            return {name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()}, Convergence.of(tree)
+        try:
+            tree = run_nuts(
+                model,
+                self.draws,
+                self.chains,
+                tune=self.tune,
+                nuts_sampler="pymc",
+                target_accept=self.target_accept,
+                random_seed=self.random_seed,
+            )
+        except SamplingError as error:
+            raise ValueError(
+                "NUTS cannot start: some value has probability 0 where the priors begin. Is it outside of what the "
+                "distribution can give, or the prior far from the data?"
+            ) from error
+        posterior = tree["posterior"].dataset
+        drawn = {v.name: posterior[v.name].to_numpy() for v in model.free_RVs}
+        return {name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()}, Convergence.of(tree)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +123,7 @@ class Draws(Belief):
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Sampled[P: Declared](Family[P, Tally]):
+class Sampled[P: Declared](Family[P, CategoryCounts]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
     Columns must be independent given the class, a priori and so a posteriori: then the predictive is a
@@ -150,18 +143,18 @@ class Sampled[P: Declared](Family[P, Tally]):
         self.__post_init__()
 
     @abstractmethod
-    def pymc_model(self, prior: P, s: Tally) -> pm.Model:
+    def pymc_model(self, prior: P, s: CategoryCounts) -> pm.Model:
         """The model of this one feature given the labels, its data observed; the prior at its full shape."""
 
     @abstractmethod
-    def from_variables(self, drawn: Mapping[str, Array], prior: P, s: Tally) -> Theta:
+    def from_variables(self, drawn: Mapping[str, Array], prior: P, s: CategoryCounts) -> Theta:
         """θ as (draw, class, column[, level]) from draws of the model's free variables, (draw, ...)."""
 
     @abstractmethod
     def density(self) -> Callable[[Theta, Column], Array]:
         """``log_likelihood`` as a function, all that must be compiled compiled."""
 
-    def update(self, prior: P, s: Tally) -> Draws:
+    def update(self, prior: P, s: CategoryCounts) -> Draws:
         """Bayes' rule by NUTS.
 
         Warns

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln
 
-from bayesnb.families.categorical import Tally
+from bayesnb.families.categorical import CategoryCounts
 from bayesnb.families.pointwise import Cells, Pointwise
 from bayesnb.families.sampled import Declared
 from bayesnb.priors import Array, Theta, positive_scale, spread
@@ -103,10 +103,10 @@ class StudentT(Pointwise[LocationScale]):
     ) -> None:
         self._tell(LocationScale(nu, m, s, reach), sampler)
 
-    def resolve_prior(self, prior: LocationScale, s: Tally) -> LocationScale:
+    def resolve_prior(self, prior: LocationScale, s: CategoryCounts) -> LocationScale:
         return prior.over(Cells.of(s), *s.counts.shape[:2])
 
-    def pymc_model(self, prior: LocationScale, s: Tally) -> pm.Model:
+    def pymc_model(self, prior: LocationScale, s: CategoryCounts) -> pm.Model:
         """In units of (x - m) / s, in which NUTS finds its way whatever the units of the column are."""
         import pymc as pm
 
@@ -122,7 +122,7 @@ class StudentT(Pointwise[LocationScale]):
                 pm.Potential("rows", (weight * (pm.logp(given, z) - np.log(prior.s[at]))).sum())
         return model
 
-    def from_variables(self, drawn: Mapping[str, Array], prior: LocationScale, s: Tally) -> Theta:
+    def from_variables(self, drawn: Mapping[str, Array], prior: LocationScale, s: CategoryCounts) -> Theta:
         mu = prior.m + prior.s * drawn["mu"]
         nu = np.full(mu.shape, prior.nu) if prior.nu is not None else drawn["nu"][:, None, :]
         return {"mu": mu, "sigma": prior.s / drawn["inverse_sigma"], "nu": np.array(np.broadcast_to(nu, mu.shape))}
@@ -130,7 +130,7 @@ class StudentT(Pointwise[LocationScale]):
     def cell_density(self) -> Callable[..., Array]:
         return _log_student
 
-    def sample(self, theta: Theta, rng: Generator, s: Tally) -> Array:
+    def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         return theta["mu"] + theta["sigma"] * rng.standard_t(theta["nu"])
 
 

@@ -2,18 +2,19 @@
 
 Features whose statistics are of one class share a group of arrays, since a group a feature would be hundreds of times
 slower to read at five hundred features. Which arrays there are, and along what, the statistic itself declares
-(``per`` in ``bayesnb.families.family``).
+(``per`` in ``bayesnb.families.statistic``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING
 from typing import Any
 
 import numpy as np
 
 from bayesnb.families.categorical import widest
-from bayesnb.families.family import Statistic
+from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics
 from bayesnb.modelfile.container import ModelFileError, Variable
 from bayesnb.priors import Array
@@ -33,10 +34,12 @@ def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
             cells = [cell for name in names for cell in _cells(schema, name, axis)]
             for k, title in enumerate(COORDINATES[axis]):
                 packed[f"/{group}/{title}"] = Variable((axis,), _texts(cell[k] for cell in cells))
-        parts = [statistics.features[name].for_file() for name in names]
+        each = [statistics.features[name].for_file() for name in names]
         for what, axis in axes.items():
-            array = np.hstack([np.asarray(part[what], float) for part in parts])
-            packed[f"/{group}/{what}"] = Variable(("class_label", axis), array)
+            array = np.concatenate([np.asarray(fields[what], float) for fields in each], axis=1)
+            packed[f"/{group}/{what}"] = Variable(("class_label", axis, "part")[: array.ndim], array)
+            if parts := kind.axes()[what].metadata["parts"]:
+                packed[f"/{group}/part"] = Variable(("part",), _texts(parts))
     return packed
 
 
@@ -46,39 +49,44 @@ def unpacked(schema: Schema, arrays: Mapping[str, Array], n_classes: int) -> dic
     Raises
     ------
     ModelFileError
-        If an array is missing, of another shape, or of no use.
+        If an array is missing, too many, or of another shape.
     """
-    statistics: dict[Any, Statistic] = {}
+    groups = _groups(schema)
+    paths = {group: _paths(group, kind, arrays) for group, (kind, _) in groups.items()}
     expected = {"/rows", "/class_label"}
-    for group, (kind, names) in _groups(schema).items():
-        cells: dict[Any, dict[str, Array]] = {name: {} for name in names}
-        older = False
-        for what, field in kind.axes().items():
-            axis, before = field.metadata["axis"], field.metadata["before"]
-            path = f"/{group}/{what}"
-            if path not in arrays and f"/{group}/{before}" in arrays:
-                path, older = f"/{group}/{before}", True
-            expected |= {path, *(f"/{group}/{title}" for title in COORDINATES[axis])}
-            if path in arrays:
-                for name, part in zip(names, _cut(schema, names, axis, path, arrays[path], n_classes), strict=True):
-                    cells[name][what] = part
-        if not expected <= set(arrays):
-            break
-        for name in names:
-            feature = schema.features[name]
-            s = kind.from_file(cells[name], feature.columns, feature.levels)
-            statistics[name] = s.renewed() if older else s
+    for group, (kind, _) in groups.items():
+        for what, path in paths[group].items():
+            expected |= {path, *(f"/{group}/{title}" for title in COORDINATES[kind.axes()[what].metadata["axis"]])}
+            expected |= {f"/{group}/part"} if kind.axes()[what].metadata["parts"] else set()
     if set(arrays) != expected:
         raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
+    statistics: dict[Any, Statistic] = {}
+    for group, (kind, names) in groups.items():
+        each: dict[Any, dict[str, Array]] = {name: {} for name in names}
+        for what, path in paths[group].items():
+            axis, parts = (kind.axes()[what].metadata[key] for key in ("axis", "parts"))
+            sizes = [len(_cells(schema, name, axis)) for name in names]
+            shape = (n_classes, sum(sizes), *([len(parts)] if parts else []))
+            if arrays[path].shape != shape:
+                raise ModelFileError(f"its array {path[1:]} is of shape {arrays[path].shape}, not {shape}")
+            for name, own in zip(names, np.split(arrays[path], np.cumsum(sizes)[:-1], axis=1), strict=True):
+                each[name][what] = own
+        older = any(path != f"/{group}/{what}" for what, path in paths[group].items())
+        for name in names:
+            s = kind.from_file(each[name], schema.features[name].columns, schema.features[name].levels)
+            statistics[name] = s.renewed() if older else s
     return {name: statistics[name] for name in schema.features}
 
 
-def _cut(schema: Schema, names: Sequence[Any], axis: str, path: str, array: Array, n_classes: int) -> Sequence[Array]:
-    """The part of an array that belongs to each feature."""
-    sizes = [len(_cells(schema, name, axis)) for name in names]
-    if array.shape != (n_classes, sum(sizes)):
-        raise ModelFileError(f"its array {path[1:]} is of shape {array.shape}, not {(n_classes, sum(sizes))}")
-    return np.split(array, np.cumsum(sizes)[:-1], axis=1)
+def _paths(group: str, kind: type[Statistic], arrays: Mapping[str, Array]) -> dict[str, str]:
+    """Where the fields of a group stand in a file, whose writer may have been an older bayesnb."""
+    paths = {}
+    for what, field in kind.axes().items():
+        before = f"/{group}/{field.metadata['before']}"
+        path = before if before in arrays else f"/{group}/{what}"
+        if path in arrays or field.default is MISSING:
+            paths[what] = path
+    return paths
 
 
 def claim(schema: Schema, n_classes: int) -> int:

@@ -16,11 +16,14 @@ import numpy as np
 
 from bayesnb.binning import Binned, Cut
 from bayesnb.families import families
-from bayesnb.priors import UNSEEN, Known
+from bayesnb.priors import UNSEEN, FixedProbabilities
 
 EXACT = [family for family in families().values() if family.exact]
 KINDS: dict[str, type] = {kind.__name__: kind for family in EXACT for kind in (family, family.conjugate)}
-KINDS |= {kind.__name__: kind for kind in (Binned, Cut, Known)}
+KINDS |= {kind.__name__: kind for kind in (Binned, Cut, FixedProbabilities)}
+
+FORMER = {"Known": "FixedProbabilities"}
+"""Names that classes have in older files."""
 
 DTYPES = ("b", "i", "u", "f", "U", "O")
 
@@ -100,8 +103,8 @@ def decode(value: Any) -> Any:
             return {decode(k): decode(v) for k, v in items}
         case {"unseen": True, **rest} if not rest:
             return UNSEEN
-        case {"is": str(name), **arguments} if name in KINDS:
-            kind = KINDS[name]
+        case {"is": str(name), **arguments} if FORMER.get(name, name) in KINDS:
+            kind = KINDS[FORMER.get(name, name)]
             if set(arguments) != {f.name for f in fields(kind)}:
                 raise ValueError(f"{name} has no arguments {sorted(arguments)}")
             return kind(**{k: decode(v) for k, v in arguments.items()})

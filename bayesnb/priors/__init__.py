@@ -6,6 +6,9 @@ level; what a prior leaves open (``None``, a concentration ``per="class"``) is f
 the data is known.
 """
 
+import warnings
+from typing import Any
+
 from bayesnb.numerics import Array as Array
 from bayesnb.numerics import Size as Size
 from bayesnb.numerics import log as log
@@ -26,7 +29,15 @@ from bayesnb.priors.belief import spread as spread
 from bayesnb.priors.beta import Beta as Beta
 from bayesnb.priors.beta import Chance as Chance
 from bayesnb.priors.dirichlet import Dirichlet as Dirichlet
-from bayesnb.priors.fixed import Known as Known
+from bayesnb.priors.fixed import FixedProbabilities as FixedProbabilities
 from bayesnb.priors.gamma import Gamma as Gamma
 from bayesnb.priors.normal import Normal as Normal
 from bayesnb.priors.normal_gamma import NormalGamma as NormalGamma
+
+
+def __getattr__(name: str) -> Any:
+    """Classes under their former names."""
+    if name == "Known":
+        warnings.warn("Known is now called FixedProbabilities", DeprecationWarning, stacklevel=2)
+        return FixedProbabilities
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -156,7 +156,7 @@ class Belief(ABC):
         return self._cells((slice(None),) * (self._class_axis + 1) + (index,))
 
     def _cells(self, cell: Any) -> Self:
-        return type(self)(*(_cells_at(getattr(self, f.name), cell) for f in fields(self)))
+        return self._with(**{f.name: _cells_at(getattr(self, f.name), cell) for f in fields(self)})
 
 
 @dataclass(frozen=True, eq=False, repr=False)

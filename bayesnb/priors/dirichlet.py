@@ -11,7 +11,18 @@ from numpy.random import Generator
 from scipy.special import gammaln, xlogy
 
 from bayesnb.kernels.densities import over_last
-from bayesnb.numerics import Array, Size, deviance, disagreement, log, log_gamma_draw, log_root, log_root_slopes
+from bayesnb.numerics import (
+    Array,
+    Size,
+    deviance,
+    disagreement,
+    log,
+    log_gamma_draw,
+    log_gamma_slopes,
+    log_rising,
+    log_root,
+    log_root_slopes,
+)
 from bayesnb.priors.belief import UNSEEN, BoundaryError, Prior, Theta, by_label, first, require_nonnegative, shared
 
 type Per = Literal["level", "class", "feature"]
@@ -100,6 +111,48 @@ class Dirichlet(Prior):
     def flat(cls) -> Dirichlet:
         """The uniform density, whose mode is plain counting."""
         return cls(1.0)
+
+    # As a prior of the class probabilities; FixedProbabilities answers the same questions.
+
+    def over_classes(self, labels: Sequence[Any], rows: Array) -> Dirichlet:
+        """One concentration a class, in the order of ``labels``; ``rows`` (class,) are their weights."""
+        try:
+            return Dirichlet(self.over((tuple(labels),), 1).alpha[0, 0])
+        except ValueError as error:
+            raise ValueError(f"class prior: {error}") from error
+
+    def update(self, rows: Array) -> Dirichlet:
+        """What is believed after ``rows`` (class,), the weight of the rows of each class."""
+        return Dirichlet(self.alpha + rows)
+
+    def log_evidence(self, rows: Array) -> float:
+        """log p(labels), of which ``rows`` (class,) are the weights."""
+        self.require_proper("An evidence")
+        return float(self.along(rows) + self.peak(rows))
+
+    def log_base(self, rows: Array) -> float:
+        """What log p(labels) holds beside the densities: nothing."""
+        return 0.0
+
+    def named_classes(self, labels: Sequence[Any]) -> list[Any]:
+        """The classes that are named; an array names all there are, by position."""
+        return named_by(self.alpha, labels)
+
+    def log_left_out(self, posterior: Dirichlet, rows: Array, codes: Array, weight: Array, point: str) -> Array:
+        """log p(c | all labels but one) as (row, class), for a row of class ``codes`` and of ``weight``."""
+        return log_shares_without(posterior.alpha, codes, weight, point)
+
+    def log_powers(self, t: Array) -> Array:
+        """ln E[π_c^t], up to what all classes share; t is (..., class)."""
+        return log_rising(self.alpha, t)
+
+    def log_power_slopes(self, t: Array) -> tuple[Array, Array]:
+        """First and second derivative of ``log_powers`` in t."""
+        return log_gamma_slopes(self.alpha + t)
+
+    def log_power_floor(self) -> Array:
+        """The t above which ``log_powers`` exists."""
+        return -self.alpha
 
     def over(self, levels: Sequence[tuple[Any, ...]], n_classes: int) -> Dirichlet:
         """The prior at its full shape (class, column, level).
@@ -290,3 +343,20 @@ def _others(alpha: Array) -> Array:
     first[..., 1:] = np.cumsum(alpha[..., :-1], -1)
     last[..., :-1] = np.cumsum(alpha[..., :0:-1], -1)[..., ::-1]
     return first + last
+
+
+def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
+    """The classes that a value for each class names; an array, which goes by position, names all of ``labels``."""
+    if isinstance(given, Mapping):
+        return list(given)
+    return list(labels) if np.ndim(given) else []
+
+
+def log_shares_without(counts: Array, codes: Array, weight: Array, point: str) -> Array:
+    """Log probability of each class as (row, class), from counts (class,) less one row of class ``codes``."""
+    left = np.tile(counts, (len(codes), 1))
+    left[np.arange(len(left)), codes] -= weight
+    left = np.maximum(left, 0.0)
+    # Without its only row, a model that counts frequencies has no opinion.
+    left[left.sum(-1) == 0] = 1.0
+    return log(getattr(Dirichlet(left), point)())

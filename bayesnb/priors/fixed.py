@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,23 +11,25 @@ from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size, log
 from bayesnb.priors.belief import Belief, by_label
+from bayesnb.priors.dirichlet import log_shares_without, named_by
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Known(Belief):
+class FixedProbabilities(Belief):
     """Class probabilities taken as given: no uncertainty, whatever the data say.
 
     Parameters
     ----------
-    p : array (class,), {label: float} or None
+    p : array (class,), {label: float}, "uniform" or None
         Probabilities that sum to 1. ``None`` is the relative frequency of the labels, ``"uniform"`` the
         same for each.
 
     Examples
     --------
     >>> from bayesnb import BayesianNB
-    >>> BayesianNB(class_prior=Known({"a": 0.2, "b": 0.8})).fit({"x": [1.0, 2.0]}, ["a", "b"]).posterior_.label
-    Known(p=[0.2, 0.8])
+    >>> fixed = FixedProbabilities({"a": 0.2, "b": 0.8})
+    >>> BayesianNB(class_prior=fixed).fit({"x": [1.0, 2.0]}, ["a", "b"]).posterior_.label
+    FixedProbabilities(p=[0.2, 0.8])
     """
 
     p: Array | Mapping[Any, float] | Literal["uniform"] | None = None
@@ -42,36 +44,131 @@ class Known(Belief):
         if not isinstance(self.p, Mapping):
             object.__setattr__(self, "p", value)
 
+    # As a prior of the classes: the same questions as of a Dirichlet.
+
+    def flat(self) -> FixedProbabilities:
+        """The same: what is known is no prior to be flattened."""
+        return self
+
+    def over_classes(self, labels: Sequence[Any], rows: Array) -> FixedProbabilities:
+        """One probability a class, in the order of ``labels``; ``rows`` (class,) are their weights."""
+        return FixedProbabilities(_probabilities(self.p, labels, rows))
+
+    def update(self, rows: Array) -> FixedProbabilities:
+        """The same: rows change nothing."""
+        return self
+
+    def log_evidence(self, rows: Array) -> float:
+        """log p(labels), of which ``rows`` (class,) are the weights."""
+        seen = rows > 0
+        return float((rows[seen] * log(self.p[seen])).sum())
+
+    def log_base(self, rows: Array) -> float:
+        """What log p(labels) holds beside what ``log_prob`` says: all of it."""
+        return self.log_evidence(rows)
+
+    def named_classes(self, labels: Sequence[Any]) -> list[Any]:
+        """The classes that are named; an array names all there are, by position."""
+        return named_by(self.p, labels)
+
+    def log_left_out(
+        self, posterior: FixedProbabilities, rows: Array, codes: Array, weight: Array, point: str
+    ) -> Array:
+        """log p(c | all labels but one) as (row, class); frequencies are counted without the row."""
+        if self.p is None:
+            return log_shares_without(rows, codes, weight, "mean")
+        return np.tile(log(posterior.p), (len(codes), 1))
+
+    def log_powers(self, t: Array) -> Array:
+        """ln E[π_c^t], up to what all classes share; t is (..., class)."""
+        with np.errstate(invalid="ignore"):
+            return np.where(t == 0, 0.0, t * log(self.p))
+
+    def log_power_slopes(self, t: Array) -> tuple[Array, Array]:
+        """First and second derivative of ``log_powers`` in t."""
+        return np.broadcast_to(log(self.p), np.shape(t)), np.zeros(np.shape(t))
+
+    def log_power_floor(self) -> Array:
+        """The t above which ``log_powers`` exists."""
+        return np.full(self.p.shape, -np.inf)
+
+    # As a belief.
+
     def proper(self) -> Array:
         return np.ones(np.shape(self.p)[:-1], bool)
 
     def mean(self) -> Array:
+        """The probabilities."""
         return self.p
 
     def variance(self) -> Array:
+        """0."""
         return np.zeros_like(self.p)
 
     def mode(self) -> Array:
+        """The probabilities."""
         return self.p
 
     def log_draw(self, rng: Generator, size: Size = ()) -> Array:
+        """Their logarithms, at every draw."""
         return np.broadcast_to(log(self.p), size + self.p.shape)
 
     def draw(self, rng: Generator, size: Size = ()) -> Array:
+        """The probabilities, at every draw."""
         return np.broadcast_to(self.p, size + self.p.shape)
 
     def log_prob(self, *theta: Array) -> Array:
+        """0 at the probabilities, and nothing elsewhere."""
         (theta,) = theta
         return np.where(np.all(theta == self.p, axis=-1), 0.0, -np.inf)
 
     def log_jacobian(self, *theta: Array) -> Array:
+        """0."""
         (theta,) = theta
         return np.zeros(np.shape(theta)[:-1])
 
     def log_normalizer(self) -> Array:
+        """0."""
         return np.zeros(np.shape(self.p)[:-1])
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        """A constant in the open PyMC model."""
         import pymc as pm
 
         return pm.Deterministic(name("theta"), pm.math.constant(self.p), dims=dims)
+
+
+def _probabilities(p: Array | Mapping[Any, float] | str | None, labels: Sequence[Any], rows: Array) -> Array:
+    """Class probabilities in the order of the classes."""
+    if p is None and rows.sum() > 0:
+        return rows / rows.sum()
+    if p is None or isinstance(p, str):
+        return np.full(len(labels), 1 / len(labels))
+    if isinstance(p, Mapping):
+        require_each(list(p), labels, "class prior", "one probability for each class")
+        return np.array([p[label] for label in labels], float)
+    if len(p) != len(labels):
+        raise ValueError(
+            f"class prior: Expected one probability for each class {list(labels)}, in this order; got {p.tolist()}"
+        )
+    return p
+
+
+def require_each(given: Sequence[Any], labels: Sequence[Any], what: str, expected: str) -> None:
+    """Refuse labels that are not the classes, each once, in any order."""
+    known, given = list(labels), list(given)
+    faults = {
+        "is not a class": [label for label in given if label not in known],
+        "is missing": [label for label in known if label not in given],
+        "is there more than once": repeated(given),
+    }
+    for fault, odd in faults.items():
+        if odd:
+            raise ValueError(
+                f"{what}: Expected {expected}, {known}; got {given}, where {', '.join(map(repr, odd))} {fault}"
+            )
+
+
+def repeated(labels: Sequence[Any]) -> list[Any]:
+    """The labels that are there more than once, each once."""
+    return list(dict.fromkeys(label for label in labels if list(labels).count(label) > 1))

@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import plots
 from bayesnb.__about__ import __version__
+from bayesnb.answers.explain import UNITS
+from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation import compare_estimates
-from bayesnb.explain import UNITS
 from bayesnb.files import replacing
 from bayesnb.priors import Array
 from bayesnb.report.html import MARK, html
@@ -25,7 +26,6 @@ from bayesnb.report.markdown import markdown
 from bayesnb.report.parts import Grid, Part, Picture, Section, one_line
 from bayesnb.tables import Table
 from bayesnb.targets import read_target
-from bayesnb.uncertainty import probability_of_interval
 
 LONGEST = 40
 """Rows and columns of a table that are written out; of the rest, the page says how many there are."""

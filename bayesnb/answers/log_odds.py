@@ -1,41 +1,27 @@
-"""How sure the class probabilities are: the posterior distribution of p(class | row, θ), row by row.
+"""The posterior distribution of the log-odds of two classes, row by row and without a draw.
 
-Start with :func:`intervals`. The class probability is a function of the parameters θ, and θ has a posterior; so the
-probability has a distribution, of which ``predict_proba`` tells nothing. With two classes it follows from the
-cumulant generating function of the log-odds, without a draw (:class:`LogOdds`); with more, from exact draws.
+Start with :class:`LogOdds`. Its cumulant generating function is exact, a sum of closed forms; the saddlepoint formula
+makes probabilities and quantiles of it, and :func:`close` says where that is accurate.
 
-``offset`` is what is added to log p(class, row), (row, class): the class prior of a view that has one a row.
+``offset``, (row, class), is added to log p(class, row): it holds the class priors of rows that have their own.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
-from scipy.special import expit, ndtr, ndtri, xlogy
-from scipy.stats import entropy
+from scipy.special import ndtr, ndtri
 
 from bayesnb.families.family import Family
-from bayesnb.kernels.blocks import slices
-from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
-from bayesnb.priors import Array, Known, NormalGamma, Prior, log, log_gamma_slopes, log_rising
+from bayesnb.model import Data, Posterior
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities, NormalGamma, Prior
 
 NEAR = 0.05
 """Standard deviations around the mean within which the two terms of the saddlepoint formula cancel."""
-
-CHUNK = 2**21
-"""Numbers of a temporary array, about 16 MiB."""
-
-PART = 2**24
-"""Numbers of the parameters that are drawn at once, about 128 MiB."""
-
-
-type Ask = Callable[[Array, slice], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +39,14 @@ class LogOdds:
     ----------
     factors : sequence of (Family, Prior, encoded column)
         What is believed of θ_a and θ_b, and the rows.
-    alpha : array (2,) or None
-        Dirichlet concentrations of the two classes; None where no class probability takes part, or it is known.
+    label : Dirichlet, FixedProbabilities or None
+        What is believed of the probabilities of the two classes; None where they take no part.
     offset : array (row,)
         Added to the log-odds.
     """
 
     factors: Sequence[tuple[Family, Prior, Any]]
-    alpha: Array | None
+    label: Dirichlet | FixedProbabilities | None
     offset: Array
 
     @classmethod
@@ -77,9 +63,7 @@ class LogOdds:
         offset = np.broadcast_to(offset, (n_rows, len(posterior.labels)))
         with np.errstate(invalid="ignore"):
             offset = offset[:, a] - offset[:, b]
-            if isinstance(posterior.label, Known):
-                return cls((), None, offset + (log(posterior.label.p[a]) - log(posterior.label.p[b])))
-        return cls((), posterior.label.alpha[[a, b]], offset)
+        return cls((), posterior.label.at([a, b]), offset)
 
     @property
     def n_rows(self) -> int:
@@ -88,7 +72,7 @@ class LogOdds:
 
     def __getitem__(self, rows: Array) -> LogOdds:
         return LogOdds(
-            [(family, believed, x[rows]) for family, believed, x in self.factors], self.alpha, self.offset[rows]
+            [(family, believed, x[rows]) for family, believed, x in self.factors], self.label, self.offset[rows]
         )
 
     @cached_property
@@ -97,8 +81,8 @@ class LogOdds:
         floor = np.full((self.n_rows, 2), -np.inf)
         for family, believed, x in self.factors:
             floor = np.maximum(floor, family.moment_floor(believed, x))
-        if self.alpha is not None:
-            floor = np.maximum(floor, -self.alpha)
+        if self.label is not None:
+            floor = np.maximum(floor, self.label.log_power_floor())
         return floor[:, 0], -floor[:, 1]
 
     def cumulants(self, t: Array) -> tuple[Array, Array, Array]:
@@ -110,9 +94,9 @@ class LogOdds:
             level += family.log_moment(believed, x, both)
             first += slopes[0]
             second += slopes[1]
-        if self.alpha is not None:
-            slopes = log_gamma_slopes(self.alpha + both)
-            level += log_rising(self.alpha, both)
+        if self.label is not None:
+            slopes = self.label.log_power_slopes(both)
+            level += self.label.log_powers(both)
             first += slopes[0]
             second += slopes[1]
         with np.errstate(invalid="ignore"):
@@ -164,9 +148,9 @@ class LogOdds:
     def cdf(self, z: float | Array) -> Array:
         """P(log-odds < z | D), (row,)."""
         z = np.broadcast_to(np.asarray(z, float), (self.n_rows,))
-        found, (moving, part) = (self.mean < z).astype(float), self._moving
-        found[moving] = part._below(part._saddlepoints(z[moving]), part._near_mean)[1]
-        return found
+        below, (moving, part) = (self.mean < z).astype(float), self._moving
+        below[moving] = part._below(part._saddlepoints(z[moving]), part._near_mean)[1]
+        return below
 
     def _saddlepoints(self, z: Array) -> Array:
         """t with K'(t) = z, by Newton's steps that never leave the bracket."""
@@ -219,6 +203,12 @@ class LogOdds:
         return found
 
 
+def _lugannani_rice(w: Array, correction: Array) -> Array:
+    """Φ(w) + φ(w) (1/w - 1/u), kept inside (0, 1)."""
+    below = ndtr(w) + np.exp(-0.5 * w**2) / np.sqrt(2 * np.pi) * correction
+    return np.clip(below, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
+
+
 def close(posterior: Posterior) -> bool:
     """Whether the saddlepoint formula of :class:`LogOdds` is within 0.011, in the tables that were tried.
 
@@ -244,183 +234,6 @@ class DrawnLogOdds:
         return np.quantile(self.draws, q, axis=0)
 
 
-def _lugannani_rice(w: Array, correction: Array) -> Array:
-    """Φ(w) + φ(w) (1/w - 1/u), kept inside (0, 1)."""
-    below = ndtr(w) + np.exp(-0.5 * w**2) / np.sqrt(2 * np.pi) * correction
-    return np.clip(below, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
-
-
-@dataclass(frozen=True, eq=False)
-class Ensemble:
-    """Exact posterior draws that are the same every time they are asked for.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    draws : int
-    seed : Any
-        As ``numpy.random.default_rng`` takes it; a Generator is copied, and stays where it is.
-    """
-
-    posterior: Posterior
-    draws: int
-    seed: Any
-
-    def __iter__(self) -> Iterator[Parameters]:
-        """The draws, some at a time."""
-        rng = np.random.default_rng(copy.deepcopy(self.seed))
-        size = self.posterior.draw(np.random.default_rng(0)).size
-        for cut in slices(self.draws, max(1, PART // size)):
-            yield self.posterior.draw(rng, (cut.stop - cut.start,))
-
-    @cached_property
-    def _few(self) -> list[Parameters]:
-        """All draws, where they fit into one part; else nothing, and they are drawn again when asked for."""
-        parts = iter(self)
-        first = next(parts)
-        return [first] if len(first.log_pi) == self.draws else []
-
-    def answers(self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array = 0.0) -> dict[str, Array]:
-        """What is asked of p(class | row, θ) at every draw, (row, ...) each: all of it in one pass.
-
-        Parameters
-        ----------
-        asks : {name: function}
-            Of an array (draw, row, class) and the slice of the rows that it holds.
-        data, n_rows
-        offset : array that spreads to (row, class)
-        """
-        n_classes = len(self.posterior.labels)
-        offset = np.broadcast_to(offset, (n_rows, n_classes))
-        # Draws that are made anew for every part had better meet many rows.
-        size = CHUNK if self._few else 8 * CHUNK
-        found = []
-        for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
-            part, add = part_of(data, cut), offset[cut]
-            joint = [drawn.log_joint(part, len(add)) + add for drawn in self._few or self]
-            p = np.exp(normalize(np.concatenate(joint)))
-            found.append({name: ask(p, cut) for name, ask in asks.items()})
-        return {name: np.concatenate([part[name] for part in found]) for name in asks}
-
-    def log_joint(self, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
-        """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
-        return np.concatenate([drawn.log_joint(data, n_rows) + offset for drawn in self._few or self])
-
-
-def quantiles(shares: Sequence[float]) -> Ask:
-    """These quantiles of p(class | row, θ), (row, class, quantile)."""
-    return lambda p, rows: np.moveaxis(np.quantile(p, shares, axis=0), 0, -1)
-
-
-def quantile_errors(shares: Sequence[float]) -> Ask:
-    """Monte Carlo standard errors of :func:`quantiles`, (row, class, quantile).
-
-    The rank of a quantile among n independent draws is Beta(n q + 1, n (1 - q) + 1) / n; half of the distance between
-    the draws at the ends of its central 68 % is the error (Vehtari et al. 2021, section 4.4).
-    """
-
-    def errors(p: Array, rows: slice) -> Array:
-        n, q = len(p), np.asarray(shares)
-        ends = [stats.beta.ppf(ndtr(side), n * q + 1, n * (1 - q) + 1) for side in (-1.0, 1.0)]
-        low, high = np.quantile(p, ends, axis=0)
-        return np.moveaxis((high - low) / 2, 0, -1)
-
-    return errors
-
-
-def shares_of_top(codes: Array) -> Ask:
-    """The share of draws under which class ``codes[i]`` is the most probable one of row i, (row,)."""
-    return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
-
-
-def entropies(p: Array, rows: slice) -> Array:
-    """Entropy of the mean of p(class | row, θ) over draws, and mean of its entropy, in nats, (row, 2).
-
-    Their difference is the mutual information of class and parameters (Houlsby et al. 2011; Depeweg et al. 2018),
-    never negative. The mean over draws is an average of ratios, and not the predictive.
-    """
-    total = entropy(p.mean(0), axis=-1)
-    return np.stack([total, np.minimum(entropy(p, axis=-1).mean(0), total)], axis=1)
-
-
-def entropy_errors(p: Array, rows: slice) -> Array:
-    """Monte Carlo standard errors of total, aleatoric and epistemic entropy, (row, 3).
-
-    The total is the entropy of a mean m; by its slope -ln m a draw p moves it by -Σ p ln m.
-    """
-    aleatoric = entropy(p, axis=-1)
-    total = -xlogy(p, p.mean(0)).sum(-1)
-    return np.stack([v.std(0) / np.sqrt(len(p)) for v in (total, aleatoric, total - aleatoric)], axis=1)
-
-
-def probability_of_interval(prob: float | None) -> float:
-    """The probability of an interval: what was asked for, or ArviZ's default."""
-    if prob is None:
-        from arviz_base import rcParams
-
-        return rcParams["stats.ci_prob"]
-    if not 0 < prob < 1:
-        raise ValueError(f"Expected prob to lie between 0 and 1; got {prob!r}")
-    return prob
-
-
-def intervals(
-    posterior: Posterior, data: Data, n_rows: int, shares: Sequence[float], drawn: Ensemble | None, offset: Array = 0.0
-) -> Array:
-    """Quantiles of p(class | row, θ) under the posterior of θ, (row, class, quantile).
-
-    Parameters
-    ----------
-    posterior : Posterior
-    data, n_rows
-    shares : sequence of float
-        Which quantiles.
-    drawn : Ensemble or None
-        Draws to take them from; ``None`` is the saddlepoint formula, for two classes.
-    offset : array that spreads to (row, class)
-    """
-    if drawn is not None:
-        return drawn.answers({"quantiles": quantiles(shares)}, data, n_rows, offset)["quantiles"]
-    found = np.empty((n_rows, 2, len(shares)))
-    for rows, certain, log_odds in _two_classes(posterior, data, n_rows, offset):
-        # The lower end of one class is the upper end of the other.
-        for q in {round(share, 12) for low in shares for share in (low, 1 - low)}:
-            z = certain if log_odds is None else log_odds.quantile(q)
-            for k, share in enumerate(shares):
-                if round(share, 12) == q:
-                    found[rows, 0, k] = expit(z)
-                if round(1 - share, 12) == q:
-                    found[rows, 1, k] = expit(-z)
-    return found
-
-
-def prob_top(posterior: Posterior, data: Data, codes: Array, drawn: Ensemble | None, offset: Array = 0.0) -> Array:
-    """P(class ``codes[i]`` is the most probable one of row i | D), under p(class | row, θ), (row,)."""
-    if drawn is not None:
-        return drawn.answers({"top": shares_of_top(codes)}, data, len(codes), offset)["top"]
-    found = np.empty(len(codes))
-    for rows, certain, log_odds in _two_classes(posterior, data, len(codes), offset):
-        below = (certain < 0).astype(float) if log_odds is None else log_odds.cdf(0.0)
-        found[rows] = np.where(codes[rows] == 0, 1 - below, below)
-    return found
-
-
-def _two_classes(
-    posterior: Posterior, data: Data, n_rows: int, offset: Array
-) -> Iterator[tuple[Array, Array, LogOdds | None]]:
-    """The log-odds of rows, a few at a time; of rows that one class cannot have produced, the infinite ones."""
-    whole = LogOdds.of(posterior, data, n_rows, offset=offset)
-    log_joint = posterior.log_predictive(data, n_rows) + offset
-    normalize(log_joint)
-    ruled_out = np.isneginf(log_joint)
-    if (rows := np.flatnonzero(ruled_out.any(1))).size:
-        yield rows, np.where(ruled_out[rows, 0], -np.inf, np.inf), None
-    possible = np.flatnonzero(~ruled_out.any(1))
-    for cut in slices(len(possible), 2**14):
-        if len(rows := possible[cut]):
-            yield rows, np.empty(0), whole[rows]
-
-
 def log_odds_moments(posterior: Posterior, data: Data, n_rows: int, offset: Array = 0.0) -> tuple[Array, Array]:
     """Posterior mean and variance of ln p(a | x, θ) / p(b | x, θ) for all pairs, (row, a, b) each: exact.
 
@@ -441,12 +254,9 @@ def log_odds_moments(posterior: Posterior, data: Data, n_rows: int, offset: Arra
         slopes = family.log_moment_slopes(posterior.features[name], data[name], 0.0)
         mean += slopes[0]
         variance += slopes[1]
-    if isinstance(posterior.label, Known):
-        mean += log(posterior.label.p)
-    else:
-        slopes = log_gamma_slopes(posterior.label.alpha)
-        mean += slopes[0]
-        variance += slopes[1]
+    slopes = posterior.label.log_power_slopes(np.zeros(len(posterior.labels)))
+    mean += slopes[0]
+    variance += slopes[1]
     mean = mean + offset
     with np.errstate(invalid="ignore"):
         difference, between = (

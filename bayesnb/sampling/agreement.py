@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bayesnb import draws
-from bayesnb.convergence import Convergence
+from bayesnb.chains import Convergence
 from bayesnb.model import ESTIMATES, Data, Parameters, Posterior, normalize, part_of
-from bayesnb.priors import Array, BoundaryError, ImproperError, Known, log
+from bayesnb.priors import Array, BoundaryError, ImproperError, log
+from bayesnb.sampling import draws, layout
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -167,14 +167,14 @@ def _mcse(x: Array) -> Array:
 
 def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
     """Mean and variance of every parameter, where they exist with an error of their own."""
-    layout = draws.blocks(posterior.model, posterior.statistics)
-    values = draws.variables(drawn, layout)
-    labels = draws.coords(posterior.labels, layout)["class_label"]
+    blocks = layout.blocks(posterior.model, posterior.statistics)
+    values = layout.variables(drawn, blocks)
+    labels = layout.coords(posterior.labels, blocks)["class_label"]
     records = []
-    if not isinstance(posterior.label, Known):
+    if posterior.label.variance().any():
         names = [f"pi[{label}]" for label in labels]
         records += _two_moments(names, values["pi"], posterior.label.mean(), posterior.label.variance())
-    for block in layout:
+    for block in blocks:
         prior = block.gather(posterior.features)
         mean, variance = prior.mean(), prior.variance()
         means = mean if isinstance(mean, tuple) else (mean,)

@@ -1,10 +1,11 @@
-"""A fitted model as numbers to read: tables of its parameters, the classifier as softmax regression, and the
-ledger of a row, which says what each of its values speaks for.
+"""Where the log-odds of a prediction come from: the prior, one contribution of each column, and their sum.
+
+Start with :func:`contributions`, behind ``explain`` of a classifier.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,94 +13,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from bayesnb.encoding import Feature
+from bayesnb.answers.log_odds import DrawnLogOdds, LogOdds
+from bayesnb.answers.uncertainty import PosteriorDraws
 from bayesnb.families.family import Theta
 from bayesnb.families.multinomial import Bag
-from bayesnb.model import Data, Estimate, Parameters, Posterior, about, estimate_rule, part_of
+from bayesnb.model import Data, Parameters, Posterior, part_of
 from bayesnb.priors import Array, Dirichlet, Prior, log, log_gamma_slopes, log_rising
 from bayesnb.schema import Schema
-from bayesnb.uncertainty import DrawnLogOdds, Ensemble, LogOdds
-
-
-def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
-    """The parameters of each feature at a point, in the terms of the data.
-
-    Returns
-    -------
-    {name: DataFrame}
-        One row a class, or a (class, column) where the feature has several columns. The class probabilities
-        stand first, under "(class)".
-    """
-    label = pd.Index(classes, name="class")
-    found = {"(class)": pd.DataFrame({"probability": np.exp(point.log_pi)}, index=label)}
-    for name, feature in schema.features.items():
-        found[name] = _table(feature, point.features[name], label)
-    return found
-
-
-def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
-    values = _readable(theta) if feature.family.exact or feature.levels is not None else dict(theta)
-    if feature.family.reads == "bag":
-        return pd.DataFrame(values["probability"], index=label, columns=list(feature.columns))
-    parts = {}
-    for k, column in enumerate(feature.columns):
-        cells = {what: value[:, k] for what, value in values.items()}
-        if feature.levels is not None:
-            parts[column] = pd.DataFrame(
-                cells["probability"][:, : len(feature.levels[k])], index=label, columns=list(feature.levels[k])
-            )
-        elif feature.family.reads == "binary":
-            parts[column] = pd.DataFrame(cells["probability"], index=label, columns=[0, 1])
-        else:
-            parts[column] = pd.DataFrame(cells, index=label)
-    if len(parts) == 1:
-        return next(iter(parts.values()))
-    return pd.concat(parts, names=["column", "class"]).swaplevel()
-
-
-def _readable(theta: Theta) -> dict[str, Array]:
-    """Parameters in the units of the data: probabilities, rates, means and standard deviations."""
-    names = {"log_theta": "probability", "log_rate": "rate", "mu": "mean", "tau": "sd"}
-    return {
-        names.get(key, key): np.exp(value) if key.startswith("log_") else 1 / np.sqrt(value) if key == "tau" else value
-        for key, value in theta.items()
-    }
-
-
-def linear_form(
-    schema: Schema, point: Parameters, classes: Array, estimate: Estimate
-) -> tuple[pd.DataFrame, pd.Series]:
-    """Weights β (term, class) and intercept γ (class,) with p(c | x) ∝ exp(γ_c + β_c · φ(x)).
-
-    Raises
-    ------
-    ValueError
-        Where that is not what the estimate predicts, naming the feature.
-    """
-    intercept, weights = point.log_pi.copy(), {}
-    for name, feature in schema.features.items():
-        with about(f"feature {name!r} has no linear form"):
-            if not estimate_rule(estimate).plugs_in and feature.family.reads not in ("levels", "binary"):
-                raise ValueError('its predictive is not a plug-in; use estimate="mean", "map" or "mle"')
-            beta, offset = feature.family.linear(point.features[name])
-        intercept += offset
-        weights |= _terms(feature, beta)
-    frame = pd.DataFrame(np.array(list(weights.values())).reshape(len(weights), -1), columns=pd.Index(classes))
-    frame.index = pd.MultiIndex.from_tuples(list(weights), names=["column", "level"])
-    return frame, pd.Series(intercept, index=pd.Index(classes), name="intercept")
-
-
-def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:
-    """Weights (class,) by (column, level)."""
-    if feature.levels is None:
-        return {(column, ""): beta[:, k] for k, column in enumerate(feature.columns)}
-    widest = beta.shape[1] // len(feature.columns)
-    return {
-        (column, level): beta[:, k * widest + i]
-        for k, column in enumerate(feature.columns)
-        for i, level in enumerate(feature.levels[k])
-    }
-
 
 UNITS = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 10 / np.log(10)}
 """What one nat of log-odds is in each unit (Good 1950; Jaynes 2003, 4.2)."""
@@ -109,18 +29,18 @@ PRIOR, TOTAL = "(prior)", "(total)"
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """What cells of the table say of their rows: those of one column, or all words that occur.
+    """What some cells contribute to the log-odds of their rows: those of one column, or all words that occur.
 
     Parameters
     ----------
     name : sequence (entry,)
         Column names.
     rows : int array (entry,)
-        The rows that they speak of.
+        The row of each cell.
     log_p : array (entry, class)
         ln p(x_f | c) by the chosen estimate.
     factor : (Family or OneWord, Prior, encoded column)
-        Of these rows: where the interval comes from.
+        Of these rows; the interval follows from it.
     value : sequence (entry,)
         The cells.
     missing : bool array (entry,)
@@ -135,9 +55,9 @@ class Entry:
 
 
 class OneWord:
-    """The moments of θ_k^n for cells (k, n) of a bag of words: one word against all others has a Beta.
+    """The moments of θ_k^n, where word k occurs n times: under a Dirichlet, one word against all others has a Beta.
 
-    A cell is a row of ``x``, its word's position and its count; α is Dirichlet's, (class, word).
+    A row of ``x`` holds the position of a word and its count; α of the Dirichlet is (class, word).
     """
 
     def log_moment(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
@@ -160,14 +80,14 @@ class OneWord:
         return posterior.alpha[:, x[:, 0].astype(np.intp)].T, x[:, [1]]
 
 
-def ledger(
+def contributions(
     schema: Schema,
     posterior: Posterior,
     point: Parameters | None,
     data: Data,
     pairs: Array,
     shares: tuple[float, float],
-    drawn: Ensemble | None = None,
+    drawn: PosteriorDraws | None = None,
     offset: Array = 0.0,
 ) -> pd.DataFrame:
     """Where the log-odds of each row come from: prior, one signed entry a column, total.
@@ -182,7 +102,7 @@ def ledger(
         The two classes whose log-odds are split.
     shares : (low, high)
         The quantiles of the interval of each entry under the posterior of the parameters.
-    drawn : Ensemble, optional
+    drawn : PosteriorDraws, optional
         Draws for the interval of the total, where some feature has no moments.
     offset : array that spreads to (row, class)
         Added to the log prior.
@@ -194,8 +114,8 @@ def ledger(
 
     Notes
     -----
-    The words of a row share one θ, so that their joint predictive is no product over words: what the length of the
-    row takes from all of them is charged to each by its count.
+    The words of a row share one θ, so their joint predictive is not a product over words. Its factor for the length of
+    the row is divided among the words in proportion to their counts.
     """
     offset = np.broadcast_to(offset, (len(pairs), len(posterior.labels)))
     log_prior = log(posterior.label.mean()) if point is None else point.log_pi
@@ -203,17 +123,17 @@ def ledger(
     for a, b in np.unique(pairs, axis=0):
         rows = np.flatnonzero((pairs == (a, b)).all(axis=1))
         some = part_of(data, rows)
-        whole = _whole(posterior, some, len(rows), a, b, drawn, offset[rows])
+        total = _of_all(posterior, some, len(rows), a, b, drawn, offset[rows])
         every, nothing, present = np.arange(len(rows)), [None] * len(rows), np.zeros(len(rows), bool)
         prior = _against(log_prior + offset[rows], a, b)
         before = LogOdds.of_classes(posterior, len(rows), a, b, offset[rows])
         lines = [_lines([PRIOR] * len(rows), every, prior, before, shares, nothing, present)]
         for entry in _entries(schema, posterior, point, some):
-            alone = _alone(entry, a, b)
+            alone = _of_one(entry, a, b)
             log_odds = _against(entry.log_p, a, b)
             lines.append(_lines(entry.name, entry.rows, log_odds, alone, shares, entry.value, entry.missing))
         sums = pd.concat(lines).groupby("row")["log_odds"].sum(skipna=False).to_numpy()
-        lines.append(_lines([TOTAL] * len(rows), every, sums, whole, shares, nothing, present))
+        lines.append(_lines([TOTAL] * len(rows), every, sums, total, shares, nothing, present))
         found = pd.concat(lines, ignore_index=True)
         found["row"] = rows[found["row"]]
         parts.append(found.assign(label=posterior.labels[a], against=posterior.labels[b]))
@@ -221,8 +141,8 @@ def ledger(
     return found[["label", "against", "value", "log_odds", "lower", "upper", "missing"]]
 
 
-def _whole(
-    posterior: Posterior, data: Data, n_rows: int, a: int, b: int, drawn: Ensemble | None, offset: Array
+def _of_all(
+    posterior: Posterior, data: Data, n_rows: int, a: int, b: int, drawn: PosteriorDraws | None, offset: Array
 ) -> LogOdds | DrawnLogOdds:
     """The distribution of all of a row's log-odds."""
     if drawn is None:
@@ -231,7 +151,7 @@ def _whole(
     return DrawnLogOdds(joint[..., a] - joint[..., b])
 
 
-def _alone(entry: Entry, a: int, b: int) -> LogOdds | DrawnLogOdds:
+def _of_one(entry: Entry, a: int, b: int) -> LogOdds | DrawnLogOdds:
     """The distribution of what one factor adds."""
     family, believed, x = entry.factor
     if getattr(family, "exact", True):
@@ -311,7 +231,7 @@ def _words(name: Any, believed: Dirichlet, theta: Theta | None, x: Bag) -> Itera
 
 
 def by_index(frame: pd.DataFrame, index: pd.Index) -> pd.DataFrame:
-    """A ledger whose rows are called as those of the table are."""
+    """The same frame, its rows named by the index of the table."""
     rows = index[frame.index.get_level_values("row")]
     outer = [rows.get_level_values(k) for k in range(rows.nlevels)]
     names = list(index.names) if rows.nlevels > 1 else ["row"]

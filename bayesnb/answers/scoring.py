@@ -8,8 +8,11 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
+import pandas as pd
+from scipy.stats import beta
 from sklearn.metrics import accuracy_score
 
+from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.model import normalize
 from bayesnb.priors import Array, first
 
@@ -51,9 +54,9 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
 def log_proba_of(log_joint: Array) -> Array:
     """log p(c | x) of (row, class); -inf for every class where a row is impossible."""
     possible = ~np.isneginf(log_joint).all(axis=1)
-    found = np.full(log_joint.shape, -np.inf)
-    found[possible] = normalize(log_joint[possible])
-    return found
+    log_proba = np.full(log_joint.shape, -np.inf)
+    log_proba[possible] = normalize(log_joint[possible])
+    return log_proba
 
 
 def own(values: Array, codes: Array) -> Array:
@@ -74,6 +77,55 @@ def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
 def _binned(p: Array, bins: int) -> Array:
     """In which of ``bins`` intervals of equal width, closed on the left, a probability lies; 1 is in the last."""
     return np.minimum((p * bins).astype(int), bins - 1)
+
+
+def reliability_table(
+    proba: Array, codes: Array, bins: int = 10, code: int | None = None, prob: float | None = None
+) -> pd.DataFrame:
+    """How often predictions of a confidence come true, as numbers: what :func:`bayesnb.plots.reliability` shows.
+
+    Parameters
+    ----------
+    proba, codes, bins, code, prob
+        As for :func:`bayesnb.plots.reliability`.
+
+    Returns
+    -------
+    DataFrame (bin, ...)
+        Of the bins that hold a row: ``from`` and ``to``, their ends; ``rows``; ``confidence``, the mean probability;
+        ``share``, how often the class was the true one; ``lower`` and ``upper``, of that share. The bins are those of
+        :func:`calibration_error`.
+
+    Notes
+    -----
+    The interval is equal-tailed, of a Beta(k + 1/2, n - k + 1/2), its end at 0 or 1 where k is 0 or n (Brown, Cai and
+    DasGupta 2001). It takes rows as independent, which leave-one-out predictions are nearly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> proba = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.4, 0.6]])
+    >>> reliability_table(proba, np.array([0, 0, 1, 1]), bins=2, code=1)[["rows", "confidence", "share"]].round(2)
+       rows  confidence  share
+    0     3         0.2   0.33
+    1     1         0.6   1.00
+    """
+    proba, codes = np.asarray(proba, float), np.asarray(codes)
+    _require_forecasts(proba, codes, bins)
+    if code is not None and not 0 <= code < proba.shape[1]:
+        raise ValueError(f"Expected code to be from 0 to {proba.shape[1] - 1}; got {code!r}")
+    p, right = (proba.max(1), proba.argmax(1) == codes) if code is None else (proba[:, code], codes == code)
+    which, place, n = np.unique(_binned(p, bins), return_inverse=True, return_counts=True)
+    k, tail = np.bincount(place, right), (1 - probability_of_interval(prob)) / 2
+    return pd.DataFrame({
+        "from": which / bins,
+        "to": (which + 1) / bins,
+        "rows": n,
+        "confidence": np.bincount(place, p) / n,
+        "share": k / n,
+        "lower": np.where(k == 0, 0.0, beta.ppf(tail, k + 0.5, n - k + 0.5)),
+        "upper": np.where(k == n, 1.0, beta.ppf(1 - tail, k + 0.5, n - k + 0.5)),
+    })  # fmt: skip
 
 
 def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str, float]:
@@ -114,16 +166,16 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     """
     proba, codes = np.asarray(proba, float), np.asarray(codes)
     _require_forecasts(proba, codes, bins)
-    found = dict.fromkeys(("reliability", "resolution", "uncertainty"), 0.0)
+    terms = dict.fromkeys(("reliability", "resolution", "uncertainty"), 0.0)
     for p, true in zip(proba.T, _one_hot(codes, proba.shape[1]).T, strict=True):
         _, which, n = np.unique(_binned(p, bins), return_inverse=True, return_counts=True)
         forecast, observed = np.bincount(which, p) / n, np.bincount(which, true) / n
         share, base = n / n.sum(), true.mean()
         p_off, true_off = p - forecast[which], true - observed[which]
-        found["reliability"] += float(share @ (forecast - observed) ** 2)
-        found["resolution"] += float(share @ (observed - base) ** 2 + (2 * true_off * p_off - p_off**2).mean())
-        found["uncertainty"] += float(base * (1 - base))
-    return found
+        terms["reliability"] += float(share @ (forecast - observed) ** 2)
+        terms["resolution"] += float(share @ (observed - base) ** 2 + (2 * true_off * p_off - p_off**2).mean())
+        terms["uncertainty"] += float(base * (1 - base))
+    return terms
 
 
 def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:

@@ -1,15 +1,42 @@
-"""What is known of Markov chains: whether they forgot where they started, and how many draws they are worth."""
+"""Markov chains: how NUTS is run here, and whether its chains converged.
+
+:func:`run_nuts` is the only call of ``pymc.sample``: for the whole model, and for the one feature of a sampled family.
+:class:`Convergence` says whether chains forgot where they started, and how many independent draws they are worth.
+"""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
 
 if TYPE_CHECKING:
+    import pymc as pm
     from xarray import DataTree
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Silence what PyMC, PyTensor and ArviZ warn of while they sample: :class:`Convergence` reports it by name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=UserWarning, module="pymc|arviz|pytensor|nutpie")
+        warnings.filterwarnings("ignore", category=FutureWarning)
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        yield
+
+
+def run_nuts(model: pm.Model, draws: int, chains: int, **arguments: Any) -> DataTree:
+    """Draws of a PyMC model, in one process and without output; ``arguments`` are those of ``pymc.sample``."""
+    import pymc as pm
+
+    settings = {"progressbar": False, "compute_convergence_checks": False, "cores": 1, "quiet": True}
+    with model, without_warnings():
+        return pm.sample(draws, chains=chains, **settings | arguments)
 
 
 @dataclass(frozen=True)

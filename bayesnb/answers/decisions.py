@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from bayesnb.class_prior import repeated, require_each
 from bayesnb.model import normalize
 from bayesnb.priors import Array
+from bayesnb.priors.fixed import repeated, require_each
 
 ROUNDING = 1e-12
 """A set may fall short of the asked mass by this much, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
@@ -61,7 +61,7 @@ def decide(
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesnb.decisions import decide
+    >>> from bayesnb.answers.decisions import decide
     >>> costs = pd.DataFrame({"treat": [0, 1], "wait": [9, 0]}, index=["ill", "well"])
     >>> decide([[0.3, 0.7], [0.1, 0.9], [0.02, 0.98]], ["ill", "well"], costs, reject_cost=0.8)
       decision  expected_cost  abstained
@@ -70,18 +70,18 @@ def decide(
     2     wait           0.18      False
     """
     proba = _of_classes(proba, classes)
-    table = _cost_table(costs, classes)
-    expected = proba @ table
+    cost_matrix = _cost_matrix(costs, classes)
+    expected = proba @ cost_matrix
     choice = expected.argmin(axis=1)
     cost = expected[np.arange(len(choice)), choice]
     decision = np.fromiter(costs.columns.tolist(), object, costs.shape[1])[choice]
     abstained = np.zeros(len(choice), bool)
     if reject_cost is not None:
-        abstained = cost > _usable(reject_cost, table)
+        abstained = cost > _usable(reject_cost, cost_matrix)
         cost = np.where(abstained, reject_cost, cost)
         decision[abstained] = None
-    found = {"decision": pd.Series(decision, dtype=object), "expected_cost": cost, "abstained": abstained}
-    frame = pd.DataFrame(found)
+    columns = {"decision": pd.Series(decision, dtype=object), "expected_cost": cost, "abstained": abstained}
+    frame = pd.DataFrame(columns)
     return frame if index is None else frame.set_axis(index)
 
 
@@ -95,7 +95,7 @@ def _of_classes(proba: Any, classes: Array) -> Array:
     return proba
 
 
-def _cost_table(costs: Any, classes: Array) -> Array:
+def _cost_matrix(costs: Any, classes: Array) -> Array:
     """The costs as an array (class, decision), in the order of the classes."""
     if not isinstance(costs, pd.DataFrame):
         raise TypeError(
@@ -110,29 +110,29 @@ def _cost_table(costs: Any, classes: Array) -> Array:
     if odd := [name for name, column in costs.items() if not _numbers(column)]:
         raise TypeError(f"costs, decision {odd[0]!r}: Expected numbers; got {costs[odd[0]].tolist()!r}")
     place = {label: row for row, label in enumerate(costs.index.tolist())}
-    table = costs.to_numpy(float, na_value=np.nan)[[place[label] for label in _plain(classes)]]
-    if not np.isfinite(table).all():
-        c, d = np.argwhere(~np.isfinite(table))[0]
+    cost_matrix = costs.to_numpy(float, na_value=np.nan)[[place[label] for label in _plain(classes)]]
+    if not np.isfinite(cost_matrix).all():
+        c, d = np.argwhere(~np.isfinite(cost_matrix))[0]
         raise ValueError(
-            f"costs: Expected finite numbers; got {table[c, d]} for the decision {costs.columns[d]!r} where "
+            f"costs: Expected finite numbers; got {cost_matrix[c, d]} for the decision {costs.columns[d]!r} where "
             f"{_plain(classes)[c]!r} is true"
         )
-    return table
+    return cost_matrix
 
 
 def _numbers(column: pd.Series) -> bool:
     return all(isinstance(cost, Real) or pd.isna(cost) for cost in column.tolist())
 
 
-def _usable(reject_cost: Any, table: Array) -> float:
+def _usable(reject_cost: Any, cost_matrix: Array) -> float:
     """The cost of not deciding, if it is a number and low enough that some row could be left undecided."""
     if not isinstance(reject_cost, Real) or isinstance(reject_cost, bool):
         raise TypeError(f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}")
     if not np.isfinite(reject_cost):
         raise ValueError(f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}")
-    if reject_cost >= table.max():
+    if reject_cost >= cost_matrix.max():
         raise ValueError(
-            f"Expected reject_cost below the largest cost, {table.max():g}; got {reject_cost:g}, at which every "
+            f"Expected reject_cost below the largest cost, {cost_matrix.max():g}; got {reject_cost:g}, at which every "
             "decision is at least as good as none, so that it would never be used: lower it or leave it out"
         )
     return float(reject_cost)

@@ -1,0 +1,95 @@
+"""A fitted model as numbers to read: tables of its parameters, and the classifier as softmax regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.encoding import Feature
+from bayesnb.families.family import Theta
+from bayesnb.model import Estimate, Parameters, about, estimate_rule
+from bayesnb.priors import Array
+from bayesnb.schema import Schema
+
+
+def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
+    """The parameters of each feature at a point, in the terms of the data.
+
+    Returns
+    -------
+    {name: DataFrame}
+        One row a class, or a (class, column) where the feature has several columns. The class probabilities
+        stand first, under "(class)".
+    """
+    label = pd.Index(classes, name="class")
+    tables = {"(class)": pd.DataFrame({"probability": np.exp(point.log_pi)}, index=label)}
+    for name, feature in schema.features.items():
+        tables[name] = _table(feature, point.features[name], label)
+    return tables
+
+
+def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
+    values = _readable(theta) if feature.family.exact or feature.levels is not None else dict(theta)
+    if feature.family.reads == "bag":
+        return pd.DataFrame(values["probability"], index=label, columns=list(feature.columns))
+    parts = {}
+    for k, column in enumerate(feature.columns):
+        cells = {what: value[:, k] for what, value in values.items()}
+        if feature.levels is not None:
+            parts[column] = pd.DataFrame(
+                cells["probability"][:, : len(feature.levels[k])], index=label, columns=list(feature.levels[k])
+            )
+        elif feature.family.reads == "binary":
+            parts[column] = pd.DataFrame(cells["probability"], index=label, columns=[0, 1])
+        else:
+            parts[column] = pd.DataFrame(cells, index=label)
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    return pd.concat(parts, names=["column", "class"]).swaplevel()
+
+
+def _readable(theta: Theta) -> dict[str, Array]:
+    """Parameters in the units of the data: probabilities, rates, means and standard deviations."""
+    names = {"log_theta": "probability", "log_rate": "rate", "mu": "mean", "tau": "sd"}
+    return {
+        names.get(key, key): np.exp(value) if key.startswith("log_") else 1 / np.sqrt(value) if key == "tau" else value
+        for key, value in theta.items()
+    }
+
+
+def linear_form(
+    schema: Schema, point: Parameters, classes: Array, estimate: Estimate
+) -> tuple[pd.DataFrame, pd.Series]:
+    """Weights β (term, class) and intercept γ (class,) with p(c | x) ∝ exp(γ_c + β_c · φ(x)).
+
+    Raises
+    ------
+    ValueError
+        Where that is not what the estimate predicts, naming the feature.
+    """
+    intercept, weights = point.log_pi.copy(), {}
+    for name, feature in schema.features.items():
+        with about(f"feature {name!r} has no linear form"):
+            if not estimate_rule(estimate).plugs_in and feature.family.reads not in ("levels", "binary"):
+                raise ValueError('its predictive is not a plug-in; use estimate="mean", "map" or "mle"')
+            beta, offset = feature.family.linear(point.features[name])
+        intercept += offset
+        weights |= _terms(feature, beta)
+    frame = pd.DataFrame(np.array(list(weights.values())).reshape(len(weights), -1), columns=pd.Index(classes))
+    frame.index = pd.MultiIndex.from_tuples(list(weights), names=["column", "level"])
+    return frame, pd.Series(intercept, index=pd.Index(classes), name="intercept")
+
+
+def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:
+    """Weights (class,) by (column, level)."""
+    if feature.levels is None:
+        return {(column, ""): beta[:, k] for k, column in enumerate(feature.columns)}
+    widest = beta.shape[1] // len(feature.columns)
+    return {
+        (column, level): beta[:, k * widest + i]
+        for k, column in enumerate(feature.columns)
+        for i, level in enumerate(feature.levels[k])
+    }

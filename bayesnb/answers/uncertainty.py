@@ -1,0 +1,217 @@
+"""How sure the class probabilities are: the posterior distribution of p(class | row, θ), row by row.
+
+Start with :func:`intervals`. The class probability is a function of the parameters θ, and θ has a posterior; so the
+probability has a distribution, and ``predict_proba`` is one number that says nothing about its width. With two classes
+the distribution follows from that of the log-odds (``log_odds``); with more, from exact draws
+(:class:`PosteriorDraws`).
+
+``offset``, (row, class), is added to log p(class, row): it holds the class priors of rows that have their own.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.special import expit, ndtr, xlogy
+from scipy.stats import entropy
+
+from bayesnb.answers.log_odds import LogOdds
+from bayesnb.kernels.blocks import slices
+from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
+from bayesnb.priors import Array
+
+CHUNK = 2**21
+"""Numbers of a temporary array, about 16 MiB."""
+
+PART = 2**24
+"""Numbers of the parameters that are drawn at once, about 128 MiB."""
+
+
+type Ask = Callable[[Array, slice], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorDraws:
+    """Exact posterior draws that are the same every time they are asked for.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    draws : int
+    seed : Any
+        As ``numpy.random.default_rng`` takes it; a Generator is copied, and stays where it is.
+    """
+
+    posterior: Posterior
+    draws: int
+    seed: Any
+
+    def __iter__(self) -> Iterator[Parameters]:
+        """The draws, some at a time."""
+        rng = np.random.default_rng(copy.deepcopy(self.seed))
+        size = self.posterior.draw(np.random.default_rng(0)).size
+        for cut in slices(self.draws, max(1, PART // size)):
+            yield self.posterior.draw(rng, (cut.stop - cut.start,))
+
+    @cached_property
+    def _few(self) -> list[Parameters]:
+        """All draws if they fit into one part; if not, nothing, and they are drawn again each time."""
+        parts = iter(self)
+        first = next(parts)
+        return [first] if len(first.log_pi) == self.draws else []
+
+    def answers(self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array = 0.0) -> dict[str, Array]:
+        """Functions of p(class | row, θ) over all draws, (row, ...) each, in one pass over the rows.
+
+        Parameters
+        ----------
+        asks : {name: function}
+            Each takes an array (draw, row, class) and the slice of rows that it holds.
+        data, n_rows
+        offset : array that spreads to (row, class)
+        """
+        n_classes = len(self.posterior.labels)
+        offset = np.broadcast_to(offset, (n_rows, n_classes))
+        # Where draws do not fit into memory they are made anew for every part of the rows, so parts are larger there.
+        size = CHUNK if self._few else 8 * CHUNK
+        parts = []
+        for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
+            part, add = part_of(data, cut), offset[cut]
+            joint = [drawn.log_joint(part, len(add)) + add for drawn in self._few or self]
+            p = np.exp(normalize(np.concatenate(joint)))
+            parts.append({name: ask(p, cut) for name, ask in asks.items()})
+        return {name: np.concatenate([part[name] for part in parts]) for name in asks}
+
+    def log_joint(self, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
+        """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
+        return np.concatenate([drawn.log_joint(data, n_rows) + offset for drawn in self._few or self])
+
+
+def quantiles(shares: Sequence[float]) -> Ask:
+    """These quantiles of p(class | row, θ), (row, class, quantile)."""
+    return lambda p, rows: np.moveaxis(np.quantile(p, shares, axis=0), 0, -1)
+
+
+def quantile_errors(shares: Sequence[float]) -> Ask:
+    """Monte Carlo standard errors of :func:`quantiles`, (row, class, quantile).
+
+    The rank of a quantile among n independent draws is Beta(n q + 1, n (1 - q) + 1) / n; half of the distance between
+    the draws at the ends of its central 68 % is the error (Vehtari et al. 2021, section 4.4).
+    """
+
+    def errors(p: Array, rows: slice) -> Array:
+        n, q = len(p), np.asarray(shares)
+        ends = [stats.beta.ppf(ndtr(side), n * q + 1, n * (1 - q) + 1) for side in (-1.0, 1.0)]
+        low, high = np.quantile(p, ends, axis=0)
+        return np.moveaxis((high - low) / 2, 0, -1)
+
+    return errors
+
+
+def shares_of_top(codes: Array) -> Ask:
+    """The share of draws under which class ``codes[i]`` is the most probable one of row i, (row,)."""
+    return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
+
+
+def entropies(p: Array, rows: slice) -> Array:
+    """Entropy of the mean of p(class | row, θ) over draws, and mean of its entropy, in nats, (row, 2).
+
+    Their difference is the mutual information of class and parameters (Houlsby et al. 2011; Depeweg et al. 2018),
+    never negative. The mean over draws is an average of ratios, and not the predictive.
+    """
+    total = entropy(p.mean(0), axis=-1)
+    return np.stack([total, np.minimum(entropy(p, axis=-1).mean(0), total)], axis=1)
+
+
+def entropy_errors(p: Array, rows: slice) -> Array:
+    """Monte Carlo standard errors of total, aleatoric and epistemic entropy, (row, 3).
+
+    The total is the entropy of a mean m; by its slope -ln m a draw p moves it by -Σ p ln m.
+    """
+    aleatoric = entropy(p, axis=-1)
+    total = -xlogy(p, p.mean(0)).sum(-1)
+    return np.stack([v.std(0) / np.sqrt(len(p)) for v in (total, aleatoric, total - aleatoric)], axis=1)
+
+
+def probability_of_interval(prob: float | None) -> float:
+    """The probability of an interval: what was asked for, or ArviZ's default."""
+    if prob is None:
+        from arviz_base import rcParams
+
+        return rcParams["stats.ci_prob"]
+    if not 0 < prob < 1:
+        raise ValueError(f"Expected prob to lie between 0 and 1; got {prob!r}")
+    return prob
+
+
+def intervals(
+    posterior: Posterior,
+    data: Data,
+    n_rows: int,
+    shares: Sequence[float],
+    drawn: PosteriorDraws | None,
+    offset: Array = 0.0,
+) -> Array:
+    """Quantiles of p(class | row, θ) under the posterior of θ, (row, class, quantile).
+
+    Parameters
+    ----------
+    posterior : Posterior
+    data, n_rows
+    shares : sequence of float
+        Which quantiles.
+    drawn : PosteriorDraws or None
+        Draws to take them from; ``None`` is the saddlepoint formula, for two classes.
+    offset : array that spreads to (row, class)
+    """
+    if drawn is not None:
+        return drawn.answers({"quantiles": quantiles(shares)}, data, n_rows, offset)["quantiles"]
+    ends = np.empty((n_rows, 2, len(shares)))
+    for rows, certain, log_odds in _two_classes(posterior, data, n_rows, offset):
+        # The lower end of one class is the upper end of the other.
+        for q in {round(share, 12) for low in shares for share in (low, 1 - low)}:
+            z = certain if log_odds is None else log_odds.quantile(q)
+            for k, share in enumerate(shares):
+                if round(share, 12) == q:
+                    ends[rows, 0, k] = expit(z)
+                if round(1 - share, 12) == q:
+                    ends[rows, 1, k] = expit(-z)
+    return ends
+
+
+def prob_top(
+    posterior: Posterior, data: Data, codes: Array, drawn: PosteriorDraws | None, offset: Array = 0.0
+) -> Array:
+    """P(class ``codes[i]`` is the most probable one of row i | D), under p(class | row, θ), (row,)."""
+    if drawn is not None:
+        return drawn.answers({"top": shares_of_top(codes)}, data, len(codes), offset)["top"]
+    share = np.empty(len(codes))
+    for rows, certain, log_odds in _two_classes(posterior, data, len(codes), offset):
+        below = (certain < 0).astype(float) if log_odds is None else log_odds.cdf(0.0)
+        share[rows] = np.where(codes[rows] == 0, 1 - below, below)
+    return share
+
+
+def _two_classes(
+    posterior: Posterior, data: Data, n_rows: int, offset: Array
+) -> Iterator[tuple[Array, Array, LogOdds | None]]:
+    """Yield rows, their certain log-odds and their distribution, in parts.
+
+    A row that is impossible under one class has the certain log-odds of plus or minus infinity, and no distribution.
+    """
+    whole = LogOdds.of(posterior, data, n_rows, offset=offset)
+    log_joint = posterior.log_predictive(data, n_rows) + offset
+    normalize(log_joint)
+    ruled_out = np.isneginf(log_joint)
+    if (rows := np.flatnonzero(ruled_out.any(1))).size:
+        yield rows, np.where(ruled_out[rows, 0], -np.inf, np.inf), None
+    possible = np.flatnonzero(~ruled_out.any(1))
+    for cut in slices(len(possible), 2**14):
+        if len(rows := possible[cut]):
+            yield rows, np.empty(0), whole[rows]

@@ -1,0 +1,122 @@
+"""Arrow batches as tables of bounded size.
+
+A batch of Arrow columns becomes a pandas frame without a Python object for each row: text as codes and a dictionary,
+whole numbers with a mask where some are missing, so that a column's type does not depend on which rows a batch happens
+to hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.tables import Table
+
+CELLS = 2**22
+"""Of one batch at most: what is held in memory at a time is a small multiple of it."""
+
+
+def rows_of(columns: int) -> int:
+    """How many rows a batch of so many columns has."""
+    return int(np.clip(CELLS // max(1, columns), 2**10, 2**18))
+
+
+def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
+    """Arrow batches (or tables) as tables of at most a batch's rows.
+
+    ``declares`` says whether the dictionaries that come with them are their owner's word on which levels there are, or
+    the file's way to keep text.
+    """
+    from pyarrow import types
+
+    for batch in batches:
+        told = frozenset(f.name for f in batch.schema if declares and types.is_dictionary(f.type))
+        step = rows_of(len(batch.schema.names))
+        for start in range(0, batch.num_rows, step):
+            part = batch.slice(start, step)
+            yield replace(Table.of(frame_of(part)), declares=told)
+
+
+def frame_of(batch: Any) -> pd.DataFrame:
+    """A batch, or a table, of Arrow as a pandas frame; text is categorical."""
+    frame = pd.DataFrame({k: _column(batch.column(k)) for k in range(batch.num_columns)}, copy=False)
+    frame.columns = list(batch.schema.names)
+    return frame
+
+
+@contextmanager
+def about_source(name: Any, read: int) -> Iterator[None]:
+    """Say of which source an error of Arrow is, and how many of its rows were read before."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{name}: cannot be read past row {read} ({one_line(error)})") from error
+
+
+def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
+    """The batches; where they break off, an error that says whose they were."""
+    batches = iter(batches)
+    while True:
+        with about_source(name, read):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+        read += batch.num_rows
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error on one line."""
+    return " ".join(str(error).split())[:300]
+
+
+def _column(column: Any) -> Any:
+    """An Arrow column as pandas holds it."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+    if kinds.is_string(column.type) or kinds.is_large_string(column.type) or kinds.is_string_view(column.type):
+        column = (column.cast(pa.string()) if kinds.is_string_view(column.type) else column).dictionary_encode()
+    if kinds.is_dictionary(column.type):
+        return _categories(column)
+    if kinds.is_decimal(column.type) or kinds.is_float16(column.type):
+        column = column.cast(pa.float64())
+    if kinds.is_floating(column.type):
+        return column.to_numpy(zero_copy_only=False)
+    if kinds.is_integer(column.type) or kinds.is_boolean(column.type):
+        whole = kinds.is_integer(column.type)
+        values = (column.fill_null(0 if whole else False) if column.null_count else column).to_numpy(
+            zero_copy_only=False
+        )
+        if not column.null_count:
+            return values
+        masked = pd.arrays.IntegerArray if whole else pd.arrays.BooleanArray
+        return masked(np.array(values), column.is_null().to_numpy(zero_copy_only=False))
+    return column.to_pandas()
+
+
+def _categories(column: Any) -> Any:
+    import pyarrow as pa
+
+    names = column.dictionary
+    if names.null_count or len(names.unique()) < len(names):
+        return _categories(column.dictionary_decode().dictionary_encode())
+    codes = column.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return pd.Categorical.from_codes(codes, pd.Index(names.to_pylist(), dtype=_dtype(names)))
+
+
+def _dtype(names: Any) -> Any:
+    import pyarrow as pa
+
+    text = pa.types.is_string(names.type) or pa.types.is_large_string(names.type)
+    return object if text or not len(names) else None

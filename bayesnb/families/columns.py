@@ -1,0 +1,66 @@
+"""Encoded columns: their rows, their missing cells, and sums over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy import sparse
+
+from bayesnb.families.membership import Column
+from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import worth
+from bayesnb.numerics import Array
+
+
+def rows_of(x: Column) -> int:
+    """How many rows encoded data have."""
+    return x.shape[0] if sparse.issparse(x) else len(x)
+
+
+def columns_of(x: Column, index: Sequence[int]) -> Column:
+    """Some columns of encoded data."""
+    return x.columns(index) if hasattr(x, "columns") else x[:, list(index)]
+
+
+def known_cells(x: Column) -> Array:
+    """Which cells are not missing, (row, 1, column), or True if none can be."""
+    if hasattr(x, "missing"):
+        return ~x.missing()[:, None]
+    if sparse.issparse(x) or x.dtype.kind != "f":
+        return np.True_
+    return ~np.isnan(x)[:, None]
+
+
+def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
+    """Σ_j density(x_j, parameters_j) as (..., row, class), where NaN adds nothing.
+
+    ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as
+    (..., 1, class, column). Columns are taken a few at a time, so that a temporary stays near 8 MiB.
+    """
+    shape = np.broadcast_shapes(*(p.shape for p in parameters))
+    total = np.zeros((*shape[:-2], len(x), shape[-2]))
+    step = max(1, 2**20 // max(1, total.size))
+    for start in range(0, x.shape[1], step):
+        cut = slice(start, start + step)
+        value = density(x[:, None, cut], *(p[..., None, :, cut] for p in parameters))
+        total += np.where(np.isnan(x[:, None, cut]), 0.0, value).sum(-1)
+    return total
+
+
+def products(x: Column, table: Array) -> Array:
+    """Σ_j x_ij table_cj as (..., row, class); x dense or sparse, table (..., class, column)."""
+    one_point = table.ndim == 2
+    if not sparse.issparse(x):
+        if one_point and worth(x.size):
+            return densities.products(x, table)
+        return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
+    if one_point and worth(x.nnz):
+        return densities.stored_products(sparse.csr_array(x), table)
+    flat = table.reshape(-1, table.shape[-1])
+    return np.moveaxis((x @ flat.T).reshape(-1, *table.shape[:-1]), 0, -2)
+
+
+def impossible(*hits: Array) -> Array:
+    """-inf where a row holds something of probability 0, else 0."""
+    return np.where(sum(hits) > 0, -np.inf, 0.0)

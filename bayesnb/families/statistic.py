@@ -1,0 +1,150 @@
+"""What is summed over rows: start with :class:`Statistic`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from bayesnb.numerics import Array
+from bayesnb.priors import UnlearnedError, first
+
+
+def per(
+    axis: Literal["column", "category", "bag"], before: str | None = None, parts: Sequence[str] = (), **default: Any
+) -> Any:
+    """Declare a field of a statistic that has one number per class and column, category, or bag of words.
+
+    Parameters
+    ----------
+    axis : str
+        What model files count along. The categories of a column are its levels, or the words of a bag.
+    before : str, optional
+        The field that model files held instead before there was this one (see ``renewed``).
+    parts : sequence of str
+        What the numbers along a last axis of the field are called, if there are several in each place.
+    **default
+        ``default=None`` for a field that older model files do not hold, and that follows from the others.
+    """
+    return field(metadata={"axis": axis, "before": before, "parts": tuple(parts)}, **default)
+
+
+@dataclass(frozen=True, eq=False)
+class Statistic(ABC):
+    """What the data say about θ, class by class: a commutative group under ``+``.
+
+    Every array field has the class as its first axis. ``a + b`` pools two data sets, ``a - b`` unlearns
+    one, ``a * 0.9`` discounts. Names that come with a statistic (levels, words) are united by ``+``.
+    """
+
+    group: ClassVar[str]
+    """The group of model files that holds statistics of this class: its name in small letters, unless it is given."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.group = vars(cls).get("group", cls.__name__.lower())
+
+    @abstractmethod
+    def __add__(self, other: Self) -> Self: ...
+
+    @abstractmethod
+    def __mul__(self, factor: float) -> Self: ...
+
+    @abstractmethod
+    def seen(self) -> Array:
+        """Weight of the values that were not missing, as (class, column)."""
+
+    def __sub__(self, other: Self) -> Self:
+        return self + other * -1.0
+
+    def arrays(self) -> dict[str, Array]:
+        """The fields that add."""
+        return {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
+
+    def names(self) -> dict[str, Any]:
+        """The fields that are names."""
+        return {f.name: v for f in fields(self) if not isinstance(v := getattr(self, f.name), np.ndarray)}
+
+    # What model files have to know. A class that keeps its fields in another shape than files do says how.
+
+    @classmethod
+    def axes(cls) -> dict[str, Field]:
+        """The fields that model files hold, by name; each was declared by :func:`per`."""
+        return {f.name: f for f in fields(cls) if "axis" in f.metadata}
+
+    def for_file(self) -> dict[str, Array]:
+        """The fields as model files hold them, each (class, cell along its axis). (A hook.)"""
+        return self.arrays()
+
+    @classmethod
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Self:
+        """The statistic of these columns and levels that ``for_file`` gave. (A hook.)"""
+        return cls(**cells)
+
+    def renewed(self) -> Self:
+        """The statistic whose fields were read under the names that older files have for them. (A hook.)"""
+        return self
+
+    def contradiction(self) -> str:
+        """In words, what no rows can have led to; "" if rows can have led to this statistic. (A hook.)"""
+        return ""
+
+    def take(self, classes: Sequence[int] | Array) -> Self:
+        """The classes at these positions, in this order; -1 is a class that has seen nothing."""
+        index = np.asarray(classes, np.intp)
+        empty = index < 0
+        taken = {}
+        for name, value in self.arrays().items():
+            picked = value[index] if len(value) else np.zeros((len(index), *value.shape[1:]))
+            picked[empty] = 0.0
+            taken[name] = picked
+        return type(self)(**taken, **self.names())
+
+    def named_as(self, other: Self) -> Self:
+        """The same with the names (levels, words) of ``other``. (A hook, where a statistic has names.)"""
+        return self
+
+    def settled(self, before: Self) -> Self:
+        """The same statistic, known to be ``before`` less some of its rows, cleared of rounding.
+
+        What should be 0 is 0 again; what is clearly negative was never in ``before``, and is an
+        :class:`UnlearnedError`.
+        """
+        whole, settled = (before + self * 0.0).arrays(), {}
+        for name, value in self.rounded(before).arrays().items():
+            settled[name] = value
+            if name not in self.signed:
+                if (missing := value < -1e-9 * np.abs(whole[name])).any():
+                    where = first(missing)
+                    raise UnlearnedError(
+                        f"rows that were never learned cannot be unlearned; {name} would fall to {value[where]:g}",
+                        where,
+                    )
+                settled[name] = cleared(value, whole[name])
+        return type(self)(**settled, **self.names())
+
+    def rounded(self, before: Self) -> Self:
+        """The same statistic, cleared of what rounding leaves in fields that are no weights. (A hook.)"""
+        return self
+
+    signed: ClassVar[frozenset[str]] = frozenset()
+
+
+def cleared(value: Array, whole: Array) -> Array:
+    """What weight is left of ``whole``, without what rounding left; a whole number of rows is no rounding."""
+    tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
+    return np.where((value < 0) | tiny, 0.0, value)
+
+
+def added(a: Statistic, b: Statistic) -> dict[str, Array]:
+    """Sums of the arrays of two statistics of one shape."""
+    theirs = b.arrays()
+    return {name: value + theirs[name] for name, value in a.arrays().items()}
+
+
+def scaled(a: Statistic, factor: float) -> dict[str, Array]:
+    """Multiples of the arrays of a statistic."""
+    return {name: value * factor for name, value in a.arrays().items()}

@@ -1,0 +1,25 @@
+"""Results as pictures: each function takes what the estimator or an evaluation returned, and returns a Figure.
+
+Start with :func:`ledger`, for one row, and :func:`reliability`, for all of them. Nothing is shown and pyplot keeps
+nothing; ``figure.savefig`` writes a picture, and a notebook shows it after ``%matplotlib inline``. ``parameters``,
+``rows``, ``regions`` and ``scores`` hold one kind of picture each.
+"""
+
+from bayesnb.answers.scoring import reliability_table
+from bayesnb.plots.panels import OKABE_ITO
+from bayesnb.plots.parameters import prior_posterior
+from bayesnb.plots.regions import decision_regions
+from bayesnb.plots.rows import class_probability, ledger, uncertainty_scatter
+from bayesnb.plots.scores import map_against_bayes, reliability
+
+__all__ = [
+    "OKABE_ITO",
+    "class_probability",
+    "decision_regions",
+    "ledger",
+    "map_against_bayes",
+    "prior_posterior",
+    "reliability",
+    "reliability_table",
+    "uncertainty_scatter",
+]

@@ -1,0 +1,77 @@
+"""What the pictures share: colours, markers, names in plain letters, and figures of several panels.
+
+The colours are those of Okabe and Ito (2008), which colour-blind readers can tell apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+FOR, AGAINST, GREY = OKABE_ITO[0], OKABE_ITO[1], "#666666"
+MARKERS = "os^DvPX*"
+
+PANELS = 24
+"""The most panels that one picture may have and still be read."""
+
+
+def colours_of(n: int) -> list[Any]:
+    """A colour for each class: Okabe and Ito's, or a scale of more."""
+    if n <= len(OKABE_ITO):
+        return list(OKABE_ITO[:n])
+    import matplotlib as mpl
+
+    return list(mpl.colormaps["viridis"](np.linspace(0, 0.95, n)))
+
+
+def marker_of(c: int) -> str:
+    """The marker of the class at this position."""
+    return MARKERS[c % len(MARKERS)]
+
+
+def plain(text: Any, most: int = 32) -> str:
+    """A name as matplotlib shows it letter by letter: one line, not too long, no mathematics."""
+    words = " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text)).split())
+    words = words if len(words) <= most else words[: most - 1] + "…"
+    # A legend leaves out what begins with an underscore.
+    return (" " + words if words.startswith("_") else words).replace("$", r"\$")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of this size in inches, which pyplot does not know."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def panels_of(
+    n: int, width: float, height: float, columns: int | None = None, sharex: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """A figure of ``n`` panels of that size in inches, with room for a legend on the right."""
+    across = min(n, columns or (1 if n == 1 else 2 if n <= 4 else 3))
+    down = -(-n // across)
+    figure = new_figure(1.4 + width * across * (1 if across == 1 else 0.75), 0.6 + height * down)
+    panels = figure.subplots(down, across, squeeze=False, sharex=sharex).ravel()
+    for spare in panels[n:]:
+        spare.remove()
+    return figure, list(panels[:n])
+
+
+def line_handle(colour: Any, style: str = "-") -> Any:
+    """The sign of a line in a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour, ls=style, lw=2)
+
+
+def point_handle(colour: Any, marker: str, hollow: bool = False) -> Any:
+    """The sign of a point in a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour, ls="", marker=marker, ms=8, mfc="none" if hollow else colour)

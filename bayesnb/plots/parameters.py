@@ -1,0 +1,156 @@
+"""Pictures of parameters: what the rows made of the prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb.numerics import Array
+from bayesnb.plots.panels import GREY, PANELS, colours_of, line_handle, panels_of, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from xarray import DataArray, DataTree
+
+
+def prior_posterior(tree: DataTree, variable: str, **selection: Any) -> Figure:
+    """Prior to posterior of a parameter, by class.
+
+    Parameters
+    ----------
+    tree : DataTree
+        From ``sample_posterior`` or PyMC, with a group ``posterior`` and, where it is proper, ``prior``.
+    variable : str
+        One of the tree, such as ``"pi"`` or ``"mu_gaussian"``.
+    **selection
+        Coordinates to keep, such as ``gaussian_feature="bill_length_mm"``; a list keeps several. What is left besides
+        the class has a panel each.
+
+    Returns
+    -------
+    Figure
+        A density for each class, in the unit of the parameter; the prior is dashed. A panel is as wide as the
+        posteriors and half as much on either side: what a prior has beyond is not in sight.
+
+    Raises
+    ------
+    ValueError
+        If the tree has no such variable, dimension or coordinate, or the panels are too many to read.
+
+    See Also
+    --------
+    arviz_plots.plot_prior_posterior : One panel a class, as wide as the prior, and also in plotly and bokeh.
+    arviz_plots.plot_dist : With ``aes={"color": ["class_label"]}``, the posteriors by class.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> figure = prior_posterior(clf.sample_posterior(draws=500), "pi")
+    >>> figure.axes[0].get_xlabel()
+    'pi'
+    """
+    posterior = _selected(tree, "posterior", variable, selection)
+    prior = _selected(tree, "prior", variable, selection) if "prior" in tree.children else None
+    classes = (
+        [str(label) for label in np.atleast_1d(posterior["class_label"])] if "class_label" in posterior.coords else [""]
+    )
+    figure, panels = panels_of(posterior.shape[2], 4.2, 2.8)
+    colours = colours_of(len(classes))
+    for k, axes in enumerate(panels):
+        after = posterior.to_numpy()[:, :, k]
+        before = None if prior is None else prior.to_numpy()[:, :, k]
+        _two_densities(axes, after, before, colours)
+        axes.set(xlabel=plain(variable), ylabel="density", title=plain(posterior["panel"].to_numpy()[k]))
+        axes.locator_params(axis="x", nbins=4)
+        axes.ticklabel_format(axis="x", useOffset=False)
+    handles = [line_handle(colour) for colour in colours]
+    labels = [plain(name) for name in classes]
+    if prior is not None:
+        handles, labels = [*handles, line_handle(GREY), line_handle(GREY, "--")], [*labels, "posterior", "prior"]
+    figure.legend(handles, labels, loc="outside right upper", frameon=False)
+    return figure
+
+
+def _selected(tree: DataTree, group: str, variable: str, selection: dict[str, Any]) -> DataArray:
+    """Draws of a variable as (sample, class, panel), the panels named."""
+    held = tree[group].dataset
+    if variable not in held:
+        raise ValueError(f"Expected a variable of the tree, one of {list(held.data_vars)}; got {variable!r}")
+    values = held[variable]
+    for dim, wanted in selection.items():
+        if dim not in values.dims or dim in ("chain", "draw"):
+            rest = [d for d in values.dims if d not in ("chain", "draw")]
+            raise ValueError(f"Expected a dimension of {variable!r}, one of {rest}; got {dim!r}")
+        known = values[dim].to_numpy().tolist()
+        if odd := [name for name in np.atleast_1d(wanted).tolist() if name not in known]:
+            raise ValueError(f"Expected {dim} to be of {known[:20]}; got {odd[0]!r}")
+        values = values.sel({dim: np.atleast_1d(wanted)})
+    inner = [dim for dim in values.dims if dim not in ("chain", "draw", "class_label")]
+    titles = _titles(tree, values, inner)
+    if len(titles) > PANELS:
+        raise ValueError(
+            f"{variable!r} has {len(titles)} panels, and more than {PANELS} cannot be read: keep some, such as "
+            f"{inner[0]}={str(values[inner[0]].to_numpy()[0])!r}"
+        )
+    if "class_label" not in values.dims:
+        values = values.expand_dims("class_label")
+    values = values.stack(sample=("chain", "draw"), create_index=False)
+    values = values.stack(panel=inner, create_index=False) if inner else values.expand_dims("panel")
+    return values.transpose("sample", "class_label", "panel").assign_coords(panel=titles)
+
+
+def _titles(tree: DataTree, values: DataArray, inner: Sequence[str]) -> list[str]:
+    """A title for each panel; a category that columns share goes by the name that its own column has for it."""
+    titles = [""]
+    for dim in inner:
+        titles = [f"{title}, {name}" if title else str(name) for title in titles for name in values[dim].to_numpy()]
+    shared = f"level_{inner[-1].removesuffix('_category')}" if inner else ""
+    if "constant_data" not in tree.children or shared not in tree["constant_data"].dataset:
+        return titles
+    levels = tree["constant_data"].dataset[shared].sel({dim: values[dim].to_numpy() for dim in inner})
+    return [
+        f"{column}, {name}"
+        for column, row in zip(values[inner[0]].to_numpy(), levels, strict=True)
+        for name in row.to_numpy()
+    ]
+
+
+def _two_densities(axes: Axes, after: Array, before: Array | None, colours: Sequence[Any]) -> None:
+    """Densities of draws (sample, class), those of the posterior filled."""
+    low, high = np.quantile(after, [0.005, 0.995], axis=0)
+    low, high = low.min(), high.max()
+    everything = after if before is None else np.concatenate([after, before])
+    half = (high - low) / 2 or 0.5 * abs(low) or 0.5
+    window = max(low - half, everything.min()), min(high + half, everything.max())
+    if not window[0] < window[1]:
+        window = low - half, high + half
+    tallest = {"-": 0.0, "--": 0.0}
+    for style, draws in (("--", before), ("-", after)):
+        for colour, x in zip(colours, () if draws is None else draws.T, strict=draws is not None):
+            if np.ptp(x) == 0:
+                axes.axvline(x[0], color=colour, ls=style)
+                continue
+            grid, density = _density(x, window)
+            tallest[style] = max(tallest[style], density.max())
+            axes.plot(grid, density, color=colour, ls=style, lw=1.5)
+            if style == "-":
+                axes.fill_between(grid, density, color=colour, alpha=0.25, lw=0)
+    # A prior may rise without bound at the end of its range; the posterior is what must stay readable.
+    top = min(max(tallest.values()), 2 * tallest["-"] or np.inf)
+    axes.set(xlim=window, ylim=(0, 1.08 * top if top > 0 else 1))
+
+
+def _density(x: Array, window: tuple[float, float]) -> tuple[Array, Array]:
+    """Kernel density of the draws within a window, as a part of all draws."""
+    from arviz_stats.base import array_stats
+
+    inside = x[(window[0] <= x) & (x <= window[1])]
+    if len(inside) < 2 or np.ptp(inside) == 0:
+        return np.array(window), np.zeros(2)
+    grid, density, _ = array_stats.kde(inside, custom_lims=window, bound_correction=True)
+    return grid, density * len(inside) / len(x)

@@ -1,0 +1,150 @@
+"""The plane of two columns, coloured by what is predicted there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.stats import entropy
+
+from bayesnb.answers.scoring import log_proba_of
+from bayesnb.numerics import Array
+from bayesnb.plots.panels import colours_of, marker_of, panels_of, plain, point_handle
+from bayesnb.tables import Table
+from bayesnb.targets import codes_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bayesnb.estimator import BayesianNB
+
+
+def decision_regions(
+    clf: BayesianNB,
+    X: Any,
+    y: Any,
+    features: tuple[Any, Any],
+    response: Literal["entropy", "class"] = "entropy",
+    grid_resolution: int = 200,
+) -> Figure:
+    """What is predicted over the plane of two real columns, every other column missing.
+
+    Parameters
+    ----------
+    clf : BayesianNB
+        Fitted; it predicts by its own estimate.
+    X, y : table and labels
+        Rows to put on top; those that lack one of the two values are left out.
+    features : (column, column)
+        Across and up; positions where the table has no names.
+    response : {"entropy", "class"}
+        The background: entropy of the predicted probabilities in nats, or the most probable class.
+    grid_resolution : int
+        Points a side.
+
+    Raises
+    ------
+    ValueError
+        If a column was not fitted, is not read as real numbers, or no row has both values.
+
+    See Also
+    --------
+    sklearn.inspection.DecisionBoundaryDisplay : Of tables of two columns, and without the entropy of several classes.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.heights()
+    >>> figure = decision_regions(BayesianNB().fit(X, y), X, y, ("height_cm", "weight_kg"), grid_resolution=20)
+    >>> figure.axes[0].get_xlabel()
+    'height_cm'
+    """
+    if response not in ("entropy", "class"):
+        raise ValueError(f"Expected response to be 'entropy' or 'class'; got {response!r}")
+    if grid_resolution < 2:
+        raise ValueError(f"Expected grid_resolution to be 2 or more; got {grid_resolution!r}")
+    names = _real_columns(clf, features)
+    table = Table.of(X)
+    table = table if table.named else replace(table, names=clf.schema_.names)
+    codes = codes_of(clf.classes_, np.asarray(y))
+    if len(codes) != table.n_rows:
+        raise ValueError(f"X has {table.n_rows} rows and y has {len(codes)}")
+    points = np.stack([table.column(name).reals() for name in names])
+    there = np.isfinite(points).all(axis=0)
+    if not there.any():
+        raise ValueError(f"no row has both {names[0]!r} and {names[1]!r}")
+    points, codes = points[:, there], codes[there]
+    low, high = points.min(axis=1), points.max(axis=1)
+    margin = np.where(high > low, 0.08 * (high - low), 1.0)
+    sides = [np.linspace(*ends, grid_resolution) for ends in zip(low - margin, high + margin, strict=True)]
+    grid = dict(zip(names, (axis.ravel() for axis in np.meshgrid(*sides)), strict=True))
+    log_proba = _log_proba_of(clf, grid).reshape(grid_resolution, grid_resolution, -1)
+    figure, (axes,) = panels_of(1, 7.2, 5.0)
+    colours = colours_of(len(clf.classes_))
+    _background(axes, sides, log_proba, response, colours)
+    handles = []
+    for c, colour in enumerate(colours):
+        axes.scatter(*points[:, codes == c], s=26, color=colour, marker=marker_of(c), ec="white", lw=0.6, zorder=3)
+        handles.append(point_handle(colour, marker_of(c)))
+    left_out = "" if there.all() else f"{int((~there).sum())} rows that lack a value are not shown"
+    axes.set(xlabel=plain(names[0]), ylabel=plain(names[1]), title=left_out)
+    figure.legend(handles, [plain(label) for label in clf.classes_], loc="outside right upper", frameon=False)
+    return figure
+
+
+def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
+    """The two columns, both read as real numbers."""
+    if isinstance(features, str) or len(features) != 2 or features[0] == features[1]:
+        raise ValueError(f"Expected two different columns; got {features!r}")
+    owner = {column: feature for feature in clf.schema_.features.values() for column in feature.columns}
+    columns = []
+    for name in features:
+        position = name if isinstance(name, int | np.integer) and not clf.schema_.named else None
+        if position is not None and 0 <= position < len(clf.schema_.names):
+            name = clf.schema_.names[position]
+        if name not in owner:
+            raise ValueError(f"column {name!r} was not fitted; the columns are {list(owner)[:20]}")
+        if owner[name].family.reads != "reals" and owner[name].cuts is None:
+            raise ValueError(
+                f"Expected two columns of real numbers; {name!r} is read by {type(owner[name].family).__name__}"
+            )
+        columns.append(name)
+    return columns
+
+
+def _log_proba_of(clf: BayesianNB, columns: dict[Any, Array]) -> Array:
+    """log p(class | two columns), (row, class), NaN where the estimate calls a row impossible."""
+    if clf.schema_.named:
+        grid: Any = pd.DataFrame(columns)
+    else:
+        grid = np.full((len(next(iter(columns.values()))), len(clf.schema_.names)), np.nan)
+        for name, values in columns.items():
+            grid[:, clf.schema_.names.index(name)] = values
+    lenient = replace(clf.classifier_, absent="missing")
+    log_proba = log_proba_of(lenient.predict_joint_log_proba(grid))
+    return np.where(np.isneginf(log_proba).all(axis=1, keepdims=True), np.nan, log_proba)
+
+
+def _background(axes: Axes, sides: list[Array], log_proba: Array, response: str, colours: Sequence[Any]) -> None:
+    from matplotlib.colors import ListedColormap, to_rgb
+
+    codes = np.where(np.isnan(log_proba).any(-1), np.nan, np.argmax(log_proba, axis=-1))
+    if response == "class":
+        pale = ListedColormap([0.3 * np.array(to_rgb(colour)) + 0.7 for colour in colours])
+        axes.pcolormesh(*sides, codes, cmap=pale, vmin=-0.5, vmax=len(colours) - 0.5, rasterized=True)
+    else:
+        most = np.log(max(len(colours), 2))
+        shade = axes.pcolormesh(
+            *sides, entropy(np.exp(log_proba), axis=-1), cmap="Greys", vmin=0, vmax=1.4 * most, rasterized=True
+        )
+        bar = axes.figure.colorbar(shade, ax=axes, label="entropy of p(class | both columns) [nats]", location="bottom")
+        bar.ax.set_xlim(0, most)
+    level = np.clip(np.nan_to_num(log_proba, nan=0.0), -700, 0)
+    for c in range(len(colours)):
+        if 0 < (codes == c).mean() < 1:
+            lead = level[..., c] - np.delete(level, c, axis=-1).max(axis=-1)
+            axes.contour(*sides, lead, levels=[0.0], colors="black", linewidths=0.7)

@@ -1,0 +1,275 @@
+"""Pictures of single rows: how well a class probability is known, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.plots.panels import (
+    AGAINST,
+    FOR,
+    GREY,
+    PANELS,
+    colours_of,
+    line_handle,
+    marker_of,
+    new_figure,
+    panels_of,
+    plain,
+    point_handle,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def class_probability(
+    draws: Any, classes: Sequence[Any], rows: Sequence[int] | None = None, predictive: Any = None
+) -> Figure:
+    """Draws of p(class | row, θ), a panel a row: how well each class probability is known.
+
+    Parameters
+    ----------
+    draws : array (draw, row, class)
+        From ``sample_proba``.
+    classes : sequence (class,)
+    rows : sequence of int, optional
+        Positions of the rows to show; the first 8 by default.
+    predictive : array (row, class), optional
+        From ``predict_proba``, of the same rows as ``draws``: marked with a line and a triangle.
+
+    Returns
+    -------
+    Figure
+        Histograms, each as high as the others: a class that is nearly ruled out does not flatten the rest.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or a row is not there.
+
+    See Also
+    --------
+    arviz_plots.plot_ridge, arviz_plots.plot_forest : Of the draws through ``arviz_base.from_dict``, in any backend.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> figure = class_probability(clf.sample_proba(X), clf.classes_, rows=[0, 2], predictive=clf.predict_proba(X))
+    >>> len(figure.axes)
+    2
+    """
+    draws = np.asarray(draws, float)
+    if draws.ndim != 3 or not draws.size or draws.shape[2] != len(classes):
+        raise ValueError(f"Expected draws (draw, row, class) of {len(classes)} classes; got shape {draws.shape}")
+    marks = None if predictive is None else np.asarray(predictive, float)
+    if marks is not None and marks.shape != draws.shape[1:]:
+        raise ValueError(f"Expected predictive (row, class) of shape {draws.shape[1:]}; got {marks.shape}")
+    shown = list(range(min(8, draws.shape[1]))) if rows is None else [int(row) for row in rows]
+    if not shown or not all(0 <= row < draws.shape[1] for row in shown):
+        raise ValueError(f"Expected rows from 0 to {draws.shape[1] - 1}, at least one; got {shown}")
+    if len(shown) > PANELS:
+        raise ValueError(f"Expected at most {PANELS} rows, for more cannot be read; got {len(shown)}")
+    figure, panels = panels_of(len(shown), 7.0, 0.85, columns=1, sharex=True)
+    colours, edges = colours_of(len(classes)), np.linspace(0, 1, 51)
+    for row, axes in zip(shown, panels, strict=True):
+        for c, colour in enumerate(colours):
+            heights = np.histogram(draws[:, row, c], edges)[0]
+            heights = heights / heights.max()
+            axes.stairs(heights, edges, fill=True, color=colour, alpha=0.35)
+            axes.stairs(heights, edges, color=colour, lw=1.2)
+            if marks is not None:
+                axes.axvline(marks[row, c], color=colour, lw=1.5)
+                axes.plot(marks[row, c], 0, "^", color=colour, ms=9, mec="white", clip_on=False, zorder=5)
+        axes.set(xlim=(0, 1), yticks=[])
+        axes.set_ylabel(f"row {row}", rotation=0, ha="right", va="center")
+        axes.spines[["top", "left", "right"]].set_visible(False)
+    panels[-1].set_xlabel("p(class | row, θ)")
+    handles, labels = [line_handle(colour) for colour in colours], [plain(label) for label in classes]
+    if marks is not None:
+        handles, labels = [*handles, point_handle(GREY, "^")], [*labels, "predictive"]
+    figure.legend(handles, labels, loc="outside right upper", frameon=False)
+    return figure
+
+
+def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> Figure:
+    """The ledger of a row: what each of its values adds to the log-odds of two classes.
+
+    Parameters
+    ----------
+    frame : DataFrame ((row, entry) or (entry,), ...)
+        Of one row, from ``explain``.
+    unit : str, optional
+        By default the one that ``explain`` left in ``frame.attrs``.
+    entries : int
+        Of more columns than this, the least are summed up in one bar.
+
+    Returns
+    -------
+    Figure
+        Bars to the right speak for the label, bars to the left against it; the lines are the intervals. A missing
+        value is named, and adds nothing. An infinite entry, of a probability of 0, runs out of the picture; where both
+        are 0, it says so.
+
+    Raises
+    ------
+    ValueError
+        If the frame has several rows, or is no ledger.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> figure = ledger(clf.explain(X[:1], unit="decibans"))
+    >>> figure.axes[0].get_xlabel()
+    'log-odds [decibans]'
+    """
+    lines, label, against = _one_ledger(frame)
+    lines, unit = _shortened(lines, entries), frame.attrs.get("unit") if unit is None else unit
+    names = [_entry(name, value, gone) for name, value, gone in lines[["entry", "value", "missing"]].to_numpy()]
+    figure = new_figure(7.5, 1.3 + 0.34 * len(lines))
+    axes = figure.subplots()
+    size, place = lines["log_odds"].to_numpy(float), np.arange(len(lines))
+    ends = lines[["lower", "upper"]].to_numpy(float)
+    finite = np.concatenate([size, ends.ravel()])
+    finite = finite[np.isfinite(finite)]
+    far = 1.15 * (np.abs(finite).max(initial=0) or 1.0)
+    bars = axes.barh(place, np.clip(size, -far, far), color=np.where(size < 0, AGAINST, FOR), height=0.66)
+    known = np.isfinite(ends).any(axis=1) & ~lines["missing"].to_numpy(bool)
+    axes.hlines(place[known], *np.clip(ends[known], -far, far).T, color="black", lw=1.3)
+    for end in (0, 1):
+        axes.plot(np.clip(ends[known, end], -far, far), place[known], "|", color="black", ms=6)
+    for k in np.flatnonzero(np.isinf(size)):
+        axes.text(0.97 * np.clip(size[k], -far, far), k, "−∞" if size[k] < 0 else "∞", color="white", va="center",
+                  ha="left" if size[k] < 0 else "right", weight="bold")  # fmt: skip
+    for k in np.flatnonzero(np.isnan(size)):
+        axes.text(0, k, " 0/0", color=GREY, va="center")
+    bars[-1].set(edgecolor="black", linewidth=1.2)
+    axes.axhline(len(lines) - 1.5, color="0.5", lw=0.8)
+    axes.axvline(0, color="black", lw=0.8)
+    axes.set_yticks(place, names)
+    for text, gone in zip(axes.get_yticklabels(), lines["missing"], strict=True):
+        text.set(color=GREY if gone else "black", style="italic" if gone else "normal")
+    axes.set(ylim=(len(lines) - 0.4, -0.6), xlim=(-1.04 * far, 1.04 * far))
+    axes.set_xlabel(f"log-odds{f' [{unit}]' if unit else ''}")
+    axes.set_title(f"← for {plain(against, 20)}", loc="left", size=10, color=AGAINST)
+    axes.set_title(f"for {plain(label, 20)} →", loc="right", size=10, color=FOR)
+    axes.spines[["top", "left", "right"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    return figure
+
+
+def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
+    """The entries of the only row, from the prior to the total, and its two classes."""
+    needed = ["label", "against", "value", "log_odds", "lower", "upper", "missing"]
+    if missing := [name for name in needed if name not in getattr(frame, "columns", ())]:
+        raise ValueError(f"Expected a ledger, as explain returns it; there is no column {missing[0]!r}")
+    entries = frame.index.get_level_values(-1).tolist()
+    if entries[:1] != ["(prior)"] or entries[-1] != "(total)":
+        raise ValueError(f"Expected the entries of a row from '(prior)' to '(total)'; got {entries[:20]}")
+    # A column of the table may be called like one of them, but hardly like both.
+    rows = max(
+        min(map(entries.count, ("(prior)", "(total)"))),
+        frame.index.droplevel(-1).nunique() if frame.index.nlevels > 1 else 1,
+    )
+    if rows > 1:
+        raise ValueError(f"Expected the ledger of one row; got {rows} rows: choose one, such as frame.loc[[row]]")
+    lines = frame.reset_index(drop=True)
+    lines.insert(0, "entry", pd.Series(entries, dtype=object))
+    return lines, lines["label"].iloc[0], lines["against"].iloc[0]
+
+
+def _shortened(lines: pd.DataFrame, entries: int) -> pd.DataFrame:
+    """The prior, the largest entries in their order, the sum of the others, and the total."""
+    if entries < 1:
+        raise ValueError(f"Expected entries to be 1 or more; got {entries!r}")
+    columns = lines.index[1:-1]
+    if len(columns) <= entries:
+        return lines
+    order = lines.loc[columns, "log_odds"].abs().sort_values(ascending=False, kind="stable").index
+    kept, rest = np.sort(order[: entries - 1]), order[entries - 1 :]
+    others = lines.loc[rest[:1]].assign(
+        entry=f"({len(rest)} others)", value=None, log_odds=lines.loc[rest, "log_odds"].sum(),
+        lower=np.nan, upper=np.nan, missing=False,
+    )  # fmt: skip
+    return pd.concat([lines.iloc[[0]], lines.loc[kept], others, lines.iloc[[-1]]], ignore_index=True)
+
+
+def _entry(name: Any, value: Any, missing: bool) -> str:
+    if missing:
+        return f"{plain(name, 24)} (missing)"
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return plain(name, 40)
+    shown = f"{value:.4g}" if isinstance(value, float | np.floating) else plain(value, 24)
+    return f"{plain(name, 24)} = {shown}"
+
+
+def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
+    """What more rows could teach against what they could not, row by row.
+
+    Parameters
+    ----------
+    frame : DataFrame (row, ...)
+        From ``uncertainty``, with ``prediction``, ``aleatoric`` and ``epistemic``.
+
+    Returns
+    -------
+    Figure
+        Aleatoric against epistemic entropy in nats, coloured by predicted class; on a dotted line the total is equal.
+
+    Raises
+    ------
+    ValueError
+        If a column is not there, or there are no rows.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> figure = uncertainty_scatter(clf.uncertainty(X))
+    >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+    ('aleatoric: expected entropy given θ [nats]', 'epistemic: entropy that knowing θ removes [nats]')
+    """
+    if missing := [name for name in ("prediction", "aleatoric", "epistemic") if name not in frame]:
+        raise ValueError(f"Expected a frame with a column {missing[0]!r}, as uncertainty returns it")
+    if not len(frame):
+        raise ValueError("Expected at least one row; got none")
+    figure, (axes,) = panels_of(1, 7.0, 4.6)
+    x, y = (frame[name].to_numpy(float) for name in ("aleatoric", "epistemic"))
+    codes, classes = pd.factorize(frame["prediction"], sort=True)
+    colours, handles = colours_of(len(classes)), []
+    for c, colour in enumerate(colours):
+        axes.scatter(
+            x[codes == c], y[codes == c], s=34, color=colour, marker=marker_of(c), alpha=0.75, ec="white", lw=0.4
+        )
+        handles.append(point_handle(colour, marker_of(c)))
+    right, top = 1.05 * x.max() or 0.1, 1.08 * y.max() or 0.1
+    _equal_totals(axes, right, top)
+    axes.set(xlim=(0, right), ylim=(0, top))
+    axes.set(
+        xlabel="aleatoric: expected entropy given θ [nats]", ylabel="epistemic: entropy that knowing θ removes [nats]"
+    )
+    labels = [*map(plain, classes), "equal total"]
+    figure.legend(
+        [*handles, line_handle("0.5", ":")], labels, title="predicted", loc="outside right upper", frameon=False
+    )
+    return figure
+
+
+def _equal_totals(axes: Axes, right: float, top: float) -> None:
+    """Lines of equal aleatoric + epistemic, each named where it leaves the picture."""
+    from matplotlib.ticker import MaxNLocator
+
+    for total in MaxNLocator(7).tick_values(0, right + top):
+        if 0 < total < right + top:
+            axes.plot([0, total], [total, 0], ":", color="0.5", lw=1, zorder=0)
+        if top <= total <= top + right:
+            axes.text(total - top, top, f"{total:.3g}", color=GREY, size=8, ha="center", va="bottom")

@@ -1,0 +1,145 @@
+"""Pictures of predictions that were scored: calibration, and a plug-in beside full Bayes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.answers.scoring import reliability_table
+from bayesnb.answers.uncertainty import probability_of_interval
+from bayesnb.model import ESTIMATES
+from bayesnb.plots.panels import FOR, colours_of, marker_of, new_figure, panels_of, plain, point_handle
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None, prob: float | None = None) -> Figure:
+    """How often predictions of a confidence come true, over a histogram of the confidences.
+
+    Parameters
+    ----------
+    proba : array (row, class)
+        Of rows that were not learned: leave-one-out, ``clf.loo(X, y)["probability"]``, or held out.
+    codes : int array (row,)
+        Positions of the true classes.
+    bins : int
+        Intervals of equal width.
+    code : int, optional
+        A class whose probability to judge, against the rest; by default the most probable class of each row.
+    prob : float, optional
+        Of the error bars, which are binomial; ArviZ's ``stats.ci_prob`` (0.89) by default.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, a probability is outside [0, 1], or a code is not that of a class.
+
+    See Also
+    --------
+    sklearn.calibration.CalibrationDisplay : The curve of two classes, without error bars.
+    arviz_plots.plot_ppc_pava : Without bins, of posterior predictive draws, also in plotly and bokeh.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> left_out = clf.loo(X, y)["probability"]
+    >>> figure = reliability(left_out, (y == "yes").astype(int), bins=5)
+    >>> figure.axes[0].get_ylabel()
+    'share of rows where the predicted class is true'
+    """
+    table = reliability_table(proba, codes, bins, code, prob)
+    figure = new_figure(5.2, 5.2)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3.5, 1])
+    above.plot([0, 1], [0, 1], color="0.7", lw=1)
+    errors = np.abs(table[["lower", "upper"]].to_numpy().T - table["share"].to_numpy())
+    above.errorbar(table["confidence"], table["share"], yerr=errors, fmt="o", ms=5, lw=1.3, capsize=3, color=FOR)
+    above.plot(table["confidence"], table["share"], color=FOR, lw=1.3, alpha=0.35)
+    what = "the predicted class" if code is None else f"class {code}"
+    share = f"{probability_of_interval(prob):.0%}"
+    above.set(ylim=(-0.03, 1.03), ylabel=f"share of rows where {what} is true", title=f"reliability, {share} intervals")
+    below.bar(table["from"], table["rows"], np.diff(table[["from", "to"]])[:, 0], align="edge", color="0.6", ec="white")
+    below.set(xlim=(-0.02, 1.02), ylabel="rows", xlabel=f"probability of {what}")
+    below.yaxis.get_major_locator().set_params(integer=True, nbins=3)
+    return figure
+
+
+def map_against_bayes(
+    plug_in: Any, predictive: Any = None, classes: Sequence[Any] | None = None, estimate: str = "map"
+) -> Figure:
+    """A plug-in against full Bayes, row by row.
+
+    Parameters
+    ----------
+    plug_in : DataFrame ((row, class), ...) or array (row, class)
+        The frame of ``Agreement.plug_ins``, with columns ``predictive`` and the estimate; or the probabilities of the
+        plug-in, a row it calls impossible being NaN.
+    predictive : array (row, class), optional
+        Of full Bayes, for arrays.
+    classes : sequence (class,), optional
+        For arrays; their positions by default.
+    estimate : {"map", "mean", ...}
+        Column of the frame, and name on the axis.
+
+    Returns
+    -------
+    Figure
+        Of two classes, the probability of the second; of more, a colour each. On the line both are equal. Rows whose
+        predicted class differs are ringed.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or there is nothing to compare.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> counted = BayesianNB(estimate="mle").fit(X, y)
+    >>> figure = map_against_bayes(counted.predict_proba(X), clf.predict_proba(X), clf.classes_, estimate="mle")
+    >>> figure.axes[0].get_ylabel()
+    'plug-in (MLE)'
+    """
+    if isinstance(plug_in, pd.DataFrame) and predictive is None:
+        if missing := [name for name in (estimate, "predictive") if name not in plug_in]:
+            raise ValueError(f"Expected a frame with a column {missing[0]!r}; it has {list(plug_in.columns)}")
+        classes = list(dict.fromkeys(plug_in.index.get_level_values("class")))
+        plug_in, predictive = (plug_in[name].to_numpy().reshape(-1, len(classes)) for name in (estimate, "predictive"))
+    y, x = np.asarray(plug_in, float), np.asarray(predictive, float)
+    if x.ndim != 2 or x.shape != y.shape or not x.size:
+        raise ValueError(f"Expected two arrays (row, class) of one shape; got shapes {y.shape} and {x.shape}")
+    names = range(x.shape[1]) if classes is None else classes
+    if len(names) != x.shape[1]:
+        raise ValueError(f"Expected {x.shape[1]} classes; got {list(names)}")
+    possible = ~np.isnan(y).any(axis=1)
+    if not possible.any():
+        raise ValueError("the plug-in calls every row impossible: there is nothing to compare")
+    x, y = x[possible], y[possible]
+    other = x.argmax(axis=1) != y.argmax(axis=1)
+    figure, (axes,) = panels_of(1, 6.2, 4.6)
+    axes.axline((0, 0), slope=1, color="0.7", lw=1, zorder=0)
+    first = 1 if x.shape[1] == 2 else 0
+    colours = colours_of(x.shape[1])
+    handles, labels = [], []
+    for c in range(first, x.shape[1]):
+        axes.scatter(x[:, c], y[:, c], s=26, color=colours[c], marker=marker_of(c), alpha=0.7, lw=0)
+        axes.scatter(x[other, c], y[other, c], s=90, facecolor="none", edgecolor="black", lw=1.2)
+        handles.append(point_handle(colours[c], marker_of(c)))
+        labels.append(f"p({plain(names[c])})")
+    handles.append(point_handle("black", "o", hollow=True))
+    labels.append(f"another class is predicted\n({int(other.sum())} of {len(x)} rows)")
+    title = "" if possible.all() else f"{int((~possible).sum())} rows are impossible by the plug-in, and not shown"
+    name = ESTIMATES[estimate].label if estimate in ESTIMATES else estimate
+    axes.set(
+        xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=title,
+        xlabel="full Bayes (predictive)", ylabel=f"plug-in ({name})",
+    )  # fmt: skip
+    figure.legend(handles, labels, loc="outside right upper", frameon=False)
+    return figure

@@ -1,0 +1,249 @@
+"""Files and Arrow streams as tables of bounded size, or as one frame: the one reader of files for every verb."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bayesnb import csv_reader
+from bayesnb.arrow import about_source, frame_of, one_line, rows_of, tables, until_broken
+from bayesnb.tables import Table
+
+ROW_GROUP = 2**27
+"""Bytes of a row group that is read at once."""
+
+KINDS = {
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv",
+}  # fmt: skip
+
+type Schemas = Mapping[str, tuple[Path, Any]]
+"""Of each file, by its full name: what the user calls it, and its Arrow schema."""
+
+
+def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
+    """A dataset, a scanner, a reader, or whatever streams Arrow."""
+    import pyarrow as pa
+    import pyarrow.dataset
+
+    if isinstance(source, pa.dataset.Dataset):
+        # Its own scan, since it may hold a filter.
+        batches = source.to_batches(batch_size=rows_of(len(source.schema)), batch_readahead=2, fragment_readahead=1)
+        return tables(until_broken("the dataset", batches), declares=False), source.count_rows()
+    if isinstance(source, pa.dataset.Scanner):
+        return tables(until_broken("the scanner", source.to_batches()), declares=False), None
+    reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
+    return tables(until_broken("the stream", reader), declares=True), None
+
+
+def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
+    """A file, a folder or a glob of files of one kind, as tables, and its number of rows if known; "-" is stdin.
+
+    Raises
+    ------
+    FileNotFoundError
+    ValueError
+        For files of several kinds, or of none that can be read.
+    """
+    batches, n_rows = _of_path(path)
+    return tables(batches, declares=False), n_rows
+
+
+def frame(path: str | os.PathLike) -> pd.DataFrame:
+    """What :func:`of_path` reads in parts, as one frame in memory, each column of the type that all parts have.
+
+    Raises
+    ------
+    ValueError
+        As :func:`of_path`; and for a column that one part lacks, or that is text in one part and numbers in another.
+    """
+    import pyarrow as pa
+
+    parts = [pa.table(dict(zip(b.schema.names, b.columns, strict=True))) for b in _of_path(path)[0]]
+    for part in parts:
+        if odd := sorted(set(part.schema.names) ^ set(parts[0].schema.names)):
+            raise ValueError(f"column {odd[0]!r} stands in one part of the table and not in another")
+    try:
+        whole = pa.concat_tables(parts, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        for name in parts[0].schema.names:
+            types = {str(part.schema.field(name).type) for part in parts} - {"null"}
+            if len(types) > 1 and any(kind.startswith("dictionary") for kind in types):
+                raise ValueError(
+                    f"{path}: column {name!r} holds text in one part of the table and other values in another: write "
+                    "all of it in one type"
+                ) from error
+        raise ValueError(f"{path}: its parts do not fit together ({one_line(error)})") from error
+    found = frame_of(whole)
+    text = found.select_dtypes("category").columns
+    return found.astype(
+        {name: "str" for name in text if pd.api.types.infer_dtype(found[name].cat.categories) == "string"}
+    )
+
+
+def _of_path(path: str | os.PathLike) -> tuple[Iterator[Any], int | None]:
+    """The Arrow batches of a path, and their number of rows where it is known."""
+    if str(path) == "-":
+        return _of_stdin(), None
+    files = _files(path)
+    kinds = {_kind(file) for file in files}
+    if len(kinds) > 1:
+        raise ValueError(f"{path}: Expected files of one kind; got {sorted(kinds)}")
+    (kind,) = kinds
+    if kind == "csv":
+        return (batch for file in files for batch in csv_reader.batches_of_file(file)), None
+    schemas = {file.absolute().as_posix(): (file, _schema(file, kind)) for file in files}
+    dataset = _dataset(path, schemas, kind)
+    return _batches(dataset, schemas), dataset.count_rows()
+
+
+def _files(path: str | os.PathLike) -> list[Path]:
+    found = Path(path)
+    if found.is_dir():
+        files = sorted(f for f in found.rglob("*") if f.is_file() and not f.name.startswith(("_", ".")))
+        if not files:
+            raise FileNotFoundError(f"{path}: is an empty folder")
+        return files
+    if found.exists():
+        return [found]
+    files = [Path(name) for name in sorted(glob.glob(os.fspath(path), recursive=True))]  # noqa: PTH207
+    if not files:
+        raise FileNotFoundError(f"{path}: no such file")
+    return [file for name in files for file in (_files(name) if name.is_dir() else [name])]
+
+
+def _kind(file: Path) -> str:
+    kind = KINDS.get(Path(file.name.lower().removesuffix(".gz")).suffix)
+    if kind is None:
+        raise ValueError(f"{file}: is neither CSV (.csv, .tsv), Parquet (.parquet) nor Arrow (.arrow, .feather)")
+    return kind
+
+
+def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
+    """Files as one dataset, each column of a type that holds the values of all of them; folders k=v are columns."""
+    import pyarrow as pa
+    import pyarrow.dataset
+
+    names, own = list(schemas), [schema for _, schema in schemas.values()]
+    base = str(Path(path).absolute()) if Path(path).is_dir() else None
+    try:
+        found = pa.dataset.dataset(names, format=kind, partitioning="hive" if base else None, partition_base_dir=base)
+        schema = pa.unify_schemas([*own, _plain(found.schema)], promote_options="permissive").remove_metadata()
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path}: cannot be read as {kind} ({one_line(error)})") from error
+    if len(set(schema.names)) < len(schema.names):
+        twice = next(name for name in schema.names if schema.names.count(name) > 1)
+        raise ValueError(f"column names must be unique; {twice!r} stands {schema.names.count(twice)} times")
+    if kind == "parquet":
+        # Parquet keeps text as codes and a dictionary: asked for so, no string is made of it.
+        text = {f.name for f in schema if _is_text(f.type)}
+        kind = pa.dataset.ParquetFileFormat(
+            dictionary_columns=text & {name for one in own for name in one.names},
+            default_fragment_scan_options=pa.dataset.ParquetFragmentScanOptions(page_checksum_verification=True),
+        )
+        for k, name in enumerate(schema.names):
+            if name in text:
+                schema = schema.set(k, pa.field(name, pa.dictionary(pa.int32(), pa.string())))
+    return pa.dataset.dataset(
+        names, schema=schema, format=kind, partitioning="hive" if base else None, partition_base_dir=base
+    )
+
+
+def _schema(file: Path, kind: str) -> Any:
+    """The columns of a file, text without the way in which it is kept."""
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    try:
+        return _plain(parquet.read_schema(file) if kind == "parquet" else ipc.open_file(file).schema)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{file}: cannot be read as {kind} ({one_line(error)})") from error
+
+
+def _plain(schema: Any) -> Any:
+    """A schema in which a dictionary of text is text: whether a file keeps one is its own matter."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            f.with_type(pa.string())
+            if _is_text(f.type) or (pa.types.is_dictionary(f.type) and _is_text(f.type.value_type))
+            else f
+            for f in schema
+        ]
+    )
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def _batches(dataset: Any, schemas: Schemas) -> Iterator[Any]:
+    """The rows of files, one row group after the other, the next being read while the last is looked at.
+
+    Each file gives the columns that it has: so one that lacks a column, or has one more, is refused or not by who
+    asked, as in every other table that comes in parts. (Arrow's own read-ahead keeps several files in memory where who
+    asks is slower than the disk.)
+    """
+    import pyarrow as pa
+
+    read = {file: 0 for file, _ in schemas.values()}
+    folders = set(dataset.schema.names).difference(*(schema.names for _, schema in schemas.values()))
+
+    def groups() -> Iterator[tuple[Path, Any, Any]]:
+        for fragment in dataset.get_fragments():
+            file, own = schemas[fragment.path]
+            names = folders.union(own.names)
+            schema = pa.schema([f for f in dataset.schema if f.name in names])
+            with about_source(file, read[file]):
+                parts = fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]
+            yield from ((file, part, schema) for part in parts)
+
+    def batches(file: Path, coming: Future) -> Iterator[Any]:
+        with about_source(file, read[file]):
+            found = coming.result()
+        for batch in until_broken(file, found, read[file]):
+            read[file] += batch.num_rows
+            yield batch
+
+    before = None
+    with ThreadPoolExecutor(1) as ahead:
+        for file, group, schema in groups():
+            coming = ahead.submit(_read, group, schema)
+            if before is not None:
+                yield from batches(*before)
+            before = file, coming
+        if before is not None:
+            yield from batches(*before)
+
+
+def _read(group: Any, schema: Any) -> Iterable[Any]:
+    """The batches of a row group, read at once unless it is large; of anything else, as they are asked for."""
+    groups = getattr(group, "row_groups", None)
+    small = groups is not None and sum(g.total_byte_size for g in groups) <= ROW_GROUP
+    batches = group.to_batches(schema=schema, batch_size=rows_of(len(schema)), use_threads=small, batch_readahead=1)
+    return list(batches) if small else batches
+
+
+def _of_stdin() -> Iterator[Any]:
+    """Standard input: an Arrow stream or CSV, told apart by the first bytes."""
+    import pyarrow as pa
+
+    source = sys.stdin.buffer
+    if source.peek(4)[:4] == b"\xff\xff\xff\xff":
+        from pyarrow import ipc
+
+        try:
+            return until_broken("stdin", ipc.open_stream(source))
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(f"stdin: is not an Arrow stream ({one_line(error)})") from error
+    return csv_reader.batches("stdin", source)

@@ -1,0 +1,156 @@
+"""Draws of the parameters as an ArviZ ``DataTree`` and back, whoever drew them.
+
+The PyMC model and the tree have the same variables, those of ``layout``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb.model import Data, Parameters, Posterior, Statistics
+from bayesnb.priors import Array
+from bayesnb.sampling.layout import Block, blocks, coords, dims, from_variables, keys_of, variables
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+
+def parameters(tree: DataTree, posterior: Posterior, group: str = "posterior") -> Parameters:
+    """The draws of a tree as ``Parameters``, (chain, draw) in front: prediction cannot tell who drew them.
+
+    Parameters
+    ----------
+    tree : DataTree
+        From ``sample_posterior``, or from ``pymc.sample`` of the same model.
+    posterior : Posterior
+        The fitted model, ``clf.posterior_``.
+    group : {"posterior", "prior"}
+
+    Raises
+    ------
+    ValueError
+        If the tree was drawn from a model of other classes, columns or levels. Their order does not matter.
+    """
+    layout = blocks(posterior.model, posterior.statistics)
+    held = tree[group].dataset
+    wanted = dims(layout, lambda block: keys_of(block, posterior))
+    missing = [name for name in wanted if name not in held]
+    if missing:
+        raise ValueError(f"group {group!r} was drawn from another model: it has no variable {missing[0]!r}")
+    for name, expected in coords(posterior.labels, layout).items():
+        given = [str(value) for value in held[name].to_numpy()]
+        if sorted(given) != sorted(expected):
+            raise ValueError(
+                f"group {group!r} was drawn from another model: Expected {name} to be {list(expected)}; got {given}"
+            )
+        held = held.isel({name: [given.index(value) for value in expected]})
+    values = {name: held[name].transpose("chain", "draw", *axes).to_numpy() for name, axes in wanted.items()}
+    return from_variables(values, layout, posterior)
+
+
+def exact(
+    posterior: Posterior,
+    rng: np.random.Generator,
+    shape: tuple[int, int],
+) -> dict[str, dict[str, Array]]:
+    """Independent draws of prior and posterior, (chain, draw) in front, by group and variable.
+
+    The prior group is left out where a prior is improper.
+    """
+    layout = blocks(posterior.model, posterior.statistics)
+    groups = {"posterior": variables(posterior.draw(rng, shape), layout)}
+    before = posterior.before()
+    if all(np.all(prior.proper()) for prior in [before.label, *before.features.values()]):
+        groups["prior"] = variables(before.draw(rng, shape), layout)
+    return groups
+
+
+def observed(data: Data, layout: Sequence[Block]) -> dict[str, Array]:
+    """Rows as one array a block, ``x_…`` (row, feature), NaN where missing; codes for levels."""
+    arrays = {}
+    for block in layout:
+        if block.whole:
+            counts = data[block.cells[0][0]].counts
+            arrays[block.variable("x")] = counts.toarray() if hasattr(counts, "toarray") else counts
+            continue
+        cells = [_cells(data[feature])[:, k] for feature, k in block.cells]
+        arrays[block.variable("x")] = np.stack(cells, axis=1)
+    return arrays
+
+
+def _cells(x: Any) -> Array:
+    """Encoded columns as floats, NaN where missing."""
+    if hasattr(x, "codes"):
+        return np.where(x.codes < 0, np.nan, x.codes)
+    x = getattr(x, "counts", x)
+    return np.asarray(x.toarray() if hasattr(x, "toarray") else x, float)
+
+
+def predictive(
+    drawn: Parameters, statistics: Statistics, n_rows: int, rng: np.random.Generator, layout: Sequence[Block]
+) -> dict[str, Array]:
+    """New rows from every draw: ``y`` (chain, draw, row) as class codes, ``x_…`` (chain, draw, row, feature).
+
+    A row of a bag of words has the average length, and a count the exposure 1: the model takes both as given.
+    """
+    chains, n_draws, _ = drawn.log_pi.shape
+    flat = drawn.flattened()
+    parts = []
+    # A few draws at a time: each row gathers the tables of its own class.
+    for start in range(0, chains * n_draws, 64):
+        some = flat.at(slice(start, start + 64)).repeated_rows(n_rows)
+        noisy = some.log_pi + rng.gumbel(size=some.log_pi.shape)
+        y = noisy.argmax(-1)
+        own = some.at((np.arange(len(y)), y))
+        cells = {
+            name: np.asarray(family.sample(own.features[name], rng, statistics.features[name]), float)
+            for name, family in drawn.model.features.items()
+        }
+        one = {"y": y} | {
+            block.variable("x"): cells[block.cells[0][0]]
+            if block.whole
+            else np.stack([cells[feature][:, k] for feature, k in block.cells], axis=1)
+            for block in layout
+        }
+        parts.append(one)
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {name: v.reshape(chains, n_draws, n_rows, *v.shape[1:]) for name, v in joined.items()}
+
+
+def row_dims(layout: Sequence[Block]) -> dict[str, list[str]]:
+    """Dimensions of rows, observed or predicted."""
+    return {"y": ["row"]} | {b.variable("x"): ["row", *b.dims[1:2]] for b in layout}
+
+
+def tree(groups: Mapping[str, Mapping[str, Array]], posterior: Posterior) -> DataTree:
+    """Groups of variables as a ``DataTree`` with named coordinates.
+
+    ``observed_data`` holds only what the predictive groups replicate, because ArviZ's predictive checks pair the two by
+    name. ``constant_data`` holds ``rows``, the weight of the rows of each class, the weight of the values seen of each
+    column, and what each column calls the categories that it shares with others.
+    """
+    from arviz_base import from_dict
+
+    layout = blocks(posterior.model, posterior.statistics)
+    names = coords(posterior.labels, layout)
+    constant = {"rows": posterior.statistics.rows}
+    constant |= {f"seen_{b.name}": _seen(b, posterior.statistics) for b in layout}
+    constant |= {f"level_{b.name}": _levels(b, posterior.statistics) for b in layout if b.categories and not b.whole}
+    shapes = dims(layout, lambda block: keys_of(block, posterior))
+    shapes |= {"rows": ["class_label"]} | {f"seen_{b.name}": list(b.dims[: 1 if b.whole else 2]) for b in layout}
+    shapes |= {f"level_{b.name}": list(b.dims[1:]) for b in layout}
+    shapes |= row_dims(layout)
+    return from_dict({**groups, "constant_data": constant}, coords=names, dims=shapes)
+
+
+def _seen(block: Block, statistics: Statistics) -> Array:
+    if block.whole:
+        return statistics.features[block.cells[0][0]].seen()[:, 0]
+    return np.stack([statistics.features[feature].seen()[:, k] for feature, k in block.cells], axis=1)
+
+
+def _levels(block: Block, statistics: Statistics) -> Array:
+    return np.array([[str(level) for level in statistics.features[feature].levels[k]] for feature, k in block.cells])

@@ -1,0 +1,108 @@
+"""NUTS on the whole model, started and scaled by the conjugate posterior.
+
+That changes the path of the sampler and not its target: a wrong closed form would still be found out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from bayesnb.chains import run_nuts, without_warnings
+from bayesnb.model import Posterior
+from bayesnb.priors import Array
+from bayesnb.sampling import layout
+from bayesnb.sampling.pymc_model import build
+
+if TYPE_CHECKING:
+    import pymc as pm
+    from xarray import DataTree
+
+
+def sample(
+    posterior: Posterior,
+    draws_per_chain: int,
+    chains: int,
+    random_seed: Any = None,
+    model: pm.Model | None = None,
+    **arguments: Any,
+) -> DataTree:
+    """NUTS on the model, that of sufficient statistics if none is given; returns what ``pymc.sample`` does.
+
+    Chains start at draws of the conjugate posterior, and the sampler is handed its scales: where many rows
+    make the posterior narrow, adaptation from scratch fails. nutpie is used where it is installed.
+
+    Parameters
+    ----------
+    **arguments
+        Of ``pymc.sample``; given here, they are taken as they are.
+    """
+    import pymc as pm
+
+    model = build(posterior) if model is None else model
+    rng = np.random.default_rng(random_seed)
+    settings: dict[str, Any] = {"random_seed": int(rng.integers(2**31)), **arguments}
+    sampler = settings.setdefault("nuts_sampler", "nutpie" if find_spec("nutpie") else "pymc")
+    drawn = layout.variables(posterior.draw(rng, (chains,)), layout.blocks(posterior.model, posterior.statistics))
+    starts = [_inside({name: value[c] for name, value in drawn.items()}, model) for c in range(chains)]
+    if sampler == "pymc":
+        settings.setdefault("initvals", starts)
+        if "step" not in settings:
+            with model, without_warnings():
+                settings["step"] = pm.NUTS(scaling=unconstrained_covariance(model, posterior, rng), is_cov=True)
+    elif sampler == "nutpie":
+        # It takes one start for all chains and no scales; its low-rank adaptation finds them.
+        settings.setdefault("initvals", starts[0])
+        settings.setdefault("nuts", {"adaptation": "low_rank"})
+    return run_nuts(model, draws_per_chain, chains, **settings)
+
+
+def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
+    """A starting point with what is free in the model, off the boundary by a hair."""
+    free = {variable.name for variable in model.free_RVs}
+    return {
+        name: np.clip(value, 1e-12, 1 - 1e-12) / (value.sum(-1, keepdims=True) if name.startswith("theta_cat") else 1.0)
+        if name.startswith(("theta", "pi"))
+        else value
+        for name, value in point.items()
+        if name in free
+    }
+
+
+def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
+    """Posterior covariance in the space in which NUTS moves, in the order of its variables.
+
+    Tables of probabilities need more than variances: their coordinates are centred logarithms, and one rare
+    level moves all of them together. Everything else is independent, and its covariance 0.
+    """
+    drawn = layout.variables(posterior.draw(rng, (n,)), layout.blocks(posterior.model, posterior.statistics))
+    parts = []
+    for value in model.value_vars:
+        variable = model.values_to_rvs[value]
+        transform = model.rvs_to_transforms[variable]
+        x = _unconstrained(drawn[variable.name], transform)
+        if getattr(transform, "name", None) != "simplex":
+            parts.extend(x.reshape(n, -1).var(axis=0))
+            continue
+        parts.extend(np.cov(table, rowvar=False) for table in np.moveaxis(x.reshape(n, -1, x.shape[-1]), 1, 0))
+    return block_diag(*parts)
+
+
+def _unconstrained(x: Array, transform: Any) -> Array:
+    """Draws as NUTS sees them: log, log-odds, or the centred logs of a simplex."""
+    name = getattr(transform, "name", None)
+    if name is None:
+        return x
+    tiny = np.finfo(float).tiny
+    if name == "log":
+        return np.log(np.maximum(x, tiny))
+    if name == "logodds":
+        return np.log(np.maximum(x, tiny)) - np.log(np.maximum(1 - x, tiny))
+    if name == "simplex":
+        logs = np.log(np.maximum(x, tiny))
+        return logs[..., :-1] - logs.mean(-1, keepdims=True)
+    raise NotImplementedError(f"transform {name!r}")

@@ -1,0 +1,165 @@
+"""The same model written out in PyMC, as the textbook writes it.
+
+:func:`build` observes the learned rows or their sufficient statistics; :func:`summed_out` also observes rows without a
+label. ``nuts`` samples either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bayesnb.families.columns import columns_of
+from bayesnb.families.family import Family
+from bayesnb.model import Data, Posterior, Statistics, about
+from bayesnb.priors import Array, ImproperError, shared
+from bayesnb.sampling import layout
+from bayesnb.sampling.layout import Block
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+type Likelihood = Literal["sufficient", "rows"]
+
+
+def build(
+    posterior: Posterior,
+    data: Data | None = None,
+    y: Array | None = None,
+    likelihood: Likelihood = "sufficient",
+) -> pm.Model:
+    """The generative model in PyMC, its data observed.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The fitted model: its specification, its priors at their full shapes, and its statistics.
+    data, y : {name: encoded column}, int array (row,)
+        The rows, for ``likelihood="rows"``.
+    likelihood : {"sufficient", "rows"}
+        Observe the sufficient statistics, at a cost that does not depend on the number of rows; or every row,
+        for teaching and posterior predictive checks. Both have the same log density.
+
+    Returns
+    -------
+    pymc.Model
+        With variables π, then one vector variable a kind of feature (see :func:`~bayesnb.sampling.layout.blocks`), and
+        the coordinates ``class_label``, ``…_feature``, ``…_category``.
+
+    Raises
+    ------
+    ImproperError
+        If a prior is improper, naming the feature.
+    """
+    import pymc as pm
+
+    if likelihood not in ("sufficient", "rows"):
+        raise ValueError(f"Expected likelihood to be 'sufficient' or 'rows'; got {likelihood!r}")
+    if likelihood == "rows" and (data is None or y is None):
+        raise ValueError("likelihood='rows' observes every row: pass the rows, or use likelihood='sufficient'")
+    statistics = posterior.statistics
+    blocks = layout.blocks(posterior.model, statistics)
+    with pm.Model(coords=layout.coords(posterior.labels, blocks)) as model:
+        pi = label_variable(posterior)
+        thetas = [block_variables(block, posterior) for block in blocks]
+        if likelihood == "sufficient":
+            pm.Potential("class_counts", (shared(statistics.rows) * pm.math.log(pi)).sum())
+            for block, theta in zip(blocks, thetas, strict=True):
+                pm.Potential(
+                    f"counts_{block.name}",
+                    block.family.pymc_statistic(theta, block.gather(statistics.features)),
+                )
+        else:
+            observed = pm.Categorical("y", p=pi, observed=np.asarray(y))
+            del observed
+            for block, theta in zip(blocks, thetas, strict=True):
+                _observe_rows(block, theta, data, np.asarray(y))
+    return model
+
+
+def label_variable(posterior: Posterior) -> Any:
+    """π in the open model; where class probabilities are known, a constant."""
+    with about("class prior", posterior.labels):
+        return posterior.label_prior.pymc(lambda _: "pi", ("class_label",))
+
+
+def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
+    """The variables of a block in the open model."""
+    try:
+        return block.family.pymc_prior(block.gather(posterior.prior), block.variable, block.dims)
+    except ImproperError as error:
+        feature, where = block.place(error.where)
+        with about(f"feature {feature!r}", posterior.labels, posterior.statistics.features[feature]):
+            raise ImproperError(str(error), where) from None
+
+
+def cells_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[str, Family, dict[str, Any], Any]]:
+    """Name, family, variables and data of each feature's part of a block."""
+    if block.whole:
+        feature = block.cells[0][0]
+        return [(block.columns[0], block.family, dict(theta), data[feature])]
+    parts = []
+    for feature in dict.fromkeys(feature for feature, _ in block.cells):
+        here = [i for i, (f, _) in enumerate(block.cells) if f == feature]
+        columns = [block.cells[i][1] for i in here]
+        x = data[feature]
+        picked = columns_of(x, columns)
+        part = {key: value[:, here] for key, value in theta.items()}
+        family = block.family.gathered([(block.family, i) for i in here])
+        parts.append((", ".join(block.columns[i] for i in here), family, part, picked))
+    return parts
+
+
+def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) -> None:
+    import pymc as pm
+
+    taken = set(pm.modelcontext(None).named_vars)
+    for name, family, part, x in cells_of(block, theta, data):
+        # A name of its own, whatever the column is called: "/" would be a path.
+        free = f"x_{name}".replace("/", "∕")
+        while free in taken:
+            free += "'"
+        taken.add(free)
+        family.pymc_rows(free, part, x, y)
+
+
+def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: Array) -> pm.Model:
+    """The model with the label of each unlabelled row summed out: log Σ_c π_c p(x | θ_c) joins its log density.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        That of EM; only its priors count, at their full shapes.
+    labelled : Statistics
+        Of the labelled rows; they are observed as sufficient statistics.
+    data : {name: encoded column}
+        The unlabelled rows.
+    weight : array (row,)
+        What each of them counts; a weight other than 1 takes a power of its likelihood.
+
+    Returns
+    -------
+    pymc.Model
+        That of :func:`build`, with the Potential ``unlabelled``.
+
+    Notes
+    -----
+    A class without labelled rows may change places with another if their priors are the same, and the chains then do
+    not converge.
+    """
+    import pymc as pm
+    from pytensor import tensor as pt
+
+    model = build(posterior.given(labelled))
+    somewhere = posterior.before().draw(np.random.default_rng(0))
+    with model:
+        joint = pt.log(model["pi"])[None, :] + np.zeros((len(weight), 1))
+        for block in layout.blocks(posterior.model, labelled):
+            names = block.family.variables(somewhere.features[block.cells[0][0]])
+            theta = {name: model[block.variable(name)] for name in names}
+            for _, family, part, x in cells_of(block, theta, data):
+                joint += family.pymc_log_likelihood(part, x)
+        pm.Potential("unlabelled", (weight * pm.math.logsumexp(joint, axis=1, keepdims=False)).sum())
+    return model

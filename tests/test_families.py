@@ -1,0 +1,73 @@
+"""Whatever stands in the list of families can be tested, named, stored, read from files in parts, and looked up."""
+
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+from test_laws import FAMILIES, cells
+
+from bayesnb import BayesianNB, cli, families, load
+
+EXACT = {name: kind for name, kind in families.families().items() if kind.exact}
+MAKERS = {type(family).__name__: make for family, make in reversed(FAMILIES.values())}
+
+
+def table_of(kind):
+    """A table of two columns or more that a family reads, and its classes."""
+    x = MAKERS[kind](default_rng(7), 60)
+    values = cells(x)
+    values = values.toarray() if hasattr(values, "toarray") else np.array(values, float)
+    frame = pd.DataFrame(values, columns=[f"c{k}" for k in range(values.shape[1])])
+    if EXACT[kind].reads == "levels":
+        frame = frame.apply(lambda column: column.map(lambda code: f"level {code:.0f}"))
+    return frame, pd.Series(np.arange(60) % 3, name="y").map({0: "ant", 1: "bee", 2: "cow"})
+
+
+def name_of(kind):
+    return re.sub("(?<=.)(?=[A-Z])", "-", kind).lower()
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([str(a) for a in arguments])
+    return ended.value.code
+
+
+def test_every_family_with_a_closed_form_is_tested_by_the_laws():
+    assert set(MAKERS) == set(EXACT)
+
+
+@pytest.mark.parametrize("kind", EXACT)
+def test_every_family_is_named_on_the_command_line_fitted_in_parts_and_stored(kind, tmp_path):
+    X, y = table_of(kind)
+    (tmp_path / "rows").mkdir()
+    for k in range(3):
+        X.assign(y=y)[20 * k : 20 * k + 20].to_csv(tmp_path / "rows" / f"{k}.csv", index=False)
+    feature = f"f={name_of(kind)}:{','.join(X.columns)}"
+    assert run("fit", tmp_path / "rows", "--target", "y", "--feature", feature, "-o", tmp_path / "m.nc") == 0
+    found = load(tmp_path / "m.nc")
+    clf = BayesianNB({"f": (EXACT[kind](), list(X.columns))}).fit(X, y)
+    assert type(found.schema_.features["f"].family) is EXACT[kind]
+    np.testing.assert_allclose(found.predict_proba(X), clf.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [name for name, family in EXACT.items() if family.support is not None])
+def test_a_number_outside_the_support_of_a_family_is_refused_by_name(kind):
+    X, y = table_of(kind)
+    clf = BayesianNB({"f": (EXACT[kind](), list(X.columns))}).fit(X, y)
+    X.loc[4, "c1"] = -1.0
+    said = f"column 'c1' holds -1 in row 4, where {kind} needs {EXACT[kind].support.words}"
+    for verb in (clf.partial_fit, clf.fit):
+        with pytest.raises(ValueError, match=said):
+            verb(X, y)
+    with pytest.raises(ValueError, match=said):
+        clf.predict(X)
+
+
+def test_every_family_stands_on_the_api_page():
+    page = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "families.py"))["page"]()
+    assert {line.strip() for line in page.splitlines()} >= set(families.families())

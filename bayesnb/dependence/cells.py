@@ -1,0 +1,83 @@
+"""Cells of a column: its levels, or dyadic intervals of a real column.
+
+Start with :class:`Cells`. The cells of all columns are numbered from 0; a missing value, or a level that was never
+seen, is -1. Two columns are compared cell by cell (see ``pairs``), and a real column is given a shape (see ``polya``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesnb.numerics import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Dyadic:
+    """Intervals of a real column that halve it, and halve each half, ``depth`` times.
+
+    The number of an interval is its path: its highest bit says on which side of the first cut it lies. A cut lies
+    half way between two values that occur, where it comes nearest to halving the rows; a single value is not cut, so
+    few-valued columns have a cell for each value. The outer intervals are open.
+
+    Parameters
+    ----------
+    edges : array (edge,)
+        In units of the column, increasing. An interval holds its lower edge.
+    paths : int array (edge + 1,)
+        The number of each interval.
+    depth : int
+
+    Examples
+    --------
+    >>> half = Dyadic.of(np.array([0.0, 0, 0, 0, 1, 2, 3, np.nan]), depth=2)
+    >>> half.edges, half.codes(np.array([0.0, 1.0, 2.0, 9.0, np.nan]))
+    (array([0.5, 1.5]), array([ 0,  2,  3,  3, -1]))
+    """
+
+    edges: Array
+    paths: Array
+    depth: int
+
+    @classmethod
+    def of(cls, x: Array, depth: int, weight: Array | None = None) -> Dyadic:
+        """The intervals of one column, (row,), NaN where missing; rows count by their weight."""
+        seen = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)
+        values, place = np.unique(x[seen], return_inverse=True)
+        mass = np.bincount(place, None if weight is None else weight[seen], minlength=len(values))
+        below = np.concatenate([[0.0], np.cumsum(mass)])
+        edges: list[float] = []
+        paths: list[int] = []
+
+        def halve(first: int, last: int, path: int, left: int) -> None:
+            """Cut the values ``first`` to ``last``, or number them."""
+            if left == 0 or last - first < 2:
+                paths.append(path << left)
+                return
+            target = 0.5 * (below[first] + below[last])
+            cut = int(np.searchsorted(below[first + 1 : last], target)) + first + 1
+            if cut == last or (cut > first + 1 and target - below[cut - 1] <= below[cut] - target):
+                cut -= 1
+            halve(first, cut, 2 * path, left - 1)
+            low, high = values[cut - 1], values[cut]
+            middle = low + (high - low) / 2
+            # Between two neighbours among the floats there is no middle.
+            edges.append(middle if middle > low else high)
+            halve(cut, last, 2 * path + 1, left - 1)
+
+        halve(0, len(values), 0, depth)
+        return cls(np.array(edges), np.array(paths, np.intp), depth)
+
+    @property
+    def n(self) -> int:
+        """How many numbers an interval may have."""
+        return 2**self.depth
+
+    def codes(self, x: Array) -> Array:
+        """The interval of each number; -1 for NaN."""
+        return np.where(np.isnan(x), -1, self.paths[np.searchsorted(self.edges, x, side="right")])
+
+    def coarser(self, depth: int) -> int:
+        """By how many bits a path is cut to have this depth at most."""
+        return max(0, self.depth - depth)

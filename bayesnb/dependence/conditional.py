@@ -1,0 +1,156 @@
+"""How probable the labels are when each term of a row counts to a power of its own.
+
+The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c what stands
+beside the terms (the log class probability), and v_ct the exponent. An exponent is shared by the classes, v_ct = w_t,
+or has a deviation for each of them, v_ct = w_t + d_ct. The constant 1 is a last term that has only deviations: they
+are the offsets b_c. So everything is linear in the parameters (w, d), and the log-likelihood is concave (it is that
+of multinomial logistic regression with covariates that differ by class: McFadden 1974).
+
+Start with :class:`Rows`, a block of data, and :class:`Layout`, which says what the parameters are. A *source* is a
+function that gives all blocks again whenever it is called: every sum over rows is a pass over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesnb.numerics import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A block of rows, as the exponents see it.
+
+    Parameters
+    ----------
+    terms : array (row, class, term)
+        In nats.
+    offset : array (row, class)
+        What is added to every weighted sum of terms, in nats.
+    codes, weight : array (row,)
+        The class of each row, and how often it counts.
+    """
+
+    terms: Array
+    offset: Array
+    codes: Array
+    weight: Array
+
+
+type Source = Callable[[], Iterable[Rows]]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Which parameters there are: first w, one a term, and then d, class by class.
+
+    Parameters
+    ----------
+    terms, classes : int
+        How many there are.
+    own : int array (deviation,)
+        The terms with a deviation for each class; the constant, number ``terms``, is always the last.
+    """
+
+    terms: int
+    classes: int
+    own: Array
+
+    @classmethod
+    def of(cls, terms: int, classes: int, own: Iterable[int] = ()) -> Layout:
+        """A layout whose deviations are those of the terms ``own`` and the offsets."""
+        return cls(terms, classes, np.array([*own, terms], np.intp))
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are."""
+        return self.terms + self.classes * len(self.own)
+
+    def exponents(self, parameters: Array) -> Array:
+        """v as (..., class, term + 1) from (..., parameter); the last column holds the offsets b."""
+        lead = parameters.shape[:-1]
+        v = np.zeros((*lead, self.classes, self.terms + 1))
+        v[..., : self.terms] = parameters[..., None, : self.terms]
+        v[..., self.own] += parameters[..., self.terms :].reshape(*lead, self.classes, len(self.own))
+        return v
+
+    def slopes(self, by_exponent: Array) -> Array:
+        """Slopes in the parameters from those in v, (class, term + 1): the transpose of :meth:`exponents`."""
+        return np.concatenate([by_exponent[:, : self.terms].sum(0), by_exponent[:, self.own].ravel()])
+
+
+def log_joint(terms: Array, offset: Array, v: Array) -> Array:
+    """o + Σ_t v_t s_t, as (class, row, draw); v is (draw, class, term + 1)."""
+    found = np.empty((terms.shape[1], len(terms), len(v)))
+    for c, joint in enumerate(found):
+        np.matmul(terms[:, c], v[:, c, :-1].T, out=joint)
+        joint += offset[:, c, None] + v[:, c, -1]
+    return found
+
+
+def log_posterior_of_classes(terms: Array, offset: Array, v: Array) -> Array:
+    """log p(c | x, w), as (class, row, draw)."""
+    joint = log_joint(terms, offset, v)
+    joint -= joint.max(0)
+    joint -= np.log(np.exp(joint).sum(0))
+    return joint
+
+
+def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
+    """log p(labels | terms, parameters) of each draw, (draw,); parameters are (draw, parameter)."""
+    v, total = layout.exponents(parameters), np.zeros(len(parameters))
+    for rows in source():
+        # Blocks are cut again so that the joint of all draws stays small.
+        step = max(1, 2**22 // max(1, len(v) * layout.classes))
+        for start in range(0, len(rows.codes), step):
+            cut = slice(start, start + step)
+            log_p = log_posterior_of_classes(rows.terms[cut], rows.offset[cut], v)
+            codes = rows.codes[cut]
+            total += rows.weight[cut] @ log_p[codes, np.arange(len(codes))]
+    return total
+
+
+def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[float, Array, Array]:
+    """The log-likelihood, its gradient (parameter,) and minus its Hessian (parameter, parameter), in one pass.
+
+    With p_c the probabilities of a row and m = Σ_c p_c s_c, the sum over rows of
+
+    * gradient in v_c: (1[y = c] - p_c) s_c,
+    * information of (w, w): Σ_c p_c (s_c - m)(s_c - m)ᵀ,
+    * information of (w, d_c): p_c (s_c - m) s_cᵀ,
+    * information of (d_c, d_k): p_c (1[c = k] - p_k) s_c s_kᵀ,
+
+    each times the row's weight. It is the covariance of the covariates under p, as in any exponential family, written
+    so that the many zeros of the deviations' covariates are never stored.
+    """
+    n_terms, n_classes, own = layout.terms, layout.classes, layout.own
+    v, value = layout.exponents(parameters)[None], 0.0
+    slope = np.zeros((n_classes, n_terms + 1))
+    shared, mixed = np.zeros((n_terms, n_terms)), np.zeros((n_terms, n_classes, len(own)))
+    apart = np.zeros((n_classes, len(own), n_classes, len(own)))
+    for rows in source():
+        log_p = log_posterior_of_classes(rows.terms, rows.offset, v)[..., 0]
+        value += float(rows.weight @ log_p[rows.codes, np.arange(len(rows.codes))])
+        p = np.exp(log_p)
+        mean = np.einsum("cr,rct->rt", p, rows.terms)
+        weighed = np.empty((len(mean), n_classes, len(own)))
+        for c in range(n_classes):
+            s = rows.terms[:, c]
+            missed = rows.weight * ((rows.codes == c) - p[c])
+            slope[c, :-1] += missed @ s
+            slope[c, -1] += missed.sum()
+            away = s - mean
+            counted = (rows.weight * p[c])[:, None]
+            covariates = np.column_stack([s, np.ones(len(s))])[:, own]
+            shared += away.T @ (away * counted)
+            mixed[:, c] += away.T @ (covariates * counted)
+            apart[c, :, c] += covariates.T @ (covariates * counted)
+            weighed[:, c] = p[c][:, None] * covariates
+        flat = weighed.reshape(len(mean), n_classes * len(own))
+        apart -= (flat.T @ (flat * rows.weight[:, None])).reshape(apart.shape)
+    corner = mixed.reshape(n_terms, n_classes * len(own))
+    information = np.block([[shared, corner], [corner.T, apart.reshape(corner.shape[1], corner.shape[1])]])
+    return value, layout.slopes(slope), information

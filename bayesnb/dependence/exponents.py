@@ -1,0 +1,299 @@
+"""Exponents: to what power each term of naive Bayes should count, as learned from the labels.
+
+Start with :class:`Exponents`, the specification: its :meth:`~Exponents.learn` reads terms with their rows left out and
+gives :class:`LearnedExponents`, which answers p(c | x) for the terms of new rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from bayesnb.dependence.conditional import Layout, Source, log_posterior_of_classes
+from bayesnb.dependence.laplace import MODE, NEAR, Laplace, draws, laplace
+from bayesnb.numerics import Array
+
+
+@dataclass(frozen=True)
+class Group:
+    """Terms whose exponents have one prior, Normal(mean, sd).
+
+    Parameters
+    ----------
+    name : str
+    terms : int
+        How many they are; groups follow each other in the order of the terms.
+    mean : float
+        1 for features, where 1 everywhere is naive Bayes; 0 for what is added to it.
+    sd : float, or tuple of float
+        Where there are several, the one of the largest evidence is taken. 0 fixes the exponents at the mean.
+    by_class : bool
+        Whether the exponents have a deviation for each class.
+    """
+
+    name: str
+    terms: int
+    mean: float
+    sd: float | tuple[float, ...]
+    by_class: bool = False
+
+
+@dataclass(frozen=True)
+class Exponents:
+    """p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}, with a prior for w and b.
+
+    w = 1 and b = 0 are naive Bayes. Two copies of one column get the exponent ½ each; a column that says nothing
+    beyond the others gets 0. The exponents are learned from the labels, given what each term says of a row that was
+    left out of it: Bayesian stacking by log-linear pooling (Yao, Vehtari, Simpson and Gelman 2018; Yao, Carvalho,
+    Mesquita and McLatchie 2023) of the factors of a generative model, or weighted naive Bayes (Zaidi, Cerquides, Carman
+    and Webb 2013) with a posterior for its weights.
+
+    Parameters
+    ----------
+    by : {"feature", "model", "class"}
+        One exponent a feature; one for all of them (a tempered likelihood); or one a feature and class, shrunk to the
+        feature's.
+    shapes : bool
+        Whether a real column has two terms, one of its family and one of a Pólya tree, which knows no formula for the
+        column's shape; the exponents of both are then around ½.
+    pairs : int, or tuple of (column, column)
+        How many pairs of columns may have a term, the most dependent ones first, or which. Where there are any, all
+        Gaussian columns together have a term too, a Gaussian with a full covariance.
+    sd : float or tuple of float
+        Prior standard deviation of a feature's exponent around 1. Of several, the one of the largest evidence.
+    pair_sd, joint_sd : float or tuple of float
+        The same of a pair's, and of the joint Gaussian's, around 0.
+    class_sd : float or tuple of float
+        The same of a class's deviation from the exponent of the feature, around 0.
+    offset_sd : float
+        Prior standard deviation of the offsets b, in nats, around 0.
+    estimate : {"mean", "map"}
+        Whether probabilities are averaged over the posterior of the exponents or their mode is plugged in.
+    draws : int
+        From how many draws the average is taken.
+    random_seed : int
+
+    Examples
+    --------
+    >>> from bayesnb.dependence.conditional import Rows
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 100)
+    >>> term = np.stack([-0.5 * (rng.normal(y)[:, None] - c) ** 2 for c in (0, 1)], axis=1)
+    >>> twice = np.concatenate([term, term], axis=2)  # two copies of one column
+    >>> rows = Rows(twice, np.zeros((200, 2)), y, np.ones(200))
+    >>> learned = Exponents().learn(lambda: [rows], [Group("features", 2, 1.0, 1.0)], ["x", "copy"])
+    >>> learned.table()["mean"].round(1).to_dict()
+    {'x': 0.5, 'copy': 0.5}
+    """
+
+    by: Literal["feature", "model", "class"] = "feature"
+    shapes: bool = True
+    pairs: int | tuple[tuple[Any, Any], ...] = 0
+    sd: float | tuple[float, ...] = (0.3, 1.0)
+    pair_sd: float | tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
+    joint_sd: float | tuple[float, ...] = (0.1, 0.3, 1.0)
+    class_sd: float | tuple[float, ...] = (0.03, 0.1, 0.3)
+    offset_sd: float = 1.0
+    estimate: Literal["mean", "map"] = "mean"
+    draws: int = 64
+    random_seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.by not in ("feature", "model", "class"):
+            raise ValueError(f"Expected by to be 'feature', 'model' or 'class'; got {self.by!r}")
+        if self.estimate not in ("mean", "map"):
+            raise ValueError(f"Expected estimate to be 'mean' or 'map'; got {self.estimate!r}")
+        for name in ("sd", "pair_sd", "joint_sd", "class_sd", "offset_sd"):
+            value = np.asarray(getattr(self, name), float)
+            if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
+                raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
+        if self.draws < 1 or self.draws != int(self.draws):
+            raise ValueError(f"Expected draws to be a whole number, at least 1; got {self.draws!r}")
+
+    def learn(
+        self, source: Source, groups: Sequence[Group], names: Sequence[Any], sample: Source | None = None
+    ) -> LearnedExponents:
+        """The posterior of the exponents.
+
+        Parameters
+        ----------
+        source : callable
+            Gives blocks of :class:`Rows`, all of them whenever it is called. Their terms leave the row itself out.
+        groups : sequence of Group
+            The terms in their order, and the priors of their exponents.
+        names : sequence
+            What each term is called.
+        sample : callable, optional
+            Blocks of fewer rows, drawn at random, to choose standard deviations on and to start from.
+
+        Raises
+        ------
+        ValueError
+            Where a term is not finite, as under a prior that gives a level the probability 0.
+        """
+        few = source if sample is None else sample
+        layout = _layout(few, groups, names)
+        scales = {group.name: np.atleast_1d(group.sd)[0] for group in groups} | {OWN: np.atleast_1d(self.class_sd)[0]}
+        choices = {group.name: np.atleast_1d(group.sd) for group in groups}
+        if any(group.by_class for group in groups):
+            choices[OWN] = np.atleast_1d(self.class_sd)
+
+        def at(scales: dict[str, float], start: Array, over: Source = few, enough: float = NEAR) -> Laplace:
+            return laplace(over, layout, *self._prior(layout, groups, scales), start, enough)
+
+        best, changed, turn = at(scales, self._prior(layout, groups, scales)[0]), True, 0
+        while changed and turn < 3:
+            changed, turn = False, turn + 1
+            for name, several in choices.items():
+                for sd in several:
+                    if sd != scales[name]:
+                        other = at(scales | {name: sd}, best.mode)
+                        if other.log_evidence > best.log_evidence:
+                            best, scales, changed = other, scales | {name: sd}, True
+        best = at(scales, best.mode, source, MODE)
+        mean, sd = self._prior(layout, groups, scales)
+        if self.estimate == "map":
+            points, off = best.mode[None], None
+        else:
+            points, off = draws(source, layout, mean, sd, best, self.draws, np.random.default_rng(self.random_seed))
+        return LearnedExponents(self, layout, tuple(names), tuple(groups), scales, mean, sd, best, points, off)
+
+    def _prior(self, layout: Layout, groups: Sequence[Group], scales: dict[str, float]) -> tuple[Array, Array]:
+        """Mean and standard deviation of every parameter."""
+        mean, sd = np.zeros(layout.size), np.full(layout.size, float(scales[OWN]))
+        starts = np.cumsum([0, *(group.terms for group in groups)])
+        for group, (first, last) in zip(groups, pairwise(starts), strict=True):
+            mean[first:last], sd[first:last] = group.mean, scales[group.name]
+        sd[layout.terms :].reshape(layout.classes, -1)[:, -1] = self.offset_sd
+        return mean, sd
+
+
+OWN = "classes"
+"""The group of the classes' deviations."""
+
+MOST_PARAMETERS = 4_000
+"""Parameters whose covariance is still quickly factored."""
+
+
+def _layout(source: Source, groups: Sequence[Group], names: Sequence[Any]) -> Layout:
+    """What the parameters are; the terms are looked at once."""
+    own, first = [], 0
+    for group in groups:
+        own += [*range(first, first + group.terms)] if group.by_class else []
+        first += group.terms
+    classes = None
+    for rows in source():
+        classes = rows.offset.shape[1]
+        if rows.terms.shape[2] != first or len(names) != first:
+            raise ValueError(
+                f"Expected {first} terms, as the groups say; got {rows.terms.shape[2]} terms and {len(names)} names"
+            )
+        if not np.isfinite(rows.terms).all():
+            t = int(np.argwhere(~np.isfinite(rows.terms))[0, 2])
+            raise ValueError(
+                f"term {names[t]!r}: a row has probability 0 under a class, so no exponent can be learned for it; "
+                "use a proper prior, under which every value has a positive probability"
+            )
+    if classes is None:
+        raise ValueError("Expected at least one block of rows, if only an empty one; got none")
+    layout = Layout.of(first, classes, own)
+    if layout.size > MOST_PARAMETERS:
+        raise ValueError(
+            f"{layout.size} exponents and offsets would be learned together, and at most {MOST_PARAMETERS} can be: the "
+            'time grows with the cube of their number; use dependence="tempered", which learns one exponent'
+        )
+    return layout
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedExponents:
+    """What is believed of the exponents after the labels.
+
+    Parameters
+    ----------
+    spec : Exponents
+    layout : Layout
+    names, groups : tuple
+        What each term is called, and the groups they are in.
+    scales : {group: float}
+        The prior standard deviation of each group, as given or as chosen by the evidence.
+    mean, sd : array (parameter,)
+        The prior of the parameters.
+    posterior : Laplace
+    points : array (draw, parameter)
+        Draws from the posterior, over which probabilities are averaged; the mode alone for ``estimate="map"``.
+    off : float or None
+        How far the Normal around the mode is off, in nats (see :func:`bayesnb.dependence.laplace.draws`).
+    """
+
+    spec: Exponents
+    layout: Layout
+    names: tuple[Any, ...]
+    groups: tuple[Group, ...]
+    scales: dict[str, float]
+    mean: Array
+    sd: Array
+    posterior: Laplace
+    points: Array
+    off: float | None
+
+    def at_mode(self) -> LearnedExponents:
+        """The same with the mode plugged in."""
+        return replace(self, spec=replace(self.spec, estimate="map"), points=self.posterior.mode[None])
+
+    @property
+    def exponents(self) -> Array:
+        """The posterior mode of the exponents, (class, term)."""
+        return self.layout.exponents(self.posterior.mode)[:, :-1]
+
+    @property
+    def offsets(self) -> Array:
+        """The posterior mode of the offsets, (class,), in nats."""
+        return self.layout.exponents(self.posterior.mode)[:, -1]
+
+    def log_proba(self, terms: Array, offset: Array) -> Array:
+        """log p(c | x) as (row, class), averaged over the draws of the exponents.
+
+        Parameters
+        ----------
+        terms : array (row, class, term)
+            Of rows that were not learned, or with their rows left out.
+        offset : array (row, class)
+            log p(c | D).
+        """
+        v = self.layout.exponents(self.points)
+        found = np.empty(offset.shape)
+        step = max(1, 2**22 // max(1, v.size // max(1, self.layout.terms + 1)))
+        for start in range(0, len(offset), step):
+            cut = slice(start, start + step)
+            log_p = log_posterior_of_classes(terms[cut], offset[cut], v)
+            top = log_p.max(-1, keepdims=True)
+            found[cut] = (top[..., 0] + np.log(np.exp(log_p - top).mean(-1))).T
+        return found
+
+    def table(self, level: float = 0.89) -> pd.DataFrame:
+        """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior's mean.
+
+        The Bayes factor weighs an exponent that is learned against one that stays at the mean of its prior (1 for a
+        feature: it counts as in naive Bayes; 0 for a pair: independence). It is the ratio of prior to posterior
+        density there (Savage and Dickey; Dickey 1971), both Normal. Above 0 the labels speak for another exponent.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the interval.
+        """
+        n = self.layout.terms
+        mean, sd = self.posterior.mode[:n], self.posterior.sd()[:n]
+        half = ndtri(0.5 + level / 2) * sd
+        against = np.log(sd / self.sd[:n]) + 0.5 * ((mean - self.mean[:n]) / sd) ** 2
+        columns = {"mean": mean, "sd": sd, "lower": mean - half, "upper": mean + half, "log_bayes_factor": against}
+        # A name of two columns is joined, because an index of pairs would have two levels.
+        names = [" × ".join(map(str, name)) if isinstance(name, tuple) else name for name in self.names]
+        return pd.DataFrame(columns, index=pd.Index(names, name="term"))

@@ -1,0 +1,271 @@
+"""Pairs of columns: what their cells say together, beyond what each says alone, class by class.
+
+Start with :class:`PairCounts`, the additive statistic. :func:`log_bayes_factors` weighs dependence against
+independence given the class, and :func:`selected` keeps the pairs for which dependence wins; :class:`PairTerm` is the
+term of one pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayesnb.families.membership import Labels
+from bayesnb.families.statistic import Statistic
+from bayesnb.kernels import crossing
+from bayesnb.numerics import Array
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How the cells of a column are refined: step by step, from one cell to all.
+
+    Parameters
+    ----------
+    steps : int
+        How many refinements there are.
+    arity : int
+        Into how many cells each of them cuts a cell: 2 for the dyadic intervals of a real column; the number of levels
+        for a categorical one, which is refined once.
+    """
+
+    steps: int
+    arity: int
+
+    @property
+    def size(self) -> int:
+        """How many cells there are in the end."""
+        return self.arity**self.steps
+
+    def coarse(self, counts: Array, steps: int, axis: int) -> Array:
+        """The counts along an axis, each cell with the weight of all that it was one with after so many steps."""
+        if steps == self.steps:
+            return counts
+        if steps == 0:
+            return counts.sum(axis, keepdims=True)
+        width, shape = self.arity ** (self.steps - steps), counts.shape
+        blocks = counts.reshape(*shape[:axis], -1, width, *shape[axis + 1 :])
+        return np.repeat(blocks.sum(axis + 1), width, axis)
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts(Statistic):
+    """Weight of each pair of cells by class.
+
+    Parameters
+    ----------
+    counts : array (class, cell)
+        The cells of all pairs, one pair after the other, the cells of its second column changing fastest.
+    pairs : tuple of (int, int)
+        The columns of each pair.
+    sizes : tuple of int
+        How many cells each column has.
+    """
+
+    counts: Array
+    pairs: tuple[tuple[int, int], ...]
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, codes: Array, sizes: Sequence[int], pairs: Sequence[tuple[int, int]], labels: Labels) -> PairCounts:
+        """Counts of the rows; ``codes`` is (column, row), -1 where missing, and a row counts where both are known."""
+        counts = crossing.counted(codes, np.array(sizes, np.intp), np.array(pairs, np.intp).reshape(-1, 2), labels)
+        return cls(counts, tuple(pairs), tuple(int(size) for size in sizes))
+
+    def __add__(self, other: PairCounts) -> PairCounts:
+        if self.pairs != other.pairs or self.sizes != other.sizes:
+            raise ValueError("Expected counts of the same pairs of the same cells; learn the pairs again on all rows")
+        return PairCounts(self.counts + other.counts, self.pairs, self.sizes)
+
+    def __mul__(self, factor: float) -> PairCounts:
+        return PairCounts(self.counts * factor, self.pairs, self.sizes)
+
+    def seen(self) -> Array:
+        return np.stack([each.sum((1, 2)) for each in self.each()], axis=1) if self.pairs else self.counts[:, :0]
+
+    def each(self) -> Iterator[Array]:
+        """The counts of each pair, (class, cell of the first column, cell of the second)."""
+        start = 0
+        for i, j in self.pairs:
+            shape = self.sizes[i], self.sizes[j]
+            stop = start + shape[0] * shape[1]
+            yield self.counts[:, start:stop].reshape(-1, *shape)
+            start = stop
+
+    def only(self, chosen: Sequence[int]) -> PairCounts:
+        """Some of the pairs, by their positions."""
+        parts = list(self.each())
+        kept = [parts[k].reshape(len(self.counts), -1) for k in chosen]
+        counts = np.concatenate([self.counts[:, :0], *kept], axis=1)
+        return PairCounts(counts, tuple(self.pairs[k] for k in chosen), self.sizes)
+
+
+def every_pair(columns: int) -> list[tuple[int, int]]:
+    """All pairs of so many columns."""
+    return list(combinations(range(columns), 2))
+
+
+ROWS_OF_PRIOR = 4.0
+"""Rows that the prior of the cells of a pair counts for."""
+
+
+def log_bayes_factors(counts: PairCounts) -> Array:
+    """Log Bayes factor of dependence given the class, (pair,): above 0 the rows speak for it.
+
+    Under dependence the cells of a pair have, in each class, a Dirichlet prior whose mean is the product of the pooled
+    margins and that counts for ``ROWS_OF_PRIOR`` rows; under independence each margin has the Dirichlet that this one
+    makes of it. Both evidences are exact (Heckerman, Geiger and Chickering 1995, section 3), and the two priors agree
+    on the margins, so that only what the pair says beyond them decides.
+    """
+
+    def log_evidence(alpha: Array, seen: Array) -> float:
+        alpha, seen = alpha.reshape(-1), seen.reshape(len(seen), -1)
+        kept = alpha > 0
+        cells = gammaln(alpha[kept] + seen[:, kept]) - gammaln(alpha[kept])
+        whole = gammaln(ROWS_OF_PRIOR + seen.sum(1)) - gammaln(ROWS_OF_PRIOR)
+        return float(cells.sum() - whole.sum())
+
+    found = []
+    for each in counts.each():
+        total = each.sum()
+        if total <= 0:
+            found.append(0.0)
+            continue
+        a, b = each.sum((0, 2)) / total, each.sum((0, 1)) / total
+        joint = log_evidence(ROWS_OF_PRIOR * np.outer(a, b), each)
+        margins = log_evidence(ROWS_OF_PRIOR * a, each.sum(2)) + log_evidence(ROWS_OF_PRIOR * b, each.sum(1))
+        found.append(joint - margins)
+    return np.array(found)
+
+
+def selected(log_factors: Array, limit: int) -> list[int]:
+    """The pairs whose Bayes factor is above 1, best first, at most ``limit`` of them."""
+    best = np.argsort(-log_factors, kind="stable")
+    return [int(k) for k in best[:limit] if log_factors[k] > 0]
+
+
+MARGIN = 2.0
+"""Rows that the pooled share of a cell counts for in a class's margin."""
+
+STRENGTHS = (2.0, 8.0, 32.0)
+"""Rows that what is known without the other column may count for; each pair takes what leave-one-out prefers."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairTerm:
+    """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: how much more their cells say together.
+
+    Both columns are refined in turns. The share of a cell among its parent's is asked of the rows that agree in the
+    other column; where these are few, of those that agree with it more coarsely, down to all rows of the class:
+
+        θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
+
+    with A' the cell within A, B_l the cell of the other column after l refinements, and q the share in all classes.
+    Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (an m-estimate: hierarchical smoothing, MacKay and
+    Bauman Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements: it is 0 where nothing is known, and
+    needs only the counts of the cells that the row itself lies in. So a row is left out exactly, of the margins too,
+    by taking its weight off each of these counts. The shares q are held, as the scale of a prior is.
+
+    Parameters
+    ----------
+    counts : array (class, cell, cell)
+    first, second : Axis
+    strength : float
+        s, in rows.
+    base : array (cell, cell)
+        Counts of all classes together, from which q is taken.
+    """
+
+    counts: Array
+    first: Axis
+    second: Axis
+    strength: float
+    base: Array
+
+    @classmethod
+    def of(cls, counts: Array, first: Axis, second: Axis) -> PairTerm:
+        """The term with the strength under which the rows, each left out, are most probable."""
+        several = [cls(counts, first, second, s, counts.sum(0)) for s in STRENGTHS]
+        return max(several, key=lambda term: term.gain())
+
+    def given(self, counts: Array) -> PairTerm:
+        """The term after other counts; the shares of all classes together, and the strength, are held."""
+        return PairTerm(counts, self.first, self.second, self.strength, self.base)
+
+    def table(self, less: float = 0.0) -> Array:
+        """The term of each pair of cells under each class, (class, cell, cell).
+
+        Parameters
+        ----------
+        less : float
+            Weight of a row in the cell that is left out of its class; of use where the cell has such a row.
+        """
+        nodes = self._nodes()
+        found = self._term(lambda k, l: nodes[k, l] - less, *self._shares())  # noqa: E741
+        return np.broadcast_to(found, self.counts.shape)
+
+    def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
+        """The term of learned rows in their own class without them, (row,), from cells that are all known."""
+        nodes, (share_a, share_b) = self._nodes(), self._shares()
+
+        def of_rows(k: int, l: int) -> Array:  # noqa: E741
+            return np.broadcast_to(nodes[k, l], self.counts.shape)[codes, a, b] - weight
+
+        found = self._term(of_rows, [q[a, 0] for q in share_a], [q[0, b] for q in share_b])
+        return np.broadcast_to(found, a.shape)
+
+    def gain(self) -> float:
+        """By how many nats the rows, each of weight 1 and left out, are more probable than under independence."""
+        some = self.counts >= 1
+        return float((self.counts[some] * self.table(1.0)[some]).sum())
+
+    def _nodes(self) -> dict[tuple[int, int], Array]:
+        """n(A_k, B_l) of each cell, (class, cell, cell) or what spreads to it."""
+        found = {}
+        for k in range(self.first.steps + 1):
+            rows = self.first.coarse(self.counts, k, 1)
+            for l in range(self.second.steps + 1):  # noqa: E741
+                found[k, l] = self.second.coarse(rows, l, 2)
+        return found
+
+    def _term(self, n: Callable[[int, int], Array], share_a: list[Array], share_b: list[Array]) -> Array:
+        """The term from the counts of the nodes and the shares of all classes together."""
+        total = np.zeros(())
+        for of_first, step, context in refinements(self.first.steps, self.second.steps):
+            q = share_a[step] if of_first else share_b[step]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                for l in range(context + 1):  # noqa: E741
+                    outer, inner = (n(step, l), n(step + 1, l)) if of_first else (n(l, step), n(l, step + 1))
+                    if l == 0:
+                        share = margin = (inner + MARGIN * q) / (outer + MARGIN)
+                    else:
+                        share = (inner + self.strength * share) / (outer + self.strength)
+                if context:
+                    total = total + np.log(share) - np.log(margin)
+        return total
+
+    def _shares(self) -> tuple[list[Array], list[Array]]:
+        """q at each refinement, as (cell, 1) and as (1, cell)."""
+        each = []
+        for axis, by in ((0, self.first), (1, self.second)):
+            margin = self.base.sum(1 - axis, keepdims=True)
+            levels = [by.coarse(margin, k, axis) for k in range(by.steps + 1)]
+            each.append([np.where(a > 0, own / np.where(a > 0, a, 1.0), 1.0) for a, own in pairwise(levels)])
+        return each[0], each[1]
+
+
+def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
+    """In which order two columns are refined: whether it is the first, from which step, and the other's step then."""
+    order, k, l = [], 0, 0  # noqa: E741
+    while k < first or l < second:
+        if l == second or (k < first and k * second <= l * first):
+            order.append((True, k, l))
+            k += 1
+        else:
+            order.append((False, l, k))
+            l += 1  # noqa: E741
+    return order

@@ -1,0 +1,116 @@
+"""The second stage in PyMC: the exponents as a probabilistic program, and NUTS as the judge of Laplace.
+
+Start with :func:`pymc_model`; :func:`verify` samples it and says how far the Normal around the mode is off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.chains import Convergence
+from bayesnb.dependence.conditional import Rows
+from bayesnb.dependence.exponents import LearnedExponents
+from bayesnb.families.sampled import Sampler
+from bayesnb.numerics import Array
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+
+def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
+    """The exponents given the terms of the rows, under the prior that ``learned`` has.
+
+    The model has ``w`` (term,), ``b`` (class,) and, where classes deviate, ``d`` (class, deviation). The terms are
+    data: what is uncertain about them is not in it (a cut posterior, Plummer 2015).
+
+    Parameters
+    ----------
+    rows : Rows
+        All rows, each left out of its own terms.
+    learned : LearnedExponents
+    """
+    import pymc as pm
+    from pytensor import tensor as pt
+
+    layout, n = learned.layout, learned.layout.terms
+    deviations = layout.own[:-1]
+    sd = learned.sd[n:].reshape(layout.classes, -1)
+    with pm.Model() as model:
+        w = pm.Normal("w", learned.mean[:n], learned.sd[:n], shape=n)
+        b = pm.Normal("b", 0.0, sd[:, -1], shape=layout.classes)
+        joint = rows.offset + b + pt.tensordot(rows.terms, w, axes=1)
+        if len(deviations):
+            d = pm.Normal("d", 0.0, sd[:, :-1], shape=(layout.classes, len(deviations)))
+            joint += (rows.terms[:, :, deviations] * d).sum(-1)
+        own = joint[np.arange(len(rows.codes)), rows.codes]
+        pm.Potential("labels", (rows.weight * (own - pt.logsumexp(joint, axis=1))).sum())
+    return model
+
+
+def parameters_of(drawn: dict[str, Array]) -> Array:
+    """Draws of the model's variables as the parameters of the layout, (draw, parameter)."""
+    own = drawn["b"][..., None]
+    if "d" in drawn:
+        own = np.concatenate([drawn["d"], own], axis=-1)
+    return np.concatenate([drawn["w"], own.reshape(len(own), -1)], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """How far the Laplace posterior is from the sampled one.
+
+    Parameters
+    ----------
+    parameters : DataFrame
+        For each exponent and offset: ``mean`` and ``sd`` by Laplace, ``nuts_mean`` and ``nuts_sd``, and ``off``, the
+        difference of the means in sampled posterior standard deviations.
+    probability : float
+        The largest difference between the averaged class probabilities of the rows, by the draws that answer and by
+        those of NUTS.
+    convergence : Convergence
+        Of the chains.
+    """
+
+    parameters: pd.DataFrame
+    probability: float
+    convergence: Convergence
+
+    def __str__(self) -> str:
+        worst = self.parameters["off"].abs().max()
+        return (
+            f"the mode is at most {worst:.2f} posterior standard deviations from the sampled mean, and class "
+            f"probabilities differ by at most {self.probability:.3f}; {self.convergence}"
+        )
+
+
+def verify(rows: Rows, learned: LearnedExponents, **sampler: Any) -> Verdict:
+    """Sample the exponents with NUTS and compare.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows that the exponents were learned from.
+    learned : LearnedExponents
+    **sampler
+        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``.
+    """
+    drawn, convergence = Sampler(**sampler).run(pymc_model(rows, learned))
+    points = parameters_of(drawn)
+    sampled = LearnedExponents(**(vars(learned) | {"points": points}))
+    ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset)) for each in (learned, sampled))
+    mean, sd = points.mean(0), points.std(0)
+    columns = {
+        "mean": learned.posterior.mode,
+        "sd": learned.posterior.sd(),
+        "nuts_mean": mean,
+        "nuts_sd": sd,
+        "off": (learned.posterior.mode - mean) / sd,
+    }
+    own = [*learned.layout.own]
+    names = [*map(str, learned.names), "offset"]
+    index = [*names[:-1], *(f"{names[t]}, class {c}" for c in range(learned.layout.classes) for t in own)]
+    return Verdict(pd.DataFrame(columns, pd.Index(index)), float(np.abs(ours - theirs).max()), convergence)

@@ -1,0 +1,173 @@
+"""The log predictive of a row, taken apart: one term a column, exact with the row itself left out.
+
+Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a *term*. Start with :func:`predictive`
+(of new rows) and :func:`left_out` (of rows that were learned); :func:`names` says which column each term is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bayesnb.families.columns import columns_of
+from bayesnb.families.family import Family
+from bayesnb.families.membership import Column, Labels
+from bayesnb.families.support import BAG
+from bayesnb.kernels.blocks import CELLS, ROWS, slices
+from bayesnb.model import Data, Posterior, Statistics, about
+from bayesnb.numerics import Array
+from bayesnb.priors import Prior
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One column of a feature, as a feature of its own.
+
+    Parameters
+    ----------
+    feature : str
+        The feature of the model that the column stands in.
+    column : int or None
+        Its position there; ``None`` is the whole feature.
+    family, believed : Family, Prior
+        The likelihood of the column, and what is believed of its parameters.
+    """
+
+    feature: str
+    column: int | None
+    family: Family
+    believed: Prior
+
+    def of(self, x: Column) -> Column:
+        """The column's cells among those of its feature."""
+        return x if self.column is None else columns_of(x, [self.column])
+
+
+def pieces(posterior: Posterior) -> list[Piece]:
+    """The columns of all features, in order; a bag of words is one piece, because its words share one θ."""
+    found = []
+    for name, family in posterior.model.features.items():
+        believed = posterior.features[name]
+        if family.support == BAG:
+            found.append(Piece(name, None, family, believed))
+            continue
+        each = range(posterior.statistics.features[name].seen().shape[1])
+        found.extend(Piece(name, k, family.gathered([(family, k)]), believed.columns([k])) for k in each)
+    return found
+
+
+def names(posterior: Posterior) -> list[Any]:
+    """What each term is called: its column, where the model names columns, and else its feature and position."""
+    called = []
+    for piece in pieces(posterior):
+        columns = posterior.model.columns.get(piece.feature)
+        if piece.column is None or posterior.statistics.features[piece.feature].seen().shape[1] == 1:
+            called.append(columns[0] if columns and len(columns) == 1 else piece.feature)
+        else:
+            called.append(columns[piece.column] if columns else (piece.feature, piece.column))
+    return called
+
+
+def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
+    """The log predictive of each column of each row under each class.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    data : {name: encoded column}
+    n_rows : int
+
+    Returns
+    -------
+    array (row, class, term)
+        In nats. The sum over terms is ``posterior.log_predictive_features``. A missing cell has the term 0.
+    """
+    return _asked(posterior, data, n_rows, lambda piece, x: piece.family.log_predictive(piece.believed, x))
+
+
+def left_out(posterior: Posterior, data: Data, labels: Labels) -> Array:
+    """The same of rows that were learned, the row itself left out of its own class.
+
+    A row changes the posterior of its own class only. So the terms of the other classes are the predictive of the
+    whole posterior, and those of its own class are the ratio of two normalizers, which each family has in closed form
+    (Gelfand and Dey 1994 call it the conditional predictive ordinate). A prior that was scaled to the data keeps
+    that scale, as in :meth:`Posterior.log_left_out`.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    data : {name: encoded column}
+        The rows that ``posterior`` has seen, or some of them.
+    labels : Labels
+        Their classes and weights.
+
+    Returns
+    -------
+    array (row, class, term)
+        In nats.
+
+    Raises
+    ------
+    ValueError
+        Where a feature is sampled, and so has no closed form.
+    ImproperError
+        Where an improper prior leaves nothing proper of a class without the row.
+    """
+    posterior.model.require_left_out()
+    own = np.arange(len(labels)), labels.codes
+
+    def ask(piece: Piece, x: Column) -> Array:
+        found = piece.family.log_predictive(piece.believed, x)
+        found[own] = piece.family.log_left_out(piece.believed, x, labels)
+        return found
+
+    return _asked(posterior, data, len(labels), ask)
+
+
+def added_up(posterior: Posterior, data: Data, which: Labels | int, leave: bool = False) -> Array:
+    """The terms of all columns added up, (row, class, 1): what one exponent for all of them is learned from.
+
+    Parameters
+    ----------
+    which : Labels or int
+        The classes of the rows, or how many rows there are.
+    leave : bool
+        Whether each row is left out of its own class.
+    """
+    n = which if isinstance(which, int) else len(which)
+    found = posterior.log_predictive_features(data, n)
+    if leave:
+        posterior.model.require_left_out()
+        own = np.zeros(n)
+        for name, family in posterior.model.features.items():
+            with about(f"feature {name!r}", posterior.labels, posterior.statistics.features[name]):
+                own += family.log_left_out(posterior.features[name], data[name], which)
+        found[np.arange(n), which.codes] = own
+    return found[:, :, None]
+
+
+def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
+    """Slices of the rows, each with about ``CELLS`` terms: the memory that a pass over all rows needs."""
+    return slices(n_rows, max(64, min(ROWS, CELLS // max(1, n_classes * n_terms))))
+
+
+def _asked(posterior: Posterior, data: Data, n_rows: int, ask: Callable[[Piece, Column], Array]) -> Array:
+    """What ``ask`` says of each piece and its cells, (row, class), side by side; its errors name the feature."""
+    parts = pieces(posterior)
+    found = np.zeros((n_rows, len(posterior.labels), len(parts)))
+    # A sparse matrix is asked for single columns, which a matrix kept by columns has at hand.
+    ready = {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
+    for k, piece in enumerate(parts):
+        with about(f"feature {piece.feature!r}", posterior.labels, posterior.statistics.features[piece.feature]):
+            found[:, :, k] = ask(piece, piece.of(ready[piece.feature]))
+    return found
+
+
+def without_features(posterior: Posterior) -> Posterior:
+    """What is believed of the classes alone: asked of rows, it answers log p(c | D), as for rows without a cell."""
+    model, seen = replace(posterior.model, features={}, columns={}), posterior.statistics
+    return Posterior(model, Statistics(seen.labels, seen.rows, {}), posterior.label_prior, {}, posterior.label, {})

@@ -1,0 +1,116 @@
+"""Terms of single columns, exact with the row left out; exponents; what their posterior says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from scipy import sparse
+from test_laws import CLASSES, FAMILIES, SPARSE, Table, cells, having
+
+from bayesnb.dependence import terms
+from bayesnb.families.bernoulli import Bernoulli
+from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.membership import Labels
+from bayesnb.families.multinomial import Bag, Multinomial
+from bayesnb.families.student import StudentT
+from bayesnb.model import NaiveBayes, Posterior
+from bayesnb.priors import Dirichlet, FixedProbabilities, ImproperError, NormalGamma
+
+
+def believed(name: str, weight: np.ndarray, missing: float = 0.2, label: Dirichlet | FixedProbabilities | None = None):
+    """A posterior of one feature of the law tests' list, its data and its labels."""
+    t = Table.of(name, 4, weight, missing)
+    model = NaiveBayes({"f": t.family}, Dirichlet() if label is None else label)
+    data = {"f": t.x}
+    return model.posterior(model.statistics(data, t.labels, CLASSES)), data, t.labels
+
+
+def refit(posterior: Posterior, data: dict, labels: Labels, i: int) -> Posterior:
+    """The posterior of all rows but one, under the priors of all of them."""
+    others = np.delete(np.arange(len(labels)), i)
+    rest = {name: x[others] for name, x in data.items()}
+    return posterior.given(posterior.model.statistics(rest, labels[others], posterior.labels))
+
+
+WEIGHTS = {"one each": np.ones(17), "weighted": np.resize([1.0, 0.3, 2.5, 4.0, 0.0], 17), "one row a class": np.ones(3)}
+
+
+# If this fails, look at `log_left_out` of the family, then at how `terms` picks a column.
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_term_with_its_row_left_out_is_the_predictive_of_a_refit(name, weights):
+    posterior, data, labels = believed(name, WEIGHTS[weights])
+    found = terms.left_out(posterior, data, labels)
+    whole = terms.predictive(posterior, data, len(labels))
+    for i, own in enumerate(labels.codes):
+        row = {"f": data["f"][i : i + 1]}
+        again = terms.predictive(refit(posterior, data, labels, i), row, 1)[0]
+        assert_allclose(found[i, own], again[own], rtol=1e-10, atol=1e-10)
+        others = np.arange(len(CLASSES)) != own
+        assert_allclose(found[i, others], whole[i, others])
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_terms_of_a_row_add_up_to_the_predictive_of_the_model(name):
+    posterior, data, labels = believed(name, WEIGHTS["weighted"])
+    n, alone = len(labels), terms.without_features(posterior)
+    assert_allclose(
+        terms.predictive(posterior, data, n).sum(-1), posterior.log_predictive_features(data, n), rtol=1e-10
+    )
+    whole = terms.left_out(posterior, data, labels).sum(-1) + alone.log_left_out({}, labels)
+    assert_allclose(whole, posterior.log_left_out(data, labels), rtol=1e-9)
+    assert_allclose(alone.log_predictive({}, 1)[0], np.log(posterior.label.mean()))
+
+
+def test_a_bag_of_words_is_one_term_and_every_other_column_is_its_own():
+    rng = default_rng(0)
+    model = NaiveBayes({"x": Gaussian(), "text": Multinomial(), "z": Gaussian()}, columns={"x": ("a", "b")})
+    data = {
+        "x": rng.normal(size=(6, 2)),
+        "text": Bag(rng.poisson(1.0, (6, 3)).astype(float), ("cat", "dog", "emu")),
+        "z": rng.normal(size=(6, 2)),
+    }
+    labels = Labels.of([0, 1, 0, 1, 0, 1])
+    posterior = model.posterior(model.statistics(data, labels, ["n", "y"]))
+    assert terms.names(posterior) == ["a", "b", "text", ("z", 0), ("z", 1)]
+    assert terms.left_out(posterior, data, labels).shape == (6, 2, 5)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_the_terms_of_a_sparse_matrix_are_those_of_a_dense_one(name):
+    posterior, data, labels = believed(name, WEIGHTS["weighted"])
+    dense = {"f": having(data["f"], cells(data["f"]).toarray())}
+    assert_allclose(terms.left_out(posterior, data, labels), terms.left_out(posterior, dense, labels), rtol=1e-10)
+
+
+def test_terms_of_some_rows_are_those_rows_of_all_terms():
+    rng = default_rng(3)
+    model = NaiveBayes({"x": Gaussian(), "w": Bernoulli()})
+    data = {"x": rng.normal(size=(500, 3)), "w": sparse.csr_array((rng.random((500, 2)) < 0.3).astype(float))}
+    labels = Labels.of(rng.integers(2, size=500))
+    posterior = model.posterior(model.statistics(data, labels, [0, 1]))
+    whole = terms.left_out(posterior, data, labels)
+    parts = [
+        terms.left_out(posterior, {k: x[cut] for k, x in data.items()}, labels[cut])
+        for cut in terms.in_blocks(500, 2, 10_000)
+    ]
+    assert len(parts) > 1
+    assert_allclose(np.concatenate(parts), whole, rtol=1e-12)
+
+
+def test_terms_of_a_sampled_feature_are_refused_with_its_name():
+    model = NaiveBayes({"x": StudentT()})
+    data, labels = {"x": np.ones((4, 1))}, Labels.of([0, 0, 1, 1])
+    posterior = Posterior(model, model.statistics(data, labels, [0, 1]), Dirichlet(), {}, Dirichlet(), {"x": None})
+    with pytest.raises(ValueError, match=r"'x'.*leave-one-out"):
+        terms.left_out(posterior, data, labels)
+
+
+def test_an_improper_prior_that_needs_the_row_is_refused_with_the_class():
+    model = NaiveBayes({"x": Gaussian(NormalGamma.reference())})
+    data, labels = {"x": np.array([[1.0], [2.0], [4.0], [5.0]])}, Labels.of([0, 0, 1, 1])
+    posterior = model.posterior(model.statistics(data, labels, ["ant", "bee"]))
+    with pytest.raises(ImproperError, match=r"'x'.*'ant'"):
+        terms.left_out(posterior, data, labels)

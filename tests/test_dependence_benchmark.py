@@ -1,0 +1,56 @@
+"""How the comparison on real tables scores and ranks, without its tables."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+
+from benchmarks import prediction
+from benchmarks.predictors import METHODS, coded
+
+
+def test_the_calibration_error_is_how_far_the_top_probability_is_from_the_share_that_is_right():
+    p = np.array([[0.7, 0.3]] * 10)
+    assert_allclose(prediction.calibration_error(p, np.repeat([0, 1], [7, 3])), 0.0, atol=1e-12)
+    assert_allclose(prediction.calibration_error(p, np.zeros(10, int)), 0.3)
+    assert_allclose(prediction.calibration_error(np.eye(2)[[0, 1]], np.array([0, 1])), 0.0)
+
+
+def test_means_and_ranks_are_over_the_tables_that_every_method_answered():
+    def of(*losses: float) -> dict:
+        return {f"t{k}": dict.fromkeys(prediction.SCORES, loss) for k, loss in enumerate(losses)}
+
+    scores = {"a": of(0.1, 0.4, 9.0), "b": of(0.2, 0.3)}
+    found = prediction.summary(scores, ["t0", "t1", "t2"], ["a", "b"])
+    assert found.attrs["tables"] == 2
+    assert_allclose(found["log_loss"], 0.25)
+    assert_allclose(found["rank"], 1.5)
+
+
+@pytest.mark.parametrize("name", ["naive Bayes", "pairwise", "scikit-learn naive Bayes", "logistic regression"])
+def test_a_method_gives_probabilities_of_mixed_rows_with_unseen_levels(name):
+    rng = default_rng(0)
+    y = rng.integers(3, size=90)
+    x = pd.DataFrame({"x": rng.normal(y), "c": np.where(rng.random(90) < 0.5, "a", np.array(list("bcd"))[y])})
+    new = pd.DataFrame({"x": [0.0, 1.0], "c": np.array(["a", "never"], object)})
+    x["c"] = x["c"].astype(object)
+    p = METHODS[name](x, y, new)
+    assert p.shape == (2, 3)
+    assert_allclose(p.sum(1), 1.0)
+    assert coded(x, new)[1].ravel().tolist() == [0, -1]
+
+
+def test_what_is_in_the_cache_is_not_computed_again(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(prediction, "load", lambda name: (pd.DataFrame({"x": np.arange(20.0)}), np.arange(20) % 2))
+    monkeypatch.setitem(prediction.METHODS, "even", lambda x, y, new: calls.append(1) or np.full((len(new), 2), 0.5))
+    for _ in range(2):
+        scores = prediction.computed(["t"], ["even"], tmp_path / "cache.json")
+    assert len(calls) == 5
+    assert_allclose(scores["even"]["t"]["log_loss"], np.log(2))
+    assert json.loads((tmp_path / "cache.json").read_text()) == scores

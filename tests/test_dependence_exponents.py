@@ -1,0 +1,253 @@
+"""Exponents of terms: their mode, their posterior, and what they make of copies, separable and empty tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+from bayesnb.dependence.conditional import Layout, Rows, derivatives, log_likelihood
+from bayesnb.dependence.exponents import Exponents, Group
+from bayesnb.dependence.laplace import laplace
+from bayesnb.dependence.program import parameters_of, pymc_model, verify
+from bayesnb.dependence.termset import relative
+
+
+def rows(n: int = 60, classes: int = 3, terms: int = 4, seed: int = 0, signal: float = 1.0) -> Rows:
+    """Terms of Normal columns with known means, as if each were learned elsewhere."""
+    rng = default_rng(seed)
+    y = rng.integers(classes, size=n)
+    mean = signal * rng.normal(size=(classes, terms))
+    x = mean[y] + rng.normal(size=(n, terms))
+    s = -0.5 * (x[:, None] - mean) ** 2
+    return Rows(s, rng.normal(size=(n, classes)), y, rng.choice([0.5, 1.0, 2.0], n))
+
+
+def halves(r: Rows):
+    """The same rows in two blocks."""
+    k = len(r.codes) // 2
+    return lambda: [
+        Rows(*(getattr(r, f)[cut] for f in ("terms", "offset", "codes", "weight")))
+        for cut in (slice(0, k), slice(k, None))
+    ]
+
+
+def plain_log_likelihood(r: Rows, w: np.ndarray, d: np.ndarray, b: np.ndarray) -> float:
+    """The same from the definition: d is (class, term)."""
+    joint = r.offset + b + np.einsum("rct,ct->rc", r.terms, w + d)
+    own = joint[np.arange(len(r.codes)), r.codes] - logsumexp(joint, axis=1)
+    return float(r.weight @ own)
+
+
+@pytest.mark.parametrize("own", [[], [0, 2], [0, 1, 2, 3]])
+def test_the_derivatives_are_those_of_the_log_likelihood(own):
+    r = rows()
+    layout = Layout.of(4, 3, own)
+    rng = default_rng(1)
+    point = rng.normal(size=layout.size) * 0.3
+    value, slope, information = derivatives(halves(r), layout, point)
+    deviations = point[4:].reshape(3, -1)
+    d = np.zeros((3, 4))
+    d[:, own] = deviations[:, :-1]
+    assert_allclose(value, plain_log_likelihood(r, point[:4], d, deviations[:, -1]))
+    assert_allclose(log_likelihood(halves(r), layout, point[None]), [value])
+    step = 1e-5 * np.eye(layout.size)
+    near = [derivatives(halves(r), layout, point + sign * h) for h in step for sign in (1, -1)]
+    up, down = near[::2], near[1::2]
+    assert_allclose(slope, [(a[0] - b[0]) / 2e-5 for a, b in zip(up, down, strict=True)], rtol=1e-6, atol=1e-6)
+    curved = [(b[1] - a[1]) / 2e-5 for a, b in zip(up, down, strict=True)]
+    assert_allclose(information, curved, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("own", [[], [0, 1, 2, 3]])
+def test_the_mode_is_that_of_an_independent_optimiser(own):
+    r = rows()
+    layout = Layout.of(4, 3, own)
+    mean, sd = np.zeros(layout.size), np.full(layout.size, 0.7)
+    mean[:4] = 1.0
+    found = laplace(lambda: [r], layout, mean, sd, mean)
+
+    def cost(point):
+        deviations = point[4:].reshape(3, -1)
+        d = np.zeros((3, 4))
+        d[:, own] = deviations[:, :-1]
+        return 0.5 * (((point - mean) / sd) ** 2).sum() - plain_log_likelihood(r, point[:4], d, deviations[:, -1])
+
+    other = minimize(cost, mean, method="BFGS", options={"gtol": 1e-9})
+    assert_allclose(found.mode, other.x, atol=1e-6)
+
+
+def test_the_evidence_is_the_integral_over_the_exponents():
+    r = rows(n=200, terms=1, classes=2, signal=0.7)
+    layout = Layout.of(1, 2)
+    mean, sd = np.array([1.0, 0.0, 0.0]), np.array([0.5, 1e-3, 1e-3])
+    found = laplace(lambda: [r], layout, mean, sd, mean)
+    w = np.linspace(-3, 5, 4001)
+    points = np.column_stack([w, np.zeros((4001, 2))])
+    log_prior = -0.5 * ((w - 1.0) / 0.5) ** 2 - np.log(0.5) - 0.5 * np.log(2 * np.pi)
+    exact = logsumexp(log_likelihood(lambda: [r], layout, points) + log_prior) + np.log(w[1] - w[0])
+    assert_allclose(found.log_evidence, exact, atol=0.02)
+
+
+def learn(r: Rows, groups: list[Group] | None = None, **spec):
+    n = r.terms.shape[2]
+    groups = [Group("features", n, 1.0, 1.0)] if groups is None else groups
+    return Exponents(**spec).learn(lambda: [r], groups, [f"t{k}" for k in range(n)])
+
+
+def test_exponents_of_nothing_are_naive_bayes():
+    empty = Rows(np.zeros((0, 2, 3)), np.zeros((0, 2)), np.zeros(0, int), np.zeros(0))
+    learned = learn(empty)
+    assert_allclose(learned.exponents, 1.0)
+    assert_allclose(learned.table()["log_bayes_factor"], 0.0, atol=1e-12)
+    r = rows(classes=2, terms=3)
+    joint = r.terms.sum(-1) + r.offset
+    assert_allclose(
+        learned.at_mode().log_proba(r.terms, r.offset), joint - logsumexp(joint, axis=1, keepdims=True), atol=1e-12
+    )
+
+
+def test_one_class_has_probability_one():
+    learned = learn(rows(classes=1))
+    assert_allclose(learned.log_proba(rows(classes=1).terms, np.zeros((60, 1))), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e6])
+def test_separable_classes_have_a_mode_and_certain_probabilities(size):
+    y = np.repeat([0, 1], 20)
+    terms = size * np.stack([np.where(y == 0, 1.0, -1.0), np.where(y == 1, 1.0, -1.0)], axis=1)[:, :, None]
+    r = Rows(terms, np.zeros((40, 2)), y, np.ones(40))
+    learned = learn(r)
+    own = learned.log_proba(r.terms, r.offset)[np.arange(40), y]
+    assert np.isfinite(learned.posterior.mode).all()
+    assert (own > np.log(0.85)).all()
+
+
+def test_averaging_over_a_skewed_posterior_does_not_unlearn_what_separates():
+    # Each of many terms separates the classes, so at the mode no row is in doubt.
+    rng = default_rng(2)
+    y = np.repeat([0, 1], 50)
+    sign = np.stack([np.where(y == 0, 1.0, -1.0), np.where(y == 1, 1.0, -1.0)], axis=1)
+    terms = sign[:, :, None] * rng.choice([0.0, 8.0], (100, 1, 12))
+    learned = learn(Rows(terms, np.zeros((100, 2)), y, np.ones(100)))
+    own = np.arange(100), y
+    at_mode = learned.at_mode().log_proba(terms, np.zeros((100, 2)))[own]
+    averaged = learned.log_proba(terms, np.zeros((100, 2)))[own]
+    assert -averaged.mean() < -at_mode.mean() + 0.01
+
+
+def test_draws_have_the_moments_of_the_posterior_where_the_normal_around_the_mode_has_not():
+    y = np.repeat([0, 1], 6)
+    terms = np.stack([np.where(y == 0, 1.0, -1.0), np.where(y == 1, 1.0, -1.0)], axis=1)[:, :, None]
+    r = Rows(terms, np.zeros((12, 2)), y, np.ones(12))
+    learned = learn(r, [Group("features", 1, 1.0, 3.0)], draws=4000)
+    assert learned.off > 0.3
+    grid = np.linspace(-4, 16, 161)
+    w, b, c = np.meshgrid(grid, np.linspace(-5, 5, 51), np.linspace(-5, 5, 51), indexing="ij")
+    points = np.column_stack([w.ravel(), b.ravel(), c.ravel()])
+    log_p = log_likelihood(lambda: [r], learned.layout, points)
+    log_p += -0.5 * ((points - learned.mean) ** 2 / learned.sd**2).sum(-1)
+    p = np.exp(log_p - logsumexp(log_p))
+    mean = p @ points[:, 0]
+    sd = np.sqrt(p @ (points[:, 0] - mean) ** 2)
+    assert_allclose(learned.points[:, 0].mean(), mean, atol=0.1 * sd)
+    assert_allclose(learned.points[:, 0].std(), sd, rtol=0.15)
+
+
+@pytest.mark.parametrize("copies", [2, 5, 20])
+def test_copies_of_a_column_leave_the_probabilities_as_they_are(copies):
+    r = rows(n=2000, classes=2, terms=1)
+    several = Rows(np.repeat(r.terms, copies, axis=2), r.offset, r.codes, r.weight)
+    one = learn(r).log_proba(r.terms, r.offset)
+    many = learn(several).log_proba(several.terms, several.offset)
+    assert np.abs(np.exp(one) - np.exp(many)).max() < 0.02
+
+
+def test_the_evidence_chooses_among_standard_deviations():
+    r = rows(n=500, classes=3, terms=6)
+    spread = learn(r, [Group("features", 6, 1.0, (0.01, 0.1, 5.0))])
+    each = [learn(r, [Group("features", 6, 1.0, sd)]).posterior.log_evidence for sd in (0.01, 0.1, 5.0)]
+    assert spread.scales["features"] == (0.01, 0.1, 5.0)[int(np.argmax(each))]
+
+
+def test_the_sample_only_chooses_and_starts():
+    r = rows(n=400)
+    few = Rows(*(getattr(r, f)[:50] for f in ("terms", "offset", "codes", "weight")))
+    groups = [Group("features", 4, 1.0, 0.5)]
+    names = list("abcd")
+    direct = Exponents().learn(lambda: [r], groups, names)
+    by_sample = Exponents().learn(lambda: [r], groups, names, sample=lambda: [few])
+    assert_allclose(by_sample.posterior.mode, direct.posterior.mode, atol=1e-6)
+
+
+def test_exponents_by_class_fit_what_shared_ones_cannot():
+    rng = default_rng(4)
+    y = rng.integers(3, size=600)
+    # Each term speaks of one class only, and twice as loudly of the first.
+    s = np.zeros((600, 3, 2))
+    s[:, 0, 0], s[:, 1, 1] = rng.normal(y == 0), rng.normal(y == 1)
+    r = Rows(s, np.zeros((600, 3)), y, np.ones(600))
+    shared = learn(r, [Group("features", 2, 1.0, 1.0)])
+    by_class = learn(r, [Group("features", 2, 1.0, 1.0, by_class=True)])
+    assert by_class.exponents.std(0).max() > 0
+    assert by_class.posterior.log_evidence >= shared.posterior.log_evidence - 5
+
+
+def test_terms_relative_to_their_mean_give_shared_exponents_the_same_probabilities():
+    r = rows()
+    other = Rows(relative(r.terms + 100.0), r.offset, r.codes, r.weight)
+    assert_allclose(
+        learn(r, estimate="map").log_proba(r.terms, r.offset),
+        learn(other, estimate="map").log_proba(other.terms, other.offset),
+        atol=1e-6,
+    )
+
+
+def test_a_row_without_probability_is_refused_with_the_name_of_its_term():
+    r = rows()
+    r.terms[3, 1, 2] = -np.inf
+    with pytest.raises(ValueError, match=r"'t2'.*proper prior"):
+        learn(r)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"by": "row"}, {"sd": 0.0}, {"pair_sd": ()}, {"estimate": "mle"}, {"draws": 0}, {"offset_sd": np.nan}]
+)
+def test_a_wrong_specification_is_refused_with_the_name_of_its_parameter(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Exponents(**wrong)
+
+
+# The second stage in PyMC
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_the_program_is_the_same_density(by_class):
+    r = rows()
+    learned = learn(r, [Group("features", 4, 1.0, 0.6, by_class=by_class)], offset_sd=0.8)
+    model = pymc_model(r, learned)
+    # Three values are not worth a compiler.
+    log_p = model.compile_fn(model.logp(jacobian=False), mode="FAST_COMPILE")
+    rng = default_rng(0)
+    for _ in range(3):
+        drawn = {v.name: rng.normal(size=v.type.shape) for v in model.free_RVs}
+        point = parameters_of({name: v[None] for name, v in drawn.items()})
+        ours = log_likelihood(lambda: [r], learned.layout, point)[0]
+        ours += norm.logpdf(point[0], learned.mean, learned.sd).sum()
+        assert_allclose(log_p(drawn), ours)
+
+
+@pytest.mark.nuts
+@pytest.mark.parametrize("seed", range(5))
+def test_laplace_has_the_means_and_standard_deviations_of_nuts(seed):
+    r = rows(n=(100, 200, 400, 700, 1000)[seed], classes=2 + seed % 2, seed=seed, signal=0.5)
+    found = verify(r, learn(r, [Group("features", 4, 1.0, 0.5)], draws=4000), draws=2000)
+    assert found.convergence.converged
+    assert (found.parameters["off"].abs() < 0.1).all()
+    assert_allclose(found.parameters["sd"], found.parameters["nuts_sd"], rtol=0.1)
+    assert found.probability < 0.02
+    assert "posterior standard deviations" in str(found)

@@ -1,0 +1,251 @@
+"""Models whose features may depend on each other, from encoded rows to probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from scipy import sparse
+from scipy.special import logsumexp
+
+from bayesnb.dependence import exponents, grid, learned, terms, termset
+from bayesnb.dependence.audit import independence
+from bayesnb.dependence.exponents import Exponents
+from bayesnb.dependence.learned import Dependence, learn
+from bayesnb.families.bernoulli import Bernoulli
+from bayesnb.families.categorical import Categorical, Coded
+from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.membership import Labels
+from bayesnb.families.multinomial import Bag, Multinomial
+from bayesnb.families.poisson import Exposed, Poisson
+from bayesnb.model import NaiveBayes, Posterior, part_of
+
+
+def fitted(features: dict, data: dict, labels: Labels) -> Posterior:
+    model = NaiveBayes(features)
+    return model.posterior(model.statistics(data, labels, [f"c{k}" for k in range(labels.n)]))
+
+
+def mixed(n: int = 120, missing: float = 0.1):
+    """A table of every kind of column, two of which depend on each other."""
+    rng = default_rng(0)
+    y = rng.integers(2, size=n)
+    z = rng.normal(size=n)
+    reals = np.column_stack([z + y, z + 0.3 * rng.normal(size=n), rng.normal(size=n)])
+    reals[rng.random(reals.shape) < missing] = np.nan
+    level = np.where(rng.random(n) < 0.7, y, rng.integers(3, size=n))
+    data = {
+        "reals": reals,
+        "levels": Coded(np.column_stack([level, level]), (("a", "b", "c"), ("a", "b", "c"))),
+        "yes": sparse.csr_array((rng.random((n, 2)) < 0.3).astype(float)),
+        "calls": rng.poisson(3.0, (n, 1)).astype(float),
+        "watched": Exposed(rng.poisson(2.0, (n, 1)).astype(float), rng.uniform(1, 2, n)),
+        "words": Bag(rng.poisson(1.0, (n, 3)).astype(float), ("cat", "dog", "emu")),
+    }
+    features = {
+        "reals": Gaussian(),
+        "levels": Categorical(),
+        "yes": Bernoulli(),
+        "calls": Poisson(),
+        "watched": Poisson(exposure="hours"),
+        "words": Multinomial(),
+    }
+    weight = rng.choice([1.0, 2.0, 0.5], n)
+    return features, data, Labels(y, weight, 2)
+
+
+HOW = ["tempered", "weighted", "pairwise", Exponents(by="class", pairs=5)]
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_every_kind_of_column_can_be_learned_and_asked(how):
+    features, data, labels = mixed()
+    found = learn(fitted(features, data, labels), data, labels, how)
+    log_p = found.log_proba(data, len(labels))
+    assert_allclose(logsumexp(log_p, axis=1), 0.0, atol=1e-9)
+    assert (np.exp(log_p)[np.arange(len(labels)), labels.codes]).mean() > 0.6
+    assert len(found.exponents.table()) == found.exponents.layout.terms
+
+
+# The grid is held, as the scale of a prior is; all that is counted on it is counted again.
+@pytest.mark.parametrize("unit", [True, False])
+def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
+    features, data, labels = mixed(n=60)
+    if unit:
+        labels = Labels.of(labels.codes)
+    posterior = fitted(features, data, labels)
+    found = learn(posterior, data, labels, Exponents(pairs=4)).terms
+    assert found.joint is not None
+    left_out = found.answering(Exponents(pairs=4), labels)(data, labels)
+    for i in range(0, 60, 7):
+        others = np.delete(np.arange(60), i)
+        rest, some = part_of(data, others), labels[others]
+        codes = found.grid.codes(rest, 59)
+        again = posterior.given(posterior.model.statistics(rest, some, posterior.labels))
+        cell = found.grid.codes(data, 60)[found.grid.real][:, i]
+        shapes = found.shapes.left_out(cell[None], labels.codes[i : i + 1], labels.weight[i : i + 1])[0]
+        pairs = []
+        for (a, b), term in found.pairs:
+            coarse = found.grid.coarser(codes, grid.PAIR_DEPTH)
+            counts = learned.PairCounts.of(coarse, sizes(found), [(a, b)], some)
+            pairs.append(((a, b), term.given(next(counts.each()))))
+        x, _ = termset.gaussian_columns(posterior, rest)
+        joint = found.joint.given(learned.JointMoments.of(x, some))
+        refit = termset.TermSet(again, found.grid, None, tuple(pairs), joint)
+        own = labels.codes[i]
+        n = len(terms.names(posterior))
+        expected = refit.answering(Exponents(pairs=4))(part_of(data, slice(i, i + 1)), 1)[0, own]
+        got = left_out[i, own]
+        assert_allclose(np.concatenate([got[:n], got[n + len(shapes) :]]), expected, rtol=1e-9, atol=1e-9)
+        assert_allclose(got[n : n + len(shapes)], shapes, atol=1e-10)
+
+
+def test_one_exponent_for_the_model_is_a_tempered_likelihood():
+    features, data, labels = mixed()
+    posterior = fitted(features, data, labels)
+    found = learn(posterior, data, labels, Exponents(by="model", shapes=False, estimate="map"))
+    (w,), b = found.exponents.exponents[0], found.exponents.offsets
+    joint = np.log(posterior.label.mean()) + b + w * posterior.log_predictive_features(data, 120)
+    assert_allclose(found.log_proba(data, 120), joint - logsumexp(joint, axis=1, keepdims=True), atol=1e-9)
+
+
+def sizes(found: termset.TermSet) -> list[int]:
+    return [axis.size for axis in found.grid.axes(grid.PAIR_DEPTH)]
+
+
+def test_answers_are_the_same_in_one_block_and_in_many(monkeypatch):
+    features, data, labels = mixed(n=300)
+    posterior = fitted(features, data, labels)
+    spec = Exponents(pairs=10, sd=0.3, pair_sd=0.1, joint_sd=0.3, estimate="map")
+    whole = learn(posterior, data, labels, spec)
+    monkeypatch.setattr(terms, "in_blocks", lambda n, *_: [slice(k, min(k + 70, n)) for k in range(0, n, 70)])
+    monkeypatch.setattr(learned, "HELD", 0)
+    parts = learn(posterior, data, labels, spec)
+    assert_allclose(parts.exponents.posterior.mode, whole.exponents.posterior.mode, atol=1e-6)
+    assert_allclose(parts.log_proba(data, 300), whole.log_proba(data, 300), atol=1e-5)
+
+
+def test_a_large_table_is_learned_from_a_sample_first(monkeypatch):
+    features, data, labels = mixed(n=300)
+    posterior = fitted(features, data, labels)
+    spec = Exponents(sd=0.3)
+    whole = learn(posterior, data, labels, spec)
+    monkeypatch.setattr(learned, "SAMPLE", 50)
+    sampled = learn(posterior, data, labels, spec)
+    assert_allclose(sampled.exponents.posterior.mode, whole.exponents.posterior.mode, atol=1e-6)
+
+
+def two_moons(n: int = 2000):
+    """Classes that no column tells apart, but two together do."""
+    rng = default_rng(1)
+    x = rng.normal(size=(n, 2))
+    y = (x[:, 0] * x[:, 1] > 0).astype(int)
+    return x, y
+
+
+def log_loss(found: Dependence, x: np.ndarray, y: np.ndarray) -> float:
+    return float(-found.log_proba({"x": x}, len(y))[np.arange(len(y)), y].mean())
+
+
+def test_what_two_columns_only_say_together_is_found():
+    x, y = two_moons()
+    labels = Labels.of(y[:1000])
+    posterior = fitted({"x": Gaussian()}, {"x": x[:1000]}, labels)
+    weighted, pairwise = (learn(posterior, {"x": x[:1000]}, labels, how) for how in ("weighted", "pairwise"))
+    assert log_loss(weighted, x[1000:], y[1000:]) > 0.65
+    assert log_loss(pairwise, x[1000:], y[1000:]) < 0.35
+
+
+@pytest.mark.parametrize("copies", [2, 5, 20])
+def test_copies_of_a_column_hardly_change_the_probabilities(copies):
+    rng = default_rng(2)
+    y = rng.integers(2, size=2000)
+    x = rng.normal(1.0 * y)[:, None]
+    labels = Labels.of(y)
+
+    def p(x: np.ndarray) -> np.ndarray:
+        posterior = fitted({"x": Gaussian()}, {"x": x}, labels)
+        return np.exp(learn(posterior, {"x": x}, labels, "weighted").log_proba({"x": x}, 2000))
+
+    assert np.abs(p(x) - p(np.repeat(x, copies, axis=1))).max() < 0.02
+
+
+def test_named_pairs_are_the_ones_that_get_a_term():
+    features, data, labels = mixed()
+    posterior = fitted(features, data, labels)
+    names = terms.names(posterior)
+    found = learn(posterior, data, labels, Exponents(pairs=((names[0], names[3]),)))
+    assert [(i, j) for (i, j), _ in found.terms.pairs] == [(0, 3)]
+    with pytest.raises(ValueError, match="'nowhere'"):
+        learn(posterior, data, labels, Exponents(pairs=(("nowhere", names[0]),)))
+
+
+def test_too_many_columns_for_all_pairs_are_refused_with_the_cure(monkeypatch):
+    features, data, labels = mixed()
+    monkeypatch.setattr(learned, "MOST_COLUMNS", 5)
+    with pytest.raises(ValueError, match=r"8 columns have 28 pairs.*weighted"):
+        learn(fitted(features, data, labels), data, labels, "pairwise")
+
+
+def test_another_word_for_dependence_is_refused():
+    features, data, labels = mixed()
+    with pytest.raises(ValueError, match=r"'pairwise'.*got 'full'"):
+        learn(fitted(features, data, labels), data, labels, "full")
+
+
+@pytest.mark.parametrize("how", ["tempered", "weighted", "pairwise"])
+def test_a_class_of_one_row_a_constant_column_and_one_class_end_well(how):
+    rng = default_rng(3)
+    x = np.column_stack([np.ones(30), rng.normal(size=30)])
+    for codes in (np.append(np.zeros(29, int), 1), np.zeros(30, int)):
+        labels = Labels.of(codes, codes.max() + 1)
+        found = learn(fitted({"x": Gaussian()}, {"x": x}, labels), {"x": x}, labels, how)
+        assert np.isfinite(found.log_proba({"x": x}, 30)).all()
+
+
+def test_levels_that_were_never_seen_and_missing_cells_say_nothing_of_a_pair():
+    features, data, labels = mixed()
+    found = learn(fitted(features, data, labels), data, labels, Exponents(pairs=3))
+    blank = data | {
+        "reals": np.full((120, 3), np.nan),
+        "levels": Coded(np.full((120, 2), -1), data["levels"].levels),
+    }
+    asked = found.terms.answering(Exponents(pairs=3))(blank, 120)
+    assert_allclose(asked[:, :, :5], 0.0)
+    assert np.isfinite(asked).all()
+
+
+def test_the_audit_ranks_the_pairs_by_the_evidence_of_dependence():
+    features, data, labels = mixed(n=600, missing=0.0)
+    found = independence(fitted(features, data, labels), data, labels)
+    assert len(found) == 28
+    first = {frozenset(map(str, pair)) for pair in found[["first", "second"]].to_numpy()[:2]}
+    # One level stands twice in the table, and two of the reals share what moves them.
+    assert first == {
+        frozenset({"('levels', 0)", "('levels', 1)"}),
+        frozenset({"('reals', 0)", "('reals', 1)"}),
+    }
+    assert (found["log_bayes_factor"][:2] > 10).all()
+    assert (found["log_bayes_factor"][2:] < 3).all()
+    assert (found["gain"][:2] > 0.1).all()
+    assert ((found["lower"] <= found["information"]) & (found["information"] <= found["upper"])).all()
+
+
+def test_the_mutual_information_of_copies_is_their_entropy():
+    rng = default_rng(0)
+    level = rng.integers(4, size=20_000)
+    data = {"x": Coded(np.column_stack([level, level]), 2 * (("a", "b", "c", "d"),))}
+    labels = Labels.of(rng.integers(2, size=20_000))
+    found = independence(fitted({"x": Categorical()}, data, labels), data, labels)
+    assert_allclose(found["information"], np.log(4), atol=0.01)
+    assert (found["upper"] - found["lower"] < 0.01).all()
+
+
+def test_more_exponents_than_can_be_learned_together_are_refused_with_the_cure(monkeypatch):
+    features, data, labels = mixed()
+    monkeypatch.setattr(exponents, "MOST_PARAMETERS", 10)
+    posterior = fitted(features, data, labels)
+    with pytest.raises(ValueError, match=r"at most 10.*tempered"):
+        learn(posterior, data, labels, "weighted")
+    assert np.isfinite(learn(posterior, data, labels, "tempered").log_proba(data, 120)).all()

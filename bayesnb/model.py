@@ -251,7 +251,8 @@ class Statistics:
 
     def finite(self) -> bool:
         """Whether all numbers are."""
-        return all(np.isfinite(v).all() for s in self.features.values() for v in s.arrays().values())
+        numbers = [v.ravel() for s in self.features.values() for v in s.arrays().values()]
+        return not numbers or bool(np.isfinite(np.concatenate(numbers)).all())
 
     def without(self, other: Statistics) -> Statistics:
         """``self - other`` where ``other`` is a part of what was learned.

@@ -101,7 +101,9 @@ def widths(parts: Sequence[Statistic | Prior]) -> list[int] | None:
 
 def stacked[S: (Statistic, Prior)](parts: Sequence[S]) -> S:
     """Statistics or priors of one kind side by side."""
-    return _of(parts[0], {name: np.concatenate([getattr(p, name) for p in parts], 1) for name in _arrays(parts[0])})
+    shared = {f.name: getattr(parts[0], f.name) for f in fields(parts[0])}
+    side_by_side = {name: np.concatenate([getattr(p, name) for p in parts], 1) for name in _arrays(parts[0])}
+    return _of(parts[0], shared | side_by_side)
 
 
 def split[S: (Statistic, Prior)](whole: S, columns: Sequence[int]) -> list[S] | None:
@@ -110,7 +112,8 @@ def split[S: (Statistic, Prior)](whole: S, columns: Sequence[int]) -> list[S] | 
     if any(v.ndim < 2 or v.shape[1] != total for v in arrays.values()):
         return None
     ends = np.cumsum([0, *columns]).tolist()
-    return [_of(whole, {name: v[:, a:b] for name, v in arrays.items()}) for a, b in pairwise(ends)]
+    shared = {f.name: getattr(whole, f.name) for f in fields(whole)}
+    return [_of(whole, shared | {name: v[:, a:b] for name, v in arrays.items()}) for a, b in pairwise(ends)]
 
 
 def _arrays(part: Statistic | Prior) -> dict[str, Array]:
@@ -118,8 +121,8 @@ def _arrays(part: Statistic | Prior) -> dict[str, Array]:
     return {f.name: v for f in fields(part) if isinstance(v := getattr(part, f.name), np.ndarray)}
 
 
-def _of[S: (Statistic, Prior)](like: S, arrays: dict[str, Array]) -> S:
-    """The same kind of object with other arrays, which were validated when the stack was made of them."""
-    found = object.__new__(type(like))
-    found.__dict__.update({f.name: arrays.get(f.name, getattr(like, f.name)) for f in fields(like)})
-    return found
+def _of[S: (Statistic, Prior)](like: S, values: dict[str, Any]) -> S:
+    """The same kind of object with other fields, which were validated when the stack was made of them."""
+    made = object.__new__(type(like))
+    made.__dict__.update(values)
+    return made

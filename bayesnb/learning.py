@@ -224,9 +224,9 @@ def believed(
         Whose target and EM are kept.
     schema, statistics
     classes : array (class,)
-        Those that rows have or had. The classes that the class prior or a prior of a feature names come to them, and:
+        Those that rows have or had. Classes that the class prior or the prior of a feature names are added.
     declared : tuple
-        Classes that the type of the labels or the user names.
+        Classes that the type of the labels or the user names; they are added too.
     **others
         Further fields of the classifier.
 

@@ -9,6 +9,7 @@ in one array, for no column looks at another: :func:`groups` says which, :func:`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any
@@ -63,61 +64,91 @@ def _specified(family: Family) -> tuple[Any, ...] | None:
 def each[T](
     features: Mapping[Any, Family],
     n_rows: int,
-    one: Callable[[Any, Family], T],
-    many: Callable[[Sequence[Any], Family], Sequence[T] | None],
+    ask: Callable[..., T],
+    naming: Callable[[Any], AbstractContextManager[None]],
+    *given: Mapping[Any, Any],
 ) -> dict[Any, T]:
-    """The answer of each feature: of many that can be stacked by ``many``, else by ``one``.
+    """The answer of each feature.
 
-    Where ``many`` returns ``None`` or raises ``ValueError`` each of them is asked alone, which names the feature.
+    Parameters
+    ----------
+    features : {name: Family}
+    n_rows : int
+        Rows of the largest array that ``ask`` works on.
+    ask : callable
+        Takes the family and what the feature has in each of ``given``. It may take a stack of features instead, and
+        returns ``None``, or a statistic or prior (or a tuple of them) that :func:`split` can take apart.
+    naming : callable
+        The context in which a feature is asked alone: it names the feature in an error.
+    *given : {name: statistic, prior or encoded column}
     """
     found = {}
     for family, names in groups(features, n_rows):
-        answers = None
         if len(names) > 1:
             try:
-                answers = many(names, family)
+                parts = [[source[name] for name in names] for source in given]
+                answer = ask(family, *map(stacked, parts))
+                found.update(zip(names, split(answer, widths(parts[0])), strict=True))
+                continue
             except ValueError:
-                answers = None
-        found.update(zip(names, answers or [one(name, family) for name in names], strict=True))
+                # What does not stack, or is refused, is asked feature by feature, which names the feature at fault.
+                pass
+        for name in names:
+            with naming(name):
+                found[name] = ask(family, *(source[name] for source in given))
     return {name: found[name] for name in features}
 
 
-def cells(xs: Sequence[Any]) -> Array | None:
-    """Encoded features (row, column) side by side; ``None`` where one of them is not a dense array of numbers."""
-    if not all(type(x) is np.ndarray and x.ndim == 2 for x in xs):
-        return None
-    return np.concatenate(xs, axis=1)
+def widths(parts: Sequence[Any]) -> list[int]:
+    """How many columns each part has."""
+    return [next(iter(_arrays(part).values())).shape[1] for part in parts]
 
 
-def widths(parts: Sequence[Statistic | Prior]) -> list[int] | None:
-    """How many columns each part has; ``None`` where one of its arrays is not (class, column, ...)."""
-    arrays = _arrays(parts[0])
-    others = [v for f in fields(parts[0]) if f.name not in arrays and (v := getattr(parts[0], f.name)) is not None]
-    if not arrays or any(v.ndim < 2 for v in arrays.values()) or not all(isinstance(v, str) for v in others):
-        return None
-    name = next(iter(arrays))
-    return [getattr(part, name).shape[1] for part in parts]
+def stacked(parts: Sequence[Any]) -> Any:
+    """Encoded columns, statistics or priors of one kind side by side.
+
+    Raises
+    ------
+    ValueError
+        If they have no axis of columns: an array that is not (row, column) or (class, column, ...).
+    """
+    if isinstance(parts[0], Statistic | Prior):
+        shared = {f.name: getattr(parts[0], f.name) for f in fields(parts[0])}
+        arrays = _arrays(parts[0])
+        others = [value for name, value in shared.items() if name not in arrays]
+        if not arrays or any(v.ndim < 2 for v in arrays.values()) or not all(isinstance(v, str | None) for v in others):
+            raise ValueError("not all fields have an axis of columns")
+        side_by_side = {name: np.concatenate([getattr(part, name) for part in parts], 1) for name in arrays}
+        return _of(parts[0], shared | side_by_side)
+    if not all(type(x) is np.ndarray and x.ndim == 2 for x in parts):
+        raise ValueError("not all columns are dense arrays of numbers")
+    return np.concatenate(parts, axis=1)
 
 
-def stacked[S: (Statistic, Prior)](parts: Sequence[S]) -> S:
-    """Statistics or priors of one kind side by side."""
-    shared = {f.name: getattr(parts[0], f.name) for f in fields(parts[0])}
-    side_by_side = {name: np.concatenate([getattr(p, name) for p in parts], 1) for name in _arrays(parts[0])}
-    return _of(parts[0], shared | side_by_side)
+def split(answer: Any, columns: Sequence[int]) -> list[Any]:
+    """What each feature has of the answer for a stack, ``columns`` of them each.
 
-
-def split[S: (Statistic, Prior)](whole: S, columns: Sequence[int]) -> list[S] | None:
-    """What each feature has of a stack; ``None`` where one of its arrays is not (class, column, ...)."""
-    total, arrays = sum(columns), _arrays(whole)
+    Raises
+    ------
+    ValueError
+        If one of its arrays is not (class, column, ...).
+    """
+    if answer is None:
+        return [None] * len(columns)
+    if isinstance(answer, tuple):
+        return list(zip(*(split(part, columns) for part in answer), strict=True))
+    total, arrays = sum(columns), _arrays(answer)
     if any(v.ndim < 2 or v.shape[1] != total for v in arrays.values()):
-        return None
+        raise ValueError("not all fields have an axis of columns")
     ends = np.cumsum([0, *columns]).tolist()
-    shared = {f.name: getattr(whole, f.name) for f in fields(whole)}
-    return [_of(whole, shared | {name: v[:, a:b] for name, v in arrays.items()}) for a, b in pairwise(ends)]
+    shared = {f.name: getattr(answer, f.name) for f in fields(answer)}
+    return [_of(answer, shared | {name: v[:, a:b] for name, v in arrays.items()}) for a, b in pairwise(ends)]
 
 
-def _arrays(part: Statistic | Prior) -> dict[str, Array]:
+def _arrays(part: Statistic | Prior | Array) -> dict[str, Array]:
     """The fields that are arrays; the others are the same for all features of one specification."""
+    if isinstance(part, np.ndarray):
+        return {"": part}
     return {f.name: v for f in fields(part) if isinstance(v := getattr(part, f.name), np.ndarray)}
 
 

@@ -1,0 +1,25 @@
+"""The naive Bayes model: many features, one label, and what follows from them by counting.
+
+Start with :class:`NaiveBayes`, the specification. Its verbs are those of a family, for all features at
+once: ``statistics`` of the rows (they add), ``posterior`` of the statistics, ``mode | mean | draw`` of the
+posterior (as :class:`Parameters`), and then ``log_joint`` or ``log_predictive`` of new rows. Data are a
+dictionary of encoded features; class labels are codes.
+"""
+
+from bayesnb.model.estimates import ESTIMATES as ESTIMATES
+from bayesnb.model.estimates import Estimate as Estimate
+from bayesnb.model.estimates import EstimateRule as EstimateRule
+from bayesnb.model.estimates import estimate_rule as estimate_rule
+from bayesnb.model.naive_bayes import NaiveBayes as NaiveBayes
+from bayesnb.model.parameters import Parameters as Parameters
+from bayesnb.model.posterior import Evidence as Evidence
+from bayesnb.model.posterior import Posterior as Posterior
+from bayesnb.model.probabilities import ImpossibleRowError as ImpossibleRowError
+from bayesnb.model.probabilities import normalize as normalize
+from bayesnb.model.probabilities import probabilities as probabilities
+from bayesnb.model.statistics import Data as Data
+from bayesnb.model.statistics import Statistics as Statistics
+from bayesnb.model.statistics import about as about
+from bayesnb.model.statistics import in_order as in_order
+from bayesnb.model.statistics import part_of as part_of
+from bayesnb.model.statistics import united_labels as united_labels

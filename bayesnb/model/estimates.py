@@ -1,0 +1,56 @@
+"""The estimates: how class probabilities follow from a posterior, as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+type Estimate = Literal["mle", "map", "mean", "predictive"]
+
+
+@dataclass(frozen=True)
+class EstimateRule:
+    """How class probabilities follow from a posterior.
+
+    Parameters
+    ----------
+    label : str
+        What it is called on an axis.
+    point : {"mode", "mean"}
+        The point of the posterior that is plugged in, or that stands for it where one is needed.
+    plugs_in : bool
+        False if the parameters are integrated out.
+    flat : bool
+        True if the priors are replaced by flat ones.
+    """
+
+    label: str
+    point: Literal["mode", "mean"]
+    plugs_in: bool = True
+    flat: bool = False
+
+
+ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(
+    {
+        "mle": EstimateRule("MLE", "mode", flat=True),
+        "map": EstimateRule("MAP", "mode"),
+        "mean": EstimateRule("mean", "mean"),
+        "predictive": EstimateRule("predictive", "mean", plugs_in=False),
+    }
+)
+"""Every estimate by its name. A further one is one entry here."""
+
+
+def estimate_rule(name: Estimate) -> EstimateRule:
+    """The rule of an estimate.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    if not isinstance(name, str) or name not in ESTIMATES:
+        raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}")
+    return ESTIMATES[name]

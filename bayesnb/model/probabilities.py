@@ -1,0 +1,71 @@
+"""Class probabilities from the joint: p(c | x) from log p(c, x), in log space."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import worth
+from bayesnb.priors import Array
+
+
+class ImpossibleRowError(ValueError):
+    """No class can have produced a row: its probability is 0 under every one of them.
+
+    ``rows`` are the positions of such rows.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> clf = BayesianNB(estimate="mle").fit({"a": ["x", "y"], "b": ["x", "y"]}, [0, 1])
+    >>> clf.predict({"a": ["x"], "b": ["y"]})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    bayesnb.model.probabilities.ImpossibleRowError: row 0 has probability 0 under every class, so no class ...
+    """
+
+    def __init__(self, rows: Array) -> None:
+        self.rows = rows
+        more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
+        super().__init__(
+            f"row {rows[0]}{more} has probability 0 under every class, so no class can be preferred; each class rules "
+            'out one of its values. estimate="predictive" or "mean" rules out no value under priors without zeros; '
+            '"map" needs concentrations above 1 for that, and "mle" rules out all that was never seen'
+        )
+
+
+def normalize(log_joint: Array) -> Array:
+    """log p(c | x) from log p(c, x), the class on the last axis.
+
+    Raises
+    ------
+    ImpossibleRowError
+        Where every class has -inf. (With draws in front, rows that are impossible in any draw.)
+
+    Examples
+    --------
+    >>> np.exp(normalize(np.log(np.array([[0.0206, 0.0053]])))).round(3)
+    array([[0.795, 0.205]])
+    """
+    if log_joint.ndim == 2 and worth(log_joint.size):
+        found = densities.normalized(log_joint)
+        if found is not None:
+            return found
+    top = densities.over_last(np.maximum, log_joint)
+    if np.isneginf(top).any():
+        raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(top))[:, -2] if top.ndim > 1 else [0]))
+    # The largest is taken off first: beside a joint of -1e17 the logarithm of a sum would be lost.
+    below = log_joint - top
+    # The largest is 1, and log1p of the others keeps the digits of a row that is all but certain.
+    others = np.exp(below)
+    np.put_along_axis(others, below.argmax(-1)[..., None], 0.0, -1)
+    return below - np.log1p(densities.over_last(np.add, others))
+
+
+def probabilities(log_joint: Array) -> Array:
+    """p(c | x) from log p(c, x), the class on the last axis; raises as :func:`normalize`."""
+    if worth(log_joint.size):
+        flat = log_joint.reshape(-1, log_joint.shape[-1])
+        if (found := densities.normalized(flat, logs=False)) is not None:
+            return found.reshape(log_joint.shape)
+    return np.exp(normalize(log_joint))

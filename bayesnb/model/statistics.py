@@ -1,0 +1,152 @@
+"""What the data say about the whole model, :class:`Statistics`, and the error messages that name its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesnb.families.statistic import Statistic, cleared
+from bayesnb.families.support import InvalidCellError
+from bayesnb.priors import Array, BoundaryError, ImproperError, UnlearnedError
+
+type Data = Mapping[str, Any]
+"""Encoded columns, by the name of the feature."""
+
+
+def part_of(data: Data, rows: Array | slice) -> Data:
+    """Some rows of encoded columns."""
+    return {name: x[rows] for name, x in data.items()}
+
+
+@contextmanager
+def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> Iterator[None]:
+    """Say which feature, class, column and level an error is about."""
+    try:
+        yield
+    except (ImproperError, BoundaryError, UnlearnedError) as error:
+        raise type(error)(f"{', '.join([what, *_cell(error.where, labels, s)])}: {error}", error.where) from error
+    except InvalidCellError:
+        # Only the schema knows which column it is in; it will say so.
+        raise
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error
+
+
+def _cell(where: tuple[int, ...], labels: Sequence[Any], s: Statistic | None) -> list[str]:
+    said = [f"class {labels[where[0]]!r}"] if where and labels else []
+    names = getattr(s, "levels", None)
+    if s is not None and len(where) > 1 and s.seen().shape[1] > 1:
+        said.append(f"column {where[1]}")
+    if names and len(where) > 2:
+        said.append(f"level {names[where[1]][where[2]]!r}")
+    if (words := getattr(s, "words", None)) and len(where) > 1:
+        said.append(f"word {words[where[1]]!r}")
+    return said
+
+
+def in_order(names: Iterable[Any]) -> list[Any]:
+    """Names sorted; by type first where they do not compare."""
+    names = list(names)
+    try:
+        return sorted(names)
+    except TypeError:
+        return sorted(names, key=lambda name: (type(name).__name__, str(name)))
+
+
+def united_labels(*groups: Sequence[Any]) -> tuple[Any, ...]:
+    """All class labels of several lists, each once, in order."""
+    return tuple(in_order(dict.fromkeys(label for labels in groups for label in labels)))
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What the data say about the whole model; ``a + b`` pools, ``a - b`` unlearns, ``a * 0.9`` forgets slowly.
+
+    Parameters
+    ----------
+    labels : tuple
+        Class labels, in the order of the class axis. Adding unites them.
+    rows : array (class,)
+        Weight of the rows of each class.
+    features : {name: Statistic}
+
+    Examples
+    --------
+    >>> from bayesnb import Bernoulli, NaiveBayes
+    >>> from bayesnb.families.membership import Labels
+    >>> model = NaiveBayes({"wet": Bernoulli()})
+    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
+    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
+    >>> seen = model.statistics(data, labels, ["spring", "summer"])
+    >>> (seen + seen).rows, (seen + seen - seen).rows, (seen * 0.5).rows
+    (array([4., 2.]), array([2., 1.]), array([1. , 0.5]))
+    """
+
+    labels: tuple[Any, ...]
+    rows: Array
+    features: Mapping[str, Statistic]
+
+    def about(self, name: str) -> AbstractContextManager[None]:
+        """The context in which an error says that it is about this feature."""
+        return about(f"feature {name!r}", self.labels, self.features[name])
+
+    def over(self, labels: Sequence[Any]) -> Statistics:
+        """The same for another list of classes; one that was never seen has seen nothing."""
+        if tuple(labels) == self.labels:
+            return self
+        place = {label: c for c, label in enumerate(self.labels)}
+        index = np.array([place.get(label, -1) for label in labels], np.intp)
+        rows = np.append(self.rows, 0.0)[index]
+        return Statistics(tuple(labels), rows, {name: s.take(index) for name, s in self.features.items()})
+
+    def __add__(self, other: Statistics) -> Statistics:
+        if set(self.features) != set(other.features):
+            odd = sorted(set(self.features) ^ set(other.features))
+            raise ValueError(f"Expected statistics of the same features; only one side has {odd}")
+        labels = united_labels(self.labels, other.labels)
+        a, b = self.over(labels), other.over(labels)
+        pooled = {}
+        for name, s in a.features.items():
+            with about(f"feature {name!r}"):
+                pooled[name] = s + b.features[name]
+        return Statistics(labels, a.rows + b.rows, pooled)
+
+    def __mul__(self, factor: float) -> Statistics:
+        return Statistics(self.labels, self.rows * factor, {n: s * factor for n, s in self.features.items()})
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        return self + other * -1.0
+
+    def finite(self) -> bool:
+        """Whether all numbers are."""
+        numbers = [v.ravel() for s in self.features.values() for v in s.arrays().values()]
+        return not numbers or bool(np.isfinite(np.concatenate(numbers)).all())
+
+    def without(self, other: Statistics) -> Statistics:
+        """``self - other`` where ``other`` is a part of what was learned.
+
+        Raises
+        ------
+        ValueError
+            Where it can be seen that it is not: a class, a level or a count that was never learned.
+        """
+        unknown = [label for label in other.labels if label not in self.labels]
+        if unknown:
+            raise ValueError(f"class {unknown[0]!r} was never learned, so its rows cannot be unlearned")
+        rest, whole = self - other, self.over(united_labels(self.labels, other.labels))
+        if (rest.rows < -1e-9 * whole.rows).any():
+            c = int(np.argmin(rest.rows))
+            raise ValueError(
+                f"class {rest.labels[c]!r} has rows of weight {whole.rows[c]:g}; {whole.rows[c] - rest.rows[c]:g} "
+                "cannot be unlearned: they were never learned"
+            )
+        settled = {}
+        for name, s in rest.features.items():
+            with about(f"feature {name!r}", rest.labels, s):
+                settled[name] = s.settled(whole.features[name]).named_as(self.features[name])
+        rows = cleared(rest.rows, whole.rows)
+        return Statistics(rest.labels, rows, settled)

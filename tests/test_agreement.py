@@ -23,11 +23,12 @@ from scipy.special import gammaln, xlogy
 from xarray import DataTree
 
 from bayesnb import BayesianNB, Binned, datasets
-from bayesnb.families import gaussian, poisson
+from bayesnb.families import normals, poisson
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.columns import over_columns
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.moments import Moments
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Parameters, Posterior, normalize
@@ -233,7 +234,7 @@ def test_an_agreement_shows_the_rows_where_a_plug_in_predicts_another_class():
 def update_gaussian(**wrong: Callable[..., Any]) -> Callable[..., NormalGamma]:
     """Bayes' rule of the Normal-Gamma pair with mistakes in some of its lines."""
 
-    def update(self: Gaussian, prior: NormalGamma, s: gaussian.Moments) -> NormalGamma:
+    def update(self: Gaussian, prior: NormalGamma, s: Moments) -> NormalGamma:
         right = RIGHT_GAUSSIAN(self, prior, s)
         return replace(right, **{name: line(prior, s, right) for name, line in wrong.items()})
 
@@ -246,7 +247,7 @@ RIGHT_DRAW = Parameters.log_joint
 RIGHT_PREDICTIVE = Posterior.log_predictive
 
 
-def gap2(prior: NormalGamma, s: gaussian.Moments) -> np.ndarray:
+def gap2(prior: NormalGamma, s: Moments) -> np.ndarray:
     return prior.kappa * s.n * (s.mean - prior.m) ** 2 / (prior.kappa + s.n)
 
 
@@ -276,7 +277,7 @@ def plug_in_at_mean(self: Any, posterior: Any, x: Any) -> np.ndarray:
 
 def without_posterior_variance(self: GaussianKnownVariance, posterior: Normal, x: np.ndarray) -> np.ndarray:
     scale = np.broadcast_to(1 / np.sqrt(self._row_variance(x.shape[1])), posterior.m.shape)
-    return over_columns(gaussian._log_normal, x, posterior.m, scale)
+    return over_columns(normals.log_normal, x, posterior.m, scale)
 
 
 def negative_binomial_without_exposure(self: Poisson, posterior: Gamma, x: Any) -> np.ndarray:
@@ -304,7 +305,7 @@ def average_of_ratios(self: Posterior, data: Any, n: int) -> np.ndarray:
 
 
 def missing_is_zero(self: Gaussian, posterior: NormalGamma, x: np.ndarray) -> np.ndarray:
-    return over_columns(gaussian._log_student, np.nan_to_num(x), *posterior.marginal)
+    return over_columns(normals.log_student, np.nan_to_num(x), *posterior.marginal)
 
 
 @dataclass(frozen=True)

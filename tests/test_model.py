@@ -744,7 +744,7 @@ def test_an_estimate_that_does_not_exist_is_an_error_wherever_it_is_asked(name: 
 def test_a_further_estimate_is_one_entry_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     # The mean under flat priors: counts with one row more of each level.
     table = {**ESTIMATES, "flat mean": EstimateRule("flat mean", "mean", flat=True)}
-    monkeypatch.setattr("bayesnb.model.estimates.ESTIMATES", table)
+    monkeypatch.setattr("bayesnb.estimates.ESTIMATES", table)
     X, y = datasets.play_tennis()
     found = BayesianNB(Categorical(Dirichlet(5.0)), class_prior=Dirichlet(5.0), estimate="flat mean").fit(X, y)
     laplace = BayesianNB(Categorical(Dirichlet(1.0)), class_prior=Dirichlet(1.0), estimate="mean").fit(X, y)

@@ -17,10 +17,10 @@ from bayesnb.answers.log_odds import DrawnLogOdds, LogOdds
 from bayesnb.answers.uncertainty import PosteriorDraws
 from bayesnb.data.schema import Schema
 from bayesnb.families.family import Theta
-from bayesnb.families.multinomial import Bag
 from bayesnb.families.support import BAG
+from bayesnb.families.words import Bag
 from bayesnb.model import Data, Parameters, Posterior, part_of
-from bayesnb.priors import Array, Dirichlet, Prior, log, log_gamma_slopes, log_rising
+from bayesnb.priors import Array, Chance, Dirichlet, Prior, log, log_rising
 
 UNITS = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 10 / np.log(10)}
 """What one nat of log-odds is in each unit (Good 1950; Jaynes 2003, 4.2)."""
@@ -63,22 +63,23 @@ class OneWord:
 
     def log_moment(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
         """ln E[θ_k^(t n)], (cell, class)."""
-        alpha, n = self._counts(posterior, x)
-        return log_rising(alpha, t * n) - log_rising(posterior.total, t * n)
+        chance, n = self._of_words(posterior, x)
+        return chance.along(t * n)
 
     def log_moment_slopes(self, posterior: Dirichlet, x: Array, t: Array) -> tuple[Array, Array]:
         """Its first and second derivative in t."""
-        alpha, n = self._counts(posterior, x)
-        own, whole = log_gamma_slopes(alpha + t * n), log_gamma_slopes(posterior.total + t * n)
-        return n * (own[0] - whole[0]), n**2 * (own[1] - whole[1])
+        chance, n = self._of_words(posterior, x)
+        first, second = chance.slopes(t * n)
+        return n * first, n**2 * second
 
     def moment_floor(self, posterior: Dirichlet, x: Array) -> Array:
-        """Above which t it exists, (cell, class)."""
-        alpha, n = self._counts(posterior, x)
-        return -alpha / n
+        """The t above which it exists, (cell, class)."""
+        chance, n = self._of_words(posterior, x)
+        return chance.floor() / n
 
-    def _counts(self, posterior: Dirichlet, x: Array) -> tuple[Array, Array]:
-        return posterior.alpha[:, x[:, 0].astype(np.intp)].T, x[:, [1]]
+    def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Chance, Array]:
+        """What is believed of the probability of each word, (cell, class), and its count, (cell, 1)."""
+        return Chance(posterior.alpha[:, x[:, 0].astype(np.intp)].T, posterior.total), x[:, [1]]
 
 
 def contributions(

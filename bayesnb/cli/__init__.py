@@ -43,7 +43,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _code(arguments: list[str]) -> int:
-    """Run the command and return its exit code. An error is told in one line."""
+    """Run the command and return its exit code. An error is written as one line."""
     try:
         terminal.set_up_streams()
         terminal.require_text(arguments)
@@ -53,9 +53,9 @@ def _code(arguments: list[str]) -> int:
             sys.stdout.flush()
         return code
     except click.ClickException as error:
-        told = io.StringIO()
-        error.show(told)
-        click.echo(terminal.visible(told.getvalue(), keep="\n"), nl=False, err=True)
+        message = io.StringIO()
+        error.show(message)
+        click.echo(terminal.visible(message.getvalue(), keep="\n"), nl=False, err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)

@@ -52,17 +52,10 @@ def inspect(data: str, target: str | None, layout: str) -> int:
 
 def _columns(summary: Summary) -> pd.DataFrame:
     """One row a column, with the mean and the standard deviation of numbers."""
-    import numpy as np
-
-    from bayesnb.families.moments import Moments
-
     frame = summary.schema.describe(summary.statistics).drop(columns=["prior", "columns"])
     for name, s in summary.statistics.features.items():
-        if isinstance(s, Moments):
-            pooled = s.pooled()
-            n = pooled.n[0, 0]
-            frame.loc[name, "mean"] = pooled.mean[0, 0] * pooled.unit[0, 0] if n else np.nan
-            frame.loc[name, "sd"] = np.sqrt(pooled.scatter[0, 0] / n) * pooled.unit[0, 0] if n else np.nan
+        for what, values in summary.schema.features[name].family.of_columns(s).items():
+            frame.loc[name, what] = values[0]
     return frame
 
 

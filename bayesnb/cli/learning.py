@@ -14,6 +14,7 @@ from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model, require_output, same_place
 from bayesnb.cli.rows import load_model, save_model, source_of
 from bayesnb.cli.terminal import say
+from bayesnb.estimates import ESTIMATES
 
 if TYPE_CHECKING:
     from bayesnb.data.encoders import Feature
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @options.target
 @options.to_model
 @click.option(
-    "--feature", "told", multiple=True, metavar="COL=FAMILY",
+    "--feature", "specified", multiple=True, metavar="COL=FAMILY",
     help="Family of a column, by its name in small letters, such as poisson; binned:EDGE,EDGE…; or, of several columns "
     "as one feature, NAME=FAMILY:COL,COL…. May be repeated; the other columns get theirs by type.",
 )  # fmt: skip
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--unseen", type=click.Choice(["missing", "new", "error"]), default="missing", show_default=True,
               help="What a level is that was never seen.")  # fmt: skip
-@click.option("--estimate", type=click.Choice(["predictive", "mean", "map", "mle"]), default="predictive",
-              show_default=True, help="Which probabilities the model predicts.")  # fmt: skip
+@click.option("--estimate", type=click.Choice(list(ESTIMATES)), default="predictive", show_default=True,
+              help="Which probabilities the model predicts.")  # fmt: skip
 @options.force
 def fit(
-    data: str, target: str | None, output: str, told: tuple[str, ...], weight: str | None, m: float | None,
+    data: str, target: str | None, output: str, specified: tuple[str, ...], weight: str | None, m: float | None,
     class_prior: str | None, unseen: str, estimate: str, force: bool,
 ) -> int:  # fmt: skip
     """Learn a model from a table of any size, and write it to a file."""
@@ -53,7 +54,7 @@ def fit(
         if source is data:
             raise click.UsageError(f"name the column that holds the class with --target: {data} is no embedded data")
         target = datasets.target(data)
-    features = _features(told, m)
+    features = _features(specified, m)
     clf = BayesianNB(
         features or None, class_prior=_class_prior(class_prior), unseen=unseen, estimate=estimate, unlabelled_weight=0
     )
@@ -150,13 +151,13 @@ def _families() -> dict[str, Any]:
     return {re.sub("(?<=.)(?=[A-Z])", "-", name).lower(): kind for name, kind in kinds.items()}
 
 
-def _features(told: Sequence[str], m: float | None) -> dict[str, Any]:
+def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
     from bayesnb.data.binning import Binned
     from bayesnb.priors import Dirichlet
 
     families, features = _families(), {}
-    for text in told:
+    for text in specified:
         column, equals, said = text.rpartition("=")
         kind, _, rest = said.partition(":")
         if not equals or kind.lower() not in families:

@@ -35,11 +35,11 @@ def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
     from pyarrow import types
 
     for batch in batches:
-        told = frozenset(f.name for f in batch.schema if declares and types.is_dictionary(f.type))
+        declared = frozenset(f.name for f in batch.schema if declares and types.is_dictionary(f.type))
         step = rows_of(len(batch.schema.names))
         for start in range(0, batch.num_rows, step):
             part = batch.slice(start, step)
-            yield replace(Table.of(frame_of(part)), declares=told)
+            yield replace(Table.of(frame_of(part)), declares=declared)
 
 
 def frame_of(batch: Any) -> pd.DataFrame:

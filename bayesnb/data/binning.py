@@ -1,7 +1,7 @@
-"""Cuts: a real column as a categorical one, each level an interval.
+"""A column of real numbers as a categorical one, each level an interval.
 
-:class:`Binned` is the specification, :class:`Cut` what a fit makes of it. The edges belong to the fitted
-model; the outer intervals are open, so that every number falls into one.
+:class:`Binned` is the specification, and :class:`BinEdges` are what it becomes for one column when a model is fitted.
+The outer intervals are open, so that every number falls into one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bayesnb.priors import Array, Dirichlet
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """A real column cut into intervals and read as categorical.
+    """A column of real numbers, cut into intervals and read as categorical.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ class Binned:
         """The family of the intervals."""
         return Categorical(self.prior)
 
-    def fit(self, x: Array, weight: Array | None = None) -> Cut:
+    def fit(self, x: Array, weight: Array | None = None) -> BinEdges:
         """The edges for one column, (row,), NaN where missing."""
         if self.edges is not None:
-            return Cut(tuple(float(edge) for edge in self.edges))
+            return BinEdges(tuple(float(edge) for edge in self.edges))
         seen = ~np.isnan(x)
         if not seen.any():
-            return Cut(())
+            return BinEdges(())
         from sklearn.preprocessing import KBinsDiscretizer
 
         by_count = self.cut == "count"
@@ -77,11 +77,11 @@ class Binned:
             warnings.filterwarnings("ignore", category=UserWarning)
             cutter.fit(x[seen, None], sample_weight=None if weight is None or not by_count else weight[seen])
         inner = np.asarray(cutter.bin_edges_[0], float)[1:-1]
-        return Cut(tuple(float(edge) for edge in np.unique(inner)))
+        return BinEdges(tuple(float(edge) for edge in np.unique(inner)))
 
 
 @dataclass(frozen=True)
-class Cut:
+class BinEdges:
     """Inner edges of a column, in its units; an interval holds its lower edge."""
 
     edges: tuple[float, ...]

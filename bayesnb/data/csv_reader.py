@@ -25,7 +25,7 @@ MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan",
 """What stands for a missing cell, as in pandas."""
 
 COLUMNS = 2**14
-"""Columns that Arrow is told to leave as text."""
+"""The number of columns that Arrow reads as text."""
 
 
 def batches_of_file(file: Path) -> Iterator[Any]:

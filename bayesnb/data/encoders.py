@@ -14,14 +14,14 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from bayesnb.data.binning import Cut
+from bayesnb.data.binning import BinEdges
 from bayesnb.data.columns import Kind, Names
 from bayesnb.data.tables import Table
-from bayesnb.families.categorical import Coded, united
 from bayesnb.families.family import Family
-from bayesnb.families.multinomial import Bag
+from bayesnb.families.levels import Coded, united
 from bayesnb.families.poisson import Exposed
 from bayesnb.families.support import BAG, COUNTS, LEVELS, POSITIVE, REALS, ZEROS_AND_ONES, Support
+from bayesnb.families.words import Bag
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, slices, worth
 from bayesnb.model import in_order
@@ -45,7 +45,7 @@ class Feature:
         Names of the levels of each column, for a family that reads levels.
     kinds : tuple of str
         What each column held when it was first seen.
-    cuts : tuple of Cut, optional
+    cuts : tuple of BinEdges, optional
         For a binned column, its edges.
     """
 
@@ -54,7 +54,7 @@ class Feature:
     how: str
     levels: tuple[Names, ...] | None = None
     kinds: tuple[Kind, ...] = ()
-    cuts: tuple[Cut, ...] | None = None
+    cuts: tuple[BinEdges, ...] | None = None
 
     @property
     def exposure(self) -> Names:

@@ -21,9 +21,10 @@ from bayesnb.data.columns import Names, zeros_and_ones
 from bayesnb.data.encoders import ENCODERS, Feature, UnseenPolicy, require_one_kind, validate
 from bayesnb.data.tables import Table
 from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical, united
+from bayesnb.families.categorical import Categorical
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.levels import united
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.support import BAG, LEVELS, InvalidCellError
 from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
@@ -175,7 +176,8 @@ class Schema:
         if missing and absent != "missing":
             close = difflib.get_close_matches(str(missing[0]), map(str, extra), 1)
             raise ValueError(
-                f"column {missing[0]!r} was fitted and is not in this table, which has {list(table.names)}"
+                f"column {missing[0]!r} was fitted and is not in this table, which has "
+                f"{list(table.names) or 'no fitted column'}"
                 + (f" (did you mean {close[0]!r}?)" if close else "")
                 + '; add it, or count it as missing with absent="missing"'
             )

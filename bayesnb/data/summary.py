@@ -17,15 +17,16 @@ import numpy as np
 from bayesnb.data.binning import Binned
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
+from bayesnb.data.rows import Rows
 from bayesnb.data.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
 from bayesnb.families.bernoulli import BinaryCounts
-from bayesnb.families.membership import Labels, every_row
+from bayesnb.families.membership import every_row
 from bayesnb.families.moments import Moments
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics, in_order
-from bayesnb.priors import UNSEEN, Array, Dirichlet
+from bayesnb.priors import UNSEEN, Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +187,8 @@ class PartSummarizer:
     schema: Schema | None = None
 
     def __post_init__(self) -> None:
-        told = self.features.values() if isinstance(self.features, Mapping) else [self.features]
-        for spec in told if self.schema is None else ():
+        specified = self.features.values() if isinstance(self.features, Mapping) else [self.features]
+        for spec in specified if self.schema is None else ():
             spec = spec[0] if isinstance(spec, tuple) and len(spec) == 2 else spec
             if isinstance(spec, Binned) and spec.edges is None:
                 raise ValueError(
@@ -212,12 +213,8 @@ class PartSummarizer:
         blank = int(unlabelled.sum())
         if not table.n_rows:
             return EmptySummary(read, blank)
-        target, weight = target.rows(keep), weight[keep]
-        schema = self.schema or Schema.infer(table, self.features, self.unseen, weight)
-        schema, data = schema.encode(table, learn=True)
-        labels, classes = Labels(target.codes, weight, len(target.classes)), labels_of(target.classes)
-        model = schema.model(Dirichlet())
-        statistics = schema.computed(data, lambda: model.statistics(data, labels, classes), Statistics.finite)
+        rows = Rows(table, target.rows(keep), weight[keep])
+        schema, statistics = rows.statistics(self.schema, self.features, self.unseen)
         declared = {
             column: table.column(column).declared if column in table.place else None
             for feature in schema.features.values()
@@ -225,7 +222,7 @@ class PartSummarizer:
             for column in feature.columns
         }
         declared[self.target] = target.declared or None
-        return Summary(schema, statistics, target.classes, read, blank, declared)
+        return Summary(schema, statistics, rows.target.classes, read, blank, declared)
 
     def _weights(self, table: Table) -> Array:
         if self.weight is None:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from bayesnb.families.categorical import log_less_one
-from bayesnb.families.columns import impossible, products
+from bayesnb.families.columns import dense_cells, impossible, products, seen_cells
 from bayesnb.families.family import Added, Cells, Conjugate
+from bayesnb.families.levels import log_less_one
 from bayesnb.families.membership import Column, Labels, Membership
-from bayesnb.families.statistic import Statistic, added, per, scaled
+from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import ZEROS_AND_ONES, InvalidCellError
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, worth
@@ -32,12 +32,6 @@ class BinaryCounts(Statistic):
     ones: Array = per("column")
 
     group = "bernoulli"
-
-    def __add__(self, other: BinaryCounts) -> BinaryCounts:
-        return BinaryCounts(**added(self, other))
-
-    def __mul__(self, factor: float) -> BinaryCounts:
-        return BinaryCounts(**scaled(self, factor))
 
     def seen(self) -> Array:
         return self.n
@@ -77,7 +71,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
 
     def _statistic(self, x: Column, members: Membership) -> BinaryCounts:
         """The same of rows few enough for some copies of them, or that need none."""
-        seen, ones = _seen(x), _ones(x)
+        seen, ones = seen_cells(x), _ones(x)
         totals = members.totals(ones)
         return BinaryCounts(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
 
@@ -99,7 +93,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         if possible and no.ndim == 2 and _worth(x) and (total := densities.chosen(x, yes - no)) is not None:
             return densities.add_row(total, no.sum(-1))
         no, yes = np.where(always, 0.0, no), np.where(never, 0.0, yes)
-        seen, ones = _seen(x), _ones(x)
+        seen, ones = seen_cells(x), _ones(x)
 
         def over_seen(table: Array) -> Array:
             return table.sum(-1)[..., None, :] if seen is None else products(seen, table)
@@ -161,19 +155,6 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
 
         p, x = theta["theta"].T, dense_cells(x)
         return pt.dot(np.where(x == 1, 1.0, 0.0), pt.log(p)) + pt.dot(np.where(x == 0, 1.0, 0.0), pt.log1p(-p))
-
-
-def dense_cells(x: Column) -> Array:
-    """The cells as a dense float array, for PyMC."""
-    return np.asarray(x.toarray() if sparse.issparse(x) else x, float)
-
-
-def _seen(x: Column) -> Array | None:
-    """Which cells hold a value, as floats; ``None`` where no cell can be missing."""
-    if sparse.issparse(x) or np.asarray(x).dtype.kind in "bui":
-        return None
-    missing = np.isnan(x)
-    return (~missing).astype(float) if missing.any() else None
 
 
 def _ones(x: Column) -> Column:

@@ -32,6 +32,19 @@ def known_cells(x: Column) -> Array:
     return ~np.isnan(x)[:, None]
 
 
+def dense_cells(x: Column) -> Array:
+    """The cells as a dense array of floats."""
+    return np.asarray(x.toarray() if sparse.issparse(x) else x, float)
+
+
+def seen_cells(x: Column) -> Array | None:
+    """Which cells hold a value, as floats; ``None`` where no cell can be missing."""
+    if sparse.issparse(x) or np.asarray(x).dtype.kind in "bui":
+        return None
+    missing = np.isnan(x)
+    return (~missing).astype(float) if missing.any() else None
+
+
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
     """Σ_j density(x_j, parameters_j) as (..., row, class), where NaN adds nothing.
 

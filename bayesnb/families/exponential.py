@@ -14,7 +14,7 @@ from numpy.random import Generator
 from bayesnb.families.columns import over_columns
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Membership
-from bayesnb.families.statistic import Statistic, added, per, scaled
+from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import POSITIVE
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
@@ -27,12 +27,6 @@ class Waits(Statistic):
 
     n: Array = per("column")
     total: Array = per("column")
-
-    def __add__(self, other: Waits) -> Waits:
-        return Waits(**added(self, other))
-
-    def __mul__(self, factor: float) -> Waits:
-        return Waits(**scaled(self, factor))
 
     def seen(self) -> Array:
         return self.n

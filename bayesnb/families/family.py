@@ -134,6 +134,10 @@ class Family[P: Belief, S: Statistic](ABC):
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
+    def of_columns(self, s: S) -> dict[str, Array]:
+        """Numbers that describe each whole column, (column,), by what they are called. (A hook.)"""
+        return {}
+
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
         """The likelihood of these columns (family, column) of features of this kind. (A hook, where columns differ.)"""
         return self

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.categorical import CategoryCounts
+from bayesnb.families.levels import CategoryCounts
 from bayesnb.families.pointwise import Cells, Pointwise
 from bayesnb.families.sampled import CHUNK, Declared
 from bayesnb.families.support import COUNTS, POSITIVE, REALS, Support

@@ -13,13 +13,20 @@ from bayesnb.families.columns import over_columns
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.moments import Moments
+from bayesnb.families.normals import (
+    LOG_2PI,
+    log_normals,
+    log_student,
+    log_students,
+    mean_and_sd,
+    pooled,
+    pymc_log_normal,
+    without_row,
+)
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import slices, worth
-from bayesnb.numerics import Array, log, log_rising
+from bayesnb.numerics import Array
 from bayesnb.priors import Normal, NormalGamma, Theta
 from bayesnb.priors.locations import ordinary
-
-LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +55,11 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         return Moments.of(x, members)
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
-        mean, variance, low, unit = _pooled(s)
+        mean, variance, low, unit = pooled(s)
         return prior.over(mean, variance, len(s.n), low, unit)
+
+    def of_columns(self, s: Moments) -> dict[str, Array]:
+        return mean_and_sd(s)
 
     def added(self, s: Moments) -> Added:
         return (s.n, s.mean, s.low, s.scatter, s.unit), -0.5 * LOG_2PI * s.n
@@ -58,16 +68,16 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         return posterior, (1.0, x[:, None], 0.0, 0.0, None), -0.5 * LOG_2PI
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        return _log_normals(x, theta, np.sqrt(theta["tau"]))
+        return log_normals(x, theta, np.sqrt(theta["tau"]))
 
     def quick_predictive(self, posterior: NormalGamma, x: Array) -> Array:
-        m, scale, power, top = posterior.marginal
+        m, scale, exponent, log_height = posterior.marginal
         low, unit = posterior.placed()
         near = ordinary(low * scale, unit)
-        total = _log_students(x[:, near], *(v[:, near] for v in (m, scale, power, top)))
+        total = log_students(x[:, near], *(v[:, near] for v in (m, scale, exponent, log_height)))
         if not near.all():
-            far = (v[:, ~near] for v in (m, scale, power, top - np.log(unit), low, unit))
-            total += over_columns(_log_student, x[:, ~near], *far)
+            far = (v[:, ~near] for v in (m, scale, exponent, log_height - np.log(unit), low, unit))
+            total += over_columns(log_student, x[:, ~near], *far)
         return total
 
     def quick_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array | None:
@@ -75,7 +85,7 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         if not labels.worth_counting(x.size) or not ordinary(low / np.sqrt(posterior.b), unit).all():
             return None
         # NaN where nothing proper is left of a cell, or nearly so.
-        return densities.left_out(x, labels.codes, *_less_a_row(posterior))
+        return densities.left_out(x, labels.codes, *without_row(posterior))
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
         return rng.normal(theta["mu"] + theta.get("low", 0.0), 1 / np.sqrt(theta["tau"])) * theta.get("unit", 1.0)
@@ -97,7 +107,7 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         pm.Normal(name, mu=theta["mu"][cell], tau=theta["tau"][cell], observed=x[row, column])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        return _pymc_log_normal(theta["mu"], theta["tau"], x)
+        return pymc_log_normal(theta["mu"], theta["tau"], x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +140,11 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
         return Moments.of(x, members)
 
     def resolve_prior(self, prior: Normal, s: Moments) -> Normal:
-        mean, _, low, unit = _pooled(s)
+        mean, _, low, unit = pooled(s)
         return prior.over(mean * unit, self._row_variance(s.n.shape[1]), len(s.n), low * unit)
+
+    def of_columns(self, s: Moments) -> dict[str, Array]:
+        return mean_and_sd(s)
 
     def added(self, s: Moments) -> Added:
         one = self._row_variance(s.n.shape[1])
@@ -146,11 +159,11 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         scale = 1 / np.sqrt(self._row_variance(x.shape[1]))
-        return _log_normals(x, theta, np.broadcast_to(scale, theta["mu"].shape))
+        return log_normals(x, theta, np.broadcast_to(scale, theta["mu"].shape))
 
     def quick_predictive(self, posterior: Normal, x: Array) -> Array:
         theta = {"mu": posterior.m, "low": posterior.placed()}
-        return _log_normals(x, theta, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
+        return log_normals(x, theta, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
         location = theta["mu"] + theta.get("low", 0.0)
@@ -168,7 +181,7 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
         pm.Normal(name, mu=theta["mu"][y[row], column], sigma=sigma, observed=x[row, column])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        return _pymc_log_normal(theta["mu"], 1 / self._row_variance(x.shape[1]), x)
+        return pymc_log_normal(theta["mu"], 1 / self._row_variance(x.shape[1]), x)
 
     def gathered(self, cells: Sequence[tuple[GaussianKnownVariance, int]]) -> GaussianKnownVariance:
         of_each = [np.ravel(family.variance) for family, _ in cells]
@@ -184,161 +197,3 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
                 f"got {self.variance!r}"
             )
         return np.array(np.broadcast_to(variance, (n_columns,)))
-
-
-def _pooled(s: Moments) -> tuple[Array, Array, Array, Array]:
-    """Mean and variance (divisor: the weight) of each whole column, NaN where nothing was seen.
-
-    Then what the mean has beyond one float, and the unit of them all.
-    """
-    whole = s.pooled()
-    n = whole.n[0]
-    none = n <= 0
-    weight = np.where(none, 1.0, n)
-    mean, variance = np.where(none, np.nan, whole.mean[0]), np.where(none, np.nan, whole.scatter[0] / weight)
-    return mean, variance, whole.low[0], whole.unit[0]
-
-
-def _away(x: Array, m: Array, low: Array | float, unit: Array | float) -> Array:
-    """How far x is from m + low, in units of ``unit``."""
-    with np.errstate(over="ignore"):
-        return (x / unit - m) - low
-
-
-def _log_normal(x: Array, mu: Array, root_tau: Array, low: Array | float = 0.0, unit: Array | float = 1.0) -> Array:
-    with np.errstate(divide="ignore", over="ignore"):
-        square = (_away(x, mu, low, unit) * root_tau) ** 2
-        return np.log(root_tau) - np.log(unit) - 0.5 * LOG_2PI - 0.5 * square
-
-
-def _log_normals(x: Array, theta: Theta, root_tau: Array) -> Array:
-    """Σ_j ln Normal(x_j | μ_j, 1/τ_j) as (..., row, class), where NaN adds nothing."""
-    mu = theta["mu"]
-    low, unit = (np.broadcast_to(theta.get(name, none), mu.shape) for name, none in (("low", 0.0), ("unit", 1.0)))
-    near = ordinary(low * root_tau, unit)
-    total = _near_log_normals(x[:, near], mu[..., near], root_tau[..., near])
-    if not near.all():
-        cells = (v[..., ~near] for v in (mu, root_tau, low, unit))
-        total += over_columns(_log_normal, x[:, ~near], *cells)
-    return _within_floats(total, x, mu, root_tau, low, unit)
-
-
-def _near_log_normals(x: Array, mu: Array, root_tau: Array) -> Array:
-    """The same of columns measured in 1, whose locations are floats."""
-    if mu.ndim > 2 and len(x) * mu.size >= _DRAWN_FROM:
-        return _log_normals_drawn(x, mu, root_tau)
-    if mu.ndim == 2 and worth(x.size * len(mu)):
-        return densities.normal(x, mu, root_tau, log(root_tau) - 0.5 * LOG_2PI)
-    return over_columns(_log_normal, x, mu, root_tau)
-
-
-LOWEST = -1e300
-"""What stands for the log density of a row that is too far out for its logarithm to be a float."""
-
-
-def _within_floats(total: Array, x: Array, mu: Array, root_tau: Array, low: Array, unit: Array) -> Array:
-    """The log densities, with ``LOWEST`` at the likeliest class of a row that is below all floats under every class.
-
-    Log densities of -1e310 and of -1e309 are both -inf as floats, and still the second class is certain. Which one is
-    the likeliest is told by the logarithm of Σ z², as all else is nothing beside it; equal ones are all likeliest.
-    """
-    beyond = np.isneginf(total).all(axis=-1)
-    if not beyond.any():
-        return total
-    # An infinite number is no number of a column, and its row stays impossible.
-    beyond &= ~np.isinf(x).any(axis=-1)
-    rows = np.flatnonzero(beyond.reshape(-1, len(x)).any(axis=0))
-
-    def log_square(x: Array, mu: Array, root_tau: Array, low: Array, unit: Array) -> Array:
-        with np.errstate(all="ignore"):
-            away = np.abs(_away(x, mu, low, unit))
-            log_away = np.where(np.isinf(away), np.log(np.abs(x)) - np.log(unit), np.log(away))
-            return 2 * (log_away + np.log(root_tau))
-
-    missing = np.isnan(x[rows])[:, None]
-    squares = log_square(x[rows][:, None], *(v[..., None, :, :] for v in (mu, root_tau, low, unit)))
-    size = np.logaddexp.reduce(np.where(missing, -np.inf, squares), axis=-1)
-    likeliest = size <= size.min(axis=-1, keepdims=True) + 1e-12
-    told = np.where(likeliest, LOWEST, -np.inf)
-    total[..., rows, :] = np.where(beyond[..., rows, None], told, total[..., rows, :])
-    return total
-
-
-_DRAWN_FROM = 2**16
-"""From how many draws of cells on they are answered by products of matrices."""
-
-
-def _log_normals_drawn(x: Array, mu: Array, root_tau: Array) -> Array:
-    """``_log_normals`` of many draws, as a product of matrices: it is linear in x² and x.
-
-    The numbers are taken from the mean of the draws of their class, in units of its spread. So where the square that
-    is multiplied out is small nothing cancels, and where it is large so is the answer.
-    """
-    lead, (n_classes, columns) = mu.shape[:-2], mu.shape[-2:]
-    mu, root_tau = mu.reshape(-1, n_classes, columns), root_tau.reshape(-1, n_classes, columns)
-    total = np.empty((len(mu), len(x), n_classes))
-    with np.errstate(all="ignore"):
-        unit = np.exp(np.log(root_tau).mean(axis=0))
-        centre = (mu / len(mu)).sum(axis=0)
-        away, root = (mu - centre) * unit, root_tau / unit
-        level = np.log(root_tau) - 0.5 * (LOG_2PI + (root * away) ** 2)
-        weights = np.concatenate([-0.5 * root**2, root * (root * away), level], axis=-1)
-        for cut in slices(len(x), max(64, 2**20 // (3 * max(1, columns)))):
-            missing = np.isnan(x[cut])
-            gaps = bool(missing.any())
-            for c in range(n_classes):
-                z = (x[cut] - centre[c]) * unit[c]
-                if gaps:
-                    terms = np.concatenate([z * z, z, np.ones(z.shape)], axis=1)
-                    terms[np.tile(missing, 3)] = 0.0
-                    total[:, cut, c] = weights[:, c] @ terms.T
-                else:
-                    total[:, cut, c] = weights[:, c, : 2 * columns] @ np.concatenate([z * z, z], axis=1).T
-                    total[:, cut, c] += level[:, c].sum(axis=-1)[:, None]
-    total = total.reshape(*lead, len(x), n_classes)
-    # One sum is quicker than a look at each: it is finite where all are.
-    if not np.isfinite(total.sum()):
-        odd = np.flatnonzero(~np.isfinite(total).all(axis=(*range(len(lead)), -1)))
-        drawn = (v.reshape(*lead, n_classes, columns) for v in (mu, root_tau))
-        total[..., odd, :] = over_columns(_log_normal, x[odd], *drawn)
-    return total
-
-
-def _log_students(x: Array, m: Array, scale: Array, power: Array, top: Array) -> Array:
-    """Σ_j of the Student-t log density as (row, class), where NaN adds nothing."""
-    if not worth(x.size * len(m)):
-        return over_columns(_log_student, x, m, scale, power, top)
-    total, beyond = densities.student(x, m, scale, power, top)
-    total[beyond] = over_columns(_log_student, x[beyond], m, scale, power, top)
-    return total
-
-
-def _less_a_row(posterior: NormalGamma) -> tuple[Array, Array, Array, Array]:
-    """What the predictive of one of its rows, left out, is made of: location, scale, power and top of a cell.
-
-    It is top + power ln(1 - ((x - location) scale)²), the ratio of two evidences; NaN where nothing proper is left.
-    """
-    m, kappa, a, b = posterior.m, posterior.kappa, posterior.a, posterior.b
-    with np.errstate(all="ignore"):
-        less, power = np.where(kappa > 1, kappa - 1, np.nan), np.where(a > 0.5, a - 0.5, np.nan)
-        scale = np.sqrt(kappa / less / 2) / np.sqrt(b)
-        top = log_rising(power, 0.5) + 0.5 * (np.log(less / kappa) - np.log(b) - LOG_2PI)
-    return m, scale, power, np.where(np.isnan(power + less), np.nan, top)
-
-
-def _log_student(
-    x: Array, m: Array, scale: Array, power: Array, top: Array, low: Array | float = 0.0, unit: Array | float = 1.0
-) -> Array:
-    # log1p(z²) as a sum of logarithms: z² overflows where a column of tiny scale is asked far out.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        away = np.abs(_away(x, m, low, unit))
-        far = np.where(np.isinf(away), np.log(np.abs(x)) - np.log(unit), np.log(away)) + np.log(scale)
-        return top - power * np.logaddexp(0.0, 2.0 * far)
-
-
-def _pymc_log_normal(mu: Any, tau: Any, x: Array) -> Any:
-    from pytensor import tensor as pt
-
-    seen = ~np.isnan(x)[:, None, :]
-    away = np.nan_to_num(x)[:, None, :] - mu[None]
-    return (seen * 0.5 * (pt.log(tau) - LOG_2PI - tau * away**2)).sum(-1)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import logsumexp
 
-from bayesnb.families.categorical import Categorical, CategoryCounts, Coded
+from bayesnb.families.categorical import Categorical
+from bayesnb.families.levels import CategoryCounts, Coded
 from bayesnb.families.membership import Membership
 from bayesnb.families.sampled import Declared, Draws, Sampled
 from bayesnb.families.support import LEVELS

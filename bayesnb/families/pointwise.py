@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesnb.families.categorical import CategoryCounts, widest
 from bayesnb.families.columns import over_columns
+from bayesnb.families.levels import CategoryCounts, widest
 from bayesnb.families.membership import Membership
 from bayesnb.families.sampled import Declared, Draws, Sampled
 from bayesnb.priors import Array, Theta

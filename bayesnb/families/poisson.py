@@ -15,7 +15,7 @@ from scipy.special import gammaln, xlogy
 from bayesnb.families.columns import over_columns
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Membership
-from bayesnb.families.statistic import Statistic, added, per, scaled
+from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import COUNTS
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, deviance, disagreement, log_peak
@@ -61,12 +61,9 @@ class Events(Statistic):
     signed = frozenset({"log_peak"})
 
     def __add__(self, other: Events) -> Events:
-        both = added(self, other)
-        both["log_peak"] -= disagreement(self.events, other.events, self.exposure, other.exposure)
-        return Events(**both)
-
-    def __mul__(self, factor: float) -> Events:
-        return Events(**scaled(self, factor))
+        both = super().__add__(other)
+        apart = disagreement(self.events, other.events, self.exposure, other.exposure)
+        return replace(both, log_peak=both.log_peak - apart)
 
     def seen(self) -> Array:
         return self.rows
@@ -134,7 +131,10 @@ class Poisson(Conjugate[Gamma, Events]):
         return posterior, (counts, exposure), log_peak(counts)
 
     def log_likelihood(self, theta: Theta, x: Array | Exposed) -> Array:
-        def density(k: Array, log_rate: Array, rate: Array, e: Array) -> Array:
+        # The exposure of a row as (row, 1, 1); where it is missing, so is the count.
+        e = np.nan_to_num(x.exposure, nan=1.0)[:, None, None] if isinstance(x, Exposed) else 1.0
+
+        def density(k: Array, log_rate: Array, rate: Array) -> Array:
             expected = rate * e
             gap = k - expected
             with np.errstate(all="ignore"):
@@ -143,7 +143,7 @@ class Poisson(Conjugate[Gamma, Events]):
                 near = np.abs(gap) < 0.1 * (k + expected)
             return log_peak(k) - np.where(near, deviance(k, expected, gap), far)
 
-        return _over_exposed(density, x, theta["log_rate"], theta["rate"])
+        return over_columns(density, _cells(x)[0], theta["log_rate"], theta["rate"])
 
     def sample(self, theta: Theta, rng: Generator, s: Events) -> Array:
         return rng.poisson(theta["rate"]).astype(float)
@@ -178,12 +178,3 @@ def _cells(x: Array | Exposed) -> tuple[Array, Array]:
         return counts, np.ones(counts.shape)
     exposure = np.broadcast_to(np.asarray(x.exposure, float)[:, None], x.counts.shape)
     return np.where(np.isnan(exposure), np.nan, x.counts), exposure
-
-
-def _over_exposed(density: Any, x: Array | Exposed, *parameters: Array) -> Array:
-    """``over_columns``, with the exposure of the row as a last argument of ``density``."""
-    counts, exposure = _cells(x)
-    row_exposure = (
-        np.nan_to_num(exposure[:, :1, None], nan=1.0) if exposure.shape[1] else np.ones((len(exposure), 1, 1))
-    )
-    return over_columns(lambda k, *theta: density(k, *theta, row_exposure), counts, *parameters)

@@ -19,9 +19,9 @@ from numpy.random import Generator
 from scipy.special import logsumexp
 
 from bayesnb.chains import Convergence, run_nuts
-from bayesnb.families.categorical import CategoryCounts
 from bayesnb.families.columns import columns_of
 from bayesnb.families.family import Family
+from bayesnb.families.levels import CategoryCounts
 from bayesnb.families.membership import Column
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size

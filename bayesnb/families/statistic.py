@@ -47,11 +47,14 @@ class Statistic(ABC):
         super().__init_subclass__(**options)
         cls.group = vars(cls).get("group", cls.__name__.lower())
 
-    @abstractmethod
-    def __add__(self, other: Self) -> Self: ...
+    def __add__(self, other: Self) -> Self:
+        """Both data sets together: the sums of the fields. (A hook, where the names differ or a field is no sum.)"""
+        theirs = other.arrays()
+        return type(self)(**{name: v + theirs[name] for name, v in self.arrays().items()}, **self.names())
 
-    @abstractmethod
-    def __mul__(self, factor: float) -> Self: ...
+    def __mul__(self, factor: float) -> Self:
+        """The same data, each row counted ``factor`` times. (A hook, where a field is no sum.)"""
+        return type(self)(**{name: v * factor for name, v in self.arrays().items()}, **self.names())
 
     @abstractmethod
     def seen(self) -> Array:
@@ -137,14 +140,3 @@ def cleared(value: Array, whole: Array) -> Array:
     """What weight is left of ``whole``, without what rounding left; a whole number of rows is no rounding."""
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)
-
-
-def added(a: Statistic, b: Statistic) -> dict[str, Array]:
-    """Sums of the arrays of two statistics of one shape."""
-    theirs = b.arrays()
-    return {name: value + theirs[name] for name, value in a.arrays().items()}
-
-
-def scaled(a: Statistic, factor: float) -> dict[str, Array]:
-    """Multiples of the arrays of a statistic."""
-    return {name: value * factor for name, value in a.arrays().items()}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln
 
-from bayesnb.families.categorical import CategoryCounts
+from bayesnb.families.levels import CategoryCounts
 from bayesnb.families.pointwise import Cells, Pointwise
 from bayesnb.families.sampled import Declared
 from bayesnb.priors import Array, Theta, positive_scale, spread

@@ -6,10 +6,10 @@ posterior (as :class:`Parameters`), and then ``log_joint`` or ``log_predictive``
 dictionary of encoded features; class labels are codes.
 """
 
-from bayesnb.model.estimates import ESTIMATES as ESTIMATES
-from bayesnb.model.estimates import Estimate as Estimate
-from bayesnb.model.estimates import EstimateRule as EstimateRule
-from bayesnb.model.estimates import estimate_rule as estimate_rule
+from bayesnb.estimates import ESTIMATES as ESTIMATES
+from bayesnb.estimates import Estimate as Estimate
+from bayesnb.estimates import EstimateRule as EstimateRule
+from bayesnb.estimates import estimate_rule as estimate_rule
 from bayesnb.model.naive_bayes import NaiveBayes as NaiveBayes
 from bayesnb.model.parameters import Parameters as Parameters
 from bayesnb.model.posterior import Evidence as Evidence

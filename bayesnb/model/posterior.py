@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import Generator
 
+from bayesnb.estimates import Estimate, EstimateRule, estimate_rule
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices, table
 from bayesnb.model import stacks
-from bayesnb.model.estimates import Estimate, EstimateRule, estimate_rule
 from bayesnb.model.parameters import Parameters
 from bayesnb.model.statistics import Data, Statistics, about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, log

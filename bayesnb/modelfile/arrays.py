@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data.schema import Schema
-from bayesnb.families.categorical import widest
+from bayesnb.families.levels import widest
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics
 from bayesnb.modelfile.container import ModelFileError, Variable

@@ -18,7 +18,7 @@ import numpy as np
 
 from bayesnb.__about__ import __version__
 from bayesnb.data import writers
-from bayesnb.data.binning import Cut
+from bayesnb.data.binning import BinEdges
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.data.targets import labels_of
@@ -295,7 +295,7 @@ def _feature(name: Any, said: Mapping[str, Any]) -> Feature:
         if levels is not None:
             fits = _tuples(levels) and len(levels) == len(columns) and all(len(set(n)) == len(n) for n in levels)
         if cuts is not None:
-            fits = fits and len(cuts) == len(columns) and all(isinstance(cut, Cut) for cut in cuts)
+            fits = fits and len(cuts) == len(columns) and all(isinstance(cut, BinEdges) for cut in cuts)
         if fits:
             return feature
     raise ModelFileError(f"its feature {name!r} is not one")

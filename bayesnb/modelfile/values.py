@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.data.binning import Binned, Cut
+from bayesnb.data.binning import BinEdges, Binned
 from bayesnb.families import families
 from bayesnb.priors import UNSEEN, FixedProbabilities
 
 EXACT = [family for family in families().values() if family.exact]
 KINDS: dict[str, type] = {kind.__name__: kind for family in EXACT for kind in (family, family.conjugate)}
-KINDS |= {kind.__name__: kind for kind in (Binned, Cut, FixedProbabilities)}
+KINDS |= {kind.__name__: kind for kind in (Binned, BinEdges, FixedProbabilities)}
 
-FORMER = {"Known": "FixedProbabilities"}
+FORMER = {"Cut": "BinEdges", "Known": "FixedProbabilities"}
 """Names that classes have in older files."""
 
 DTYPES = ("b", "i", "u", "f", "U", "O")

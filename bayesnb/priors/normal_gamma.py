@@ -206,12 +206,13 @@ class NormalGamma(Prior):
 
     @cached_property
     def marginal(self) -> tuple[Array, Array, Array, Array]:
-        """The Student-t of a number x ~ Normal(μ, 1/τ), as top - power ln(1 + ((x - m) scale)²) (BDA3 3.3).
+        """The Student-t of a number x ~ Normal(μ, 1/τ), as log_height - exponent ln(1 + ((x - m) scale)²) (BDA3 3.3).
 
         Returns
         -------
-        m, scale, power, top : arrays (class, column)
-            ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``power`` a + 1/2, and ``top`` the log density at m, all of x in ``unit``.
+        m, scale, exponent, log_height : arrays (class, column)
+            ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``exponent`` is a + 1/2, and ``log_height`` is the log
+            density at m; x is measured in ``unit``.
         """
         self.require_proper("A predictive")
         scale = np.sqrt(self.kappa / (self.kappa + 1) / 2) / np.sqrt(self.b)

@@ -1,0 +1,105 @@
+"""Columns of levels: their codes, and the counts of the levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bayesnb.families.statistic import Statistic, per
+from bayesnb.numerics import Array
+from bayesnb.priors import Dirichlet
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Columns as codes and a dictionary, as Arrow and pandas keep them.
+
+    Parameters
+    ----------
+    codes : int array (row, column)
+        Position of the level in its column's dictionary; -1 is missing.
+    levels : tuple of tuples
+        The dictionary of each column.
+    """
+
+    codes: Array
+    levels: tuple[tuple[Any, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Coded:
+        return replace(self, codes=self.codes[rows])
+
+    def missing(self) -> Array:
+        """Which cells hold no level."""
+        return self.codes < 0
+
+    def columns(self, index: Sequence[int]) -> Coded:
+        """Some of the columns."""
+        return replace(self, codes=self.codes[:, index], levels=tuple(self.levels[k] for k in index))
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryCounts(Statistic):
+    """Weight of each level, ``counts`` (class, column, level), and what the levels are called."""
+
+    counts: Array = per("category")
+    levels: tuple[tuple[Any, ...], ...]
+
+    group = "categorical"
+
+    def __add__(self, other: CategoryCounts) -> CategoryCounts:
+        if self.levels == other.levels:
+            return CategoryCounts(self.counts + other.counts, self.levels)
+        if len(self.levels) != len(other.levels):
+            raise ValueError(f"Expected {len(self.levels)} columns; got {len(other.levels)}")
+        levels = tuple(united(*pair) for pair in zip(self.levels, other.levels, strict=True))
+        return CategoryCounts(self.over(levels).counts + other.over(levels).counts, levels)
+
+    def over(self, levels: tuple[tuple[Any, ...], ...]) -> CategoryCounts:
+        """The same counts in another dictionary; a level that it does not name is dropped."""
+        counts = np.zeros((*self.counts.shape[:2], widest(levels)))
+        for column, (mine, wanted) in enumerate(zip(self.levels, levels, strict=True)):
+            place = {name: k for k, name in enumerate(mine)}
+            kept = [k for k, name in enumerate(wanted) if name in place]
+            counts[:, column, kept] = self.counts[:, column, [place[wanted[k]] for k in kept]]
+        return CategoryCounts(counts, levels)
+
+    def named_as(self, other: CategoryCounts) -> CategoryCounts:
+        return self.over(other.levels)
+
+    def seen(self) -> Array:
+        return self.counts.sum(-1)
+
+    def for_file(self) -> dict[str, Array]:
+        # The columns with fewer levels are filled up in memory, and not in a file.
+        return {"counts": np.hstack([self.counts[:, k, : len(names)] for k, names in enumerate(self.levels)])}
+
+    @classmethod
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> CategoryCounts:
+        counts, start = np.zeros((len(cells["counts"]), len(columns), widest(levels))), 0
+        for k, names in enumerate(levels):
+            counts[:, k, : len(names)] = cells["counts"][:, start : start + len(names)]
+            start += len(names)
+        return cls(counts, levels)
+
+
+def log_less_one(posterior: Dirichlet) -> Array:
+    """Log mean of each level once one row of it is left out, (class, column, level); NaN where nothing is left."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = np.log(np.where(posterior.total > 1, posterior.total - 1, np.nan))
+        return np.log(posterior.alpha - 1) - rest[..., None]
+
+
+def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
+    """The largest number of levels of a column; at least one, though nobody may have seen it yet."""
+    return max([1, *map(len, levels)])
+
+
+def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Both lists of names: mine in their order, then what is new."""
+    return tuple(dict.fromkeys((*mine, *theirs)))

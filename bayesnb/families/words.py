@@ -1,0 +1,151 @@
+"""Bags of words: the counts of each row, and the words counted by class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln
+
+from bayesnb.families.levels import united
+from bayesnb.families.membership import Column
+from bayesnb.families.statistic import Statistic, per
+from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import worth
+from bayesnb.numerics import Array, disagreement, log_rising
+from bayesnb.priors import Dirichlet
+
+LONG = 2**13
+"""Words of a row from which on its factorials are so large that their difference loses digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bag:
+    """Counts of named words: ``counts`` (row, level) dense or sparse, ``words`` the name of each level."""
+
+    counts: Column
+    words: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return self.counts.shape[0]
+
+    def __getitem__(self, rows: Any) -> Bag:
+        return Bag(self.counts[rows], self.words)
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounts(Statistic):
+    """Words counted, ``counts`` (class, level); rows seen, ``rows`` (class, 1); and the largest log-likelihood.
+
+    ``log_peak`` (class, 1) is that of all rows of a class under one θ, the one that fits them best. It falls by how
+    much two parts disagree about θ when they are added.
+    """
+
+    counts: Array = per("category")
+    rows: Array = per("bag")
+    log_peak: Array = per("bag", before="log_base")
+    words: tuple[Any, ...]
+
+    group = "multinomial"
+    signed = frozenset({"log_peak"})
+
+    def __add__(self, other: WordCounts) -> WordCounts:
+        words = self.words if self.words == other.words else united(self.words, other.words)
+        mine, theirs = self._over(words), other._over(words)
+        lengths = (counts.sum(-1, keepdims=True) for counts in (mine, theirs))
+        apart = disagreement(mine, theirs, *lengths).sum(-1, keepdims=True)
+        return WordCounts(mine + theirs, self.rows + other.rows, self.log_peak + other.log_peak - apart, words)
+
+    def _over(self, words: tuple[Any, ...]) -> Array:
+        if self.words is words or self.words == words:
+            return self.counts
+        place = {word: k for k, word in enumerate(words)}
+        wide = np.zeros((len(self.counts), len(words)))
+        wide[:, [place[word] for word in self.words]] = self.counts
+        return wide
+
+    def named_as(self, other: WordCounts) -> WordCounts:
+        place = {word: k for k, word in enumerate(self.words)}
+        return replace(self, counts=self.counts[:, [place[word] for word in other.words]], words=other.words)
+
+    def seen(self) -> Array:
+        return self.rows
+
+    @classmethod
+    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> WordCounts:
+        return cls(**cells, words=columns)
+
+    def renewed(self) -> WordCounts:
+        return replace(self, log_peak=self.log_peak + Dirichlet.peak(self.counts)[:, None])
+
+
+def counts_of(x: Bag) -> Column:
+    """The counts as floats, CSR or dense; a missing row holds no words."""
+    if sparse.issparse(x.counts):
+        counts = x.counts
+        if not (isinstance(counts, sparse.csr_array) and counts.dtype == float):
+            counts = sparse.csr_array(counts, dtype=float)
+        if not counts.has_canonical_format:
+            counts = counts.copy()
+            counts.sum_duplicates()
+        return counts
+    return np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
+
+
+def long_rows(lengths: Array) -> Array:
+    """The rows of many words."""
+    return np.flatnonzero((lengths > LONG) & (lengths < np.inf))
+
+
+def dense_counts(counts: Column) -> Array:
+    """The counts as a dense array."""
+    return counts.toarray() if sparse.issparse(counts) else counts
+
+
+def worth_compiling(counts: Column, classes: int = 1) -> bool:
+    """Whether the counts are sparse and a compiled loop over them, for so many classes, is worth its start."""
+    return sparse.issparse(counts) and worth(counts.nnz * classes)
+
+
+def log_rising_of_lengths(total: Array, lengths: Array) -> Array:
+    """``log_rising`` of (class,) by (row,), (row, class), once for each length that occurs."""
+    found, place = np.unique(lengths, return_inverse=True)
+    return log_rising(total, found[:, None])[place]
+
+
+def lengths_of(counts: Column) -> Array:
+    """N, the words of each row."""
+    return np.asarray(counts.sum(axis=1)).ravel()
+
+
+def log_coefficient(counts: Column) -> Array:
+    """ln N! - Σ ln x!, the number of orders in which the words of a row could have come."""
+    if worth_compiling(counts):
+        lengths, factorials = densities.log_factorials(counts)
+        return gammaln(lengths + 1) - factorials
+    return gammaln(lengths_of(counts) + 1) - _row_sums(counts, lambda row, word, n: gammaln(n + 1))
+
+
+def rising_of_rows(alpha: Array, counts: Column, t: Array, left_out: Array | None = None) -> Array:
+    """Σ_k ln Γ(α_k + t n_k) - ln Γ(α_k) of each row, α less ``left_out`` times the row's own counts."""
+
+    def term(row: Array, word: Array, n: Array) -> Array:
+        base = alpha[word] if left_out is None else np.maximum(alpha[word] - left_out[row] * n, 0.0)
+        return log_rising(base, t[row] * n)
+
+    return _row_sums(counts, term)
+
+
+def _row_sums(counts: Column, term: Callable[[Array, Array, Array], Array]) -> Array:
+    """Sum over each row's stored counts of term(row, word, count)."""
+    row, word, n = _stored(counts)
+    return np.bincount(row, term(row, word, n), minlength=counts.shape[0])
+
+
+def _stored(counts: Column) -> tuple[Array, Array, Array]:
+    """Row, word and count of the counts that are stored."""
+    stored = sparse.csr_array(counts)
+    return np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr)), stored.indices, stored.data

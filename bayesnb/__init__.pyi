@@ -4,6 +4,7 @@ from . import plots as plots
 from .__about__ import __version__ as __version__
 from .answers import scoring as scoring
 from .data.binning import Binned as Binned
+from .dependence.exponents import Exponents as Exponents
 from .estimator import BayesianNB as BayesianNB
 from .estimator import load as load
 from .evaluation import compare as compare

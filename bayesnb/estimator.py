@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesnb import learning
 from bayesnb.classifier import Classifier
 from bayesnb.data.summary import Summary
+from bayesnb.dependence.exponents import Exponents
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.model import Estimate
@@ -67,6 +68,11 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         How many starts EM tries for rows without a label. The best is kept.
     random_state : int, Generator or None
         Seed of ``sample``, of ``sample_proba`` and of further starts; predictions need none.
+    dependence : {"tempered", "weighted", "pairwise"} or Exponents, optional
+        How features may depend on each other. By default they are independent given the class: naive Bayes. Else each
+        term of naive Bayes counts to a power that is learned from the labels (see :class:`bayesnb.Exponents`): one for
+        all features ("tempered"); one for each feature, and one for the shape of each column of numbers ("weighted");
+        or these and one for each of up to 150 pairs of columns and for all Gaussian columns together ("pairwise").
 
     Attributes
     ----------
@@ -84,6 +90,8 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         The result of EM, if the last ``fit`` had rows without a label; absent otherwise. Its rows are those without a
         label and with a weight above 0. ``statistics_`` are then those of the labelled rows plus λ times the expected
         ones of these rows.
+    exponents_ : DataFrame
+        The exponents and how well they are known, where ``dependence`` was asked for; absent otherwise.
     target_ : column name or None
         The column of the class, if the labels had a name.
     content_hash_ : str
@@ -121,6 +129,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         unlabelled_weight: float = 1.0,
         em_starts: int = 1,
         random_state: Any = None,
+        dependence: str | Exponents | None = None,
     ) -> None:
         self.features = features
         self.class_prior = class_prior
@@ -131,6 +140,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         self.unlabelled_weight = unlabelled_weight
         self.em_starts = em_starts
         self.random_state = random_state
+        self.dependence = dependence
 
     @learning.one_at_a_time
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -247,6 +257,37 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         self._classifier = learning.discounted(self, self.classifier_, factor)
         return self
 
+    @learning.one_at_a_time
+    def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the exponents again, from all rows that were learned or from a sample of them.
+
+        :meth:`partial_fit`, :meth:`merge`, :meth:`forget` and :meth:`discount` change what is counted of the rows, and
+        keep the exponents; this verb changes the exponents, and keeps the counts. Where the model has no exponents yet,
+        or ``dependence`` asks for other terms than before, the cells of shapes and pairs are chosen and counted from
+        these rows too.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows that the model has learned, in memory. Each is left out in turn.
+
+        Raises
+        ------
+        ValueError
+            If ``dependence`` is None, or where it can be seen that the rows were never learned; nothing is
+            changed then.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB(dependence="weighted").fit(X[:10], y[:10]).partial_fit(X[10:], y[10:])
+        >>> clf.exponents_.attrs["older"], clf.learn_exponents(X, y).exponents_.attrs["older"]
+        (True, False)
+        """
+        self._classifier = learning.with_exponents(self, self.classifier_, X, y, sample_weight)
+        return self
+
     # What was learned
 
     @property
@@ -294,6 +335,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     n_features_in_ = property(attrgetter("classifier_.n_features"), doc="")
     feature_names_in_ = property(attrgetter("classifier_.feature_names"), doc="")
     em_ = property(attrgetter("classifier_.em_"), doc="")
+    exponents_ = property(attrgetter("classifier_.exponents_"), doc=Classifier.exponents_.__doc__)
 
     # Every question is the classifier's, and documented there.
     predict = _asks(Classifier.predict)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate
 from weakref import WeakKeyDictionary, WeakSet
@@ -18,12 +19,15 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from bayesnb import class_prior, em
-from bayesnb.classifier import Classifier
+from bayesnb.classifier import Classifier, require_prior_of_exponents
 from bayesnb.data import engines
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
+from bayesnb.dependence import learned as dependent
+from bayesnb.dependence.counting import DependenceStatistics
+from bayesnb.dependence.learned import Dependence
 from bayesnb.model import Statistics, estimate_rule
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 
@@ -73,7 +77,9 @@ def one_at_a_time[**P, R](verb: Callable[Concatenate[Any, P], R]) -> Callable[Co
 
 def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
     """What a table says, whatever was learned before."""
+    require_dependence(settings)
     if engines.streams(X):
+        _require_cells_in_memory(settings, None)
         return of_summary(settings, None, _summary(settings, X, y, sample_weight), y)
     name = getattr(y, "name", None)
     target = name if isinstance(name, str | int) and name != "" else None
@@ -84,9 +90,15 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
         raise ValueError(NO_LABEL)
     rows = rows.counted()
     if not rows.target.complete:
+        if settings.dependence is not None:
+            raise ValueError(
+                "some rows have no label, and exponents are learned from labels that are known; fit the labelled rows "
+                "alone, or use dependence=None"
+            )
         return _by_em(settings, rows, target)
     schema, statistics = rows.statistics(None, settings.features, settings.unseen)
-    return believed(settings, None, schema, statistics, rows.target.classes, rows.target.declared, target=target)
+    learned = believed(settings, None, schema, statistics, rows.target.classes, rows.target.declared, target=target)
+    return learned if settings.dependence is None else _with_exponents(settings, learned, rows)
 
 
 def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
@@ -118,11 +130,16 @@ def with_rows(
     """What was learned and what further rows say; ``classes`` are named by the user."""
     schema = None if before is None else before.schema
     named = () if classes is None else labels_of(column_or_1d(classes))
+    require_dependence(settings)
     if engines.streams(X):
+        _require_cells_in_memory(settings, before)
         return of_summary(settings, before, _summary(settings, X, y, sample_weight, schema), y, named)
     rows = Rows.of(X, y, sample_weight, settings.unlabelled, schema).labelled().counted()
     schema, statistics = rows.statistics(schema, settings.features, settings.unseen)
-    return _added(settings, before, schema, statistics, rows.target.classes, (*rows.target.declared, *named))
+    learned = _added(settings, before, schema, statistics, rows.target.classes, (*rows.target.declared, *named))
+    if before is None and settings.dependence is not None:
+        return _with_exponents(settings, learned, rows)
+    return _carried(settings, before, learned, lambda held: held.statistics + _counted(held, learned, rows))
 
 
 def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -135,7 +152,8 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
     """
     before.require_counted("forget is exact for rows that were counted")
     if engines.streams(X):
-        statistics = _summary(settings, X, y, sample_weight, before.schema).statistics
+        _require_cells_in_memory(settings, before)
+        rows, statistics = None, _summary(settings, X, y, sample_weight, before.schema).statistics
     else:
         rows = Rows.of(X, y, sample_weight, settings.unlabelled, before.schema).labelled().counted()
         _, statistics = rows.statistics(before.schema)
@@ -147,20 +165,123 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
             f"these are all rows of all classes, {list(labels)}, and a classifier needs a class: name the classes "
             "that are to stay, with partial_fit(..., classes=[...]) or class_prior={label: probability}"
         )
-    return believed(settings, before, before.schema, rest, before.classes[stays], before.declared)
+    learned = believed(settings, before, before.schema, rest, before.classes[stays], before.declared)
+
+    def less(held: Dependence) -> DependenceStatistics:
+        return held.statistics if rows is None else held.statistics.without(_counted(held, before, rows))
+
+    return _carried(settings, before, learned, less)
 
 
 def merged(settings: Any, before: Classifier, other: Classifier) -> Classifier:
     """What two classifiers have learned of different rows."""
     schema, expected = before.schema.merged(other.schema), before.expected or other.expected
-    return _added(settings, before, schema, other.statistics, other.classes, other.declared, expected=expected)
+    learned = _added(settings, before, schema, other.statistics, other.classes, other.declared, expected=expected)
+
+    def pooled(held: Dependence) -> DependenceStatistics:
+        if held.statistics.cells.empty:
+            return held.statistics
+        if other.dependence is None:
+            raise ValueError(
+                "the other model has counted no cells of shapes and pairs; fit it with the same dependence, or set "
+                "dependence=None, merge, and learn_exponents(X, y) from a sample of all rows"
+            )
+        return held.statistics + other.dependence.over(_places(other.classes, learned.classes)).statistics
+
+    return _carried(settings, before, learned, pooled)
 
 
 def discounted(settings: Any, before: Classifier, factor: float) -> Classifier:
     """What was learned, each row weighed by a factor between 0 and 1."""
     if not 0 <= factor <= 1:
         raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
-    return believed(settings, before, before.schema, before.statistics * factor, before.classes, before.declared)
+    statistics = before.statistics * factor
+    learned = believed(settings, before, before.schema, statistics, before.classes, before.declared)
+    return _carried(settings, before, learned, lambda held: held.statistics * factor)
+
+
+def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
+    """The same with exponents that are learned from these rows, which were learned before: all of them or a sample.
+
+    Raises
+    ------
+    ValueError
+        If no dependence is asked for, or where it can be seen that the rows were never learned.
+    """
+    require_dependence(settings)
+    if settings.dependence is None:
+        raise ValueError('dependence=None has no exponents: set_params(dependence="weighted") first')
+    if engines.streams(X):
+        raise TypeError("exponents are learned from rows in memory: pass a sample of the rows as one table")
+    before.require_counted("exponents are learned from labels that are known")
+    rows = Rows.of(X, y, sample_weight, settings.unlabelled, before.schema).labelled().counted()
+    try:
+        before.statistics.without(rows.statistics(before.schema)[1])
+    except ValueError as error:
+        raise ValueError(
+            "exponents are learned from rows that the model has learned, each left out in turn, and some of these were "
+            f"not: {error}"
+        ) from error
+    return _with_exponents(settings, before, rows)
+
+
+def _with_exponents(settings: Any, learned: Classifier, rows: Rows) -> Classifier:
+    """The same with what learned rows say of the exponents; of the other terms too, where they are not yet counted."""
+    about, held = (learned.posterior, *learned.encoded(rows)), learned.dependence
+    spec = dependent.named(settings.dependence)
+    found = dependent.learn(*about, spec) if held is None else held.relearned(*about, spec)
+    return replace(learned, dependence=found)
+
+
+def _carried(
+    settings: Any,
+    before: Classifier | None,
+    learned: Classifier,
+    change: Callable[[Dependence], DependenceStatistics],
+) -> Classifier:
+    """The same with the exponents that were learned before, and with what is counted beside the columns changed."""
+    if before is None or before.dependence is None or settings.dependence is None:
+        return learned
+    held = before.dependence
+    # Classes that rows have for the first time are there before their rows are counted; others go after theirs have.
+    every = classes_of(before.classes, learned.classes)
+    held = held.over(_places(before.classes, every))
+    held = held.after(change(held)).over(_places(every, learned.classes))
+    return replace(learned, dependence=held)
+
+
+def _counted(held: Dependence, learned: Classifier, rows: Rows) -> DependenceStatistics:
+    """What rows say beside the statistics of their columns."""
+    return held.counted(learned.posterior, *learned.encoded(rows))
+
+
+def _places(classes: Array, among: Array) -> list[int]:
+    """The position of each class of ``among`` in ``classes``, -1 where it is not there."""
+    place = {label: c for c, label in enumerate(labels_of(classes))}
+    return [place.get(label, -1) for label in labels_of(among)]
+
+
+def require_dependence(settings: Any) -> None:
+    """Refuse a setting of ``dependence`` that is none, or that the estimate cannot use."""
+    if settings.dependence is not None:
+        dependent.named(settings.dependence)
+        require_prior_of_exponents(settings.estimate)
+
+
+def _require_cells_in_memory(settings: Any, before: Classifier | None) -> None:
+    """Refuse a table that is read in parts where the cells of its shapes and pairs would have to be counted."""
+    if settings.dependence is None:
+        return
+    if before is None:
+        raise ValueError(
+            "exponents are learned from rows in memory, and this table is read in parts: fit it with dependence=None, "
+            f"then set_params(dependence={settings.dependence!r}) and learn_exponents(X, y) from a sample of its rows"
+        )
+    if before.dependence is not None and not before.dependence.statistics.cells.empty:
+        raise ValueError(
+            "the cells of shapes and pairs are counted of rows in memory, and this table is read in parts: pass it as "
+            "several tables in memory, or learn it with dependence=None and then learn_exponents(X, y) from a sample"
+        )
 
 
 def _summary(settings: Any, X: Any, y: Any, sample_weight: Any, schema: Schema | None = None) -> Summary:
@@ -180,7 +301,8 @@ def of_summary(
     """What a summary says, together with what was learned before; ``named`` are classes that the user names."""
     declared = (*(summary.declared.get(target) or ()), *named)
     others = {"target": target} if before is None else {}
-    return _added(settings, before, summary.schema, summary.statistics, summary.classes, declared, **others)
+    learned = _added(settings, before, summary.schema, summary.statistics, summary.classes, declared, **others)
+    return _carried(settings, before, learned, lambda held: held.statistics)
 
 
 def of_contents(settings: Any, contents: Any) -> Classifier:
@@ -242,6 +364,9 @@ def believed(
     if before is not None:
         others = {"target": before.target, "em": before.em, "expected": before.expected} | others
     statistics = statistics.over(labels_of(classes))
+    if settings.dependence is not None:
+        # Before any feature is sampled, which takes long.
+        dependent.require_exact(schema.model(label))
     return Classifier.of(schema, statistics, classes, label, settings.estimate, declared=declared, **others)
 
 

@@ -60,7 +60,7 @@ def ours(dependence: str | None) -> Method:
         labels, model = Labels.of(y), NaiveBayes(features)
         posterior = model.posterior(model.statistics(data, labels, range(labels.n)))
         if dependence is not None:
-            return np.exp(learn(posterior, data, labels, dependence).log_proba(asked, len(new)))
+            return np.exp(learn(posterior, data, labels, dependence).log_proba(posterior, asked, len(new)))
         joint = posterior.log_predictive(asked, len(new))
         return np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
 

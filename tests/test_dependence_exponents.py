@@ -107,7 +107,7 @@ def test_exponents_of_nothing_are_naive_bayes():
     r = rows(classes=2, terms=3)
     joint = r.terms.sum(-1) + r.offset
     assert_allclose(
-        learned.at_mode().log_proba(r.terms, r.offset), joint - logsumexp(joint, axis=1, keepdims=True), atol=1e-12
+        learned.at("mode").log_proba(r.terms, r.offset), joint - logsumexp(joint, axis=1, keepdims=True), atol=1e-12
     )
 
 
@@ -135,7 +135,7 @@ def test_averaging_over_a_skewed_posterior_does_not_unlearn_what_separates():
     terms = sign[:, :, None] * rng.choice([0.0, 8.0], (100, 1, 12))
     learned = learn(Rows(terms, np.zeros((100, 2)), y, np.ones(100)))
     own = np.arange(100), y
-    at_mode = learned.at_mode().log_proba(terms, np.zeros((100, 2)))[own]
+    at_mode = learned.at("mode").log_proba(terms, np.zeros((100, 2)))[own]
     averaged = learned.log_proba(terms, np.zeros((100, 2)))[own]
     assert -averaged.mean() < -at_mode.mean() + 0.01
 
@@ -201,8 +201,8 @@ def test_terms_relative_to_their_mean_give_shared_exponents_the_same_probabiliti
     r = rows()
     other = Rows(relative(r.terms + 100.0), r.offset, r.codes, r.weight)
     assert_allclose(
-        learn(r, estimate="map").log_proba(r.terms, r.offset),
-        learn(other, estimate="map").log_proba(other.terms, other.offset),
+        learn(r).at("mode").log_proba(r.terms, r.offset),
+        learn(other).at("mode").log_proba(other.terms, other.offset),
         atol=1e-6,
     )
 
@@ -214,9 +214,7 @@ def test_a_row_without_probability_is_refused_with_the_name_of_its_term():
         learn(r)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"by": "row"}, {"sd": 0.0}, {"pair_sd": ()}, {"estimate": "mle"}, {"draws": 0}, {"offset_sd": np.nan}]
-)
+@pytest.mark.parametrize("wrong", [{"by": "row"}, {"sd": 0.0}, {"pair_sd": ()}, {"draws": 0}, {"offset_sd": np.nan}])
 def test_a_wrong_specification_is_refused_with_the_name_of_its_parameter(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Exponents(**wrong)

@@ -9,10 +9,11 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import logsumexp
 
-from bayesnb.dependence import exponents, grid, learned, terms, termset
+from bayesnb.dependence import counting, exponents, learned, terms
 from bayesnb.dependence.audit import independence
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.learned import Dependence, learn
+from bayesnb.dependence.termset import TermSet, left_out_terms, predictive_terms
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
@@ -61,8 +62,9 @@ HOW = ["tempered", "weighted", "pairwise", Exponents(by="class", pairs=5)]
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_every_kind_of_column_can_be_learned_and_asked(how):
     features, data, labels = mixed()
-    found = learn(fitted(features, data, labels), data, labels, how)
-    log_p = found.log_proba(data, len(labels))
+    posterior = fitted(features, data, labels)
+    found = learn(posterior, data, labels, how)
+    log_p = found.log_proba(posterior, data, len(labels))
     assert_allclose(logsumexp(log_p, axis=1), 0.0, atol=1e-9)
     assert (np.exp(log_p)[np.arange(len(labels)), labels.codes]).mean() > 0.6
     assert len(found.exponents.table()) == found.exponents.layout.terms
@@ -75,55 +77,49 @@ def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
     if unit:
         labels = Labels.of(labels.codes)
     posterior = fitted(features, data, labels)
-    found = learn(posterior, data, labels, Exponents(pairs=4)).terms
+    spec = Exponents(pairs=4)
+    found = learn(posterior, data, labels, spec).terms
     assert found.joint is not None
-    left_out = found.answering(Exponents(pairs=4), labels)(data, labels)
+    left_out = left_out_terms(found, spec, posterior, data, labels)
     for i in range(0, 60, 7):
         others = np.delete(np.arange(60), i)
         rest, some = part_of(data, others), labels[others]
-        codes = found.grid.codes(rest, 59)
         again = posterior.given(posterior.model.statistics(rest, some, posterior.labels))
-        cell = found.grid.codes(data, 60)[found.grid.real][:, i]
+        cells = found.statistics.cells
+        cell = cells.grid.codes(data, 60)[cells.shaped][:, i]
         shapes = found.shapes.left_out(cell[None], labels.codes[i : i + 1], labels.weight[i : i + 1])[0]
-        pairs = []
-        for (a, b), term in found.pairs:
-            coarse = found.grid.coarser(codes, grid.PAIR_DEPTH)
-            counts = learned.PairCounts.of(coarse, sizes(found), [(a, b)], some)
-            pairs.append(((a, b), term.given(next(counts.each()))))
-        x, _ = termset.gaussian_columns(posterior, rest)
-        joint = found.joint.given(learned.JointMoments.of(x, some))
-        refit = termset.TermSet(again, found.grid, None, tuple(pairs), joint)
+        seen = cells.statistics(posterior, rest, some)
+        pairs = tuple(term.given(counts) for term, counts in zip(found.pairs, seen.pairs.each(), strict=True))
+        refit = TermSet(seen, found.shapes, pairs, found.joint.given(seen.joint))
         own = labels.codes[i]
         n = len(terms.names(posterior))
-        expected = refit.answering(Exponents(pairs=4))(part_of(data, slice(i, i + 1)), 1)[0, own]
-        got = left_out[i, own]
-        assert_allclose(np.concatenate([got[:n], got[n + len(shapes) :]]), expected, rtol=1e-9, atol=1e-9)
-        assert_allclose(got[n : n + len(shapes)], shapes, atol=1e-10)
+        expected = predictive_terms(refit, spec, again, part_of(data, slice(i, i + 1)), 1)[0, own]
+        expected[n : n + len(shapes)] = shapes
+        assert_allclose(left_out[i, own], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_one_exponent_for_the_model_is_a_tempered_likelihood():
     features, data, labels = mixed()
     posterior = fitted(features, data, labels)
-    found = learn(posterior, data, labels, Exponents(by="model", shapes=False, estimate="map"))
+    found = learn(posterior, data, labels, Exponents(by="model", shapes=False))
     (w,), b = found.exponents.exponents[0], found.exponents.offsets
     joint = np.log(posterior.label.mean()) + b + w * posterior.log_predictive_features(data, 120)
-    assert_allclose(found.log_proba(data, 120), joint - logsumexp(joint, axis=1, keepdims=True), atol=1e-9)
-
-
-def sizes(found: termset.TermSet) -> list[int]:
-    return [axis.size for axis in found.grid.axes(grid.PAIR_DEPTH)]
+    assert_allclose(
+        found.log_proba(posterior, data, 120, point="mode"), joint - logsumexp(joint, axis=1, keepdims=True), atol=1e-9
+    )
 
 
 def test_answers_are_the_same_in_one_block_and_in_many(monkeypatch):
     features, data, labels = mixed(n=300)
     posterior = fitted(features, data, labels)
-    spec = Exponents(pairs=10, sd=0.3, pair_sd=0.1, joint_sd=0.3, estimate="map")
+    spec = Exponents(pairs=10, sd=0.3, pair_sd=0.1, joint_sd=0.3)
     whole = learn(posterior, data, labels, spec)
     monkeypatch.setattr(terms, "in_blocks", lambda n, *_: [slice(k, min(k + 70, n)) for k in range(0, n, 70)])
     monkeypatch.setattr(learned, "HELD", 0)
     parts = learn(posterior, data, labels, spec)
     assert_allclose(parts.exponents.posterior.mode, whole.exponents.posterior.mode, atol=1e-6)
-    assert_allclose(parts.log_proba(data, 300), whole.log_proba(data, 300), atol=1e-5)
+    both = (found.log_proba(posterior, data, 300, point="mode") for found in (parts, whole))
+    assert_allclose(*both, atol=1e-5)
 
 
 def test_a_large_table_is_learned_from_a_sample_first(monkeypatch):
@@ -144,8 +140,8 @@ def two_moons(n: int = 2000):
     return x, y
 
 
-def log_loss(found: Dependence, x: np.ndarray, y: np.ndarray) -> float:
-    return float(-found.log_proba({"x": x}, len(y))[np.arange(len(y)), y].mean())
+def log_loss(found: Dependence, posterior: Posterior, x: np.ndarray, y: np.ndarray) -> float:
+    return float(-found.log_proba(posterior, {"x": x}, len(y))[np.arange(len(y)), y].mean())
 
 
 def test_what_two_columns_only_say_together_is_found():
@@ -153,8 +149,8 @@ def test_what_two_columns_only_say_together_is_found():
     labels = Labels.of(y[:1000])
     posterior = fitted({"x": Gaussian()}, {"x": x[:1000]}, labels)
     weighted, pairwise = (learn(posterior, {"x": x[:1000]}, labels, how) for how in ("weighted", "pairwise"))
-    assert log_loss(weighted, x[1000:], y[1000:]) > 0.65
-    assert log_loss(pairwise, x[1000:], y[1000:]) < 0.35
+    assert log_loss(weighted, posterior, x[1000:], y[1000:]) > 0.65
+    assert log_loss(pairwise, posterior, x[1000:], y[1000:]) < 0.35
 
 
 @pytest.mark.parametrize("copies", [2, 5, 20])
@@ -166,7 +162,7 @@ def test_copies_of_a_column_hardly_change_the_probabilities(copies):
 
     def p(x: np.ndarray) -> np.ndarray:
         posterior = fitted({"x": Gaussian()}, {"x": x}, labels)
-        return np.exp(learn(posterior, {"x": x}, labels, "weighted").log_proba({"x": x}, 2000))
+        return np.exp(learn(posterior, {"x": x}, labels, "weighted").log_proba(posterior, {"x": x}, 2000))
 
     assert np.abs(p(x) - p(np.repeat(x, copies, axis=1))).max() < 0.02
 
@@ -176,14 +172,14 @@ def test_named_pairs_are_the_ones_that_get_a_term():
     posterior = fitted(features, data, labels)
     names = terms.names(posterior)
     found = learn(posterior, data, labels, Exponents(pairs=((names[0], names[3]),)))
-    assert [(i, j) for (i, j), _ in found.terms.pairs] == [(0, 3)]
+    assert found.statistics.cells.pairs == ((0, 3),)
     with pytest.raises(ValueError, match="'nowhere'"):
         learn(posterior, data, labels, Exponents(pairs=(("nowhere", names[0]),)))
 
 
 def test_too_many_columns_for_all_pairs_are_refused_with_the_cure(monkeypatch):
     features, data, labels = mixed()
-    monkeypatch.setattr(learned, "MOST_COLUMNS", 5)
+    monkeypatch.setattr(counting, "MOST_COLUMNS", 5)
     with pytest.raises(ValueError, match=r"8 columns have 28 pairs.*weighted"):
         learn(fitted(features, data, labels), data, labels, "pairwise")
 
@@ -200,18 +196,20 @@ def test_a_class_of_one_row_a_constant_column_and_one_class_end_well(how):
     x = np.column_stack([np.ones(30), rng.normal(size=30)])
     for codes in (np.append(np.zeros(29, int), 1), np.zeros(30, int)):
         labels = Labels.of(codes, codes.max() + 1)
-        found = learn(fitted({"x": Gaussian()}, {"x": x}, labels), {"x": x}, labels, how)
-        assert np.isfinite(found.log_proba({"x": x}, 30)).all()
+        posterior = fitted({"x": Gaussian()}, {"x": x}, labels)
+        found = learn(posterior, {"x": x}, labels, how)
+        assert np.isfinite(found.log_proba(posterior, {"x": x}, 30)).all()
 
 
 def test_levels_that_were_never_seen_and_missing_cells_say_nothing_of_a_pair():
     features, data, labels = mixed()
-    found = learn(fitted(features, data, labels), data, labels, Exponents(pairs=3))
+    spec, posterior = Exponents(pairs=3), fitted(features, data, labels)
+    found = learn(posterior, data, labels, spec)
     blank = data | {
         "reals": np.full((120, 3), np.nan),
         "levels": Coded(np.full((120, 2), -1), data["levels"].levels),
     }
-    asked = found.terms.answering(Exponents(pairs=3))(blank, 120)
+    asked = predictive_terms(found.terms, spec, posterior, blank, 120)
     assert_allclose(asked[:, :, :5], 0.0)
     assert np.isfinite(asked).all()
 
@@ -248,4 +246,4 @@ def test_more_exponents_than_can_be_learned_together_are_refused_with_the_cure(m
     posterior = fitted(features, data, labels)
     with pytest.raises(ValueError, match=r"at most 10.*tempered"):
         learn(posterior, data, labels, "weighted")
-    assert np.isfinite(learn(posterior, data, labels, "tempered").log_proba(data, 120)).all()
+    assert np.isfinite(learn(posterior, data, labels, "tempered").log_proba(posterior, data, 120)).all()

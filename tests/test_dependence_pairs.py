@@ -22,7 +22,7 @@ from bayesnb.dependence.pairs import (
     refinements,
     selected,
 )
-from bayesnb.dependence.polya import Shapes, count
+from bayesnb.dependence.polya import ShapeCounts, Shapes
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.membership import Labels
 
@@ -94,8 +94,8 @@ def evidence(counts: np.ndarray, q: np.ndarray) -> float:
 
 def test_the_predictive_of_a_shape_is_a_ratio_of_evidences(labels):
     cells = cells_of(40)
-    counts = count(cells, labels.codes, labels.weight, 3, 8)
-    found = Shapes.of(counts).table()
+    seen = ShapeCounts.of(cells, labels, 8)
+    found, counts = Shapes.of(seen).table(), np.moveaxis(seen.counts, 0, 1)
     for column, c, leaf in np.ndindex(found.shape):
         more = counts[column, c].copy()
         more[leaf] += 1
@@ -107,8 +107,8 @@ def test_the_predictive_of_a_shape_is_a_ratio_of_evidences(labels):
 
 def test_a_shape_with_a_row_left_out_is_the_ratio_without_it(labels):
     cells = cells_of(40)
-    counts = count(cells, labels.codes, labels.weight, 3, 8)
-    found = Shapes.of(counts).left_out(cells.T, labels.codes, labels.weight)
+    seen = ShapeCounts.of(cells, labels, 8)
+    found, counts = Shapes.of(seen).left_out(cells.T, labels.codes, labels.weight), np.moveaxis(seen.counts, 0, 1)
     for i in range(0, 40, 3):
         for column in range(2):
             at, pooled = cells[column, i], counts[column].sum(0)
@@ -121,7 +121,7 @@ def test_a_shape_with_a_row_left_out_is_the_ratio_without_it(labels):
 
 def test_the_table_of_rows_left_out_is_what_rows_of_weight_one_get():
     labels, cells = Labels.of(default_rng(1).integers(3, size=40), 3), cells_of(40)
-    shapes = Shapes.of(count(cells, labels.codes, labels.weight, 3, 8))
+    shapes = Shapes.of(ShapeCounts.of(cells, labels, 8))
     table = shapes.table(1.0)
     assert np.isfinite(table).all()
     assert_allclose(
@@ -130,13 +130,13 @@ def test_the_table_of_rows_left_out_is_what_rows_of_weight_one_get():
 
 
 def test_a_shape_is_a_distribution_relative_to_the_whole_column(labels):
-    counts = count(cells_of(40), labels.codes, labels.weight, 3, 8)
-    share = counts.sum(1) / counts.sum((1, 2))[:, None]
+    counts = ShapeCounts.of(cells_of(40), labels, 8)
+    share = counts.counts.sum(0) / counts.counts.sum((0, 2))[:, None]
     assert_allclose((np.exp(Shapes.of(counts).table()) * share[:, None]).sum(-1), 1.0)
 
 
 def test_a_class_that_was_never_seen_has_the_shape_of_the_whole_column():
-    counts = count(cells_of(40), np.zeros(40, int), np.ones(40), 2, 8)
+    counts = ShapeCounts.of(cells_of(40), Labels.of(np.zeros(40, int), 2), 8)
     assert_allclose(Shapes.of(counts).table()[:, 1], 0.0, atol=1e-12)
 
 

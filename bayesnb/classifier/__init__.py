@@ -12,14 +12,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.special import logsumexp
 
 from bayesnb import class_prior as class_priors
 from bayesnb.classifier import certainty, deciding, explaining, sampling, tabular
-from bayesnb.data.rows import table_of
+from bayesnb.data.rows import Rows, table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import labels_of
+from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
+from bayesnb.families.membership import Labels
 from bayesnb.model import Data, Estimate, NaiveBayes, Parameters, Posterior, Statistics, estimate_rule, normalize
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
 
@@ -43,6 +47,8 @@ class Classifier:
         Which probabilities to predict.
     plug_in : Parameters or None
         The parameters that the estimate plugs in; ``None`` for "predictive", which integrates them out.
+    dependence : Dependence or None
+        What is believed of how features depend on each other; ``None`` for naive Bayes.
     offset : array (row, class) or 0
         Added to log p(class, row), if each of the rows to be asked about has its own class prior.
     declared : tuple
@@ -81,6 +87,7 @@ class Classifier:
     unlabelled: Any = None
     unlabelled_weight: float = 1.0
     seed: Any = None
+    dependence: Dependence | None = None
 
     @classmethod
     def of(
@@ -130,6 +137,30 @@ class Classifier:
         return np.array(self.schema.names, object)
 
     @property
+    def exponents_(self) -> pd.DataFrame:
+        """The exponents of all terms as a table; absent where none were learned. See :class:`bayesnb.Exponents`.
+
+        ``mean`` and ``sd`` of the posterior, ``lower`` and ``upper`` (89 %), and ``log_bayes_factor``, in nats, of an
+        exponent that is learned against one that stays at its prior mean. ``attrs["rows"]`` is the weight of the rows
+        that they were learned from; ``attrs["older"]`` is true if rows were learned or forgotten since then.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB(dependence="weighted").fit(X, y).exponents_[["mean", "sd"]].round(1)
+                     mean   sd
+        term
+        outlook       1.0  0.3
+        temperature   0.9  0.3
+        humidity      1.0  0.3
+        wind          1.0  0.3
+        """
+        if self.dependence is None:
+            raise AttributeError('exponents_ does not exist: fit with dependence="weighted" or another one')
+        return self.dependence.table()
+
+    @property
     def em_(self) -> EM:
         """The result of EM; absent if the last fit had no row without a label."""
         if self.em is None:
@@ -151,14 +182,32 @@ class Classifier:
                 f"this classifier has a class prior for each of {len(self.offset)} rows; got {table.n_rows} rows"
             )
 
+    def encoded(self, rows: Rows) -> tuple[Data, Labels]:
+        """The encoded columns of rows that were learned, and their classes and weights."""
+        _, data = self.schema.read(rows.table)
+        return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
+
     def log_joint(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x) of encoded rows by the chosen estimate, (row, class)."""
+        """log p(c, x) of encoded rows by the chosen estimate, (row, class).
+
+        With a dependence, naive Bayes says how probable the row is, and the exponents how probable each class is then.
+        """
         joint = (
             self.posterior.log_predictive(data, n_rows)
             if self.plug_in is None
             else self.plug_in.log_joint(data, n_rows)
         )
-        return joint + self.offset if np.ndim(self.offset) else joint
+        joint = joint + self.offset if np.ndim(self.offset) else joint
+        if self.dependence is None:
+            return joint
+        return logsumexp(joint, axis=1, keepdims=True) + self.log_proba(data, n_rows)
+
+    def log_proba(self, data: Data, n_rows: int) -> Array:
+        """log p(c | x) of encoded rows where there is a dependence, by the chosen estimate, (row, class)."""
+        rule = estimate_rule(self.estimate)
+        log_pi = log(self.posterior.label.mean()) if self.plug_in is None else self.plug_in.log_pi
+        point = rule.point if rule.plugs_in else None
+        return self.dependence.log_proba(self.posterior, data, n_rows, log_pi + self.offset, self.plug_in, point)
 
     def generator(self) -> np.random.Generator:
         """A random number generator with the seed."""
@@ -268,6 +317,8 @@ class Classifier:
         array([[0.795, 0.205]])
         """
         _require_point(self.posterior.model, estimate)
+        if self.dependence is not None:
+            require_prior_of_exponents(estimate)
         plug_in = self.posterior.plug_in(estimate) if estimate_rule(estimate).plugs_in else None
         if plug_in is None:
             self.posterior.require_proper()
@@ -339,3 +390,12 @@ def _require_point(model: NaiveBayes, estimate: Estimate) -> None:
     """Refuse an estimate by the mode if some feature is sampled and has no formula for it."""
     if estimate_rule(estimate).point == "mode":
         model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"')
+
+
+def require_prior_of_exponents(estimate: Estimate) -> None:
+    """Refuse an estimate without priors, under which exponents may have no value."""
+    if estimate_rule(estimate).flat:
+        raise ValueError(
+            f'estimate="{estimate}" takes all priors away, and exponents have no maximum of the likelihood where '
+            'classes separate; use estimate="map", or dependence=None'
+        )

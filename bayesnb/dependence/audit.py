@@ -11,8 +11,8 @@ from numpy.random import Generator
 from scipy.special import xlogy
 
 from bayesnb.dependence import terms
+from bayesnb.dependence.counting import counted, searched
 from bayesnb.dependence.grid import SCREEN_DEPTH, Grid
-from bayesnb.dependence.learned import counted, searched
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairTerm, log_bayes_factors
 from bayesnb.families.membership import Labels
 from bayesnb.model import Data, Posterior

@@ -13,10 +13,12 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
+from scipy.linalg import cholesky
 from scipy.special import ndtri
 
 from bayesnb.dependence.conditional import Layout, Source, log_posterior_of_classes
-from bayesnb.dependence.laplace import MODE, NEAR, Laplace, draws, laplace
+from bayesnb.dependence.laplace import EXACT, MODE, NEAR, Laplace, draws, laplace
 from bayesnb.numerics import Array
 
 
@@ -73,11 +75,10 @@ class Exponents:
         The same of a class's deviation from the exponent of the feature, around 0.
     offset_sd : float
         Prior standard deviation of the offsets b, in nats, around 0.
-    estimate : {"mean", "map"}
-        Whether probabilities are averaged over the posterior of the exponents or their mode is plugged in.
     draws : int
-        From how many draws the average is taken.
+        How many draws from the posterior of the exponents are kept; probabilities are averaged over them.
     random_seed : int
+        Of these draws, and of the rows on which standard deviations are chosen where there are many.
 
     Examples
     --------
@@ -100,15 +101,12 @@ class Exponents:
     joint_sd: float | tuple[float, ...] = (0.1, 0.3, 1.0)
     class_sd: float | tuple[float, ...] = (0.03, 0.1, 0.3)
     offset_sd: float = 1.0
-    estimate: Literal["mean", "map"] = "mean"
     draws: int = 64
     random_seed: int = 0
 
     def __post_init__(self) -> None:
         if self.by not in ("feature", "model", "class"):
             raise ValueError(f"Expected by to be 'feature', 'model' or 'class'; got {self.by!r}")
-        if self.estimate not in ("mean", "map"):
-            raise ValueError(f"Expected estimate to be 'mean' or 'map'; got {self.estimate!r}")
         for name in ("sd", "pair_sd", "joint_sd", "class_sd", "offset_sd"):
             value = np.asarray(getattr(self, name), float)
             if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
@@ -158,10 +156,7 @@ class Exponents:
                             best, scales, changed = other, scales | {name: sd}, True
         best = at(scales, best.mode, source, MODE)
         mean, sd = self._prior(layout, groups, scales)
-        if self.estimate == "map":
-            points, off = best.mode[None], None
-        else:
-            points, off = draws(source, layout, mean, sd, best, self.draws, np.random.default_rng(self.random_seed))
+        points, off = draws(source, layout, mean, sd, best, self.draws, np.random.default_rng(self.random_seed))
         return LearnedExponents(self, layout, tuple(names), tuple(groups), scales, mean, sd, best, points, off)
 
     def _prior(self, layout: Layout, groups: Sequence[Group], scales: dict[str, float]) -> tuple[Array, Array]:
@@ -203,12 +198,17 @@ def _layout(source: Source, groups: Sequence[Group], names: Sequence[Any]) -> La
     if classes is None:
         raise ValueError("Expected at least one block of rows, if only an empty one; got none")
     layout = Layout.of(first, classes, own)
-    if layout.size > MOST_PARAMETERS:
+    require_few(layout.size)
+    return layout
+
+
+def require_few(parameters: int) -> None:
+    """Raise ``ValueError`` where there are more parameters than can be learned together."""
+    if parameters > MOST_PARAMETERS:
         raise ValueError(
-            f"{layout.size} exponents and offsets would be learned together, and at most {MOST_PARAMETERS} can be: the "
+            f"{parameters} exponents and offsets would be learned together, and at most {MOST_PARAMETERS} can be: the "
             'time grows with the cube of their number; use dependence="tempered", which learns one exponent'
         )
-    return layout
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,8 +227,8 @@ class LearnedExponents:
         The prior of the parameters.
     posterior : Laplace
     points : array (draw, parameter)
-        Draws from the posterior, over which probabilities are averaged; the mode alone for ``estimate="map"``.
-    off : float or None
+        Draws from the posterior, over which probabilities are averaged; or the one point that is plugged in.
+    off : float
         How far the Normal around the mode is off, in nats (see :func:`bayesnb.dependence.laplace.draws`).
     """
 
@@ -241,11 +241,54 @@ class LearnedExponents:
     sd: Array
     posterior: Laplace
     points: Array
-    off: float | None
+    off: float
 
-    def at_mode(self) -> LearnedExponents:
-        """The same with the mode plugged in."""
-        return replace(self, spec=replace(self.spec, estimate="map"), points=self.posterior.mode[None])
+    @property
+    def nearly_normal(self) -> bool:
+        """Whether the posterior is so close to the Normal around its mode that this stands for it."""
+        return self.off <= EXACT
+
+    def mean_and_sd(self) -> tuple[Array, Array]:
+        """Posterior mean and standard deviation of each parameter: of the Normal, or of the draws where that is off."""
+        if self.nearly_normal or len(self.points) < 2:
+            return self.posterior.mode, self.posterior.sd()
+        return self.points.mean(0), self.points.std(0)
+
+    def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
+        """The same with one point plugged in; ``None`` averages over the posterior."""
+        if point is None:
+            return self
+        return replace(self, points=(self.posterior.mode if point == "mode" else self.mean_and_sd()[0])[None])
+
+    def drawn(self, rng: Generator, n: int) -> Array:
+        """Draws of the parameters, (draw, parameter): new ones of the Normal, or those that are kept, in new order."""
+        if self.nearly_normal:
+            return self.posterior.at(rng.standard_normal((n, len(self.posterior.mode))))
+        return self.points[rng.integers(len(self.points), size=n)]
+
+    def over(self, index: Sequence[int]) -> LearnedExponents:
+        """The same for the classes at these positions; -1 is a new class, whose parameters have their prior.
+
+        The Normal around the mode, and the draws, are marginalized over the classes that are left out.
+        """
+        if list(index) == list(range(self.layout.classes)):
+            return self
+        n, own = self.layout.terms, len(self.layout.own)
+        layout, old = Layout(n, len(index), self.layout.own), np.asarray(index, np.intp)
+        place = np.where(old[:, None] >= 0, n + old[:, None] * own + np.arange(own), -1).ravel()
+        place = np.concatenate([np.arange(n), place])
+        known, new = place >= 0, place < 0
+        shared = self.sd[n:].reshape(self.layout.classes, own)[0]
+        sd = np.concatenate([self.sd[:n], np.tile(shared, len(index))])
+        mean, mode = np.where(known, self.mean[place], 0.0), np.where(known, self.posterior.mode[place], 0.0)
+        covariance = np.diag(sd**2)
+        covariance[np.ix_(known, known)] = self.posterior.covariance()[np.ix_(place[known], place[known])]
+        factor = cholesky(np.linalg.inv(covariance), lower=True)
+        points = np.where(known, self.points[:, place], 0.0)
+        rng = np.random.default_rng(self.spec.random_seed)
+        points[:, new] = sd[new] * rng.standard_normal((len(points), int(new.sum())))
+        posterior = Laplace(mode, factor, self.posterior.log_evidence)
+        return replace(self, layout=layout, mean=mean, sd=sd, posterior=posterior, points=points)
 
     @property
     def exponents(self) -> Array:
@@ -290,7 +333,7 @@ class LearnedExponents:
             Probability of the interval.
         """
         n = self.layout.terms
-        mean, sd = self.posterior.mode[:n], self.posterior.sd()[:n]
+        mean, sd = (value[:n] for value in self.mean_and_sd())
         half = ndtri(0.5 + level / 2) * sd
         against = np.log(sd / self.sd[:n]) + 0.5 * ((mean - self.mean[:n]) / sd) ** 2
         columns = {"mean": mean, "sd": sd, "lower": mean - half, "upper": mean + half, "log_bayes_factor": against}

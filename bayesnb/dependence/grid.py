@@ -21,6 +21,8 @@ from bayesnb.families.support import BAG, ZEROS_AND_ONES, Support
 from bayesnb.model import Data, NaiveBayes
 from bayesnb.numerics import Array
 
+type Cut = Dyadic | tuple[Any, ...] | int
+
 DEPTH = 5
 """How often a real column is halved: 32 cells."""
 
@@ -43,19 +45,24 @@ class Grid:
         Its position there.
     terms : int array (column,)
         Its position among all terms of the model.
-    cuts : tuple of Dyadic or int
-        The intervals of a real column; how many levels another has.
+    cuts : tuple of Dyadic, tuple or int
+        The intervals of a real column; the levels of a categorical one; 2 where a column has zeros and ones.
     """
 
     features: tuple[str, ...]
     places: tuple[int, ...]
     terms: Array
-    cuts: tuple[Dyadic | int, ...]
+    cuts: tuple[Cut, ...]
+
+    @classmethod
+    def of_no_column(cls) -> Grid:
+        """A grid on which nothing is counted."""
+        return cls((), (), np.zeros(0, np.intp), ())
 
     @classmethod
     def of(cls, model: NaiveBayes, data: Data, weight: Array) -> Grid:
         """The cells of the columns of encoded rows; intervals halve the rows, which count by their weight."""
-        found: list[tuple[str, int, int, Dyadic | int]] = []
+        found: list[tuple[str, int, int, Cut]] = []
         term = 0
         for name, family in model.features.items():
             if family.support == BAG:
@@ -89,7 +96,18 @@ class Grid:
 
     def axes(self, depth: int) -> list[Axis]:
         """How each column is refined, intervals to this depth."""
-        return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, cut) for cut in self.cuts]
+        return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, _levels(cut)) for cut in self.cuts]
+
+    def same(self, other: Grid) -> bool:
+        """Whether both cut the same columns at the same places."""
+
+        def alike(a: Cut, b: Cut) -> bool:
+            if isinstance(a, Dyadic) and isinstance(b, Dyadic):
+                return a.depth == b.depth and np.array_equal(a.edges, b.edges) and np.array_equal(a.paths, b.paths)
+            return type(a) is type(b) and a == b
+
+        where = self.features == other.features and self.places == other.places
+        return where and all(map(alike, self.cuts, other.cuts))
 
     def codes(self, data: Data, n_rows: int) -> Array:
         """The cell of each row, (column, row), at the full depth; -1 where missing or never seen."""
@@ -97,6 +115,9 @@ class Grid:
         ready = {name: _cells(x) for name, x in data.items() if name in self.features}
         ready = {name: x.tocsc() if sparse.issparse(x) else x for name, x in ready.items()}
         for column, (name, place, cut) in enumerate(zip(self.features, self.places, self.cuts, strict=True)):
+            if isinstance(cut, tuple):
+                found[column] = _among(cut, data[name], place)
+                continue
             x = ready[name]
             x = x[:, [place]].toarray()[:, 0] if sparse.issparse(x) else np.asarray(x)[:, place]
             if isinstance(cut, Dyadic):
@@ -117,6 +138,20 @@ class Grid:
         return [called[term] for term in self.terms]
 
 
+def _levels(cut: tuple[Any, ...] | int) -> int:
+    """How many cells a column has that is not real."""
+    return max(1, len(cut)) if isinstance(cut, tuple) else cut
+
+
+def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
+    """The position of each cell's level among ``levels``, whatever its position among those of the data is."""
+    code = np.asarray(x.codes[:, place])
+    if tuple(x.levels[place][: len(levels)]) == levels:
+        return np.where(code < len(levels), code, -1)
+    known = {level: k for k, level in enumerate(levels)}
+    return np.array([*(known.get(level, -1) for level in x.levels[place]), -1], np.int32)[code]
+
+
 def _cells(x: Any) -> Any:
     """The cells of an encoded feature as a matrix, or ``None`` where a cell does not stand for itself."""
     if isinstance(x, Coded):
@@ -128,11 +163,10 @@ MOST_LEVELS = 64
 """A column with more levels takes no part in pairs: nearly every pair of its cells is empty."""
 
 
-def _cut(support: Support, x: Any, place: int, weight: Array) -> Dyadic | int | None:
+def _cut(support: Support, x: Any, place: int, weight: Array) -> Cut | None:
     """The cells of one column, ``None`` where it has too many levels."""
     if isinstance(x, Coded):
-        levels = max(1, len(x.levels[place]))
-        return levels if levels <= MOST_LEVELS else None
+        return tuple(x.levels[place]) if len(x.levels[place]) <= MOST_LEVELS else None
     if support == ZEROS_AND_ONES:
         return 2
     return Dyadic.of(dense_cells(x[:, [place]])[:, 0], DEPTH, weight)

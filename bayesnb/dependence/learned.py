@@ -6,25 +6,21 @@ Start with :func:`learn`, which takes what naive Bayes believes, and the rows it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import reduce
-from operator import add
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
-from numpy.random import default_rng
+import pandas as pd
+from numpy.random import Generator, default_rng
 
-from bayesnb.dependence import polya, terms
+from bayesnb.dependence import terms
 from bayesnb.dependence.conditional import Rows, Source
-from bayesnb.dependence.exponents import Exponents, LearnedExponents
-from bayesnb.dependence.grid import DEPTH, PAIR_DEPTH, SCREEN_DEPTH, Grid
-from bayesnb.dependence.joint import JointGaussian, JointMoments
-from bayesnb.dependence.pairs import PairCounts, PairTerm, every_pair, log_bayes_factors, selected
-from bayesnb.dependence.termset import TermSet, gaussian_columns
+from bayesnb.dependence.counting import Cells, DependenceStatistics
+from bayesnb.dependence.exponents import Exponents, LearnedExponents, require_few
+from bayesnb.dependence.termset import TermSet, exponent_terms, left_out_terms, predictive_terms, relative
 from bayesnb.families.membership import Labels
-from bayesnb.kernels.blocks import slices
-from bayesnb.model import Data, Posterior, part_of
+from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, part_of
 from bayesnb.numerics import Array
 
 NAMED = {
@@ -33,9 +29,6 @@ NAMED = {
     "pairwise": Exponents(pairs=150),
 }
 """The specifications that have a name."""
-
-MOST_COLUMNS = 200
-"""Columns up to which all pairs are weighed: their number, and the time, grow with the square."""
 
 SAMPLE = 4096
 """Rows on which standard deviations are chosen, and from whose mode the passes over all rows start."""
@@ -48,30 +41,188 @@ HELD = 2**25
 class Dependence:
     """What is believed of how features depend on each other, and of the exponents of all terms.
 
+    What is believed of the columns themselves stands in the posterior of the model, which every method is given.
+
     Parameters
     ----------
     terms : TermSet
+        What is believed of shapes, pairs and joint columns.
     exponents : LearnedExponents
+    weight : float
+        The weight of the rows that the exponents were learned from.
+    older : bool
+        Whether rows were learned or forgotten since then: the terms know it, the exponents do not.
     """
 
     terms: TermSet
     exponents: LearnedExponents
+    weight: float
+    older: bool = False
 
-    def log_proba(self, data: Data, n_rows: int) -> Array:
+    @property
+    def spec(self) -> Exponents:
+        """The specification that it was learned by."""
+        return self.exponents.spec
+
+    @property
+    def statistics(self) -> DependenceStatistics:
+        """What was counted of the rows, beside the statistics of the model."""
+        return self.terms.statistics
+
+    # Learning
+
+    def counted(self, posterior: Posterior, data: Data, labels: Labels) -> DependenceStatistics:
+        """What other rows say, counted on the same cells."""
+        return self.statistics.cells.statistics(posterior, data, labels)
+
+    def after(self, statistics: DependenceStatistics) -> Dependence:
+        """What is believed after other statistics; the exponents are held, and older than the statistics."""
+        return replace(self, terms=TermSet.of(statistics), older=True)
+
+    def over(self, index: Sequence[int]) -> Dependence:
+        """The same for the classes at these positions; -1 is a class without a row, whose offset has its prior."""
+        if list(index) == list(range(self.exponents.layout.classes)):
+            return self
+        found = TermSet.of(self.statistics.take(index))
+        return replace(self, terms=found, exponents=self.exponents.over(index), older=True)
+
+    def relearned(self, posterior: Posterior, data: Data, labels: Labels, spec: Exponents) -> Dependence:
+        """Exponents that are learned again, from rows that were learned, all or some of them.
+
+        Where the specification asks for other terms than were counted, the rows are counted for them.
+        """
+        same = all(getattr(spec, what) == getattr(self.spec, what) for what in ("by", "shapes", "pairs"))
+        return _learned(self.terms, posterior, data, labels, spec) if same else learn(posterior, data, labels, spec)
+
+    # Answering
+
+    def log_proba(
+        self,
+        posterior: Posterior,
+        data: Data,
+        n_rows: int,
+        log_prior: Array | None = None,
+        theta: Parameters | None = None,
+        point: Literal["mode", "mean"] | None = None,
+    ) -> Array:
         """log p(c | x) of new rows as (row, class).
 
         Parameters
         ----------
+        posterior : Posterior
+            What is believed of the columns.
         data : {name: encoded column}
         n_rows : int
+        log_prior : array that spreads to (row, class), optional
+            log p(c) of each row, log p(c | D) by default.
+        theta : Parameters, optional
+            A point that is plugged in for the parameters of the columns, which are else integrated out.
+        point : {"mode", "mean"}, optional
+            Which point of the exponents is plugged in; by default the answer is averaged over their posterior.
         """
-        spec, posterior = self.exponents.spec, self.terms.posterior
-        ask, found = self.terms.answering(spec), np.empty((n_rows, len(posterior.labels)))
-        offset = terms.without_features(posterior).log_predictive({}, 1)
-        for cut in terms.in_blocks(n_rows, len(posterior.labels), len(self.terms.names(spec))):
-            n = cut.stop - cut.start
-            found[cut] = self.exponents.log_proba(ask(part_of(data, cut), n), np.repeat(offset, n, axis=0))
+        if log_prior is None:
+            log_prior = terms.without_features(posterior).log_predictive({}, 1)
+        n_classes = len(posterior.labels)
+        log_prior, found = np.broadcast_to(log_prior, (n_rows, n_classes)), np.empty((n_rows, n_classes))
+        exponents, n_terms = self.exponents.at(point), self.exponents.layout.terms
+        for cut in terms.in_blocks(n_rows, n_classes, n_terms):
+            part, n = part_of(data, cut), cut.stop - cut.start
+            if theta is None:
+                asked = predictive_terms(self.terms, self.spec, posterior, part, n)
+            else:
+                asked = self._plugged_in(posterior, theta, part, n)
+            found[cut] = exponents.log_proba(*_possible(asked, log_prior[cut]))
         return found
+
+    def _plugged_in(self, posterior: Posterior, theta: Parameters, data: Data, n_rows: int) -> Array:
+        """The terms of rows, where θ is plugged into those of the columns."""
+        own = np.stack([*terms.likelihood(posterior, theta, data, n_rows)], axis=-1)
+        return exponent_terms(self.spec, own, self._beside(posterior, data, n_rows))
+
+    def _beside(self, posterior: Posterior, data: Data, n_rows: int) -> Array:
+        """The terms of shapes, pairs and joint columns, whose parameters are always integrated out."""
+        joint = self.terms.joint is not None
+        columns = terms.predictive(posterior, data, n_rows) if joint else np.zeros((n_rows, len(posterior.labels), 0))
+        return self.terms.beside(posterior, columns, data)
+
+    def log_left_out(self, posterior: Posterior, data: Data, labels: Labels) -> Array:
+        """log p(c | x_i, D without row i) of rows that were learned, (row, class); the exponents are held."""
+        prior = terms.without_features(posterior).log_left_out({}, labels)
+        found = np.empty(prior.shape)
+        for cut in terms.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms):
+            asked = left_out_terms(self.terms, self.spec, posterior, part_of(data, cut), labels[cut])
+            found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]))
+        return found
+
+    def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence:
+        """Draws of the parameters of the columns with as many draws of the exponents."""
+        return DrawnDependence(self, posterior, theta, self.exponents.drawn(rng, len(theta.log_pi)))
+
+    def table(self, level: float = 0.89) -> pd.DataFrame:
+        """The exponents, as :meth:`LearnedExponents.table`; ``attrs`` say which rows they were learned from."""
+        found = self.exponents.table(level)
+        found.attrs = {"rows": self.weight, "older": self.older}
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnDependence:
+    """Draws of the parameters of the columns and of the exponents, which answer as draws of the parameters alone do.
+
+    Parameters
+    ----------
+    dependence : Dependence
+    posterior : Posterior
+    theta : Parameters
+        Draws along one axis.
+    points : array (draw, parameter)
+        The exponents of each draw.
+    """
+
+    dependence: Dependence
+    posterior: Posterior
+    theta: Parameters
+    points: Array
+
+    @property
+    def log_pi(self) -> Array:
+        """Log class probabilities, (draw, class)."""
+        return self.theta.log_pi
+
+    def log_joint(self, data: Data, n_rows: int) -> Array:
+        """log p(c | x, θ, w) up to a constant for each draw and row, as (draw, row, class).
+
+        The parameters of shapes, pairs and joint columns are integrated out, as everywhere.
+        """
+        dependence, v = self.dependence, self.dependence.exponents.layout.exponents(self.points)[:, None]
+        joint = self.log_pi[:, None] + np.repeat(v[..., -1], n_rows, axis=1)
+        if dependence.spec.by == "model":
+            return joint + weighed(v[..., 0], self.theta.log_joint_features(data, n_rows))
+        by_class, k = dependence.spec.by == "class", -1
+        for k, term in enumerate(terms.likelihood(self.posterior, self.theta, data, n_rows)):
+            joint += weighed(v[..., k], relative(term, -1) if by_class else term)
+        beside = dependence._beside(self.posterior, data, n_rows)
+        beside = relative(beside) if by_class else beside
+        for of_term, term in zip(np.moveaxis(v[..., k + 1 : -1], -1, 0), np.moveaxis(beside, -1, 0), strict=True):
+            joint += of_term * term
+        return joint
+
+
+def weighed(exponent: Array, term: Array) -> Array:
+    """A term times its exponent; a class that rules a value out does so to any power."""
+    return np.where(np.isneginf(term), -np.inf, exponent * np.where(np.isneginf(term), 0.0, term))
+
+
+def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
+    """Terms that are all finite, and log class priors of -inf where a term rules a class out.
+
+    A row that every class rules out keeps its prior; naive Bayes says of it that it is impossible.
+    """
+    ruled_out = np.isneginf(asked).any(-1)
+    if not ruled_out.any():
+        return asked, log_prior
+    nowhere = (ruled_out | np.isneginf(log_prior)).all(1)
+    return np.where(np.isneginf(asked), 0.0, asked), np.where(ruled_out & ~nowhere[:, None], -np.inf, log_prior)
 
 
 def learn(posterior: Posterior, data: Data, labels: Labels, dependence: str | Exponents = "pairwise") -> Dependence:
@@ -90,14 +241,57 @@ def learn(posterior: Posterior, data: Data, labels: Labels, dependence: str | Ex
     ValueError
         Where a feature is sampled, an exponent could be anything, or there are too many columns for all their pairs.
     """
-    spec = _named(dependence)
-    found = _terms(posterior, data, labels, spec)
-    names, ask = found.names(spec), found.answering(spec, labels)
-    offsets, n = terms.without_features(posterior).log_left_out({}, labels), len(labels)
+    spec = named(dependence)
+    _require_learnable(posterior, spec)
+    found = TermSet.of(Cells.chosen(spec, posterior, data, labels).statistics(posterior, data, labels))
+    return _learned(found, posterior, data, labels, spec)
+
+
+def named(dependence: str | Exponents) -> Exponents:
+    """The specification of that name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if isinstance(dependence, Exponents):
+        return dependence
+    if not isinstance(dependence, str) or dependence not in NAMED:
+        raise ValueError(f"Expected dependence to be one of {list(NAMED)}, or Exponents(...); got {dependence!r}")
+    return NAMED[dependence]
+
+
+def require_exact(model: NaiveBayes) -> None:
+    """Raise ``ValueError``, naming the feature, where a row cannot be left out exactly."""
+    model.require_exact(
+        "leave-one-out, from which exponents are learned",
+        "give the column a family that has one, such as Gaussian() or Binned(), or use dependence=None",
+    )
+
+
+def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
+    """Refuse what no exponents can be learned for before any row is read."""
+    require_exact(posterior.model)
+    columns = 1 if spec.by == "model" else len(terms.pieces(posterior))
+    require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
+
+
+def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents) -> Dependence:
+    """The exponents of terms, learned from the labels of rows.
+
+    A weight says how often a row was seen. So of a row of weight 2 one half is left out, as it would be if the row
+    stood twice in the table; of a row of weight ½ all of it is.
+    """
+    columns, n = terms.names(posterior), len(labels)
+    names = found.names(spec, columns)
+    left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
+    prior = terms.without_features(posterior).log_left_out({}, left)
+    _require_possible(prior, posterior, labels)
 
     def rows(which: Any) -> Rows:
-        own = labels[which]
-        return Rows(ask(part_of(data, which), own), offsets[which], own.codes, own.weight)
+        asked = left_out_terms(found, spec, posterior, part_of(data, which), left[which])
+        return Rows(asked, prior[which], labels.codes[which], labels.weight[which])
 
     blocks = terms.in_blocks(n, len(posterior.labels), len(names))
 
@@ -110,73 +304,17 @@ def learn(posterior: Posterior, data: Data, labels: Labels, dependence: str | Ex
     if n > 2 * SAMPLE:
         some = [rows(np.sort(default_rng(spec.random_seed).permutation(n)[:SAMPLE]))]
         sample = lambda: some  # noqa: E731
-    return Dependence(found, spec.learn(source, found.groups(spec), names, sample))
+    exponents = spec.learn(source, found.groups(spec, len(columns)), names, sample)
+    return Dependence(found, exponents, float(labels.weight.sum()))
 
 
-def _named(dependence: str | Exponents) -> Exponents:
-    if isinstance(dependence, Exponents):
-        return dependence
-    if dependence not in NAMED:
-        raise ValueError(f"Expected dependence to be one of {list(NAMED)}, or Exponents(...); got {dependence!r}")
-    return NAMED[dependence]
-
-
-def _terms(posterior: Posterior, data: Data, labels: Labels, spec: Exponents) -> TermSet:
-    """The terms that the specification asks for, learned from the rows."""
-    grid = Grid.of(posterior.model, data, labels.weight)
-    if not spec.pairs:
-        grid = grid.only(np.flatnonzero(grid.real & spec.shapes))
-    blocks = slices(len(labels))
-    shapes, pairs, joint = None, (), None
-    if spec.shapes and spec.by != "model" and grid.real.any():
-        counts = sum(
-            polya.count(grid.codes(part_of(data, cut), len(own))[grid.real], own.codes, own.weight, own.n, 2**DEPTH)
-            for cut, own in ((cut, labels[cut]) for cut in blocks)
-        )
-        shapes = polya.Shapes.of(counts)
-    if spec.pairs and spec.by != "model":
-        names = terms.names(posterior)
-
-        chosen = _chosen(spec, grid, names, lambda which: counted(grid, data, labels, which, SCREEN_DEPTH))
-        axes = grid.axes(PAIR_DEPTH)
-        seen = counted(grid, data, labels, chosen, PAIR_DEPTH)
-        each = zip(seen.pairs, seen.each(), strict=True)
-        pairs = tuple(((i, j), PairTerm.of(counts, axes[i], axes[j])) for (i, j), counts in each)
-        x, places = gaussian_columns(posterior, data)
-        if len(places) > 1:
-            joint = JointGaussian.of(JointMoments.of(x, labels))
-    return TermSet(posterior, grid, shapes, pairs, joint)
-
-
-def _chosen(spec: Exponents, grid: Grid, names: list[Any], count: Callable[[Any], PairCounts]) -> list[tuple[int, int]]:
-    """The pairs that get a term, as columns of the grid."""
-    if not isinstance(spec.pairs, int):
-        place = {name: k for k, name in enumerate(grid.names(names))}
-        for name in (name for pair in spec.pairs for name in pair):
-            if name not in place:
-                raise ValueError(f"Expected pairs of columns among {list(place)}; got {name!r}")
-        return [(place[a], place[b]) for a, b in spec.pairs]
-    every = searched(grid)
-    return [every[k] for k in selected(log_bayes_factors(count(every)), spec.pairs)]
-
-
-def searched(grid: Grid) -> list[tuple[int, int]]:
-    """All pairs of columns of the grid, where they are not too many."""
-    if len(grid) > MOST_COLUMNS:
+def _require_possible(log_prior: Array, posterior: Posterior, labels: Labels) -> None:
+    """Refuse rows whose class has the probability 0 without them."""
+    own = log_prior[np.arange(len(labels)), labels.codes]
+    if np.isneginf(own).any():
+        label = posterior.labels[labels.codes[np.isneginf(own).argmax()]]
         raise ValueError(
-            f"{len(grid)} columns have {len(grid) * (len(grid) - 1) // 2} pairs, and at most {MOST_COLUMNS} columns "
-            "are searched for pairs; name those that may depend on each other, pairs=((first, second), ...), or use "
-            'dependence="weighted"'
+            f"class {label!r}: without one of its rows it has the probability 0 under this class prior, so no exponent "
+            "can be learned from that row; use a class prior under which every class stays possible, such as the "
+            "default, Dirichlet(1)"
         )
-    return every_pair(len(grid))
-
-
-def counted(grid: Grid, data: Data, labels: Labels, which: list[tuple[int, int]], depth: int) -> PairCounts:
-    """The counts of pairs of columns over all rows, intervals as fine as at this depth."""
-    sizes = [axis.size for axis in grid.axes(depth)]
-    parts = []
-    for cut in slices(len(labels)):
-        own = labels[cut]
-        codes = grid.coarser(grid.codes(part_of(data, cut), len(own)), depth)
-        parts.append(PairCounts.of(codes, sizes, which, own))
-    return reduce(add, parts)

@@ -1,7 +1,7 @@
 """The shape of a real column without a formula for it: a Pólya tree with optional stopping.
 
-Start with :class:`Shapes`: from counts of dyadic cells by class it tells the log predictive of each cell, relative to
-the column as a whole, and the same with a row left out.
+Start with :class:`ShapeCounts`, the additive statistic. From it :class:`Shapes` tells the log predictive of each cell,
+relative to the column as a whole, and the same with a row left out.
 """
 
 from __future__ import annotations
@@ -12,10 +12,38 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import betaln
 
+from bayesnb.families.membership import Labels
+from bayesnb.families.statistic import Statistic
 from bayesnb.numerics import Array, log, log_rising
 
 STRENGTH = 2.0
 """Rows that the pooled share counts for at each node."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeCounts(Statistic):
+    """Weight of the leaves of each column by class, (class, column, leaf)."""
+
+    counts: Array
+
+    @classmethod
+    def of(cls, cells: Array, labels: Labels, leaves: int) -> ShapeCounts:
+        """Counts of the rows; ``cells`` is (column, row), and -1 counts nowhere."""
+        found = np.zeros((labels.n, len(cells), leaves))
+        for column, cell in enumerate(cells):
+            seen = cell >= 0
+            flat = np.bincount(labels.codes[seen] * leaves + cell[seen], labels.weight[seen], labels.n * leaves)
+            found[:, column] = flat.reshape(labels.n, leaves)
+        return cls(found)
+
+    def __add__(self, other: ShapeCounts) -> ShapeCounts:
+        return ShapeCounts(self.counts + other.counts)
+
+    def __mul__(self, factor: float) -> ShapeCounts:
+        return ShapeCounts(self.counts * factor)
+
+    def seen(self) -> Array:
+        return self.counts.sum(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +81,9 @@ class Shapes:
     log_stop: list[Array]
 
     @classmethod
-    def of(cls, counts: Array) -> Shapes:
-        """The trees from the weight in the leaves, (column, class, leaf); the leaves are a power of two."""
+    def of(cls, seen: ShapeCounts) -> Shapes:
+        """The trees from the weight in the leaves, which are a power of two."""
+        counts = np.moveaxis(seen.counts, 0, 1)
         levels = [counts]
         while levels[0].shape[-1] > 1:
             levels.insert(0, levels[0][..., ::2] + levels[0][..., 1::2])
@@ -124,13 +153,3 @@ class Shapes:
         known = cells >= 0
         at, w = (np.arange(cells.shape[1]), codes[:, None], np.maximum(cells, 0)), np.where(known, weight[:, None], 0.0)
         return np.where(known, self.along(*at, 1 - w) - self.along(*at, -w), 0.0)
-
-
-def count(cells: Array, codes: Array, weight: Array, n_classes: int, n_cells: int) -> Array:
-    """Weight of each cell by class, (column, class, cell); cells are (column, row), and -1 counts nowhere."""
-    found = np.zeros((len(cells), n_classes, n_cells))
-    for column, cell in enumerate(cells):
-        seen = cell >= 0
-        flat = np.bincount(codes[seen] * n_cells + cell[seen], weight[seen], minlength=n_classes * n_cells)
-        found[column] = flat.reshape(n_classes, n_cells)
-    return found

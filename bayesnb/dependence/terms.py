@@ -6,7 +6,7 @@ Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from bayesnb.families.family import Family
 from bayesnb.families.membership import Column, Labels
 from bayesnb.families.support import BAG
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
-from bayesnb.model import Data, Posterior, Statistics, about
+from bayesnb.model import Data, Parameters, Posterior, Statistics, about
 from bayesnb.numerics import Array
 from bayesnb.priors import Prior
 
@@ -87,6 +87,27 @@ def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
         In nats. The sum over terms is ``posterior.log_predictive_features``. A missing cell has the term 0.
     """
     return _asked(posterior, data, n_rows, lambda piece, x: piece.family.log_predictive(piece.believed, x))
+
+
+def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int) -> Iterator[Array]:
+    """log p(x_j | c, θ) of each column of each row in turn, (..., row, class); axes of draws of θ lead.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of which θ is a point, or draws.
+    theta : Parameters
+    data : {name: encoded column}
+    n_rows : int
+    """
+    lead = theta.log_pi.ndim - 1
+    ready = _by_column(data)
+    for piece in pieces(posterior):
+        own = theta.features[piece.feature]
+        if piece.column is not None:
+            own = {name: value.take([piece.column], lead + 1) for name, value in own.items()}
+        found = piece.family.log_likelihood(own, piece.of(ready[piece.feature]))
+        yield np.broadcast_to(found, (*theta.log_pi.shape[:lead], n_rows, len(posterior.labels)))
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels) -> Array:
@@ -159,12 +180,16 @@ def _asked(posterior: Posterior, data: Data, n_rows: int, ask: Callable[[Piece, 
     """What ``ask`` says of each piece and its cells, (row, class), side by side; its errors name the feature."""
     parts = pieces(posterior)
     found = np.zeros((n_rows, len(posterior.labels), len(parts)))
-    # A sparse matrix is asked for single columns, which a matrix kept by columns has at hand.
-    ready = {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
+    ready = _by_column(data)
     for k, piece in enumerate(parts):
         with about(f"feature {piece.feature!r}", posterior.labels, posterior.statistics.features[piece.feature]):
             found[:, :, k] = ask(piece, piece.of(ready[piece.feature]))
     return found
+
+
+def _by_column(data: Data) -> Data:
+    """The same data; a sparse matrix is asked for single columns, which one that is kept by columns has at hand."""
+    return {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
 
 
 def without_features(posterior: Posterior) -> Posterior:

@@ -1,22 +1,24 @@
 """All that adds up in a model whose features may depend on each other, as one array of terms.
 
-Start with :class:`TermSet`; its :meth:`~TermSet.answering` gives the terms of rows.
+Start with :class:`TermSet`; its :meth:`~TermSet.beside` gives the terms that stand beside those of the columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from bayesnb.dependence import polya, terms
+from bayesnb.dependence import terms
+from bayesnb.dependence.counting import DependenceStatistics, gaussian_columns, gaussian_places
 from bayesnb.dependence.exponents import Exponents, Group
-from bayesnb.dependence.grid import PAIR_DEPTH, Grid
+from bayesnb.dependence.grid import PAIR_DEPTH
 from bayesnb.dependence.joint import JointGaussian
 from bayesnb.dependence.pairs import PairTerm
-from bayesnb.families.gaussian import Gaussian
+from bayesnb.dependence.polya import Shapes
 from bayesnb.families.membership import Labels
 from bayesnb.model import Data, Posterior
 from bayesnb.numerics import Array
@@ -24,34 +26,57 @@ from bayesnb.numerics import Array
 
 @dataclass(frozen=True, eq=False)
 class TermSet:
-    """All terms of a model: of its columns, their shapes, its pairs of columns, and all Gaussian columns together.
+    """What is believed of the shapes of columns, of pairs of columns, and of all Gaussian columns together.
 
     Parameters
     ----------
-    posterior : Posterior
-    grid : Grid
+    statistics : DependenceStatistics
+        What all of it follows from.
     shapes : Shapes or None
-        Of the real columns of the grid.
-    pairs : tuple of ((int, int), PairTerm)
-        Columns of the grid, and what they say together.
+        Of the real columns.
+    pairs : tuple of PairTerm
     joint : JointGaussian or None
         Of the columns of Gaussian features.
     """
 
-    posterior: Posterior
-    grid: Grid
-    shapes: polya.Shapes | None
-    pairs: tuple[tuple[tuple[int, int], PairTerm], ...]
+    statistics: DependenceStatistics
+    shapes: Shapes | None
+    pairs: tuple[PairTerm, ...]
     joint: JointGaussian | None
 
-    def groups(self, spec: Exponents) -> list[Group]:
-        """The priors of the exponents, in the order of the terms."""
-        n, by = len(terms.names(self.posterior)), spec.by == "class"
+    @classmethod
+    def of(cls, statistics: DependenceStatistics) -> TermSet:
+        """What is believed after the statistics."""
+        cells = statistics.cells
+        shapes = Shapes.of(statistics.shapes) if len(cells.shaped) else None
+        axes = cells.grid.axes(PAIR_DEPTH)
+        each = zip(cells.pairs, statistics.pairs.each(), strict=True)
+        pairs = [PairTerm.of(counts, axes[i], axes[j]) for (i, j), counts in each]
+        joint = JointGaussian.of(statistics.joint) if cells.joint else None
+        return cls(statistics, shapes, tuple(pairs), joint)
+
+    @cached_property
+    def _tables(self) -> tuple[Array, ...]:
+        """The term of each cell under each class: of the shapes, and of each pair."""
+        return self._of_cells(0.0)
+
+    @cached_property
+    def _tables_less_one(self) -> tuple[Array, ...]:
+        """The same where a row of weight 1 in the cell is left out of the class."""
+        return self._of_cells(1.0)
+
+    def _of_cells(self, less: float) -> tuple[Array, ...]:
+        shapes = () if self.shapes is None else (self.shapes.table(less),)
+        return (*shapes, *(term.table(less) for term in self.pairs))
+
+    def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
+        """The priors of the exponents, in the order of the terms; the model has so many columns."""
+        by = spec.by == "class"
         if spec.by == "model":
             return [Group("features", 1, 1.0, spec.sd)]
-        real = self.grid.terms[self.grid.real] if self.shapes is not None else []
-        halves = [Group("features", 1, 0.5 if k in real else 1.0, spec.sd, by) for k in range(n)]
-        found = _runs(halves)
+        cells = self.statistics.cells
+        real = set(cells.grid.terms[cells.shaped].tolist())
+        found = _runs([Group("features", 1, 0.5 if k in real else 1.0, spec.sd, by) for k in range(n_columns)])
         if self.shapes is not None:
             found.append(Group("shapes", len(real), 0.5, spec.sd, by))
         if self.pairs:
@@ -60,74 +85,79 @@ class TermSet:
             found.append(Group("joint", 1, 0.0, spec.joint_sd, by))
         return found
 
-    def names(self, spec: Exponents) -> list[Any]:
-        """What each term is called."""
-        if spec.by == "model":
-            return ["features"]
-        columns = terms.names(self.posterior)
-        cells = self.grid.names(columns)
-        shapes = [("shape", cells[k]) for k in np.flatnonzero(self.grid.real)] if self.shapes is not None else []
-        pairs = [(cells[i], cells[j]) for (i, j), _ in self.pairs]
-        return [*columns, *shapes, *pairs, *(["joint"] if self.joint is not None else [])]
+    def names(self, spec: Exponents, columns: Sequence[Any]) -> list[Any]:
+        """What each term is called, where the columns of the model have these names."""
+        return ["features"] if spec.by == "model" else [*columns, *self.names_beside(columns)]
 
-    def answering(self, spec: Exponents, labels: Labels | None = None) -> Callable[[Data, Labels | int], Array]:
-        """A function that gives the terms of rows, (row, class, term), as the exponents see them.
+    def names_beside(self, columns: Sequence[Any]) -> list[Any]:
+        """What the terms beside those of the columns are called."""
+        cells = self.statistics.cells
+        called = cells.grid.names(columns)
+        shapes = [f"shape of {called[k]}" for k in cells.shaped]
+        pairs = [f"{called[i]} × {called[j]}" for i, j in cells.pairs]
+        return [*shapes, *pairs, *(["joint"] if self.joint is not None else [])]
 
-        With ``labels``, those that were learned, it leaves each row out of its own class. Where all terms share one
-        exponent they are added up; where classes have their own, terms are relative to their mean.
+    def beside(self, posterior: Posterior, own: Array, data: Data, left: Labels | None = None) -> Array:
+        """The terms of rows that stand beside those of the columns, (row, class, term); 0 where a cell is missing.
+
+        Parameters
+        ----------
+        posterior : Posterior
+        own : array (row, class, column)
+            The terms of the columns, which the joint Gaussian is relative to: with the row left out if it is here.
+        data : {name: encoded column}
+        left : Labels, optional
+            Of rows that were learned: each is left out of its own class, with the weight that it has here.
         """
-        leave = labels is not None
-        if spec.by == "model":
-            return lambda data, which: terms.added_up(self.posterior, data, which, leave)
-        alike = leave and bool((labels.weight == 1).all())
-        tables = [self._shape_tables(alike), *(_tables(term, alike) for _, term in self.pairs)]
+        cells, grid = self.statistics.cells, self.statistics.cells.grid
+        parts, codes = [own[:, :, :0]], grid.codes(data, len(own))
+        tables = zip(self._tables, self._less_one(left), strict=True)
+        if self.shapes is not None:
+            parts.append(_of_shapes(self.shapes, *next(tables), codes[cells.shaped], left))
+        if self.pairs:
+            codes = grid.coarser(codes, PAIR_DEPTH)
+            each = zip(cells.pairs, self.pairs, tables, strict=True)
+            found = [_of_pair(term, *both, codes[i], codes[j], left) for (i, j), term, both in each]
+            parts.append(np.stack(found, axis=-1))
+        if self.joint is not None:
+            x = gaussian_columns(posterior, data)
+            found = self.joint.predictive(x)
+            if left is not None:
+                found[np.arange(len(left)), left.codes] = self.joint.left_out(x, left)
+            known = ~np.isnan(x).any(1)[:, None]
+            parts.append(np.where(known, found - own[:, :, gaussian_places(posterior)].sum(-1), 0.0)[:, :, None])
+        return np.concatenate(parts, axis=-1)
 
-        def ask(data: Data, which: Labels | int) -> Array:
-            n = which if isinstance(which, int) else len(which)
-            own = terms.left_out(self.posterior, data, which) if leave else terms.predictive(self.posterior, data, n)
-            cells = self.grid.codes(data, n)
-            parts = [own]
-            if self.shapes is not None:
-                parts.append(self._shape_terms(tables[0], cells[self.grid.real], which, leave))
-            if self.pairs:
-                cells = self.grid.coarser(cells, PAIR_DEPTH)
-                each = zip(self.pairs, tables[1:], strict=True)
-                parts.append(np.stack([_pair(p, t, cells, which, leave) for p, t in each], axis=-1))
-            if self.joint is not None:
-                parts.append(self._joint_term(own, data, which, leave))
-            found = np.concatenate(parts, axis=-1)
-            return relative(found) if spec.by == "class" else found
+    def _less_one(self, left: Labels | None) -> tuple[Array | None, ...]:
+        """Tables for rows that are all left out with weight 1; of others, nothing, and each is worked out by itself."""
+        alike = left is not None and bool((left.weight == 1).all())
+        return self._tables_less_one if alike else (None,) * len(self._tables)
 
-        return ask
 
-    def _shape_tables(self, alike: bool) -> tuple[Array, Array | None] | None:
-        if self.shapes is None:
-            return None
-        return self.shapes.table(), self.shapes.table(1.0) if alike else None
+def _of_shapes(shapes: Shapes, table: Array, less_one: Array | None, cells: Array, left: Labels | None) -> Array:
+    """Terms of the shapes, (row, class, column); cells are (column, row)."""
+    columns = np.arange(len(cells))[:, None]
+    known, at = cells >= 0, np.maximum(cells, 0)
+    found = np.moveaxis(table[columns, :, at], 0, -1)
+    if left is not None:
+        if less_one is None:
+            own = shapes.left_out(cells.T, left.codes, left.weight)
+        else:
+            own = less_one[columns, left.codes, at].T
+        found[np.arange(len(left)), left.codes] = own
+    return np.where(known.T[:, None], found, 0.0)
 
-    def _shape_terms(self, tables: Any, cells: Array, which: Any, leave: bool) -> Array:
-        """Terms of the shapes, (row, class, column); 0 where a cell is missing."""
-        table, less_one = tables
-        columns = np.arange(len(cells))[:, None]
-        known, at = cells >= 0, np.maximum(cells, 0)
-        found = np.moveaxis(table[columns, :, at], 0, -1)
-        if leave:
-            rows = np.arange(len(which))
-            if less_one is None:
-                own = self.shapes.left_out(cells.T, which.codes, which.weight)
-            else:
-                own = less_one[columns, which.codes, at].T
-            found[rows, which.codes] = own
-        return np.where(known.T[:, None], found, 0.0)
 
-    def _joint_term(self, own: Array, data: Data, which: Any, leave: bool) -> Array:
-        """What all Gaussian columns say together beyond what each says alone, (row, class, 1)."""
-        x, places = gaussian_columns(self.posterior, data)
-        found = self.joint.predictive(x)
-        if leave:
-            found[np.arange(len(which)), which.codes] = self.joint.left_out(x, which)
-        known = ~np.isnan(x).any(1)
-        return np.where(known[:, None], found - own[:, :, places].sum(-1), 0.0)[:, :, None]
+def _of_pair(term: PairTerm, table: Array, less_one: Array | None, a: Array, b: Array, left: Labels | None) -> Array:
+    """The term of one pair, (row, class)."""
+    known, a, b = (a >= 0) & (b >= 0), np.maximum(a, 0), np.maximum(b, 0)
+    found = table[:, a, b].T.copy()
+    if left is not None:
+        rows = np.flatnonzero(known)
+        codes, a, b = left.codes[rows], a[rows], b[rows]
+        own = term.left_out(codes, left.weight[rows], a, b) if less_one is None else less_one[codes, a, b]
+        found[rows, codes] = own
+    return np.where(known[:, None], found, 0.0)
 
 
 def _runs(groups: list[Group]) -> list[Group]:
@@ -141,37 +171,40 @@ def _runs(groups: list[Group]) -> list[Group]:
     return found
 
 
-def _tables(term: PairTerm, alike: bool) -> tuple[Array, Array | None]:
-    return term.table(), term.table(1.0) if alike else None
+def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
+    """The terms as the exponents see them, (row, class, term).
+
+    Where all columns share one exponent their terms are added up. Where classes have exponents of their own, terms are
+    relative to their mean over classes.
+    """
+    if spec.by == "model":
+        return columns.sum(-1, keepdims=True)
+    found = np.concatenate([columns, beside], axis=-1)
+    return relative(found) if spec.by == "class" else found
 
 
-def _pair(pair: Any, tables: Any, cells: Array, which: Any, leave: bool) -> Array:
-    """The term of one pair, (row, class); 0 where a cell is missing."""
-    ((i, j), term), (table, less_one) = pair, tables
-    known, a, b = (cells[i] >= 0) & (cells[j] >= 0), np.maximum(cells[i], 0), np.maximum(cells[j], 0)
-    found = table[:, a, b].T.copy()
-    if leave:
-        rows = np.flatnonzero(known)
-        codes, a, b = which.codes[rows], a[rows], b[rows]
-        weight = which.weight[rows]
-        own = term.left_out(codes, weight, a, b) if less_one is None else less_one[codes, a, b]
-        found[rows, codes] = own
-    return np.where(known[:, None], found, 0.0)
-
-
-def gaussian_columns(posterior: Posterior, data: Data) -> tuple[Array, list[int]]:
-    """All columns of Gaussian features side by side, (row, column), and their positions among the terms."""
-    pieces = terms.pieces(posterior)
-    places = [k for k, piece in enumerate(pieces) if isinstance(piece.family, Gaussian)]
-    columns = [pieces[k].of(data[pieces[k].feature]) for k in places]
-    return (np.concatenate(columns, axis=1) if columns else np.zeros((0, 0))), places
-
-
-def relative(terms: Array) -> Array:
+def relative(found: Array, axis: int = 1) -> Array:
     """Each term less its log mean over classes: how much more probable the cell is than on average.
 
     An exponent that the classes share cannot tell the difference. A deviation by class can: without this it would
     depend on the units of the column, in which a density is so many nats larger or smaller.
     """
-    top = terms.max(1, keepdims=True)
-    return terms - (top + np.log(np.exp(terms - top).mean(1, keepdims=True)))
+    top = found.max(axis, keepdims=True)
+    top = np.where(np.isneginf(top), 0.0, top)
+    return found - (top + np.log(np.exp(found - top).mean(axis, keepdims=True)))
+
+
+def predictive_terms(found: TermSet, spec: Exponents, posterior: Posterior, data: Data, n_rows: int) -> Array:
+    """The terms of new rows, all parameters integrated out."""
+    if spec.by == "model":
+        return terms.added_up(posterior, data, n_rows)
+    own = terms.predictive(posterior, data, n_rows)
+    return exponent_terms(spec, own, found.beside(posterior, own, data))
+
+
+def left_out_terms(found: TermSet, spec: Exponents, posterior: Posterior, data: Data, left: Labels) -> Array:
+    """The terms of learned rows, each left out of its own class."""
+    if spec.by == "model":
+        return terms.added_up(posterior, data, left, leave=True)
+    own = terms.left_out(posterior, data, left)
+    return exponent_terms(spec, own, found.beside(posterior, own, data, left))

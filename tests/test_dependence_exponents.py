@@ -24,36 +24,41 @@ def rows(n: int = 60, classes: int = 3, terms: int = 4, seed: int = 0, signal: f
     mean = signal * rng.normal(size=(classes, terms))
     x = mean[y] + rng.normal(size=(n, terms))
     s = -0.5 * (x[:, None] - mean) ** 2
-    return Rows(s, rng.normal(size=(n, classes)), y, rng.choice([0.5, 1.0, 2.0], n))
+    cells = np.column_stack([rng.integers(-1, 2, n), rng.integers(2, 5, n)])
+    return Rows(s, rng.normal(size=(n, classes)), y, rng.choice([0.5, 1.0, 2.0], n), cells)
 
 
 def halves(r: Rows):
     """The same rows in two blocks."""
     k = len(r.codes) // 2
     return lambda: [
-        Rows(*(getattr(r, f)[cut] for f in ("terms", "offset", "codes", "weight")))
+        Rows(*(getattr(r, f)[cut] for f in ("terms", "offset", "codes", "weight", "cells")))
         for cut in (slice(0, k), slice(k, None))
     ]
 
 
-def plain_log_likelihood(r: Rows, w: np.ndarray, d: np.ndarray, b: np.ndarray) -> float:
-    """The same from the definition: d is (class, term)."""
-    joint = r.offset + b + np.einsum("rct,ct->rc", r.terms, w + d)
-    own = joint[np.arange(len(r.codes)), r.codes] - logsumexp(joint, axis=1)
-    return float(r.weight @ own)
+def plain_log_likelihood(r: Rows, layout: Layout, point: np.ndarray) -> float:
+    """The same from the definition, row by row."""
+    w, by_class = point[: layout.terms], point[layout.terms :].reshape(layout.classes, -1)
+    total, deviating = 0.0, [t for t in layout.own if t < layout.terms]
+    for i, y in enumerate(r.codes):
+        joint = r.offset[i] + by_class[:, -1] + r.terms[i] @ w
+        joint += (r.terms[i][:, deviating] * by_class[:, : len(deviating)]).sum(1)
+        if layout.cells:
+            joint += sum(by_class[:, len(deviating) + k] for k in r.cells[i] if k >= 0)
+        total += r.weight[i] * (joint[y] - logsumexp(joint))
+    return float(total)
 
 
+@pytest.mark.parametrize("cells", [0, 5])
 @pytest.mark.parametrize("own", [[], [0, 2], [0, 1, 2, 3]])
-def test_the_derivatives_are_those_of_the_log_likelihood(own):
+def test_the_derivatives_are_those_of_the_log_likelihood(own, cells):
     r = rows()
-    layout = Layout.of(4, 3, own)
+    layout = Layout.of(4, 3, own, cells)
     rng = default_rng(1)
     point = rng.normal(size=layout.size) * 0.3
     value, slope, information = derivatives(halves(r), layout, point)
-    deviations = point[4:].reshape(3, -1)
-    d = np.zeros((3, 4))
-    d[:, own] = deviations[:, :-1]
-    assert_allclose(value, plain_log_likelihood(r, point[:4], d, deviations[:, -1]))
+    assert_allclose(value, plain_log_likelihood(r, layout, point))
     assert_allclose(log_likelihood(halves(r), layout, point[None]), [value])
     step = 1e-5 * np.eye(layout.size)
     near = [derivatives(halves(r), layout, point + sign * h) for h in step for sign in (1, -1)]
@@ -63,19 +68,16 @@ def test_the_derivatives_are_those_of_the_log_likelihood(own):
     assert_allclose(information, curved, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("own", [[], [0, 1, 2, 3]])
-def test_the_mode_is_that_of_an_independent_optimiser(own):
+@pytest.mark.parametrize(("own", "cells"), [([], 0), ([0, 1, 2, 3], 0), ([1], 5)])
+def test_the_mode_is_that_of_an_independent_optimiser(own, cells):
     r = rows()
-    layout = Layout.of(4, 3, own)
+    layout = Layout.of(4, 3, own, cells)
     mean, sd = np.zeros(layout.size), np.full(layout.size, 0.7)
     mean[:4] = 1.0
     found = laplace(lambda: [r], layout, mean, sd, mean)
 
     def cost(point):
-        deviations = point[4:].reshape(3, -1)
-        d = np.zeros((3, 4))
-        d[:, own] = deviations[:, :-1]
-        return 0.5 * (((point - mean) / sd) ** 2).sum() - plain_log_likelihood(r, point[:4], d, deviations[:, -1])
+        return 0.5 * (((point - mean) / sd) ** 2).sum() - plain_log_likelihood(r, layout, point)
 
     other = minimize(cost, mean, method="BFGS", options={"gtol": 1e-9})
     assert_allclose(found.mode, other.x, atol=1e-6)
@@ -93,10 +95,10 @@ def test_the_evidence_is_the_integral_over_the_exponents():
     assert_allclose(found.log_evidence, exact, atol=0.02)
 
 
-def learn(r: Rows, groups: list[Group] | None = None, **spec):
+def learn(r: Rows, groups: list[Group] | None = None, cells: int = 0, **spec):
     n = r.terms.shape[2]
     groups = [Group("features", n, 1.0, 1.0)] if groups is None else groups
-    return Exponents(**spec).learn(lambda: [r], groups, [f"t{k}" for k in range(n)])
+    return Exponents(**spec).learn(lambda: [r], groups, [f"t{k}" for k in range(n)], cells=cells)
 
 
 def test_exponents_of_nothing_are_naive_bayes():
@@ -223,10 +225,10 @@ def test_a_wrong_specification_is_refused_with_the_name_of_its_parameter(wrong):
 # The second stage in PyMC
 
 
-@pytest.mark.parametrize("by_class", [False, True])
-def test_the_program_is_the_same_density(by_class):
+@pytest.mark.parametrize(("by_class", "cells"), [(False, 0), (True, 5)])
+def test_the_program_is_the_same_density(by_class, cells):
     r = rows()
-    learned = learn(r, [Group("features", 4, 1.0, 0.6, by_class=by_class)], offset_sd=0.8)
+    learned = learn(r, [Group("features", 4, 1.0, 0.6, by_class=by_class)], cells, offset_sd=0.8, cell_sd=0.4)
     model = pymc_model(r, learned)
     # Three values are not worth a compiler.
     log_p = model.compile_fn(model.logp(jacobian=False), mode="FAST_COMPILE")
@@ -243,7 +245,8 @@ def test_the_program_is_the_same_density(by_class):
 @pytest.mark.parametrize("seed", range(5))
 def test_laplace_has_the_means_and_standard_deviations_of_nuts(seed):
     r = rows(n=(100, 200, 400, 700, 1000)[seed], classes=2 + seed % 2, seed=seed, signal=0.5)
-    found = verify(r, learn(r, [Group("features", 4, 1.0, 0.5)], draws=4000), draws=2000)
+    groups, cells = [Group("features", 4, 1.0, 0.5)], 5 * (seed % 2)
+    found = verify(r, learn(r, groups, cells, draws=4000, cell_sd=0.3), draws=2000)
     assert found.convergence.converged
     assert (found.parameters["off"].abs() < 0.1).all()
     assert_allclose(found.parameters["sd"], found.parameters["nuts_sd"], rtol=0.1)

@@ -125,7 +125,7 @@ def test_answers_are_the_same_in_one_block_and_in_many(monkeypatch):
 def test_a_large_table_is_learned_from_a_sample_first(monkeypatch):
     features, data, labels = mixed(n=300)
     posterior = fitted(features, data, labels)
-    spec = Exponents(sd=0.3)
+    spec = Exponents(sd=0.3, cell_sd=0.3)
     whole = learn(posterior, data, labels, spec)
     monkeypatch.setattr(learned, "SAMPLE", 50)
     sampled = learn(posterior, data, labels, spec)
@@ -153,18 +153,50 @@ def test_what_two_columns_only_say_together_is_found():
     assert log_loss(pairwise, posterior, x[1000:], y[1000:]) < 0.35
 
 
-@pytest.mark.parametrize("copies", [2, 5, 20])
-def test_copies_of_a_column_hardly_change_the_probabilities(copies):
-    rng = default_rng(2)
+@pytest.mark.parametrize("seed", [3, 4])
+def test_copies_of_a_column_hardly_change_the_probabilities(seed):
+    rng = default_rng(seed)
     y = rng.integers(2, size=2000)
     x = rng.normal(1.0 * y)[:, None]
     labels = Labels.of(y)
 
-    def p(x: np.ndarray) -> np.ndarray:
+    def p(x: np.ndarray, dependence: str | None) -> np.ndarray:
         posterior = fitted({"x": Gaussian()}, {"x": x}, labels)
-        return np.exp(learn(posterior, {"x": x}, labels, "weighted").log_proba(posterior, {"x": x}, 2000))
+        if dependence is None:
+            joint = posterior.log_predictive({"x": x}, 2000)
+            return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        return np.exp(learn(posterior, {"x": x}, labels, dependence).log_proba(posterior, {"x": x}, 2000))
 
-    assert np.abs(p(x) - p(np.repeat(x, copies, axis=1))).max() < 0.02
+    once = p(x, "weighted")
+    for copies in (2, 5, 20):
+        many = np.repeat(x, copies, axis=1)
+        assert np.abs(p(many, "weighted") - once).mean() < 0.02
+        assert np.abs(p(many, None) - once).mean() > 0.02 * copies**0.5
+
+
+def test_offsets_of_cells_mend_shares_that_other_columns_contradict():
+    # The level says nothing of the class by itself, but how large x has to be for class 1.
+    rng = default_rng(0)
+    level = rng.integers(3, size=1000)
+    middle, above = np.array([0.0, 2.0, -2.0])[level], rng.normal(size=1000)
+    x, y = middle + above, (above + 0.3 * rng.normal(size=1000) > 0).astype(int)
+    labels = Labels.of(y)
+    data = {"x": x[:, None], "level": Coded(level[:, None], (("a", "b", "c"),))}
+    posterior = fitted({"x": Gaussian(), "level": Categorical()}, data, labels)
+    loss = {}
+    for offsets in ("cell", "class"):
+        learned = learn(posterior, data, labels, Exponents(offsets=offsets))
+        loss[offsets] = -learned.log_left_out(posterior, data, labels)[np.arange(1000), y].mean()
+    assert loss["cell"] < 0.8 * loss["class"]
+    assert learned.exponents.layout.cells == 0
+
+
+def test_more_offsets_than_are_learned_quickly_are_one_a_class(monkeypatch):
+    features, data, labels = mixed()
+    posterior = fitted(features, data, labels)
+    assert learn(posterior, data, labels, "weighted").exponents.layout.cells > 0
+    monkeypatch.setattr(learned, "MOST_OFFSETS", 5)
+    assert learn(posterior, data, labels, "weighted").exponents.layout.cells == 0
 
 
 def test_named_pairs_are_the_ones_that_get_a_term():

@@ -2,9 +2,11 @@
 
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c what stands
 beside the terms (the log class probability), and v_ct the exponent. An exponent is shared by the classes, v_ct = w_t,
-or has a deviation for each of them, v_ct = w_t + d_ct. The constant 1 is a last term that has only deviations: they
-are the offsets b_c. So everything is linear in the parameters (w, d), and the log-likelihood is concave (it is that
-of multinomial logistic regression with covariates that differ by class: McFadden 1974).
+or has a deviation for each of them, v_ct = w_t + d_ct. Behind the terms stand the indicators of the cells that the
+row lies in, and the constant 1. They are the same under every class and have only deviations: the offsets b_ck of a
+class in cell k of a column, and the offsets b_c. So everything is linear in the parameters (w, d), and the
+log-likelihood is concave (it is that of multinomial logistic regression with covariates that differ by class:
+McFadden 1974).
 
 Start with :class:`Rows`, a block of data, and :class:`Layout`, which says what the parameters are. A *source* is a
 function that gives all blocks again whenever it is called: every sum over rows is a pass over them.
@@ -32,12 +34,15 @@ class Rows:
         What is added to every weighted sum of terms, in nats.
     codes, weight : array (row,)
         The class of each row, and how often it counts.
+    cells : int array (row, column), optional
+        The cells that have offsets, as :func:`indicators` reads them; by default there are none.
     """
 
     terms: Array
     offset: Array
     codes: Array
     weight: Array
+    cells: Array | None = None
 
 
 type Source = Callable[[], Iterable[Rows]]
@@ -52,17 +57,20 @@ class Layout:
     terms, classes : int
         How many there are.
     own : int array (deviation,)
-        The terms with a deviation for each class; the constant, number ``terms``, is always the last.
+        The terms with a deviation for each class; behind them all cells, numbered on from ``terms``, and the constant.
+    cells : int
+        How many cells of columns have offsets.
     """
 
     terms: int
     classes: int
     own: Array
+    cells: int = 0
 
     @classmethod
-    def of(cls, terms: int, classes: int, own: Iterable[int] = ()) -> Layout:
+    def of(cls, terms: int, classes: int, own: Iterable[int] = (), cells: int = 0) -> Layout:
         """A layout whose deviations are those of the terms ``own`` and the offsets."""
-        return cls(terms, classes, np.array([*own, terms], np.intp))
+        return cls(terms, classes, np.array([*own, *range(terms, terms + cells + 1)], np.intp), cells)
 
     @property
     def size(self) -> int:
@@ -70,30 +78,48 @@ class Layout:
         return self.terms + self.classes * len(self.own)
 
     def exponents(self, parameters: Array) -> Array:
-        """v as (..., class, term + 1) from (..., parameter); the last column holds the offsets b."""
+        """v as (..., class, term + cell + 1) from (..., parameter); the last column holds the offsets b_c."""
         lead = parameters.shape[:-1]
-        v = np.zeros((*lead, self.classes, self.terms + 1))
+        v = np.zeros((*lead, self.classes, self.terms + self.cells + 1))
         v[..., : self.terms] = parameters[..., None, : self.terms]
         v[..., self.own] += parameters[..., self.terms :].reshape(*lead, self.classes, len(self.own))
         return v
 
     def slopes(self, by_exponent: Array) -> Array:
-        """Slopes in the parameters from those in v, (class, term + 1): the transpose of :meth:`exponents`."""
+        """Slopes in the parameters from those in v, (class, term + cell + 1): the transpose of :meth:`exponents`."""
         return np.concatenate([by_exponent[:, : self.terms].sum(0), by_exponent[:, self.own].ravel()])
 
 
-def log_joint(terms: Array, offset: Array, v: Array) -> Array:
-    """o + Σ_t v_t s_t, as (class, row, draw); v is (draw, class, term + 1)."""
-    found = np.empty((terms.shape[1], len(terms), len(v)))
+def indicators(cells: Array | None, rows: int, n: int) -> Array:
+    """Which of n cells each row lies in, (row, cell), 1 or 0.
+
+    Parameters
+    ----------
+    cells : int array (row, column), or None
+        The number of the row's cell of each column, counted over all columns; -1 where it is missing.
+    rows, n : int
+    """
+    found = np.zeros((rows, n + 1))  # the last column takes what is missing
+    if cells is not None and n:
+        found[np.arange(rows)[:, None], cells] = 1.0
+    return found[:, :n]
+
+
+def log_joint(terms: Array, offset: Array, v: Array, cells: Array | None = None) -> Array:
+    """o + Σ_t v_t s_t + Σ_k b_k over the row's cells, as (class, row, draw); v is (draw, class, term + cell + 1)."""
+    n, found = terms.shape[2], np.empty((terms.shape[1], len(terms), len(v)))
+    inside = indicators(cells, len(terms), v.shape[-1] - n - 1)
     for c, joint in enumerate(found):
-        np.matmul(terms[:, c], v[:, c, :-1].T, out=joint)
+        np.matmul(terms[:, c], v[:, c, :n].T, out=joint)
+        if inside.shape[1]:
+            joint += inside @ v[:, c, n:-1].T
         joint += offset[:, c, None] + v[:, c, -1]
     return found
 
 
-def log_posterior_of_classes(terms: Array, offset: Array, v: Array) -> Array:
+def log_posterior_of_classes(terms: Array, offset: Array, v: Array, cells: Array | None = None) -> Array:
     """log p(c | x, w), as (class, row, draw)."""
-    joint = log_joint(terms, offset, v)
+    joint = log_joint(terms, offset, v, cells)
     joint -= joint.max(0)
     joint -= np.log(np.exp(joint).sum(0))
     return joint
@@ -107,7 +133,8 @@ def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
         step = max(1, 2**22 // max(1, len(v) * layout.classes))
         for start in range(0, len(rows.codes), step):
             cut = slice(start, start + step)
-            log_p = log_posterior_of_classes(rows.terms[cut], rows.offset[cut], v)
+            cells = None if rows.cells is None else rows.cells[cut]
+            log_p = log_posterior_of_classes(rows.terms[cut], rows.offset[cut], v, cells)
             codes = rows.codes[cut]
             total += rows.weight[cut] @ log_p[codes, np.arange(len(codes))]
     return total
@@ -128,23 +155,24 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
     """
     n_terms, n_classes, own = layout.terms, layout.classes, layout.own
     v, value = layout.exponents(parameters)[None], 0.0
-    slope = np.zeros((n_classes, n_terms + 1))
+    slope = np.zeros((n_classes, n_terms + layout.cells + 1))
     shared, mixed = np.zeros((n_terms, n_terms)), np.zeros((n_terms, n_classes, len(own)))
     apart = np.zeros((n_classes, len(own), n_classes, len(own)))
     for rows in source():
-        log_p = log_posterior_of_classes(rows.terms, rows.offset, v)[..., 0]
+        log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.cells)[..., 0]
         value += float(rows.weight @ log_p[rows.codes, np.arange(len(rows.codes))])
         p = np.exp(log_p)
         mean = np.einsum("cr,rct->rt", p, rows.terms)
         weighed = np.empty((len(mean), n_classes, len(own)))
+        alike = np.column_stack([indicators(rows.cells, len(mean), layout.cells), np.ones(len(mean))])
         for c in range(n_classes):
             s = rows.terms[:, c]
             missed = rows.weight * ((rows.codes == c) - p[c])
-            slope[c, :-1] += missed @ s
-            slope[c, -1] += missed.sum()
+            slope[c, :n_terms] += missed @ s
+            slope[c, n_terms:] += missed @ alike
             away = s - mean
             counted = (rows.weight * p[c])[:, None]
-            covariates = np.column_stack([s, np.ones(len(s))])[:, own]
+            covariates = np.column_stack([s[:, own[own < n_terms]], alike])
             shared += away.T @ (away * counted)
             mixed[:, c] += away.T @ (covariates * counted)
             apart[c, :, c] += covariates.T @ (covariates * counted)

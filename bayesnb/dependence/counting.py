@@ -65,7 +65,8 @@ class Cells:
             return cls(Grid.of_no_column(), False, (), 0)
         grid = Grid.of(posterior.model, data, labels.weight)
         if not spec.pairs:
-            return cls(grid.only(np.flatnonzero(grid.real & spec.shapes)), spec.shapes, (), 0)
+            read = np.flatnonzero((grid.real & spec.shapes) | (spec.offsets == "cell"))
+            return cls(grid.only(read), spec.shapes, (), 0)
         if isinstance(spec.pairs, int):
             every = searched(grid)
             factors = log_bayes_factors(counted(grid, data, labels, every, SCREEN_DEPTH))

@@ -73,8 +73,15 @@ class Exponents:
         The same of a pair's, and of the joint Gaussian's, around 0.
     class_sd : float or tuple of float
         The same of a class's deviation from the exponent of the feature, around 0.
+    offsets : {"cell", "class"}
+        Whether a class has one offset b_c, or besides it one for each cell of each column: a level, or a quarter of the
+        rows of a real column. They say where the classes' shares of a cell are wrong in the company of the other
+        columns; with them the model holds multinomial logistic regression on the cells. There are at most
+        ``MOST_OFFSETS``: where cells times classes are more, a class has one offset.
     offset_sd : float
-        Prior standard deviation of the offsets b, in nats, around 0.
+        Prior standard deviation of the classes' offsets, in nats, around 0.
+    cell_sd : float or tuple of float
+        The same of the offsets of cells. Of several, the one of the largest evidence.
     draws : int
         How many draws from the posterior of the exponents are kept; probabilities are averaged over them.
     random_seed : int
@@ -100,14 +107,18 @@ class Exponents:
     pair_sd: float | tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
     joint_sd: float | tuple[float, ...] = (0.1, 0.3, 1.0)
     class_sd: float | tuple[float, ...] = (0.03, 0.1, 0.3)
+    offsets: Literal["cell", "class"] = "cell"
     offset_sd: float = 1.0
+    cell_sd: float | tuple[float, ...] = (0.01, 0.3, 1.0)
     draws: int = 64
     random_seed: int = 0
 
     def __post_init__(self) -> None:
         if self.by not in ("feature", "model", "class"):
             raise ValueError(f"Expected by to be 'feature', 'model' or 'class'; got {self.by!r}")
-        for name in ("sd", "pair_sd", "joint_sd", "class_sd", "offset_sd"):
+        if self.offsets not in ("cell", "class"):
+            raise ValueError(f"Expected offsets to be 'cell' or 'class'; got {self.offsets!r}")
+        for name in ("sd", "pair_sd", "joint_sd", "class_sd", "offset_sd", "cell_sd"):
             value = np.asarray(getattr(self, name), float)
             if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
                 raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
@@ -115,7 +126,12 @@ class Exponents:
             raise ValueError(f"Expected draws to be a whole number, at least 1; got {self.draws!r}")
 
     def learn(
-        self, source: Source, groups: Sequence[Group], names: Sequence[Any], sample: Source | None = None
+        self,
+        source: Source,
+        groups: Sequence[Group],
+        names: Sequence[Any],
+        sample: Source | None = None,
+        cells: int = 0,
     ) -> LearnedExponents:
         """The posterior of the exponents.
 
@@ -129,6 +145,8 @@ class Exponents:
             What each term is called.
         sample : callable, optional
             Blocks of fewer rows, drawn at random, to choose standard deviations on and to start from.
+        cells : int
+            How many cells have offsets.
 
         Raises
         ------
@@ -136,11 +154,11 @@ class Exponents:
             Where a term is not finite, as under a prior that gives a level the probability 0.
         """
         few = source if sample is None else sample
-        layout = _layout(few, groups, names)
-        scales = {group.name: np.atleast_1d(group.sd)[0] for group in groups} | {OWN: np.atleast_1d(self.class_sd)[0]}
-        choices = {group.name: np.atleast_1d(group.sd) for group in groups}
-        if any(group.by_class for group in groups):
-            choices[OWN] = np.atleast_1d(self.class_sd)
+        layout = _layout(few, groups, names, cells)
+        every = {group.name: group.sd for group in groups} | {OWN: self.class_sd, CELLS: self.cell_sd}
+        unused = {OWN: not any(group.by_class for group in groups), CELLS: not cells}
+        scales = {name: float(np.atleast_1d(sd)[0]) for name, sd in every.items()}
+        choices = {name: np.atleast_1d(sd) for name, sd in every.items() if not unused.get(name)}
 
         def at(scales: dict[str, float], start: Array, over: Source = few, enough: float = NEAR) -> Laplace:
             return laplace(over, layout, *self._prior(layout, groups, scales), start, enough)
@@ -165,18 +183,23 @@ class Exponents:
         starts = np.cumsum([0, *(group.terms for group in groups)])
         for group, (first, last) in zip(groups, pairwise(starts), strict=True):
             mean[first:last], sd[first:last] = group.mean, scales[group.name]
-        sd[layout.terms :].reshape(layout.classes, -1)[:, -1] = self.offset_sd
+        by_class = sd[layout.terms :].reshape(layout.classes, -1)
+        by_class[:, len(layout.own) - layout.cells - 1 :] = scales[CELLS]
+        by_class[:, -1] = self.offset_sd
         return mean, sd
 
 
-OWN = "classes"
-"""The group of the classes' deviations."""
+OWN, CELLS = "classes", "cells"
+"""The groups of the classes' deviations, and of their offsets in cells."""
+
+MOST_OFFSETS = 1_000
+"""Offsets of cells that are learned together quickly."""
 
 MOST_PARAMETERS = 4_000
 """Parameters whose covariance is still quickly factored."""
 
 
-def _layout(source: Source, groups: Sequence[Group], names: Sequence[Any]) -> Layout:
+def _layout(source: Source, groups: Sequence[Group], names: Sequence[Any], cells: int) -> Layout:
     """What the parameters are; the terms are looked at once."""
     own, first = [], 0
     for group in groups:
@@ -197,7 +220,7 @@ def _layout(source: Source, groups: Sequence[Group], names: Sequence[Any]) -> La
             )
     if classes is None:
         raise ValueError("Expected at least one block of rows, if only an empty one; got none")
-    layout = Layout.of(first, classes, own)
+    layout = Layout.of(first, classes, own, cells)
     require_few(layout.size)
     return layout
 
@@ -274,7 +297,7 @@ class LearnedExponents:
         if list(index) == list(range(self.layout.classes)):
             return self
         n, own = self.layout.terms, len(self.layout.own)
-        layout, old = Layout(n, len(index), self.layout.own), np.asarray(index, np.intp)
+        layout, old = replace(self.layout, classes=len(index)), np.asarray(index, np.intp)
         place = np.where(old[:, None] >= 0, n + old[:, None] * own + np.arange(own), -1).ravel()
         place = np.concatenate([np.arange(n), place])
         known, new = place >= 0, place < 0
@@ -293,14 +316,19 @@ class LearnedExponents:
     @property
     def exponents(self) -> Array:
         """The posterior mode of the exponents, (class, term)."""
-        return self.layout.exponents(self.posterior.mode)[:, :-1]
+        return self.layout.exponents(self.posterior.mode)[:, : self.layout.terms]
 
     @property
     def offsets(self) -> Array:
-        """The posterior mode of the offsets, (class,), in nats."""
+        """The posterior mode of the classes' offsets, (class,), in nats."""
         return self.layout.exponents(self.posterior.mode)[:, -1]
 
-    def log_proba(self, terms: Array, offset: Array) -> Array:
+    @property
+    def cell_offsets(self) -> Array:
+        """The posterior mode of the offsets of cells, (class, cell), in nats."""
+        return self.layout.exponents(self.posterior.mode)[:, self.layout.terms : -1]
+
+    def log_proba(self, terms: Array, offset: Array, cells: Array | None = None) -> Array:
         """log p(c | x) as (row, class), averaged over the draws of the exponents.
 
         Parameters
@@ -309,13 +337,15 @@ class LearnedExponents:
             Of rows that were not learned, or with their rows left out.
         offset : array (row, class)
             log p(c | D).
+        cells : int array (row, column), optional
+            The cells that have offsets, as in :class:`bayesnb.dependence.conditional.Rows`.
         """
         v = self.layout.exponents(self.points)
         found = np.empty(offset.shape)
-        step = max(1, 2**22 // max(1, v.size // max(1, self.layout.terms + 1)))
+        step = max(1, 2**22 // max(1, len(v) * self.layout.classes))
         for start in range(0, len(offset), step):
             cut = slice(start, start + step)
-            log_p = log_posterior_of_classes(terms[cut], offset[cut], v)
+            log_p = log_posterior_of_classes(terms[cut], offset[cut], v, None if cells is None else cells[cut])
             top = log_p.max(-1, keepdims=True)
             found[cut] = (top[..., 0] + np.log(np.exp(log_p - top).mean(-1))).T
         return found

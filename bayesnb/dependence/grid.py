@@ -29,6 +29,9 @@ DEPTH = 5
 PAIR_DEPTH = 4
 """How fine its cells are in a pair: 16."""
 
+OFFSET_DEPTH = 2
+"""How fine they are where each cell may have an offset: 4."""
+
 SCREEN_DEPTH = 2
 """How fine they are where pairs are weighed against independence: 4, so that few rows can tell."""
 
@@ -132,6 +135,17 @@ class Grid:
         found = codes.copy()
         found[self.real] >>= DEPTH - depth  # of -1 it is -1
         return found
+
+    @property
+    def offset_cells(self) -> int:
+        """How many cells may have offsets, of all columns together."""
+        return sum(axis.size for axis in self.axes(OFFSET_DEPTH))
+
+    def numbered(self, data: Data, n_rows: int) -> Array:
+        """The cell of each row that may have an offset, (row, column), counted over all columns; -1 where missing."""
+        codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
+        starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
+        return np.where(codes >= 0, codes + starts, -1).T
 
     def names(self, called: Sequence[Any]) -> list[Any]:
         """The name of each column among those of all terms."""

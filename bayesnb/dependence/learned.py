@@ -15,16 +15,16 @@ import pandas as pd
 from numpy.random import Generator, default_rng
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.conditional import Rows, Source
+from bayesnb.dependence.conditional import Rows, Source, indicators
 from bayesnb.dependence.counting import Cells, DependenceStatistics
-from bayesnb.dependence.exponents import Exponents, LearnedExponents, require_few
+from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, LearnedExponents, require_few
 from bayesnb.dependence.termset import TermSet, exponent_terms, left_out_terms, predictive_terms, relative
 from bayesnb.families.membership import Labels
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, part_of
 from bayesnb.numerics import Array
 
 NAMED = {
-    "tempered": Exponents(by="model", shapes=False),
+    "tempered": Exponents(by="model", shapes=False, offsets="class"),
     "weighted": Exponents(),
     "pairwise": Exponents(pairs=150),
 }
@@ -91,7 +91,7 @@ class Dependence:
 
         Where the specification asks for other terms than were counted, the rows are counted for them.
         """
-        same = all(getattr(spec, what) == getattr(self.spec, what) for what in ("by", "shapes", "pairs"))
+        same = all(getattr(spec, what) == getattr(self.spec, what) for what in ("by", "shapes", "pairs", "offsets"))
         return _learned(self.terms, posterior, data, labels, spec) if same else learn(posterior, data, labels, spec)
 
     # Answering
@@ -131,7 +131,7 @@ class Dependence:
                 asked = predictive_terms(self.terms, self.spec, posterior, part, n)
             else:
                 asked = self._plugged_in(posterior, theta, part, n)
-            found[cut] = exponents.log_proba(*_possible(asked, log_prior[cut]))
+            found[cut] = exponents.log_proba(*_possible(asked, log_prior[cut]), self._cells(part, n))
         return found
 
     def _plugged_in(self, posterior: Posterior, theta: Parameters, data: Data, n_rows: int) -> Array:
@@ -145,13 +145,18 @@ class Dependence:
         columns = terms.predictive(posterior, data, n_rows) if joint else np.zeros((n_rows, len(posterior.labels), 0))
         return self.terms.beside(posterior, columns, data)
 
+    def _cells(self, data: Data, n_rows: int) -> Array | None:
+        """The cells of rows that have offsets, (row, column); none where no cell has one."""
+        return self.statistics.cells.grid.numbered(data, n_rows) if self.exponents.layout.cells else None
+
     def log_left_out(self, posterior: Posterior, data: Data, labels: Labels) -> Array:
         """log p(c | x_i, D without row i) of rows that were learned, (row, class); the exponents are held."""
         prior = terms.without_features(posterior).log_left_out({}, labels)
         found = np.empty(prior.shape)
         for cut in terms.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms):
-            asked = left_out_terms(self.terms, self.spec, posterior, part_of(data, cut), labels[cut])
-            found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]))
+            part, own = part_of(data, cut), labels[cut]
+            asked = left_out_terms(self.terms, self.spec, posterior, part, own)
+            found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]), self._cells(part, len(own)))
         return found
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence:
@@ -194,8 +199,12 @@ class DrawnDependence:
 
         The parameters of shapes, pairs and joint columns are integrated out, as everywhere.
         """
-        dependence, v = self.dependence, self.dependence.exponents.layout.exponents(self.points)[:, None]
+        dependence, layout = self.dependence, self.dependence.exponents.layout
+        v = layout.exponents(self.points)[:, None]
         joint = self.log_pi[:, None] + np.repeat(v[..., -1], n_rows, axis=1)
+        if layout.cells:
+            inside = indicators(dependence._cells(data, n_rows), n_rows, layout.cells)
+            joint += inside @ v[:, 0, :, layout.terms : -1].swapaxes(-1, -2)
         if dependence.spec.by == "model":
             return joint + weighed(v[..., 0], self.theta.log_joint_features(data, n_rows))
         by_class, k = dependence.spec.by == "class", -1
@@ -203,7 +212,8 @@ class DrawnDependence:
             joint += weighed(v[..., k], relative(term, -1) if by_class else term)
         beside = dependence._beside(self.posterior, data, n_rows)
         beside = relative(beside) if by_class else beside
-        for of_term, term in zip(np.moveaxis(v[..., k + 1 : -1], -1, 0), np.moveaxis(beside, -1, 0), strict=True):
+        of_terms = np.moveaxis(v[..., k + 1 : layout.terms], -1, 0)
+        for of_term, term in zip(of_terms, np.moveaxis(beside, -1, 0), strict=True):
             joint += of_term * term
         return joint
 
@@ -288,10 +298,14 @@ def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, s
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = terms.without_features(posterior).log_left_out({}, left)
     _require_possible(prior, posterior, labels)
+    grid = found.statistics.cells.grid
+    cells = grid.offset_cells if spec.offsets == "cell" else 0
+    cells *= cells * len(posterior.labels) <= MOST_OFFSETS
 
     def rows(which: Any) -> Rows:
         asked = left_out_terms(found, spec, posterior, part_of(data, which), left[which])
-        return Rows(asked, prior[which], labels.codes[which], labels.weight[which])
+        within = grid.numbered(part_of(data, which), len(asked)) if cells else None
+        return Rows(asked, prior[which], labels.codes[which], labels.weight[which], within)
 
     blocks = terms.in_blocks(n, len(posterior.labels), len(names))
 
@@ -304,7 +318,7 @@ def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, s
     if n > 2 * SAMPLE:
         some = [rows(np.sort(default_rng(spec.random_seed).permutation(n)[:SAMPLE]))]
         sample = lambda: some  # noqa: E731
-    exponents = spec.learn(source, found.groups(spec, len(columns)), names, sample)
+    exponents = spec.learn(source, found.groups(spec, len(columns)), names, sample, cells)
     return Dependence(found, exponents, float(labels.weight.sum()))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.chains import Convergence
-from bayesnb.dependence.conditional import Rows
+from bayesnb.dependence.conditional import Rows, indicators
 from bayesnb.dependence.exponents import LearnedExponents
 from bayesnb.families.sampled import Sampler
 from bayesnb.numerics import Array
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
     """The exponents given the terms of the rows, under the prior that ``learned`` has.
 
-    The model has ``w`` (term,), ``b`` (class,) and, where classes deviate, ``d`` (class, deviation). The terms are
-    data: what is uncertain about them is not in it (a cut posterior, Plummer 2015).
+    The model has ``w`` (term,), ``b`` (class,), where cells have offsets ``b_cell`` (class, cell) and, where classes
+    deviate, ``d`` (class, deviation). The terms are data: what is uncertain about them is not in it (a cut posterior,
+    Plummer 2015).
 
     Parameters
     ----------
@@ -37,15 +38,18 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
     from pytensor import tensor as pt
 
     layout, n = learned.layout, learned.layout.terms
-    deviations = layout.own[:-1]
+    deviations = layout.own[layout.own < n]
     sd = learned.sd[n:].reshape(layout.classes, -1)
     with pm.Model() as model:
         w = pm.Normal("w", learned.mean[:n], learned.sd[:n], shape=n)
         b = pm.Normal("b", 0.0, sd[:, -1], shape=layout.classes)
         joint = rows.offset + b + pt.tensordot(rows.terms, w, axes=1)
         if len(deviations):
-            d = pm.Normal("d", 0.0, sd[:, :-1], shape=(layout.classes, len(deviations)))
+            d = pm.Normal("d", 0.0, sd[:, : len(deviations)], shape=(layout.classes, len(deviations)))
             joint += (rows.terms[:, :, deviations] * d).sum(-1)
+        if layout.cells:
+            b_cell = pm.Normal("b_cell", 0.0, sd[:, len(deviations) : -1], shape=(layout.classes, layout.cells))
+            joint += pt.dot(indicators(rows.cells, len(rows.codes), layout.cells), b_cell.T)
         own = joint[np.arange(len(rows.codes)), rows.codes]
         pm.Potential("labels", (rows.weight * (own - pt.logsumexp(joint, axis=1))).sum())
     return model
@@ -53,9 +57,8 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
 
 def parameters_of(drawn: dict[str, Array]) -> Array:
     """Draws of the model's variables as the parameters of the layout, (draw, parameter)."""
-    own = drawn["b"][..., None]
-    if "d" in drawn:
-        own = np.concatenate([drawn["d"], own], axis=-1)
+    own = [drawn[name] for name in ("d", "b_cell") if name in drawn]
+    own = np.concatenate([*own, drawn["b"][..., None]], axis=-1)
     return np.concatenate([drawn["w"], own.reshape(len(own), -1)], axis=-1)
 
 
@@ -101,7 +104,7 @@ def verify(rows: Rows, learned: LearnedExponents, **sampler: Any) -> Verdict:
     drawn, convergence = Sampler(**sampler).run(pymc_model(rows, learned))
     points = parameters_of(drawn)
     sampled = LearnedExponents(**(vars(learned) | {"points": points}))
-    ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset)) for each in (learned, sampled))
+    ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset, rows.cells)) for each in (learned, sampled))
     mean, sd = points.mean(0), points.std(0)
     columns = {
         "mean": learned.posterior.mode,
@@ -111,6 +114,10 @@ def verify(rows: Rows, learned: LearnedExponents, **sampler: Any) -> Verdict:
         "off": (learned.posterior.mode - mean) / sd,
     }
     own = [*learned.layout.own]
-    names = [*map(str, learned.names), "offset"]
-    index = [*names[:-1], *(f"{names[t]}, class {c}" for c in range(learned.layout.classes) for t in own)]
+    cells = [f"cell {k}" for k in range(learned.layout.cells)]
+    names = [*map(str, learned.names), *cells, "offset"]
+    index = [
+        *names[: learned.layout.terms],
+        *(f"{names[t]}, class {c}" for c in range(learned.layout.classes) for t in own),
+    ]
     return Verdict(pd.DataFrame(columns, pd.Index(index)), float(np.abs(ours - theirs).max()), convergence)

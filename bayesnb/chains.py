@@ -1,7 +1,7 @@
 """Markov chains: how NUTS is run here, and whether its chains converged.
 
 :func:`run_nuts` is the only call of ``pymc.sample``: for the whole model, and for the one feature of a sampled family.
-:class:`Convergence` says whether chains forgot where they started, and how many independent draws they are worth.
+:class:`Convergence` says whether the chains converged, and how many independent draws they amount to.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def run_nuts(model: pm.Model, draws: int, chains: int, **arguments: Any) -> Data
 
 @dataclass(frozen=True)
 class Convergence:
-    """What is known of the chains.
+    """The diagnostics of chains.
 
     Parameters
     ----------
     r_hat : float
-        The largest over all parameters; 1 for chains that forgot where they started.
+        The largest over all parameters; 1 for chains that no longer depend on where they started.
     by_chance : float
-        The r_hat that the largest of so many stays below, in 99 of 100 runs, if the chains have forgotten where they
-        started and their draws are independent: short runs exceed 1.01 by chance.
+        The largest of so many r_hats is below this in 99 of 100 runs, if the chains have converged and their draws are
+        independent. In short runs it is above 1.01, because r_hat exceeds 1.01 by chance.
     ess : float
         The smallest effective number of draws, of bulk and tail.
     divergences : int

@@ -1,7 +1,7 @@
 """Rows without a label: EM, which climbs to the mode of the posterior.
 
 Start with :func:`em`. It finds parameters that explain labelled and unlabelled rows together, and reports the objective
-that it climbed. The same model in PyMC, with the labels summed out, is in ``unlabelled``.
+that it increased. The same model in PyMC, with the labels summed out, is ``sampling.pymc_model.summed_out``.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def em(
     n_rows : int
         Their number.
     weight : float
-        λ, what an unlabelled row counts beside a labelled one.
+        λ, how much an unlabelled row counts; a labelled row counts 1.
     row_weight : array (row,), optional
         Frequency weights of the unlabelled rows.
     at : {"mode", "mean"}
@@ -126,7 +126,7 @@ def em(
     share = shares(weight, row_weight, n_rows)
     labels = labelled.labels
     evenly = np.full((n_rows, len(labels)), 1 / max(1, len(labels)))
-    # A prior that is scaled to the data looks at whole columns and not at classes, so any responsibilities fix it.
+    # A prior that is scaled to the data depends on whole columns and not on classes, so any responsibilities fix it.
     fixed = model.posterior(_completed(model, labelled, data, evenly, share))
     _require_distinct(fixed, labelled)
     alone = fixed.given(labelled)
@@ -168,7 +168,7 @@ def _same(prior: Prior, a: int, b: int) -> bool:
 
 
 def shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
-    """How much each unlabelled row counts, where a labelled row counts 1."""
+    """How much each unlabelled row counts; a labelled row counts 1."""
     rows = np.ones(n_rows) if row_weight is None else np.asarray(row_weight, float)
     if rows.shape != (n_rows,) or not (np.isfinite(rows) & (rows >= 0)).all():
         raise ValueError(f"Expected {n_rows} row weights, finite and not negative; got {row_weight!r}")
@@ -178,11 +178,11 @@ def shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
 def _completed(model: NaiveBayes, labelled: Statistics, data: Data, r: Array, share: Array) -> Statistics:
     """The statistics of the labelled rows, plus the expected statistics of the others under responsibilities ``r``."""
     expected = model.statistics(data, Responsibilities(r * share[:, None]), labelled.labels)
-    return (labelled + expected).over(labelled.labels)
+    return (labelled + expected).reindexed(labelled.labels)
 
 
 def _log_responsibilities(log_joint: Array, share: Array) -> Array:
-    """log p(c | x, θ) of each row; a row that counts 0 may be impossible under every class."""
+    """log p(c | x, θ) of each row; only a row that counts 0 may be impossible under every class."""
     ignored = (share == 0) & np.isneginf(log_joint).all(axis=1)
     return normalize(np.where(ignored[:, None], 0.0, log_joint))
 
@@ -253,6 +253,6 @@ def _normalizers(prior: Prior, posterior: Prior) -> float:
 
 
 def _terms(prior: Prior, theta: Theta) -> tuple[Prior, Sequence[Array]]:
-    """A prior and θ in the terms of its density; all outcomes of a discrete family, so that 1 - θ keeps its digits."""
+    """A prior and θ in the form of its density, which has all outcomes of a discrete family, so that 1 - θ is exact."""
     full = prior.canonical()
     return full, full.point(theta)

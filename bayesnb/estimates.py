@@ -17,9 +17,9 @@ class EstimateRule:
     Parameters
     ----------
     label : str
-        What it is called on an axis.
+        Its name on an axis.
     point : {"mode", "mean"}
-        The point of the posterior that is plugged in, or that stands for it where one is needed.
+        The point of the posterior that is plugged in, or that represents it where a point is needed.
     plugs_in : bool
         False if the parameters are integrated out.
     flat : bool

@@ -363,7 +363,7 @@ def believed(
     classes = with_named(classes, [*declared, *schema.model(label).named_classes(labels_of(classes))])
     if before is not None:
         others = {"target": before.target, "em": before.em, "expected": before.expected} | others
-    statistics = statistics.over(labels_of(classes))
+    statistics = statistics.reindexed(labels_of(classes))
     if settings.dependence is not None:
         # Before any feature is sampled, which takes long.
         dependent.require_exact(schema.model(label))

@@ -13,13 +13,13 @@ HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
 def log(x: Array) -> Array:
-    """Natural logarithm that takes 0 to -inf without a warning: a zero is meant here."""
+    """Natural logarithm; that of 0 is -inf, without a warning."""
     with np.errstate(divide="ignore"):
         return np.log(x)
 
 
 def log1p(x: Array) -> Array:
-    """ln(1 + x) that takes -1 to -inf without a warning."""
+    """ln(1 + x); that of x = -1 is -inf, without a warning."""
     with np.errstate(divide="ignore"):
         return np.log1p(x)
 
@@ -27,8 +27,8 @@ def log1p(x: Array) -> Array:
 def log_rising(a: Array, t: Array) -> Array:
     """ln Γ(a+t) - ln Γ(a), without the cancellation of its two terms where ``a`` is large.
 
-    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term; a count of 1e15 would
-    otherwise cost every digit. Infinite where a + t <= 0: there the moment that asks does not exist.
+    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term; otherwise a count of 1e15 would cost
+    every digit. Infinite where a + t <= 0, because the moment that is computed from it does not exist there.
     """
     a, t = np.broadcast_arrays(np.asarray(a, float), np.asarray(t, float))
     z = a + t
@@ -36,9 +36,9 @@ def log_rising(a: Array, t: Array) -> Array:
         rising = np.where(t == 0, 0.0, gammaln(z) - gammaln(a))
         large = (a >= 16) & (z >= 16)
         if large.any():
-            big, step, top = a[large], t[large], z[large]
-            series = (big - 0.5) * np.log1p(step / big) + step * (np.log(top) - 1.0)
-            rising[large] = series + _series(top) - _series(big)
+            start, step, end = a[large], t[large], z[large]
+            series = (start - 0.5) * np.log1p(step / start) + step * (np.log(end) - 1.0)
+            rising[large] = series + _series(end) - _series(start)
     return np.where(z > 0, rising, np.where(t == 0, 0.0, np.inf))
 
 
@@ -49,19 +49,19 @@ def _series(z: Array) -> Array:
 
 
 def stirling(z: Array) -> Array:
-    """What Stirling's formula lacks: ln Γ(z) - [(z - 1/2) ln z - z + ln(2π)/2], for z > 0."""
+    """The remainder of Stirling's formula: ln Γ(z) - [(z - 1/2) ln z - z + ln(2π)/2], for z > 0."""
     z = np.asarray(z, float)
     with np.errstate(all="ignore"):
-        lacks = np.asarray(_series(z))
+        remainder = np.asarray(_series(z))
         near = z < 16
         if near.any():
             z = z[near]
-            lacks[near] = gammaln(z) - (z - 0.5) * np.log(z) + z - HALF_LOG_2PI
-    return lacks
+            remainder[near] = gammaln(z) - (z - 0.5) * np.log(z) + z - HALF_LOG_2PI
+    return remainder
 
 
 def log_root(a: Array, b: Array) -> Array:
-    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)]: what is left of a ratio of Γ without its powers."""
+    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)]: the ratio of two Γ without its large terms."""
     with np.errstate(all="ignore"):
         return 0.5 * np.log(a / b) + stirling(b) - stirling(a)
 
@@ -73,21 +73,21 @@ def log_peak(k: Array) -> Array:
         return np.where(k == 0, 0.0, -HALF_LOG_2PI - 0.5 * np.log(k) - stirling(k))
 
 
-# Counts of 1e15 have logarithms of probabilities near -20 that are differences of terms near 1e17. Loader (2000, "Fast
-# and accurate computation of binomial probabilities") writes them as what is left: k ln(k/m) - (k - m), half a unit
-# deviance, is small where k is near m, and beside it only Stirling's remainders stand. In the conjugate pairs m is
-# always the share of a pooled count, so that the same statistic answers for all of them.
+# The log probability of a count of 1e15 may be near -20, but it is the difference of terms near 1e17. Loader (2000,
+# "Fast and accurate computation of binomial probabilities") therefore writes it as half a unit deviance,
+# k ln(k/m) - (k - m), which is small if k is near m, plus the remainders of Stirling's formula. In the conjugate pairs,
+# m is always the share of a pooled count, so the same statistic serves all of them.
 
 
 def deviance(k: Array, m: Array, gap: Array) -> Array:
-    """k ln(k/m) - (k - m), half the deviance of a count k of mean m; ``gap`` is k - m, as exact as it is known."""
+    """k ln(k/m) - (k - m), half the deviance of a count k of mean m; ``gap`` is k - m, without cancellation."""
     with np.errstate(all="ignore"):
         v = gap / (k + m)
-        # ln(k/m) = 2 artanh(v), whose first term and k - m are put together.
+        # ln(k/m) = 2 artanh(v); the first term of its series is combined with k - m.
         w = v * v
         series = 1 / 9 + w * (1 / 11 + w * (1 / 13 + w * (1 / 15 + w / 17)))
         near = gap * v + 2.0 * k * v * w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + w * series)))
-        # Of a count that rounding left on the wrong side of 0, only the size counts.
+        # Rounding may leave a count on the wrong side of 0, so its absolute value is taken.
         far = np.where(k == 0, 0.0, k * np.log(np.abs(k / m))) - gap
     return np.where(np.abs(v) < 0.1, near, far)
 
@@ -96,7 +96,7 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """How much better two rates fit the counts ``a`` and ``b``, of exposures ``at`` and ``bt``, than one rate for both.
 
     a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)), half of the likelihood ratio statistic, with 0 ln 0 = 0.
-    Counts and exposures may be negative on one side: then they are taken out.
+    The counts and exposures of one side may be negative; then they are removed from the other.
     """
     with np.errstate(all="ignore"):
         whole = at + bt
@@ -105,7 +105,7 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
         pooled = deviance(a, at * rate, gap) + deviance(b, bt * rate, -gap)
         if (usable := rate > 0).all():
             return pooled
-        # Where nothing is left together, only the two sides count.
+        # If both sides together have no rate, only their own terms are left.
         apart = sum(np.where(k == 0, 0.0, k * np.log(np.abs(k / e))) for k, e in ((a, at), (b, bt)))
         return np.where(usable, pooled, apart)
 
@@ -131,7 +131,7 @@ def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
 def log_root_slopes(z: Array) -> tuple[Array, Array]:
     """Derivatives of ``log_root(a, z)`` in z: digamma(z) - ln z and trigamma(z) - 1/z.
 
-    From 16 on by the asymptotic series (Abramowitz and Stegun 6.3.18 and 6.4.12), of which no term cancels.
+    For z >= 16 they are the asymptotic series (Abramowitz and Stegun 6.3.18 and 6.4.12), whose terms do not cancel.
     """
     z = np.asarray(z, float)
     with np.errstate(all="ignore"):

@@ -377,7 +377,7 @@ def test_a_level_in_only_one_late_row_of_a_large_table_is_learned(value, column,
     parts = BayesianNB(Categorical()).fit(X[:1000], y[:1000]).partial_fit(X[1000:], y[1000:])
     for clf in (found, parts):
         got, want = clf.statistics_.features["x"], expected.statistics_.features["x"]
-        assert_array_equal(got.over(want.levels).counts, want.counts)
+        assert_array_equal(got.with_levels(want.levels).counts, want.counts)
         assert got.counts.sum() == X.size
     assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=1e-12)
     with pytest.raises(ValueError, match="were never learned"):

@@ -30,7 +30,7 @@ from bayesnb.chains import Convergence
 from bayesnb.families.categorical import CategoryCounts, Coded
 from bayesnb.families.family import Conjugate, Family
 from bayesnb.families.membership import Labels, Responsibilities
-from bayesnb.families.pointwise import Cells
+from bayesnb.families.pointwise import WeightedValues
 from bayesnb.families.sampled import Draws, Sampler
 from bayesnb.families.support import LEVELS
 
@@ -102,13 +102,13 @@ def test_the_statistic_counts_distinct_values_so_that_rows_can_be_added_and_forg
     family, x = StudentT(), np.array([[1.5, np.nan], [2.5, 0.0], [1.5, 4.0]])
     whole = family.statistic(x, Labels.of([0, 1, 0]))
     parts = family.statistic(x[:1], Labels.of([0], 2)) + family.statistic(x[1:], Labels.of([1, 0]))
-    a, b = Cells.of(whole), Cells.of(parts)
+    a, b = WeightedValues.of(whole), WeightedValues.of(parts)
     for name in ("value", "code", "column", "weight"):
         assert_array_equal(getattr(a, name), getattr(b, name))
     assert_array_equal(a.value, [1.5, 2.5, 0.0, 4.0])
     assert_array_equal(a.weight, [2.0, 1.0, 1.0, 1.0])
     rest = (parts - family.statistic(x[:1], Labels.of([0], 2))).settled(parts)
-    assert_array_equal(Cells.of(rest).weight, [1.0, 1.0, 1.0, 1.0])
+    assert_array_equal(WeightedValues.of(rest).weight, [1.0, 1.0, 1.0, 1.0])
     with pytest.raises(ValueError, match="unlearned"):
         (whole - family.statistic(np.array([[9.0, 9.0]]), Labels.of([0], 2))).settled(whole)
 
@@ -123,7 +123,7 @@ def test_two_rows_of_weight_one_half_equal_one_row():
 def test_a_weight_counts_as_that_many_rows_in_quantiles():
     rng = default_rng(3)
     x, weight = rng.normal(size=(30, 2)), rng.integers(1, 4, 30)
-    weighed = Cells.of(StudentT().statistic(x, Labels.of(np.zeros(30, int), weight=weight)))
+    weighed = WeightedValues.of(StudentT().statistic(x, Labels.of(np.zeros(30, int), weight=weight)))
     rows = np.repeat(x, weight, axis=0)
     assert_array_equal(weighed.quantiles((0.25, 0.5), 2), np.quantile(rows, (0.25, 0.5), axis=0, method="inverted_cdf"))
     assert_allclose(weighed.variance(2), rows.var(axis=0))

@@ -18,7 +18,7 @@ from bayesnb.priors import Array
 from bayesnb.priors.fixed import repeated, require_each
 
 ROUNDING = 1e-12
-"""A set may fall short of the asked mass by this much, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
+"""A set may have this much less than the required mass, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
 
 
 def decide(
@@ -37,7 +37,7 @@ def decide(
     reject_cost : float, optional
         The cost of not deciding. By default, every row gets a decision.
     index : optional
-        Of the result.
+        The index of the result.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
     mass : float
         Above 0 and at most 1. With 1, the set holds every possible class.
     index : optional
-        Of the result.
+        The index of the result.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
 
     Notes
     -----
-    A set that falls short of the mass by 1e-12 counts as large enough, because probabilities are rounded. The set is a
+    A set with 1e-12 less than the mass counts as large enough, because probabilities are rounded. The set is a
     credible set (Berger 1985, 4.3.2): if the model is right, it holds the true class as often as ``mass`` says.
     """
     proba = _of_classes(proba, classes)
@@ -235,7 +235,7 @@ def estimate_class_prior(log_likelihood: Array, max_iter: int = 10_000, tol: flo
     if max_iter < 1:
         raise ValueError(f"Expected max_iter of at least 1; got {max_iter!r}")
     share = np.exp(normalize(log_likelihood))
-    # The objective is concave, so where EM starts does not matter; but from 0 it would never move.
+    # The objective is concave, so any start leads to its maximum, except that a probability of 0 would stay 0.
     prior = np.full(log_likelihood.shape[1], 1 / log_likelihood.shape[1])
     for n_iter in range(1, max_iter + 1):
         slope = (1 / (share @ prior)) @ share / len(share)

@@ -30,7 +30,7 @@ PRIOR, TOTAL = "(prior)", "(total)"
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """What some cells contribute to the log-odds of their rows: those of one column, or all words that occur.
+    """The contributions of some cells to the log-odds of their rows: the cells of one column, or all words that occur.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Entry:
     log_p : array (entry, class)
         ln p(x_f | c) by the chosen estimate.
     factor : (Family or OneWord, Prior, encoded column)
-        Of these rows; the interval follows from it.
+        The family, the belief and the cells of these rows, from which the interval follows.
     value : sequence (entry,)
         The cells.
     missing : bool array (entry,)
@@ -103,9 +103,9 @@ def contributions(
     pairs : int array (row, 2)
         The two classes whose log-odds are split.
     shares : (low, high)
-        The quantiles of the interval of each entry under the posterior of the parameters.
+        The ends of the interval of each entry, as quantiles under the posterior of the parameters.
     drawn : PosteriorDraws, optional
-        Draws for the interval of the total, where some feature has no moments.
+        Draws for the interval of the total, if some feature has no moments.
     offset : array that spreads to (row, class)
         Added to the log prior.
 
@@ -146,7 +146,7 @@ def contributions(
 def _of_all(
     posterior: Posterior, data: Data, n_rows: int, a: int, b: int, drawn: PosteriorDraws | None, offset: Array
 ) -> LogOdds | DrawnLogOdds:
-    """The distribution of all of a row's log-odds."""
+    """The distribution of the total log-odds of each row."""
     if drawn is None:
         return LogOdds.of(posterior, data, n_rows, a, b, offset)
     joint = drawn.log_joint(data, n_rows, offset)
@@ -154,7 +154,7 @@ def _of_all(
 
 
 def _of_one(entry: Entry, a: int, b: int) -> LogOdds | DrawnLogOdds:
-    """The distribution of what one factor adds."""
+    """The distribution of the contribution of one factor."""
     family, believed, x = entry.factor
     if getattr(family, "exact", True):
         return LogOdds([(family, believed.at([a, b]), x)], None, np.zeros(len(entry.rows)))
@@ -212,7 +212,7 @@ def _entries(schema: Schema, posterior: Posterior, point: Parameters | None, dat
 
 
 def _words(name: Any, believed: Dirichlet, theta: Theta | None, x: Bag) -> Iterator[Entry]:
-    """All words that occur, and rows without a bag."""
+    """Yield the entries of all words that occur, and of rows whose bag is missing."""
     counts = sparse.csr_array(x.counts, dtype=float, copy=True)
     counts.sum_duplicates()
     counts.eliminate_zeros()
@@ -233,7 +233,7 @@ def _words(name: Any, believed: Dirichlet, theta: Theta | None, x: Bag) -> Itera
 
 
 def by_index(frame: pd.DataFrame, index: pd.Index) -> pd.DataFrame:
-    """The same frame, its rows named by the index of the table."""
+    """The same frame with the index of the table in place of the positions of its rows."""
     rows = index[frame.index.get_level_values("row")]
     outer = [rows.get_level_values(k) for k in range(rows.nlevels)]
     names = list(index.names) if rows.nlevels > 1 else ["row"]

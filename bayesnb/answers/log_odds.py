@@ -38,9 +38,9 @@ class LogOdds:
     Parameters
     ----------
     factors : sequence of (Family, Prior, encoded column)
-        What is believed of θ_a and θ_b, and the rows.
+        The family, the belief about θ_a and θ_b, and the rows.
     label : Dirichlet, FixedProbabilities or None
-        What is believed of the probabilities of the two classes; None where they take no part.
+        The belief about the probabilities of the two classes; None if they are left out.
     offset : array (row,)
         Added to the log-odds.
     """
@@ -184,7 +184,7 @@ class LogOdds:
         quantiles, (moving, part), aim = self.mean.copy(), self._moving, ndtri(q)
         h, *ends = near = part._near_mean
         low, high = part.bounds
-        # Φ⁻¹ of the distribution function is nearly a straight line in t.
+        # The start: Φ⁻¹ of the distribution function is nearly a straight line in t.
         below_h, above_h = (ndtri(_lugannani_rice(*end)) for end in (ends[:2], ends[2:]))
         t = np.clip(h * (2 * aim - below_h - above_h) / (above_h - below_h), 0.7 * low, 0.7 * high)
         rest, before = np.arange(len(moving)), np.full(len(moving), np.inf)
@@ -197,8 +197,8 @@ class LogOdds:
             miss = aim - ndtri(below)
             quantiles[moving[rest]] = z + miss * slope
             left[rest], right[rest] = np.where(miss > 0, here, left[rest]), np.where(miss > 0, right[rest], here)
-            # Newton's step, but never more than half of the way to the end of the bracket; where that no longer halves
-            # the miss, because the slope of the formula is not quite its derivative, half of the bracket.
+            # Newton's step, but at most half of the way to the end of the bracket. ``slope`` is not quite the
+            # derivative of the formula, so such steps may fail to halve the miss; then the bracket is halved instead.
             step = np.clip(here + miss * slope / curvature, (here + left[rest]) / 2, (here + right[rest]) / 2)
             middle = (left[rest] + right[rest]) / 2
             slow = (np.abs(miss) > before[rest] / 2) & np.isfinite(middle)
@@ -214,22 +214,22 @@ def _lugannani_rice(w: Array, correction: Array) -> Array:
 
 
 def close(posterior: Posterior) -> bool:
-    """Whether the saddlepoint formula of :class:`LogOdds` is within 0.011, in the tables that were tried.
+    """Whether the saddlepoint formula of :class:`LogOdds` has an error below 0.011, as far as that was tried.
 
-    It fails where a factor of some class has a long tail: a Normal-Gamma of fewer than 4 degrees of freedom (2a < 4: a
-    class of a row or two), or a concentration below 1/2.
+    Its error is larger if a factor of some class has a long tail: a Normal-Gamma with fewer than 4 degrees of freedom
+    (2a < 4, as after one or two rows), or a concentration below 1/2.
     """
     believed = [posterior.label, *posterior.features.values()]
     a = [np.min(prior.a) for prior in believed if isinstance(prior, NormalGamma)]
     dirichlet = [getattr(prior, name) for prior in believed for name in ("alpha", "beta") if hasattr(prior, name)]
-    # A concentration of 0 is an outcome that cannot be, and has no distribution.
+    # A concentration of 0 is an impossible outcome, and has no distribution.
     concentrations = [np.min(value[value > 0], initial=np.inf) for value in dirichlet]
     return min(a, default=np.inf) >= 2 and min(concentrations, default=np.inf) >= 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnLogOdds:
-    """The distribution of log-odds as draws (draw, row), where no formula gives it."""
+    """The distribution of log-odds as draws (draw, row), for models without a formula."""
 
     draws: Array
 
@@ -241,8 +241,8 @@ class DrawnLogOdds:
 def log_odds_moments(posterior: Posterior, data: Data, n_rows: int, offset: Array = 0.0) -> tuple[Array, Array]:
     """Posterior mean and variance of ln p(a | x, θ) / p(b | x, θ) for all pairs, (row, a, b) each: exact.
 
-    The first two derivatives at 0 of the log moments of the factors; of sampled factors, averages over draws. The
-    mean is infinite where one of the two classes is ruled out, and NaN where both are.
+    They are sums of the first two derivatives at 0 of the log moments of the factors; for sampled factors, of averages
+    over draws. The mean is infinite if one of the two classes is impossible, and NaN if both are.
     """
     mean, variance = np.zeros((2, n_rows, len(posterior.labels)))
     shared = np.zeros((n_rows, len(posterior.labels), len(posterior.labels)))

@@ -69,7 +69,7 @@ def linear_form(
     Raises
     ------
     ValueError
-        Where that is not what the estimate predicts, naming the feature.
+        If the predictions of the estimate have no such form; the error names the feature.
     """
     intercept, weights = point.log_pi.copy(), {}
     for name, feature in schema.features.items():

@@ -27,7 +27,7 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
     codes : int array (row,)
         The true classes.
     bins : int
-        Of the calibration error.
+        The number of bins of the calibration error.
 
     Returns
     -------
@@ -92,14 +92,14 @@ def reliability_table(
     Returns
     -------
     DataFrame (bin, ...)
-        Of the bins that hold a row: ``from`` and ``to``, their ends; ``rows``; ``confidence``, the mean probability;
-        ``share``, how often the class was the true one; ``lower`` and ``upper``, of that share. The bins are those of
-        :func:`calibration_error`.
+        One row for each bin that holds a prediction: ``from`` and ``to``, its ends; ``rows``; ``confidence``, the mean
+        probability; ``share``, how often the class was the true one; ``lower`` and ``upper``, the interval of that
+        share. The bins are those of :func:`calibration_error`.
 
     Notes
     -----
-    The interval is equal-tailed, of a Beta(k + 1/2, n - k + 1/2), its end at 0 or 1 where k is 0 or n (Brown, Cai and
-    DasGupta 2001). It takes rows as independent, which leave-one-out predictions are nearly.
+    The interval is the equal-tailed interval of a Beta(k + 1/2, n - k + 1/2), except that it ends at 0 if k = 0, and at
+    1 if k = n (Brown, Cai and DasGupta 2001). It assumes independent rows; leave-one-out predictions nearly are.
 
     Examples
     --------
@@ -137,14 +137,14 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     codes : int array (row,)
         The true classes.
     bins : int
-        Intervals of equal width in which forecasts are pooled.
+        Number of intervals of equal width in which forecasts are pooled.
 
     Returns
     -------
     dict
         ``reliability``, how far forecasts are from the frequencies that follow them (0 is calibrated);
-        ``resolution``, how far those frequencies differ from the base rate (more is better; what varies within a
-        bin is part of it, so it can be a little below 0); ``uncertainty``, Σ_c f_c (1 - f_c) of the base rates f.
+        ``resolution``, how far those frequencies differ from the base rate (more is better; it includes the variation
+        within bins, so it can be a little below 0); ``uncertainty``, Σ_c f_c (1 - f_c) of the base rates f.
         Each is a sum over classes, one against the rest.
 
     Raises

@@ -38,14 +38,14 @@ type Ask = Callable[[Array, slice], Array]
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Exact posterior draws that are the same every time they are asked for.
+    """Exact posterior draws, the same ones in every pass.
 
     Parameters
     ----------
     posterior : Posterior
     draws : int
     seed : Any
-        As ``numpy.random.default_rng`` takes it; a Generator is copied, and stays where it is.
+        As ``numpy.random.default_rng`` takes it; a Generator is copied, so its state does not change.
     """
 
     posterior: Posterior
@@ -61,7 +61,7 @@ class PosteriorDraws:
 
     @cached_property
     def _few(self) -> list[Parameters]:
-        """All draws if they fit into one part; if not, nothing, and they are drawn again each time."""
+        """All draws if they fit into one part; else an empty list, and they are drawn again in every pass."""
         parts = iter(self)
         first = next(parts)
         return [first] if len(first.log_pi) == self.draws else []
@@ -78,7 +78,7 @@ class PosteriorDraws:
         """
         n_classes = len(self.posterior.labels)
         offset = np.broadcast_to(offset, (n_rows, n_classes))
-        # Where draws do not fit into memory they are made anew for every part of the rows, so parts are larger there.
+        # Draws that do not fit into memory are made anew for every part of the rows, so these parts are larger.
         size = CHUNK if self._few else 8 * CHUNK
         parts = []
         for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):

@@ -15,10 +15,10 @@ from bayesnb.cli.terminal import say, stdout
 @click.argument("new", metavar="NEW")
 @options.to_table
 @click.option("--interval", is_flag=True, help="Add the interval of each class probability.")
-@options.prob("Of the interval.")
+@options.prob("Probability of the interval.")
 @click.option("--keep", multiple=True, metavar="COL", help="Column of NEW to carry over. May be repeated.")
 @click.option("--absent", type=click.Choice(["error", "missing"]), default="error", show_default=True,
-              help="What a fitted column is that NEW does not have.")  # fmt: skip
+              help="How to treat a fitted column that NEW does not have.")  # fmt: skip
 @options.force
 def predict(
     model: str, new: str, output: str, interval: bool, prob: float, keep: tuple[str, ...], absent: str, force: bool

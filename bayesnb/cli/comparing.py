@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--cv", type=click.IntRange(2), help="Score by this many folds instead of exact leave-one-out.")
 @options.draws("Exact draws for intervals of more than two classes.")
-@options.prob("Of the intervals.")
+@options.prob("Probability of the intervals.")
 @click.option("--nuts", is_flag=True, help="Also sample the PyMC model with NUTS, and hold the two roads together.")
 @options.seed
 @options.layout("table", "json", "csv", help="json holds everything, csv the scores.")

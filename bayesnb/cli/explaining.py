@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 )
 @click.option("--label", help="The class that the log-odds are for.  [default: the most probable]")
 @click.option("--against", help="The class that they are against.  [default: the most probable other]")
-@options.unit("Of the log-odds; ten decibans are a factor of ten.")
-@options.prob("Of the intervals.")
+@options.unit("Unit of the log-odds; ten decibans are a factor of ten.")
+@options.prob("Probability of the intervals.")
 @options.layout("table", "json", "csv")
 def explain(
     data: str, new: str | None, target: str | None, row: str | None, label: str | None, against: str | None, unit: str,

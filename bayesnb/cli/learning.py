@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     help="laplace (the default), frequencies, uniform, or LABEL=P,LABEL=P… as known probabilities.",
 )  # fmt: skip
 @click.option("--unseen", type=click.Choice(["missing", "new", "error"]), default="missing", show_default=True,
-              help="What a level is that was never seen.")  # fmt: skip
+              help="How to treat a level that was never seen.")  # fmt: skip
 @click.option("--estimate", type=click.Choice(list(ESTIMATES)), default="predictive", show_default=True,
               help="Which probabilities the model predicts.")  # fmt: skip
 @options.force

@@ -21,7 +21,7 @@ fitted_target = click.option(
     "--target", help="Column that holds the class.  [default: the one the model was fitted with]"
 )
 weight = click.option("--weight", metavar="COL", help="Column that holds the frequency weight of a row.")
-seed = click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
+seed = click.option("--seed", type=int, default=0, show_default=True, help="Seed of the draws.")
 
 to_model = click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model; - is stdout.")
 to_same_model = click.option(
@@ -34,23 +34,23 @@ force = click.option("--force", is_flag=True, help="Replace a file that this com
 
 
 def prob(of: str) -> Option:
-    """``--prob``, of what."""
+    """The option ``--prob``; ``of`` is its help."""
     return click.option("--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help=of)
 
 
 def draws(what_for: str) -> Option:
-    """``--draws``, for what."""
+    """The option ``--draws``; ``what_for`` is its help."""
     return click.option("--draws", type=click.IntRange(2), default=4000, show_default=True, help=what_for)
 
 
 def unit(of: str) -> Option:
-    """``--unit``, of what."""
+    """The option ``--unit``; ``of`` is its help."""
     units = click.Choice(["nats", "bits", "decibans"])
     return click.option("--unit", type=units, default="nats", show_default=True, help=of)
 
 
 def layout(*choices: str, help: str | None = None) -> Option:
-    """``--format``, the first choice by default."""
+    """The option ``--format``; its default is the first choice."""
     return click.option(
         "--format", "layout", type=click.Choice(choices), default=choices[0], show_default=True, help=help
     )

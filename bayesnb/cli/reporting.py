@@ -21,9 +21,9 @@ from bayesnb.cli.terminal import say, stdout
 @click.option("--rows", type=click.IntRange(0), default=5, show_default=True, help="Uncertain rows to explain.")
 @click.option("--by", type=click.Choice(["total", "epistemic"]), default="total", show_default=True,
               help="The entropy that makes a row uncertain.")  # fmt: skip
-@options.unit("Of the log-odds.")
+@options.unit("Unit of the log-odds.")
 @options.draws("Exact draws for entropies.")
-@options.prob("Of the intervals.")
+@options.prob("Probability of the intervals.")
 @options.seed
 @options.force
 def report(

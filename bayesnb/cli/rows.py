@@ -27,7 +27,7 @@ TEXTBOOK_ROWS = {
 
 
 def load(data: str, target: str | None) -> tuple[str, pd.DataFrame, pd.Series]:
-    """The table and its labels; a file that has the name of an embedded table wants its suffix or a path."""
+    """The table and its labels; a file with the name of an embedded table must be given with its suffix or a path."""
     if data.replace("_", "-") in datasets.names():
         X, y = datasets.load(data)
         if target in (None, y.name):
@@ -55,7 +55,7 @@ def load(data: str, target: str | None) -> tuple[str, pd.DataFrame, pd.Series]:
 
 
 def fitted(data: str, target: str | None, seed: int = 0) -> tuple[str, pd.DataFrame, pd.Series, BayesianNB]:
-    """The table, its labels and what was learned of them, with a word on what was read."""
+    """The table, its labels and a model fitted to them; says on stderr what was read."""
     from bayesnb.estimator import BayesianNB
 
     name, X, y = load(data, target)
@@ -67,7 +67,7 @@ def fitted(data: str, target: str | None, seed: int = 0) -> tuple[str, pd.DataFr
 
 
 def source_of(data: str) -> Any:
-    """What a command reads in parts: a path, or the frame of an embedded table; a file wins by its suffix or a path."""
+    """What a command reads in parts: a path (if there is a suffix, a folder or such a file), or an embedded table."""
     if data == "-":
         require_stdin()
     elif "." not in data and "/" not in data and not Path(data).exists():
@@ -197,7 +197,7 @@ def class_of(clf: BayesianNB, text: str | None, option: str) -> Any:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
-    """Asked rows as a table of the fitted columns, what they do not name missing."""
+    """The asked rows as a table of the fitted columns; columns that they do not name are missing."""
     import pandas as pd
 
     columns = {}

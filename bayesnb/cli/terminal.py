@@ -1,7 +1,7 @@
 r"""What reaches a terminal or a pipe.
 
-Data, models and file names come from others, and a terminal obeys escape sequences in what it is shown. So every
-control character is shown escaped, as ``\x1b``; data that go to a file or a pipe stay as they are.
+Data, models and file names come from others, and a terminal obeys escape sequences in them. So every control character
+is shown escaped, as ``\x1b``; data that go to a file or a pipe stay as they are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 # Two format characters that some scripts and emoji need.
 JOINERS = "\u200c\u200d"
 LONGEST = 2000
-"""Letters of a message; what is longer is cut."""
+"""The most characters of a message; a longer one is cut."""
 
 
 def visible(text: Any, keep: str = "") -> str:
@@ -104,7 +104,7 @@ def require_stdin() -> None:
 
 
 class _Shown(io.TextIOBase):
-    """A terminal to which lines are written with their control characters escaped."""
+    """A terminal that shows control characters escaped."""
 
     def __init__(self, file: TextIO) -> None:
         self.file = file

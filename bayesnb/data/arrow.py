@@ -29,8 +29,8 @@ def rows_of(columns: int) -> int:
 def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
     """Arrow batches (or tables) as tables of bounded size.
 
-    ``declares`` says whether the dictionaries that come with them are their owner's word on which levels there are, or
-    the file's way to keep text.
+    ``declares`` is True if the dictionaries of the batches declare the levels of a column, and False if they only
+    encode its text.
     """
     from pyarrow import types
 

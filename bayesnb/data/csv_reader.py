@@ -18,11 +18,11 @@ from typing import Any
 from bayesnb.data.arrow import about_source, one_line, until_broken
 
 BLOCK = 2**23
-"""Bytes that are read at a time; a row must fit into them."""
+"""The number of bytes that are read at a time. A row must be shorter."""
 
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
            "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]  # fmt: skip
-"""What stands for a missing cell, as in pandas."""
+"""The texts of a missing cell, the same as in pandas."""
 
 COLUMNS = 2**14
 """The number of columns that Arrow reads as text."""
@@ -42,7 +42,7 @@ def batches_of_file(file: Path) -> Iterator[Any]:
     try:
         yield from batches(file, pa.input_stream(str(file), compression="detect"), separator)
     except (pa.ArrowException, OSError, ValueError) as error:
-        # Arrow stops at what is wrong; where it can be said better, a second look at the text says it.
+        # The error of Arrow may be hard to understand, so the text is read again for an error that names the line.
         _require_text(file, separator)
         if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
             raise

@@ -69,7 +69,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     Raises
     ------
     ValueError
-        For what no family reads, with the part of the table in which it stands.
+        For a value that its family cannot read; the error names the part of the table that holds it.
     """
     return summary(model, source, target, weight).statistics
 
@@ -101,9 +101,9 @@ def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: 
     Parameters
     ----------
     score : function of a frame
-        Has to travel to where the frames are.
+        It is sent to where the frames are.
     columns : sequence of (name, dtype)
-        What it returns, behind the kept columns.
+        The columns that it returns; they follow the kept columns.
     keep : sequence of column names
     source : as for :func:`statistics`
     """

@@ -34,7 +34,7 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
     import pyarrow.dataset
 
     if isinstance(source, pa.dataset.Dataset):
-        # The dataset scans itself, because it may have a filter.
+        # The dataset itself has to scan, because it may have a filter.
         batches = source.to_batches(batch_size=rows_of(len(source.schema)), batch_readahead=2, fragment_readahead=1)
         return tables(until_broken("the dataset", batches), declares=False), source.count_rows()
     if isinstance(source, pa.dataset.Scanner):
@@ -188,11 +188,11 @@ def _is_text(kind: Any) -> bool:
 
 
 def _batches(dataset: Any, schemas: Schemas) -> Iterator[Any]:
-    """The rows of files, row group by row group; the next is read while the last one is summarised.
+    """Yield the rows of files, row group by row group; the next group is read while the last one is summarised.
 
-    Each file gives the columns that it has: so one that lacks a column, or has one more, is refused or not by who
-    asked, as in every other table that comes in parts. (Arrow's own read-ahead keeps several files in memory where who
-    asks is slower than the disk.)
+    Each batch has the columns of its own file. So the caller decides whether to refuse a file that lacks a column or
+    has a further one, as for every other table that is read in parts. (Arrow can read ahead by itself, but it keeps
+    several files in memory if the caller is slower than the disk.)
     """
     import pyarrow as pa
 

@@ -1,6 +1,6 @@
-"""Rows to learn from, or that were learned: a table, its labels and its weights, read and checked together.
+"""Rows to learn, or to unlearn: a table, its labels and its weights, read and validated together.
 
-Start with :meth:`Rows.of`. What rows say is their statistics (:meth:`Rows.statistics`); nothing here is kept.
+Start with :meth:`Rows.of`. :meth:`Rows.statistics` are the statistics of the rows; the rows themselves are not kept.
 """
 
 from __future__ import annotations
@@ -92,12 +92,12 @@ class Rows:
     def statistics(
         self, schema: Schema | None = None, features: Any = None, unseen: str = "missing"
     ) -> tuple[Schema, Statistics]:
-        """What these rows say, all of them labelled: the schema with their levels, and their statistics.
+        """The schema with the levels of these rows, all of them labelled, and their statistics.
 
         Parameters
         ----------
         schema : Schema, optional
-            What is known already of the columns. Without it, the schema is inferred from these rows.
+            The known schema of the columns. Without it, the schema is inferred from these rows.
         features, unseen
             As in :class:`bayesnb.BayesianNB`, for a schema that is inferred.
         """

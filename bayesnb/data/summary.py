@@ -1,9 +1,9 @@
 """Summaries of parts of a table: schema, statistics and classes, which add.
 
-Start with :class:`PartSummarizer`, the one function that summarises a frame wherever that frame is; an engine only has
-to bring frames to it and to add what comes back. A :class:`Summary` does not depend on how a table is cut into
-parts, nor on their order: levels and classes join by label, priors are settled after the last part, and a column
-whose type one part could not tell gets the family of the parts that could.
+Start with :class:`PartSummarizer`, the one function that summarises a frame, wherever that frame is; an engine only has
+to bring frames to it and to add the results. A :class:`Summary` does not depend on how a table is cut into parts, nor
+on their order: levels and classes are united by label, priors are completed after the last part, and a column whose
+type cannot be seen in one part gets the family that the other parts give it.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from bayesnb.priors import UNSEEN, Array
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Everything that is kept of some rows; ``a + b`` is the summary of both parts.
+    """All that is kept of some rows; ``a + b`` is the summary of both parts.
 
     Parameters
     ----------
     schema : Schema
-        As these rows alone would have it.
+        The schema that these rows alone would have.
     statistics : Statistics
     classes : array (class,)
     rows, blank : int
-        Rows that were read, and those of them that have no class and were left out.
+        The number of rows that were read, and the number of those that have no class and were left out.
     declared : {column: tuple or None}
-        The levels that a column's categorical type declares, the same in every part; ``None`` where none does. The
-        target's are classes.
+        The levels that the categorical type of a column declares; ``None`` if it declares none, or not the same ones in
+        every part. Those of the target are classes.
     """
 
     schema: Schema
@@ -62,7 +62,7 @@ class Summary:
             declared[name] = a.declared[name] if a.declared[name] == b.declared[name] else None
         return Summary(
             a.schema.merged(b.schema),
-            statistics.over(labels_of(classes)),
+            statistics.reindexed(labels_of(classes)),
             classes,
             a.rows + b.rows,
             a.blank + b.blank,
@@ -72,8 +72,8 @@ class Summary:
     def settled(self, before: Schema | None = None) -> Summary:
         """The same summary with its levels in the order that one pass over the whole table would give.
 
-        Without this the order would be that of arrival, and so the engine's. ``before`` is the schema that was
-        known already, whose levels stay where they are.
+        Without this, their order would depend on the order of the parts, and so on the engine. ``before`` is the schema
+        that was known already; its levels keep their places.
         """
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
@@ -91,7 +91,7 @@ class Summary:
                 for k, names in enumerate(feature.levels)
             )
             features[name] = replace(feature, levels=levels)
-            statistics[name] = statistics[name].over(levels)
+            statistics[name] = statistics[name].with_levels(levels)
         schema = replace(self.schema, features=features)
         return replace(self, schema=schema, statistics=replace(self.statistics, features=statistics))
 
@@ -141,7 +141,7 @@ def _rank(feature: Feature) -> int:
 
 
 def _blank(feature: Feature) -> bool:
-    """Whether the column had no value from which to choose its family."""
+    """Whether the column had no value that could decide its family."""
     return feature.how != "told" and (feature.how == NO_VALUE or set(feature.kinds) == {"empty"})
 
 
@@ -163,7 +163,7 @@ def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) 
 class PartSummarizer:
     """How a part is summarised: the settings of the estimator, and which columns hold classes and weights.
 
-    It is called with a frame, wherever that is, and has to travel there: it holds no data.
+    It is called with a frame, possibly on another machine. It can be sent there, because it holds no data.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class PartSummarizer:
     drop : bool
         Leave rows without a class out; else they are refused.
     schema : Schema, optional
-        What is known already, for further rows of the same table.
+        The known schema, for further rows of the same table.
     """
 
     features: Any

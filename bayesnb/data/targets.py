@@ -1,7 +1,7 @@
 """Class labels as codes: each row has the position of its class among the sorted classes.
 
-``y`` may be any sequence scikit-learn takes; a missing label is None, NaN or pd.NA, or whatever the user says
-stands for one. Only the distinct labels are ever looked at one by one.
+``y`` may be any sequence that scikit-learn takes. A missing label is None, NaN or pd.NA, or a value that the user
+names. Only the distinct labels are read one by one.
 """
 
 from __future__ import annotations

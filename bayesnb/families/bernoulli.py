@@ -1,4 +1,4 @@
-"""Yes or no: Bernoulli features with a Beta prior, the set-of-words model of a text."""
+"""Columns of 0 and 1: Bernoulli features with a Beta prior, such as whether a word occurs in a text."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
 
     def _statistic(self, x: Column, members: Membership) -> BinaryCounts:
-        """The same of rows few enough for some copies of them, or that need none."""
+        """The statistic of a block of rows, which is small enough to be copied, or need not be copied."""
         seen, ones = seen_cells(x), _ones(x)
         totals = members.totals(ones)
         return BinaryCounts(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
@@ -121,7 +121,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         return None
 
     def _log_left_out_sparse(self, posterior: Beta, x: Column, labels: Labels) -> Array:
-        """The likelihood of the rows of one weight at once, each outcome less that weight."""
+        """Leave-one-out of a sparse matrix: all rows of one weight share the probabilities without such a row."""
         x, value = sparse.csr_array(x), np.zeros(len(labels))
         narrowest = (posterior.alpha + posterior.beta).min(axis=1, initial=np.inf)[labels.codes]
         if (narrowest <= labels.weight).any():
@@ -129,7 +129,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         for weight in np.unique(labels.weight):
             rows = np.flatnonzero(labels.weight == weight)
             pair = posterior.pair().alpha
-            # Only a row's own class is read off, and that has seen at least the row's weight.
+            # Only the class of the row is used, and its counts are at least the weight of the row.
             rest = np.maximum(pair.sum(-1, keepdims=True) - weight, np.finfo(float).tiny)
             theta = log(np.maximum(pair - weight, 0.0)) - np.log(rest)
             value[rows] = self.log_likelihood({"log_theta": theta}, x[rows])[np.arange(len(rows)), labels.codes[rows]]
@@ -175,7 +175,7 @@ def _ones(x: Column) -> Column:
 
 
 def _worth(x: Column) -> bool:
-    """Whether a compiled loop that also validates the cells is worth its start."""
+    """Whether the cells are many enough for a compiled loop that also validates them."""
     return not sparse.issparse(x) and x.dtype.kind == "f" and worth(x.size)
 
 

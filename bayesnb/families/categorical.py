@@ -1,4 +1,4 @@
-"""One of K levels: categorical features with a Dirichlet prior, where smoothing lives."""
+"""Columns with one of K levels: categorical features with a Dirichlet prior, which smooths them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
         table = theta["log_theta"]
         if table.ndim == 3 and worth(x.codes.size * len(table)):
             return densities.looked_up(x.codes, table)
-        # A missing value, code -1, reads the last cell: a factor of one.
+        # The code of a missing value is -1, which reads the last cell: ln 1.
         table = np.concatenate([table, np.zeros((*table.shape[:-1], 1))], axis=-1)
         total = np.zeros((*table.shape[:-2], len(x)))
         for column, code in enumerate(x.codes.T):

@@ -23,7 +23,7 @@ from bayesnb.priors import Gamma, Theta
 
 @dataclass(frozen=True, eq=False)
 class Waits(Statistic):
-    """How many waits were seen, and how long they were together, both (class, column)."""
+    """The number of waits and the sum of their lengths, both (class, column)."""
 
     n: Array = per("column")
     total: Array = per("column")
@@ -59,7 +59,7 @@ class Exponential(Conjugate[Gamma, Waits]):
         return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
 
     def _statistic(self, x: Array, members: Membership) -> Waits:
-        """The same of rows few enough for some copies of them."""
+        """The statistic of a block of rows, which is small enough to be copied."""
         seen = ~np.isnan(x)
         return Waits(members.totals(seen), members.totals(np.where(seen, x, 0.0)))
 

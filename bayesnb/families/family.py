@@ -1,15 +1,15 @@
-"""What a kind of feature must say of itself.
+"""The contract of a family: what a kind of feature must define.
 
 Start with :class:`Conjugate`: a likelihood p(x | θ) with its conjugate prior p(θ), called a pair. A pair turns rows
 into a :class:`Statistic`, and says what a statistic and what a cell add to the prior's parameters. Everything else
 follows from the prior (see :class:`bayesnb.priors.Prior`), and :class:`Conjugate` derives it: posterior, predictive,
-moments and their slopes, leave-one-out, evidence. It also takes care of missing cells, weights and blocks of cells.
-:class:`Family` is the smaller contract, which families without a closed form sign as well (see ``sampled``).
+moments and their slopes, leave-one-out, evidence. It also handles missing cells, weights and blocks of cells.
+:class:`Family` is a smaller contract, which families without a closed form meet too (see ``sampled``).
 
 To add a pair, write one file beside this one:
 
 1. a frozen ``Statistic`` (what is summed over rows), with its ``+``; ``per`` says along what each field goes;
-2. a frozen ``Conjugate`` with a default prior, which values it can read (its ``support``), and these methods:
+2. a frozen ``Conjugate`` with a default prior, the values that it can read (its ``support``), and these methods:
 
    * ``statistic``: the sums over rows, by class;
    * ``resolve_prior``: what the prior leaves open, filled in from the data;
@@ -23,8 +23,8 @@ To add a pair, write one file beside this one:
 3. its line in ``bayesnb/__init__.pyi``;
 4. its line in ``FAMILIES`` of ``tests/test_laws.py``, which proves it.
 
-Where a formula is worth a faster form, ``quick_predictive``, ``quick_moment`` and ``quick_left_out`` may answer instead
-of the derived one. A caller cannot tell which of them did, and the laws hold them to each other.
+If there is a faster formula, ``quick_predictive``, ``quick_moment`` and ``quick_left_out`` may compute it instead of
+the derived one. A caller cannot tell which of them was used, and the laws check that both give the same result.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Family[P: Belief, S: Statistic](ABC):
     """The class of its prior."""
 
     statistic_class: ClassVar[type[Statistic]]
-    """The class of its statistic, read off the base class: ``Family[Gamma, Events]`` sums ``Events``."""
+    """The class of its statistic, taken from the base class: ``Family[Gamma, Events]`` sums ``Events``."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -71,7 +71,7 @@ class Family[P: Belief, S: Statistic](ABC):
                 cls.statistic_class = kind
 
     exact: ClassVar[bool] = False
-    """Whether its posterior is a formula: whether it signs :class:`Conjugate`."""
+    """True if its posterior is a formula, as that of every :class:`Conjugate` is."""
 
     support: ClassVar[Support] = REALS
     """Which values it can read; others are refused by name (see ``support``)."""
@@ -94,7 +94,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def update(self, prior: P, s: S) -> Belief:
-        """Bayes' rule: the prior (at its full shape) with the statistic added in."""
+        """Bayes' rule: the posterior from the prior (at its full shape) and the statistic."""
 
     @abstractmethod
     def mean(self, posterior: Belief) -> Theta:
@@ -116,12 +116,12 @@ class Family[P: Belief, S: Statistic](ABC):
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
         """One x for each θ; the leading axis of θ is the row, and there is no class axis.
 
-        ``s`` tells what the model takes as given, such as the length of a row of counts.
+        ``s`` holds what the model takes as given, such as the length of a row of counts.
         """
 
     @abstractmethod
     def variables(self, theta: Theta) -> dict[str, Array]:
-        """θ under the names and in the terms of its PyMC variables, (..., class[, column][, level])."""
+        """θ as the values of its PyMC variables, by name, (..., class[, column][, level])."""
 
     @abstractmethod
     def theta(self, variables: Mapping[str, Array]) -> Theta:
@@ -130,20 +130,20 @@ class Family[P: Belief, S: Statistic](ABC):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         """(weights (class, term), offset (class,)) with log p(x | θ) = offset + weights·φ(x) + g(x). (A hook.)
 
-        ``ValueError`` where the log-likelihood is not linear with one g for all classes.
+        ``ValueError`` if the log-likelihood is not linear with one g for all classes.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def of_columns(self, s: S) -> dict[str, Array]:
-        """Numbers that describe each whole column, (column,), by what they are called. (A hook.)"""
+        """Numbers that describe each whole column, (column,), by name, such as its mean. (A hook.)"""
         return {}
 
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        """The likelihood of these columns (family, column) of features of this kind. (A hook, where columns differ.)"""
+        """The likelihood of picked columns, each given as (its family, its position). (A hook, if columns differ.)"""
         return self
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:
-        """The prior of every cell: what was given, at its full shape."""
+        """The prior of every cell: the given one, at its full shape."""
         if not isinstance(self.prior, Mapping):
             return self.resolve_prior(self.prior, s)
         for label in labels:
@@ -161,7 +161,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
 
 type Added = tuple[tuple[Array, ...], Array]
-"""What data add to a prior's parameters, d, and ln h: their log base measure plus ``peak(d)`` of the prior."""
+"""What data add to the parameters of a prior, d; and ln h, their log base measure plus ``peak(d)`` of the prior."""
 
 type Cells = tuple[Any, tuple[Array, ...], Array | float]
 """A belief (a :class:`Prior`, or a :class:`Chance`), what each cell adds to it, and ln h of each cell."""
@@ -171,14 +171,14 @@ type Cells = tuple[Any, tuple[Array, ...], Array | float]
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ: a pair.
 
-    The prior knows how d enters it (``plus``) and what it makes of L_d (``along`` and its slopes). A pair says which d
-    and which h its statistic and its cells have. Since ``along`` is taken relative to the maximum of L_d, so is h: it
-    is ln h(x) + ln max L_d, the log-likelihood of x at the θ that fits it best.
+    The prior defines how d is added (``plus``), and the integral over L_d (``along`` and its slopes). A pair defines d
+    and h of its statistic and of its cells. ``along`` divides L_d by its maximum, so the maximum is part of ln h: here
+    it is ln h(x) + ln max L_d, the log-likelihood of x at the θ that fits it best.
     """
 
     exact = True
     whole_rows: ClassVar[bool] = False
-    """Whether all columns of a row share one θ, as the words of a bag do."""
+    """True if all columns of a row share one θ, as the words of a bag do."""
 
     @abstractmethod
     def added(self, s: S) -> Added:
@@ -186,10 +186,10 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def cells(self, posterior: P, x: Column) -> Cells:
-        """What is believed of each cell, its d and its ln h.
+        """The belief about each cell, its d and its ln h.
 
-        The posterior's parameters are (class, column[, level]); d and ln h spread to (row, class, column[, level]).
-        What stands for a missing cell does not matter.
+        The parameters of the posterior are (class, column[, level]); d and ln h broadcast to (row, class, column[,
+        level]). Their values at missing cells are not used.
         """
 
     @abstractmethod
@@ -201,18 +201,18 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """log p(x | θ) as a (row, class) tensor."""
 
     def quick_predictive(self, posterior: P, x: Column) -> Array | None:
-        """``log_predictive`` in a faster form, or None where there is none. (A hook.)"""
+        """``log_predictive`` by a faster formula, or None if there is none. (A hook.)"""
         return None
 
     def quick_moment(self, posterior: P, x: Column, t: Array) -> Array | None:
-        """``log_moment`` in a faster form, or None where there is none. (A hook.)"""
+        """``log_moment`` by a faster formula, or None if there is none. (A hook.)"""
         return None
 
     def quick_left_out(self, posterior: P, x: Column, labels: Labels) -> Array | None:
-        """``log_left_out`` in a faster form, or None. NaN leaves a row to the derived form. (A hook.)"""
+        """``log_left_out`` by a faster formula, or None. A row with NaN gets the derived formula. (A hook.)"""
         return None
 
-    # What follows from these.
+    # The methods that follow from these.
 
     def flat(self) -> Self:
         """The same likelihood under the prior whose mode is the maximum-likelihood estimate."""
@@ -222,7 +222,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return replace(prior.plus(*self.added(s)[0]))
 
     def log_evidence(self, prior: P, s: S) -> Array:
-        """log p(data | class) as (class, ...), of a prior at its full shape; every cell adds."""
+        """log p(data | class) as (class, ...), each cell a term; the prior is at its full shape."""
         if not prior.proper().all():
             raise ImproperError(
                 "an improper prior has no evidence; give a proper one to compare models",
@@ -232,7 +232,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return prior.along(*d) + log_h
 
     def log_base(self, s: S) -> Array:
-        """The log base measure of all rows, as (class, ...): what log p(data | θ) holds beside ln L_d(θ)."""
+        """The log base measure of all rows, (class, ...): the part of log p(data | θ) that does not depend on θ."""
         d, log_h = self.added(s)
         return log_h - self.conjugate.peak(*d)
 
@@ -258,7 +258,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return self.log_moment(posterior, x, 1.0) if quick is None else quick
 
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
-        """log E[p(x | θ)^t] as (row, class); t is a number or spreads to (row, class).
+        """log E[p(x | θ)^t] as (row, class); t is a number or broadcasts to (row, class).
 
         At t = 1 it is ``log_predictive``; its derivatives at 0 are the mean and the variance of
         log p(x | θ). Infinite where the moment does not exist.
@@ -272,8 +272,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """``log_moment`` as it follows from ``cells``; t is (row, class)."""
         total = np.zeros(t.shape)
         for rows, _, (belief, d, log_h), known in self._blocks(posterior, x):
-            power = t[rows, :, None]
-            value = belief.along(*d, t=power) + power * log_h
+            exponent = t[rows, :, None]
+            value = belief.along(*d, t=exponent) + exponent * log_h
             total[rows] += np.where(known, value, 0.0).sum(-1)
         return total
 
@@ -308,7 +308,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return total
 
     def derived_left_out(self, posterior: P, x: Column, labels: Labels) -> Array:
-        """``log_left_out`` as it follows from ``cells``: along(posterior - w d, d, 1) + ln h of each row."""
+        """``log_left_out`` as it follows from ``cells``: ``along`` of the posterior without the row, plus ln h."""
         total = np.zeros(len(labels))
         for c in np.unique(labels.codes):
             own = np.flatnonzero(labels.codes == c)
@@ -320,7 +320,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return total
 
     def _blocks(self, posterior: P, x: Column) -> Iterator[tuple[slice, int, Cells, Array]]:
-        """Rows, first column, ``cells`` and which of them are known, (row, 1, column), a few at a time."""
+        """Yield blocks of cells: their rows, first column, ``cells``, and which are not missing, (row, 1, column)."""
         width = posterior.proper().shape[-1] if not self.whole_rows else 1
         classes, levels = len(posterior.proper()), posterior.zeros().shape[-1] if self.whole_rows else 1
         n_rows = rows_of(x)
@@ -339,7 +339,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                         np.True_ if self.whole_rows else known_cells(here),
                     )
 
-    # The same family in PyMC. Variables are named by `variables` and the block they stand in.
+    # The same family in PyMC. The names of the variables are those of `variables` and of their block.
 
     def pymc_prior(self, prior: P, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
         """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one."""
@@ -352,7 +352,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
 
 def _left(belief: Any, d: tuple[Array, ...], weight: Array, known: Array, cell: tuple[int, int]) -> Any:
-    """What is believed without a cell of this weight. Refuses where it was all that made the belief proper."""
+    """The belief without a cell of this weight; raises :class:`ImproperError` if it is not proper without it."""
     left = belief.plus(*d, t=-weight)
     improper = np.broadcast_to(known & ~left.proper(), np.broadcast_shapes(np.shape(known), left.proper().shape))
     if improper.any():

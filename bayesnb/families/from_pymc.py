@@ -1,4 +1,4 @@
-"""Any distribution that PyMC knows, with the priors a user gives its parameters, sampled."""
+"""Any univariate distribution of PyMC, with priors of its parameters that the user gives; it is sampled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.levels import CategoryCounts
-from bayesnb.families.pointwise import Cells, Pointwise
+from bayesnb.families.pointwise import Pointwise, WeightedValues
 from bayesnb.families.sampled import CHUNK, Declared
 from bayesnb.families.support import COUNTS, POSITIVE, REALS, Support
 from bayesnb.kernels.blocks import slices
@@ -43,7 +43,7 @@ class Given(Declared):
     ----------
     of : {parameter: Specified, callable or number}
     cells : array (class, column), optional
-        True for each cell, once the data are known.
+        True everywhere; its shape is that of the data, once they are known.
     """
 
     of: Mapping[str, Any]
@@ -94,7 +94,7 @@ def _specified(name: str, value: Any) -> Any:
 
 
 def _require_known(dist: Any, names: Iterable[str]) -> None:
-    """Refuse names that are no parameters of a distribution: PyMC lets some of them pass without a word."""
+    """Refuse names that are no parameters of a distribution, because PyMC silently ignores some of them."""
     made = getattr(dist, "dist", None)
     if not callable(made):
         return
@@ -119,8 +119,8 @@ class FromPyMC(Pointwise[Given]):
     priors : {parameter: prior}
         A prior is (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; or a function
         called as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or a
-        number, at which the parameter is held. Every class and column has parameters of its own. No prior is
-        scaled to the data: give them in the units of the column.
+        number, at which the parameter is fixed. Each class and column has its own parameters. No prior is scaled to
+        the data, so give priors in the units of the column.
     reads : {"reals", "positive reals", "counts"}
         What columns may hold; other values are refused.
     **sampler
@@ -128,7 +128,7 @@ class FromPyMC(Pointwise[Given]):
 
     Notes
     -----
-    Pickles and clones if the priors do, as tuples and numbers always do and lambdas never.
+    It can be pickled and cloned if the priors can; tuples and numbers can, lambdas cannot.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class FromPyMC(Pointwise[Given]):
             raise ValueError(f"Expected reads to be one of {list(SUPPORTS)}; got {reads!r}")
         prior = Given.read(priors)
         _require_known(dist, prior.of)
-        self._tell(prior, sampler, dist=dist, reads=reads)
+        self._set_fields(prior, sampler, dist=dist, reads=reads)
 
     @property
     def support(self) -> Support:
@@ -161,7 +161,7 @@ class FromPyMC(Pointwise[Given]):
     def pymc_model(self, prior: Given, s: CategoryCounts) -> pm.Model:
         import pymc as pm
 
-        cells = Cells.of(s)
+        cells = WeightedValues.of(s)
         at = cells.code, cells.column
         with pm.Model() as model:
             theta = {name: make(name, shape=prior.cells.shape) for name, make in prior.learned.items()}
@@ -195,7 +195,7 @@ class FromPyMC(Pointwise[Given]):
         theta = {name: pt.dvector(name) for name in self.prior.learned}
         given = self._given(theta)
         value = pt.vector("value", dtype=given.dtype)
-        # Compiled once a call and used a few times: an interpreted graph is the quicker one.
+        # The function is compiled in each call and used a few times, so fast compilation matters most.
         compiled = pytensor.function([value, *theta.values()], self._log_density(given, value), mode="FAST_COMPILE")
 
         def density(x: Array, *parameters: Array) -> Array:

@@ -1,4 +1,4 @@
-"""One of K levels, the smoothing learned: categorical features whose concentration the classes share, sampled."""
+"""Categorical features whose smoothing is learned: the classes share the concentration, which is sampled."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class LearnedConcentration(Declared):
 class HierarchicalCategorical(Sampled[LearnedConcentration]):
     """x | θ ~ Categorical(θ), θ | α ~ Dirichlet(α) for each class, α ~ Gamma(shape, rate) for all of them.
 
-    How much to smooth is learned from how much the classes differ (BDA3 5.3, with counts of K levels). Only α
-    is sampled with NUTS, θ integrated out (a Dirichlet-multinomial likelihood of the counts); θ given α and the
-    counts is then drawn exactly.
+    The amount of smoothing is learned from how much the classes differ (BDA3 5.3, with counts of K levels). Only α is
+    sampled with NUTS; θ is integrated out, so the counts have a Dirichlet-multinomial likelihood. θ is then drawn
+    exactly, given α and the counts.
 
     Parameters
     ----------
     shape, rate : float or array (column,)
-        Of the prior of α, the concentration of each level.
+        The parameters of the prior of α, the concentration of each level.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
 
@@ -78,7 +78,7 @@ class HierarchicalCategorical(Sampled[LearnedConcentration]):
     support = LEVELS
 
     def __init__(self, shape: Any = 1.0, rate: Any = 1.0, **sampler: Any) -> None:
-        self._tell(LearnedConcentration(shape, rate), sampler)
+        self._set_fields(LearnedConcentration(shape, rate), sampler)
 
     def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
         return Categorical().statistic(x, members)
@@ -121,5 +121,5 @@ class HierarchicalCategorical(Sampled[LearnedConcentration]):
 
 
 def _levels(s: CategoryCounts) -> Array:
-    """1 for every level of a column and 0 for what fills the shorter columns up, (column, level)."""
+    """1 for each level of a column, and 0 for the padding of columns with fewer levels, (column, level)."""
     return Dirichlet(1.0).over(s.levels, 1).alpha[0]

@@ -58,10 +58,10 @@ class CategoryCounts(Statistic):
         if len(self.levels) != len(other.levels):
             raise ValueError(f"Expected {len(self.levels)} columns; got {len(other.levels)}")
         levels = tuple(united(*pair) for pair in zip(self.levels, other.levels, strict=True))
-        return CategoryCounts(self.over(levels).counts + other.over(levels).counts, levels)
+        return CategoryCounts(self.with_levels(levels).counts + other.with_levels(levels).counts, levels)
 
-    def over(self, levels: tuple[tuple[Any, ...], ...]) -> CategoryCounts:
-        """The same counts in another dictionary; a level that it does not name is dropped."""
+    def with_levels(self, levels: tuple[tuple[Any, ...], ...]) -> CategoryCounts:
+        """The same counts for other levels; a level that is not among them is dropped."""
         counts = np.zeros((*self.counts.shape[:2], widest(levels)))
         for column, (mine, wanted) in enumerate(zip(self.levels, levels, strict=True)):
             place = {name: k for k, name in enumerate(mine)}
@@ -70,13 +70,13 @@ class CategoryCounts(Statistic):
         return CategoryCounts(counts, levels)
 
     def named_as(self, other: CategoryCounts) -> CategoryCounts:
-        return self.over(other.levels)
+        return self.with_levels(other.levels)
 
     def seen(self) -> Array:
         return self.counts.sum(-1)
 
     def for_file(self) -> dict[str, Array]:
-        # The columns with fewer levels are filled up in memory, and not in a file.
+        # Columns with fewer levels are padded in memory, and not in a file.
         return {"counts": np.hstack([self.counts[:, k, : len(names)] for k, names in enumerate(self.levels)])}
 
     @classmethod
@@ -89,14 +89,14 @@ class CategoryCounts(Statistic):
 
 
 def log_less_one(posterior: Dirichlet) -> Array:
-    """Log mean of each level once one row of it is left out, (class, column, level); NaN where nothing is left."""
+    """Log mean of each level without one of its rows, (class, column, level); NaN if nothing is left."""
     with np.errstate(divide="ignore", invalid="ignore"):
         rest = np.log(np.where(posterior.total > 1, posterior.total - 1, np.nan))
         return np.log(posterior.alpha - 1) - rest[..., None]
 
 
 def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
-    """The largest number of levels of a column; at least one, though nobody may have seen it yet."""
+    """The largest number of levels of a column, at least 1."""
     return max([1, *map(len, levels)])
 
 

@@ -1,8 +1,7 @@
-"""Who belongs to which class: all that a family ever learns of the labels.
+"""The classes of rows, as families see them: sums over the rows of each class.
 
-:class:`Labels` is the ordinary case, a code and a weight for each row; :class:`Responsibilities` is the
-soft one, a distribution over classes for each row. Both answer the same four questions, all of them
-sums over rows, so that no family needs to know which of the two it met.
+:class:`Labels` has a class and a weight for each row. :class:`Responsibilities` has a distribution over classes for
+each row, as in EM. Both have the same methods, so a family need not know which of the two it is given.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ type Column = Any
 
 
 class Membership(ABC):
-    """To which class each row belongs, and how strongly. Families only ever sum over it."""
+    """The class of each row, or the probability of each class; families only sum over it."""
 
     n: int
 
@@ -43,23 +42,23 @@ class Membership(ABC):
         """Σ_i w_ic x_ij as (class, column); x dense or sparse, without NaN."""
 
     def ones(self, x: Column) -> Array | None:
-        """The same sums from a loop that also validates: ``None`` if the table is small or a cell is not 0 or 1."""
+        """``totals`` by a loop that also validates; ``None`` if the table is small or a cell is not 0 or 1."""
         return None
 
     @abstractmethod
     def table(self, codes: Array, n_levels: int) -> Array:
-        """Weight of each level as (class, column, level); a code of -1 counts nowhere."""
+        """Weight of each level as (class, column, level); a code of -1 is not counted."""
 
     @abstractmethod
     def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
         """Σ_i w_ic cost(centre_c)_ij as (class, column).
 
-        ``cost`` gets the ``centre`` (class, column) of the class of each row, (row, column), and answers in that shape.
+        ``cost`` takes the ``centre`` of the class of each row, (row, column), and returns an array of that shape.
         """
 
     @abstractmethod
     def moments(self, x: Array) -> Iterator[Array]:
-        """Weight, mean as high and low part, and scatter, (4, class, column), of block after block of the rows.
+        """Yield the weight, the mean in two parts, and the scatter of each block of rows, (4, class, column).
 
         NaN adds nothing.
         """
@@ -97,7 +96,7 @@ class Labels(Membership):
         return Labels(self.codes[rows], self.weight[rows], self.n)
 
     def worth_counting(self, cells: float) -> bool:
-        """Whether every row counts once, and a compiled loop over this many cells is worth its start."""
+        """Whether every row counts once, and the cells are many enough for a compiled loop."""
         return worth(cells) and bool((self.weight == 1).all())
 
     def weights(self) -> Array:
@@ -123,7 +122,7 @@ class Labels(Membership):
     def _a_value(self, x: Array) -> Array:
         """Some value of each class and column that is not NaN, or 0 where there is none."""
         found = np.full((self.n, x.shape[1]), np.nan)
-        # The first rows have a value of nearly every class.
+        # The first rows hold a value of nearly every class.
         for rows in (slice(64 * self.n), slice(None)):
             row, column = np.nonzero(~np.isnan(x[rows]))
             found[self.codes[row], column] = x[row, column]
@@ -206,5 +205,5 @@ def _two_passes(x: Array, members: Any, near: Array) -> Array:
 
 
 def dense(x: Any) -> Array:
-    """A small product as an array, whichever of its factors was sparse."""
+    """A small product as a dense array, also if one of its factors was sparse."""
     return x.toarray() if sparse.issparse(x) else np.asarray(x)

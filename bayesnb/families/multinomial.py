@@ -1,4 +1,4 @@
-"""A row of counts given one θ: the bag-of-words model, whose predictive is Dirichlet-multinomial."""
+"""Rows of counts that share one θ: the bag-of-words model, whose predictive is Dirichlet-multinomial."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return reduce(add, long_ones, self._of_short(x[short], counts[short], members[short]))
 
     def _of_short(self, x: Bag, counts: Column, members: Membership) -> WordCounts:
-        """The same of rows of few words, whose base measures can be added as they are."""
+        """The statistic of short rows, whose log base measures can simply be added."""
         base, totals = members.totals(log_coefficient(counts)[:, None]), members.totals(counts)
         if sparse.issparse(x.counts):
             rows = members.weights()[:, None]
@@ -79,7 +79,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], x.words)
 
     def _of_long(self, x: Bag, members: Membership) -> WordCounts:
-        """The same of rows of many words: each at the θ that fits it best, less how far the rows are apart."""
+        """The statistic of long rows: the log-likelihood of each at its best θ, minus how much the rows disagree."""
         counts = dense_counts(counts_of(x))
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
         share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)
@@ -119,7 +119,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return self._with_long(total, posterior, x, lengths, np.ones(total.shape))
 
     def quick_moment(self, posterior: Dirichlet, x: Bag, t: Array) -> Array:
-        # The words that a row has are few beside those that it could have.
+        # A row has few of all words, so only its own words are summed over.
         counts = counts_of(x)
         lengths = lengths_of(counts)
         words = np.stack([rising_of_rows(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)], axis=1)
@@ -128,7 +128,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return self._with_long(total + t * log_coefficient(counts)[:, None], posterior, x, lengths, t)
 
     def _with_long(self, total: Array, posterior: Dirichlet, x: Bag, lengths: Array, t: Array) -> Array:
-        """The same, with the moments of the rows of many words as they follow from ``cells``."""
+        """The same, with the moments of the long rows replaced by those that follow from ``cells``."""
         long = long_rows(lengths)
         total[long] = self.derived_moment(posterior, x[long], t[long])
         return total
@@ -144,7 +144,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
                 own[rows] = rising_of_rows(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
         left = posterior.total[labels.codes] - labels.weight * lengths
         total = own - log_rising(left, lengths) + log_coefficient(counts)
-        # Of long rows, and where nothing proper is left, the slow form says what it is.
+        # Long rows, and rows without which nothing proper is left, get the derived formula.
         return np.where((lengths > LONG) | (left <= 0) & (lengths > 0), np.nan, total)
 
     def sample(self, theta: Theta, rng: Generator, s: WordCounts) -> Array:

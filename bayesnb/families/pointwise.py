@@ -1,4 +1,4 @@
-"""Sampled features of numbers, each cell with a density of its own: start with :class:`Pointwise`."""
+"""Sampled features of numbers with a density for each cell: start with :class:`Pointwise`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from bayesnb.priors import Array, Theta
 
 @dataclass(frozen=True, eq=False, init=False)
 class Pointwise[P: Declared](Sampled[P]):
-    """A sampled family of numbers, each cell with a density of its own.
+    """A sampled family of numbers with a density for each cell.
 
-    Nothing is sufficient but the rows. So its statistic is a tally whose levels are the values: it adds,
-    unlearns and discounts like any other, and the likelihood has one term for each value that was seen.
+    No statistic smaller than the rows is sufficient. So the statistic counts how often each value occurs: it adds,
+    unlearns and discounts like any other, and the likelihood has one term for each distinct value.
     """
 
     @abstractmethod
@@ -44,10 +44,10 @@ class Pointwise[P: Declared](Sampled[P]):
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """The values of a tally, each with its class, column and weight, all (cell,).
+class WeightedValues:
+    """The distinct values of a statistic, each with its class, column and weight, all (value,).
 
-    In one order, however they came: rows learned in parts are sampled to the same draws.
+    They are sorted, so that rows lead to the same draws in whatever parts they were learned.
     """
 
     value: Array
@@ -56,7 +56,7 @@ class Cells:
     weight: Array
 
     @classmethod
-    def of(cls, s: CategoryCounts) -> Cells:
+    def of(cls, s: CategoryCounts) -> WeightedValues:
         code, column, level = np.nonzero(s.counts > 0)
         names = np.full(s.counts.shape[1:], np.nan)
         for k, values in enumerate(s.levels):

@@ -48,8 +48,8 @@ class Exposed:
 class Events(Statistic):
     """Exposure, events, rows and the largest log-likelihood that one rate can give them, all (class, column).
 
-    The last falls by how much two parts disagree about their rate when they are added. A sum of log base measures
-    would be of the size k ln k, and the evidence what is left of it: at counts of 1e15 nothing.
+    When two parts are added, the largest log-likelihood falls by how much they disagree about their rate. A sum of log
+    base measures would be of the size k ln k, so at counts of 1e15 the evidence would have no digit left.
     """
 
     exposure: Array = per("column")
@@ -106,8 +106,8 @@ class Poisson(Conjugate[Gamma, Events]):
         return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
 
     def _statistic(self, x: Array | Exposed, members: Membership) -> Events:
-        """The same of rows few enough for some copies of them."""
-        counts, exposure = _cells(x)
+        """The statistic of a block of rows, which is small enough to be copied."""
+        counts, exposure = _counts_and_exposure(x)
         seen = ~np.isnan(counts)
         k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 0.0)
         events, exposed = members.totals(k), members.totals(e)
@@ -127,7 +127,7 @@ class Poisson(Conjugate[Gamma, Events]):
         return (s.events, s.exposure), s.log_peak
 
     def cells(self, posterior: Gamma, x: Array | Exposed) -> Cells:
-        counts, exposure = (v[:, None] for v in _cells(x))
+        counts, exposure = (v[:, None] for v in _counts_and_exposure(x))
         return posterior, (counts, exposure), log_peak(counts)
 
     def log_likelihood(self, theta: Theta, x: Array | Exposed) -> Array:
@@ -138,12 +138,12 @@ class Poisson(Conjugate[Gamma, Events]):
             expected = rate * e
             gap = k - expected
             with np.errstate(all="ignore"):
-                # The logarithm of a rate is known where the rate is too small to be a number.
+                # The logarithm of the rate is known even if the rate is too small for a float.
                 far = np.where(k == 0, 0.0, k * (np.log(k / e) - log_rate)) - gap
                 near = np.abs(gap) < 0.1 * (k + expected)
             return log_peak(k) - np.where(near, deviance(k, expected, gap), far)
 
-        return over_columns(density, _cells(x)[0], theta["log_rate"], theta["rate"])
+        return over_columns(density, _counts_and_exposure(x)[0], theta["log_rate"], theta["rate"])
 
     def sample(self, theta: Theta, rng: Generator, s: Events) -> Array:
         return rng.poisson(theta["rate"]).astype(float)
@@ -156,7 +156,7 @@ class Poisson(Conjugate[Gamma, Events]):
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array | Exposed, y: Any) -> None:
         import pymc as pm
 
-        counts, exposure = _cells(x)
+        counts, exposure = _counts_and_exposure(x)
         row, column = np.nonzero(~np.isnan(counts))
         mean = theta["rate"][y[row], column] * exposure[row, column]
         pm.Poisson(name, mu=mean, observed=counts[row, column].astype(int))
@@ -164,14 +164,14 @@ class Poisson(Conjugate[Gamma, Events]):
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array | Exposed) -> Any:
         from pytensor import tensor as pt
 
-        counts, exposure = _cells(x)
+        counts, exposure = _counts_and_exposure(x)
         seen = ~np.isnan(counts)
         k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 0.0)
         base = np.where(seen, xlogy(k, np.where(seen, exposure, 1.0)) - gammaln(k + 1), 0.0).sum(-1)
         return pt.dot(k, pt.log(theta["rate"]).T) - pt.dot(e, theta["rate"].T) + base[:, None]
 
 
-def _cells(x: Array | Exposed) -> tuple[Array, Array]:
+def _counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
     """Counts and exposure, both (row, column); a count without its exposure is missing."""
     if not isinstance(x, Exposed):
         counts = np.asarray(x, float)

@@ -1,9 +1,8 @@
-"""Past the closed form: features whose posterior no formula gives, so that PyMC draws from it.
+"""Families without a closed form: PyMC samples the posterior of their parameters.
 
-Start with :class:`Sampled`, a family that signs the smaller contract (:class:`bayesnb.families.family.Family`) only.
-Given the labels the posterior factorizes over features, so only these features need NUTS: ``update`` runs it on the
-model of one feature, and what is believed then are :class:`Draws`. Whatever is an average over the parameters is an
-average over the draws.
+Start with :class:`Sampled`, which meets only the smaller contract, :class:`bayesnb.families.family.Family`. Given the
+labels, the posterior factorizes over features, so only these features need NUTS. ``update`` runs it on the model of one
+feature, and the posterior is then a :class:`Draws`. An average over the parameters becomes an average over the draws.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     import pymc as pm
 
 CHUNK = 2**20
+"""Numbers of a temporary array."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Sampler:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Declared(Belief):
-    """The prior of a sampled family: numbers that its PyMC model uses."""
+    """The prior of a sampled family: the numbers that its PyMC model needs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,7 +97,7 @@ class Draws(Belief):
     ----------
     theta : {name: array (draw, class, column[, level])}
     convergence : Convergence
-        Of the chains that they came from.
+        The diagnostics of their chains.
     """
 
     theta: Mapping[str, Array]
@@ -126,8 +126,8 @@ class Draws(Belief):
 class Sampled[P: Declared](Family[P, CategoryCounts]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
-    Columns must be independent given the class, a priori and so a posteriori: then the predictive is a
-    product over columns of averages over draws, which is steadier than the average of the product.
+    Columns must be independent given the class, a priori and therefore a posteriori. The predictive is then a product
+    over columns of averages over draws, which varies less between runs than the average of the product.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ class Sampled[P: Declared](Family[P, CategoryCounts]):
 
     sampler: Sampler
 
-    def _tell(self, prior: P, sampler: Mapping[str, Any], **fields: Any) -> None:
-        """Fill the fields: the arguments of these families are not their fields."""
+    def _set_fields(self, prior: P, sampler: Mapping[str, Any], **fields: Any) -> None:
+        """Set the fields, which differ from the arguments of the constructor."""
         for name, value in {"prior": prior, "sampler": Sampler(**sampler), **fields}.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
@@ -152,7 +152,7 @@ class Sampled[P: Declared](Family[P, CategoryCounts]):
 
     @abstractmethod
     def density(self) -> Callable[[Theta, Column], Array]:
-        """``log_likelihood`` as a function, all that must be compiled compiled."""
+        """``log_likelihood`` as a function, compiled once if it needs compiling."""
 
     def update(self, prior: P, s: CategoryCounts) -> Draws:
         """Bayes' rule by NUTS.
@@ -185,14 +185,14 @@ class Sampled[P: Declared](Family[P, CategoryCounts]):
         t = np.broadcast_to(np.asarray(t, float), (len(x), posterior.proper().shape[0]))
         total = np.zeros(t.shape)
         for cut, value in self._densities(posterior, x):
-            # The joint is what is averaged over draws, never the normalized probability.
+            # The likelihood is averaged over draws, never a normalized probability.
             total[cut] += logsumexp(t[cut] * value, axis=0) - np.log(len(posterior))
         return total
 
     def paired(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
         """log p(x | θ) at every draw, (draw, row, class), a few rows at a time.
 
-        One draw is one θ of all classes: what they share, such as a learned concentration, makes them dependent.
+        A draw is a θ of all classes. What they share, such as a learned concentration, makes the classes dependent.
         """
         density = self.density()
         for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):

@@ -1,4 +1,4 @@
-"""What is summed over rows: start with :class:`Statistic`."""
+"""Sufficient statistics, which are sums over rows: start with :class:`Statistic`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def per(
     Parameters
     ----------
     axis : str
-        What model files count along. The categories of a column are its levels, or the words of a bag.
+        The axis of the field in model files. The categories of a column are its levels, or the words of a bag.
     before : str, optional
-        The field that model files held instead before there was this one (see ``renewed``).
+        The field that older model files hold instead of this one (see ``renewed``).
     parts : sequence of str
-        What the numbers along a last axis of the field are called, if there are several in each place.
+        The names of the numbers along the last axis of the field, if there are several for each cell.
     **default
-        ``default=None`` for a field that older model files do not hold, and that follows from the others.
+        ``default=None`` for a field that older model files do not hold because it follows from the others.
     """
     return field(metadata={"axis": axis, "before": before, "parts": tuple(parts)}, **default)
 
@@ -41,7 +41,7 @@ class Statistic(ABC):
     """
 
     group: ClassVar[str]
-    """The group of model files that holds statistics of this class: its name in small letters, unless it is given."""
+    """The group of model files that holds such statistics; by default, the name of the class in small letters."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -71,7 +71,7 @@ class Statistic(ABC):
         """The fields that are names."""
         return {f.name: v for f in fields(self) if not isinstance(v := getattr(self, f.name), np.ndarray)}
 
-    # What model files have to know. A class that keeps its fields in another shape than files do says how.
+    # How model files hold it.
 
     @classmethod
     def axes(cls) -> dict[str, Field]:
@@ -92,7 +92,7 @@ class Statistic(ABC):
         return self
 
     def contradiction(self) -> str:
-        """In words, what no rows can have led to; "" if rows can have led to this statistic. (A hook.)"""
+        """Why no rows can have this statistic, in words; "" if some rows can. (A hook.)"""
         return ""
 
     def take(self, classes: Sequence[int] | Array) -> Self:
@@ -107,14 +107,14 @@ class Statistic(ABC):
         return type(self)(**taken, **self.names())
 
     def named_as(self, other: Self) -> Self:
-        """The same with the names (levels, words) of ``other``. (A hook, where a statistic has names.)"""
+        """The same with the names (levels, words) of ``other``. (A hook, if a statistic has names.)"""
         return self
 
     def settled(self, before: Self) -> Self:
-        """The same statistic, known to be ``before`` less some of its rows, cleared of rounding.
+        """The same statistic without rounding errors, where it is ``before`` minus some of its rows.
 
-        What should be 0 is 0 again; what is clearly negative was never in ``before``, and is an
-        :class:`UnlearnedError`.
+        Weights that only rounding keeps from 0 become 0. A clearly negative weight means that rows were subtracted that
+        are not in ``before``, and raises :class:`UnlearnedError`.
         """
         whole, settled = (before + self * 0.0).arrays(), {}
         for name, value in self.rounded(before).arrays().items():
@@ -130,13 +130,14 @@ class Statistic(ABC):
         return type(self)(**settled, **self.names())
 
     def rounded(self, before: Self) -> Self:
-        """The same statistic, cleared of what rounding leaves in fields that are no weights. (A hook.)"""
+        """The same statistic without the rounding errors of fields that are no weights. (A hook.)"""
         return self
 
     signed: ClassVar[frozenset[str]] = frozenset()
+    """The fields that may be negative."""
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """What weight is left of ``whole``, without what rounding left; a whole number of rows is no rounding."""
+    """What is left of the weights ``whole``: rounding errors become 0, but whole numbers of rows do not."""
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from bayesnb.families.levels import CategoryCounts
-from bayesnb.families.pointwise import Cells, Pointwise
+from bayesnb.families.pointwise import Pointwise, WeightedValues
 from bayesnb.families.sampled import Declared
 from bayesnb.priors import Array, Theta, positive_scale, spread
 
@@ -23,21 +23,20 @@ if TYPE_CHECKING:
 class LocationScale(Declared):
     """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless it is given.
 
-    Weak on the scale of the column: nine times in ten σ lies between s/20 and 1.6 s, with a long tail above. No
-    outlier moves m or s, and as the density of σ vanishes at 0 the posterior is proper even for a class of
-    equal values (with a flat one it is not: Fernández and Steel 1999). The prior of ν is that of Juárez and
-    Steel (2010).
+    It is weak on the scale of the column: with probability 0.9, σ lies between s/20 and 1.6 s, with a long tail above.
+    Outliers do not move m or s. The density of σ is 0 at σ = 0, so the posterior is proper even for a class of equal
+    values; with a flat prior it is not (Fernández and Steel 1999). The prior of ν is that of Juárez and Steel (2010).
 
     Parameters
     ----------
     nu : float or None
         Degrees of freedom; ``None`` learns them, one number a column that all classes share.
     m : float, array (column,) or None
-        In units of the column. ``None`` is its median, of all classes together.
+        In units of the column. ``None`` is the median of the column, of all classes together.
     s : float, array (column,) or None
-        In units of the column, positive. ``None`` is its interquartile range / 1.349, which is the standard
-        deviation of a Normal (where that is 0 the pooled standard deviation; where that is 0 or unknown too,
-        the size of m, and 1 where m is 0).
+        In units of the column, positive. ``None`` is the interquartile range / 1.349, which is the standard deviation
+        of a Normal; if it is 0, the pooled standard deviation; if that is 0 or unknown too, the absolute value of m, or
+        1 if m is 0.
     reach : float, array (column,) or None
         In units of the column, positive. ``None`` is 10 pooled standard deviations, or 10 s if that is more.
     """
@@ -58,7 +57,7 @@ class LocationScale(Declared):
             if value is not None and not (np.isfinite(value) & (np.asarray(value) > 0)).all():
                 raise ValueError(f"Expected {name} to be positive and finite, or None; got {value!r}")
 
-    def over(self, cells: Cells, n_classes: int, n_columns: int) -> LocationScale:
+    def over(self, cells: WeightedValues, n_classes: int, n_columns: int) -> LocationScale:
         """The prior at its full shape (class, column)."""
         shape = (n_classes, n_columns)
         low, median, high = cells.quantiles((0.25, 0.5, 0.75), n_columns)
@@ -76,7 +75,7 @@ class LocationScale(Declared):
 class StudentT(Pointwise[LocationScale]):
     """x | μ, σ, ν ~ Student-t with ν degrees of freedom, location μ and scale σ: a Gaussian that expects outliers.
 
-    Has no conjugate prior and is sampled with NUTS (Lange, Little and Taylor 1989; BDA3 17.2).
+    It has no conjugate prior, so it is sampled with NUTS (Lange, Little and Taylor 1989; BDA3 17.2).
 
     Parameters
     ----------
@@ -101,16 +100,16 @@ class StudentT(Pointwise[LocationScale]):
     def __init__(
         self, nu: float | None = None, m: Any = None, s: Any = None, reach: Any = None, **sampler: Any
     ) -> None:
-        self._tell(LocationScale(nu, m, s, reach), sampler)
+        self._set_fields(LocationScale(nu, m, s, reach), sampler)
 
     def resolve_prior(self, prior: LocationScale, s: CategoryCounts) -> LocationScale:
-        return prior.over(Cells.of(s), *s.counts.shape[:2])
+        return prior.over(WeightedValues.of(s), *s.counts.shape[:2])
 
     def pymc_model(self, prior: LocationScale, s: CategoryCounts) -> pm.Model:
-        """In units of (x - m) / s, in which NUTS finds its way whatever the units of the column are."""
+        """The variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column."""
         import pymc as pm
 
-        cells, shape = Cells.of(s), prior.m.shape
+        cells, shape = WeightedValues.of(s), prior.m.shape
         at = cells.code, cells.column
         z, weight = (cells.value - prior.m[at]) / prior.s[at], cells.weight
         with pm.Model() as model:
@@ -135,5 +134,5 @@ class StudentT(Pointwise[LocationScale]):
 
 
 def _log_student(x: Array, mu: Array, sigma: Array, nu: Array) -> Array:
-    top = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(nu * np.pi) - np.log(sigma)
-    return top - (nu + 1) / 2 * np.log1p(((x - mu) / sigma) ** 2 / nu)
+    log_height = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(nu * np.pi) - np.log(sigma)
+    return log_height - (nu + 1) / 2 * np.log1p(((x - mu) / sigma) ** 2 / nu)

@@ -19,7 +19,7 @@ from bayesnb.numerics import Array, disagreement, log_rising
 from bayesnb.priors import Dirichlet
 
 LONG = 2**13
-"""Words of a row from which on its factorials are so large that their difference loses digits."""
+"""Rows with more words than this are long: the difference of their factorials would lose digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +38,10 @@ class Bag:
 
 @dataclass(frozen=True, eq=False)
 class WordCounts(Statistic):
-    """Words counted, ``counts`` (class, level); rows seen, ``rows`` (class, 1); and the largest log-likelihood.
+    """Counts of words, ``counts`` (class, level); of rows, ``rows`` (class, 1); and the largest log-likelihood.
 
-    ``log_peak`` (class, 1) is that of all rows of a class under one θ, the one that fits them best. It falls by how
-    much two parts disagree about θ when they are added.
+    ``log_peak`` (class, 1) is the log-likelihood of all rows of a class at the one θ that fits them best. When two
+    parts are added, it falls by how much they disagree about θ.
     """
 
     counts: Array = per("category")
@@ -54,12 +54,12 @@ class WordCounts(Statistic):
 
     def __add__(self, other: WordCounts) -> WordCounts:
         words = self.words if self.words == other.words else united(self.words, other.words)
-        mine, theirs = self._over(words), other._over(words)
+        mine, theirs = self._for_words(words), other._for_words(words)
         lengths = (counts.sum(-1, keepdims=True) for counts in (mine, theirs))
         apart = disagreement(mine, theirs, *lengths).sum(-1, keepdims=True)
         return WordCounts(mine + theirs, self.rows + other.rows, self.log_peak + other.log_peak - apart, words)
 
-    def _over(self, words: tuple[Any, ...]) -> Array:
+    def _for_words(self, words: tuple[Any, ...]) -> Array:
         if self.words is words or self.words == words:
             return self.counts
         place = {word: k for k, word in enumerate(words)}
@@ -83,7 +83,7 @@ class WordCounts(Statistic):
 
 
 def counts_of(x: Bag) -> Column:
-    """The counts as floats, CSR or dense; a missing row holds no words."""
+    """The counts as floats, CSR or dense; a missing row has no words."""
     if sparse.issparse(x.counts):
         counts = x.counts
         if not (isinstance(counts, sparse.csr_array) and counts.dtype == float):
@@ -96,7 +96,7 @@ def counts_of(x: Bag) -> Column:
 
 
 def long_rows(lengths: Array) -> Array:
-    """The rows of many words."""
+    """The positions of the long rows."""
     return np.flatnonzero((lengths > LONG) & (lengths < np.inf))
 
 
@@ -106,12 +106,12 @@ def dense_counts(counts: Column) -> Array:
 
 
 def worth_compiling(counts: Column, classes: int = 1) -> bool:
-    """Whether the counts are sparse and a compiled loop over them, for so many classes, is worth its start."""
+    """Whether the counts are sparse, and many enough for a compiled loop over so many classes."""
     return sparse.issparse(counts) and worth(counts.nnz * classes)
 
 
 def log_rising_of_lengths(total: Array, lengths: Array) -> Array:
-    """``log_rising`` of (class,) by (row,), (row, class), once for each length that occurs."""
+    """``log_rising(total_c, length_i)``, (row, class), computed once for each distinct length."""
     found, place = np.unique(lengths, return_inverse=True)
     return log_rising(total, found[:, None])[place]
 
@@ -122,7 +122,7 @@ def lengths_of(counts: Column) -> Array:
 
 
 def log_coefficient(counts: Column) -> Array:
-    """ln N! - Σ ln x!, the number of orders in which the words of a row could have come."""
+    """ln N! - Σ ln x!, the logarithm of the number of orders that the words of a row can have."""
     if worth_compiling(counts):
         lengths, factorials = densities.log_factorials(counts)
         return gammaln(lengths + 1) - factorials

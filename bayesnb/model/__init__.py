@@ -1,9 +1,9 @@
 """The naive Bayes model: many features, one label, and what follows from them by counting.
 
-Start with :class:`NaiveBayes`, the specification. Its verbs are those of a family, for all features at
-once: ``statistics`` of the rows (they add), ``posterior`` of the statistics, ``mode | mean | draw`` of the
-posterior (as :class:`Parameters`), and then ``log_joint`` or ``log_predictive`` of new rows. Data are a
-dictionary of encoded features; class labels are codes.
+Start with :class:`NaiveBayes`, the specification. It does for all features at once what a family does for one: the
+``statistics`` of rows (which add), the ``posterior`` of statistics, the ``mode``, ``mean`` or ``draw`` of a posterior
+(as :class:`Parameters`), and then ``log_joint`` or ``log_predictive`` of new rows. Data are a dictionary of encoded
+features; class labels are codes.
 """
 
 from bayesnb.estimates import ESTIMATES as ESTIMATES

@@ -26,7 +26,7 @@ class NaiveBayes:
     label : Dirichlet or FixedProbabilities
         Prior of the class probabilities.
     columns : {name: column names}, optional
-        What the columns of a feature are called, where there are several: coordinates of draws.
+        The names of the columns of a feature with several columns, which become coordinates of draws.
 
     Examples
     --------
@@ -54,10 +54,10 @@ class NaiveBayes:
         return replace(self, features=families, label=self.label.flat())
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that exist though no row may have them, because a prior names them.
+        """The classes that priors name, whether or not a row has them.
 
-        The class prior names classes, and so does a feature's prior that is given as {class: prior}. A class prior
-        that is an array speaks of classes by position, so it names all of ``labels``.
+        They are named by the class prior, and by the prior of a feature that is given as {class: prior}. A class prior
+        that is an array goes by position, so it names all ``labels``.
         """
         named = self.label.named_classes(labels)
         for family in self.features.values():
@@ -104,7 +104,7 @@ class NaiveBayes:
         return Statistics(tuple(labels), members.weights(), each)
 
     def posterior(self, statistics: Statistics) -> Posterior:
-        """Everything believed after the data. Nothing is refused here that a later question may not need."""
+        """The posterior of all factors. It may be improper; only methods that need a proper one raise an error."""
 
         def learned(family: Family, s: Statistic) -> tuple[Prior, Prior]:
             prior = family.priors(s, statistics.labels)

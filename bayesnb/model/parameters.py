@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """A point in the space of all parameters, or draws of them: prediction cannot tell which.
+    """Values of all parameters: one point, or draws. Predictions work in the same way with both.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ class Parameters:
 
     @property
     def size(self) -> int:
-        """How many numbers they are."""
+        """The number of values in all arrays."""
         return self.log_pi.size + sum(v.size for theta in self.features.values() for v in theta.values())
 
     def repeated(self, n: int) -> Parameters:
-        """The same point ``n`` times, as if it were draws."""
+        """The same point ``n`` times, in the form of draws."""
         return self.at(None).at(np.zeros(n, np.intp))
 
     def repeated_rows(self, n: int) -> Parameters:

@@ -1,4 +1,4 @@
-"""What is believed after the data: point estimates, draws, predictions, leave-one-out and evidence."""
+"""The posterior of the whole model: point estimates, draws, predictions, leave-one-out and evidence."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What is believed after the data: one independent posterior for every factor of the model.
+    """The belief after the data: an independent posterior for each factor of the model.
 
     Parameters
     ----------
@@ -100,14 +100,14 @@ class Posterior:
         return self.statistics.labels
 
     def before(self) -> Posterior:
-        """What was believed before the data, priors at their full shapes."""
+        """The belief before the data: the priors, at their full shapes."""
         empty = self.statistics * 0.0
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
     def given(self, statistics: Statistics) -> Posterior:
-        """What is believed after other data of the same features and classes, the priors held as they are.
+        """The posterior of other data of the same features and classes, under the same priors.
 
-        A prior that was scaled to the data keeps that scale.
+        A prior that was scaled to the data keeps its scale.
         """
         believed = {}
         for name, family in self.model.features.items():
@@ -123,7 +123,7 @@ class Posterior:
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
     def _each(self, ask: Callable[[Family, Prior], Any]) -> dict[str, Any]:
-        """The answer of every feature, its errors named."""
+        """The result of each feature. An error names its feature."""
         answers = {}
         for name, family in self.model.features.items():
             with self.statistics.about(name):
@@ -149,7 +149,7 @@ class Posterior:
         return Parameters(self.model, log_pi, self._each(lambda f, p: f.draw(p, rng, size)))
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The point that an estimate plugs in; "predictive", which plugs in none, gets the mean."""
+        """The point that an estimate plugs in. "predictive" plugs in none; for it, this is the mean."""
         rule = estimate_rule(estimate)
         believed = self._under_flat_priors() if rule.flat else self
         return believed._point(rule)
@@ -195,8 +195,8 @@ class Posterior:
     def log_left_out(self, data: Data, labels: Labels, estimate: Estimate = "predictive") -> Array:
         """log p(c, x_i | D without row i) of rows that were learned, as (row, class).
 
-        Exact: leaving a row out changes only the factors of its own class, and the class prior. A prior
-        that was scaled to the data keeps that scale.
+        It is exact, because without a row only the factors of its own class and the class prior change. A prior that
+        was scaled to the data keeps its scale.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out()
@@ -233,7 +233,7 @@ class Posterior:
 
     def _log_label_left_out(self, labels: Labels, point: str) -> Array:
         """log p(c | all labels but that of row i) as (row, class)."""
-        # Rows of one class and of weight 1 leave the same behind.
+        # Without a row of weight 1, only its class matters: one computation for each class is enough.
         codes, weight, place = np.arange(labels.n), np.ones(labels.n), labels.codes
         if not (labels.weight == 1).all():
             codes, weight, place = labels.codes, labels.weight, slice(None)

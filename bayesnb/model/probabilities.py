@@ -40,7 +40,7 @@ def normalize(log_joint: Array) -> Array:
     Raises
     ------
     ImpossibleRowError
-        Where every class has -inf. (With draws in front, rows that are impossible in any draw.)
+        If every class of a row has -inf. (If draws lead, a row that is impossible in any draw.)
 
     Examples
     --------
@@ -51,12 +51,12 @@ def normalize(log_joint: Array) -> Array:
         found = densities.normalized(log_joint)
         if found is not None:
             return found
-    top = densities.over_last(np.maximum, log_joint)
-    if np.isneginf(top).any():
-        raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(top))[:, -2] if top.ndim > 1 else [0]))
-    # The largest is taken off first: beside a joint of -1e17 the logarithm of a sum would be lost.
-    below = log_joint - top
-    # The largest is 1, and log1p of the others keeps the digits of a row that is all but certain.
+    largest = densities.over_last(np.maximum, log_joint)
+    if np.isneginf(largest).any():
+        raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(largest))[:, -2] if largest.ndim > 1 else [0]))
+    # The largest is subtracted first: beside a joint of -1e17, the logarithm of the sum would be lost to rounding.
+    below = log_joint - largest
+    # The largest is now 1, and log1p of the sum of the others keeps the digits of an almost certain row.
     others = np.exp(below)
     np.put_along_axis(others, below.argmax(-1)[..., None], 0.0, -1)
     return below - np.log1p(densities.over_last(np.add, others))

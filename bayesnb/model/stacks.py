@@ -1,9 +1,9 @@
 """Many small features of one family as one block of columns.
 
-A table of 100,000 columns has 100,000 features of a few cells each, and to ask one after the other takes many times
-longer than the sums themselves. Where many features have one family and one prior, their columns can stand side by side
-in one array, for no column looks at another: :func:`groups` says which, :func:`stacked` puts them there, and
-:func:`split` gives each feature its own columns of the answer.
+A table of 100,000 columns has 100,000 features of a few cells each, and a call for each feature takes many times longer
+than its sums. Columns do not depend on each other, so the columns of features with one family and one prior can stand
+side by side in one array: :func:`groups` finds such features, :func:`stacked` puts their columns together, and
+:func:`split` gives each feature its own columns of the result. :func:`each` does all three.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Prior
 
 MANY = 64
-"""Features of one specification from which on they are stacked."""
+"""Features with the same specification are stacked if there are at least this many."""
 
 CELLS = 2**16
-"""Cells of a stack at most: in larger ones the sums take longer than the asking."""
+"""The most cells of a stack. In larger stacks, most of the time is spent on the sums anyway."""
 
 
 def groups(features: Mapping[Any, Family], n_rows: int) -> Iterator[tuple[Family, list[Any]]]:
-    """The features one by one in their order, and then stacks of those that are many of one specification."""
+    """Yield features one by one in their order, and then stacks of features with the same specification."""
     if len(features) < MANY:
         yield from ((family, [name]) for name, family in features.items())
         return
@@ -50,7 +50,7 @@ def groups(features: Mapping[Any, Family], n_rows: int) -> Iterator[tuple[Family
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """All that was specified of a family, or ``None`` where some of it may belong to one column and not to another."""
+    """The specification of a family, or ``None`` if a part of it belongs to one column and not to all of them."""
     per_class = family.prior if isinstance(family.prior, Mapping) else {None: family.prior}
     found: list[Any] = [type(family)]
     for name, part in ((None, family), *per_class.items()):

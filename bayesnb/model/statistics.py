@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -94,8 +95,8 @@ class Statistics:
         """The context in which an error says that it is about this feature."""
         return about(f"feature {name!r}", self.labels, self.features[name])
 
-    def over(self, labels: Sequence[Any]) -> Statistics:
-        """The same for another list of classes; one that was never seen has seen nothing."""
+    def reindexed(self, labels: Sequence[Any]) -> Statistics:
+        """The same statistics for another list of classes; a class that is not among these has no rows."""
         if tuple(labels) == self.labels:
             return self
         place = {label: c for c, label in enumerate(self.labels)}
@@ -103,12 +104,17 @@ class Statistics:
         rows = np.append(self.rows, 0.0)[index]
         return Statistics(tuple(labels), rows, {name: s.take(index) for name, s in self.features.items()})
 
+    def over(self, labels: Sequence[Any]) -> Statistics:
+        """The former name of :meth:`reindexed`."""
+        warnings.warn("Statistics.over is now called reindexed", DeprecationWarning, stacklevel=2)
+        return self.reindexed(labels)
+
     def __add__(self, other: Statistics) -> Statistics:
         if set(self.features) != set(other.features):
             odd = sorted(set(self.features) ^ set(other.features))
             raise ValueError(f"Expected statistics of the same features; only one side has {odd}")
         labels = united_labels(self.labels, other.labels)
-        a, b = self.over(labels), other.over(labels)
+        a, b = self.reindexed(labels), other.reindexed(labels)
         pooled = {}
         for name, s in a.features.items():
             with about(f"feature {name!r}"):
@@ -122,22 +128,22 @@ class Statistics:
         return self + other * -1.0
 
     def finite(self) -> bool:
-        """Whether all numbers are."""
+        """Whether all numbers are finite."""
         numbers = [v.ravel() for s in self.features.values() for v in s.arrays().values()]
         return not numbers or bool(np.isfinite(np.concatenate(numbers)).all())
 
     def without(self, other: Statistics) -> Statistics:
-        """``self - other`` where ``other`` is a part of what was learned.
+        """``self - other``, where ``other`` is a part of the learned rows.
 
         Raises
         ------
         ValueError
-            Where it can be seen that it is not: a class, a level or a count that was never learned.
+            If ``other`` has a class, a level or a count that was never learned.
         """
         unknown = [label for label in other.labels if label not in self.labels]
         if unknown:
             raise ValueError(f"class {unknown[0]!r} was never learned, so its rows cannot be unlearned")
-        rest, whole = self - other, self.over(united_labels(self.labels, other.labels))
+        rest, whole = self - other, self.reindexed(united_labels(self.labels, other.labels))
         if (rest.rows < -1e-9 * whole.rows).any():
             c = int(np.argmin(rest.rows))
             raise ValueError(

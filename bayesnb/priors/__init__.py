@@ -1,8 +1,8 @@
-"""What is believed about a parameter, before the data or after: the conjugate priors.
+"""The conjugate priors: beliefs about a parameter before the data, and after.
 
 Start with :class:`Dirichlet`: smoothing is one of its means. A prior and a posterior are the same class, since a
 posterior is a prior that has seen data. Parameters are arrays whose axes are class, column and (for a Dirichlet)
-level; what a prior leaves open (``None``, a concentration ``per="class"``) is filled in by ``over``, once the shape of
+level. What a prior leaves open (``None``, a concentration ``per="class"``) is filled in by ``over``, once the shape of
 the data is known.
 """
 

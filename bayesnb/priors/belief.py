@@ -1,7 +1,7 @@
-"""What every prior and posterior signs, and the errors that they raise.
+"""The contract of every prior and posterior, and the errors that they raise.
 
-Start with :class:`Prior`. :class:`Belief` is the smaller contract of what is believed where no formula says how, such
-as draws of a sampler.
+Start with :class:`Prior`. :class:`Belief` is a smaller contract, for beliefs that are not conjugate, such as the draws
+of a sampler.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class BoundaryError(ValueError):
 
 
 class UnlearnedError(ValueError):
-    """Rows cannot be unlearned: they never were learned, or nothing sure would be left of the others.
+    """Rows cannot be unlearned: they were never learned, or the other rows would be lost to rounding.
 
     ``where`` is the position (class, column[, level]) of the first cell that would fall below 0.
     """
@@ -101,7 +101,7 @@ def first(mask: Array) -> tuple[int, ...]:
 
 
 def shared(value: Array) -> Any:
-    """What PyMC is told as a variable and not as a constant, so that code once compiled serves other data too."""
+    """An array as a shared variable of PyTensor, not a constant, so that compiled code serves other data too."""
     import pytensor
 
     return pytensor.shared(np.asarray(value, float), shape=np.shape(value))
@@ -115,12 +115,12 @@ def require_nonnegative(name: str, value: Array) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(ABC):
-    """What is believed of a parameter θ, before the data or after. Every cell of its arrays is one independent θ."""
+    """A belief about a parameter θ, before or after the data. Each cell of its arrays is one independent θ."""
 
     _own_cell: ClassVar[str] = "class"
     _class_axis: ClassVar[int] = 0
     _where_none: ClassVar[str] = "None"
-    """What ``repr`` says of a field that is None: "pooled" for what is taken from the whole column."""
+    """What ``repr`` shows for a field that is None; "pooled" if its value is taken from the whole column."""
 
     @abstractmethod
     def proper(self) -> Array:
@@ -148,7 +148,7 @@ class Belief(ABC):
         return f"{type(self).__name__}({', '.join(given)}{per})"
 
     def _with(self, **parameters: Array) -> Self:
-        """The same with other parameters, which may lie outside of what can be given, as where a row is left out."""
+        """The same belief with other parameters. They are not validated: without a row, they may be negative."""
         made = object.__new__(type(self))
         for f in fields(self):
             object.__setattr__(made, f.name, parameters.get(f.name, getattr(self, f.name)))
@@ -156,28 +156,29 @@ class Belief(ABC):
 
     def at(self, index: Any) -> Self:
         """The cells at a position along the class axis."""
-        return self._cells((slice(None),) * self._class_axis + (index,))
+        return self._picked((slice(None),) * self._class_axis + (index,))
 
     def columns(self, index: Any) -> Self:
         """The cells at positions along the column axis."""
-        return self._cells((slice(None),) * (self._class_axis + 1) + (index,))
+        return self._picked((slice(None),) * (self._class_axis + 1) + (index,))
 
-    def _cells(self, cell: Any) -> Self:
-        return self._with(**{f.name: _cells_at(getattr(self, f.name), cell) for f in fields(self)})
+    def _picked(self, cell: Any) -> Self:
+        return self._with(**{f.name: _field_at(getattr(self, f.name), cell) for f in fields(self)})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prior(Belief):
-    """A conjugate prior of θ: what is believed after the data is one of the same class.
+    """A conjugate prior of θ: the posterior is of the same class.
 
-    Data enter it through what they add to its parameters, d: ``counts`` of levels, ``events`` and their ``exposure``, …
-    Everything a pair needs of an integral over θ is its generating function along d,
+    Data add d to its parameters: ``counts`` of levels, ``events`` and their ``exposure``, … Every integral over θ that
+    a pair needs follows from the generating function along d,
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d),
 
-    with L_d the likelihood of d, without its base measure, and peak(d) the logarithm of its maximum (0 where it has
-    none). Taking the maximum off leaves no term that is larger than the answer, which at counts of 1e15 would have no
-    digit left. At t = 1 it is the predictive and the evidence, its slopes at 0 the mean and variance of ln L_d.
+    where L_d is the likelihood of d without its base measure, and peak(d) the logarithm of its maximum (0 if it has
+    none). L_d is divided by its maximum because the terms of ln L_d may be far larger than the result: at counts of
+    1e15, no digit would be left. At t = 1 it is the predictive and the evidence; its slopes at t = 0 are the mean and
+    the variance of ln L_d.
 
     To add a prior: a frozen dataclass with array fields, the methods below, and a method ``over`` that brings it to the
     shape of the data.
@@ -208,14 +209,14 @@ class Prior(Belief):
 
     @abstractmethod
     def log_jacobian(self, *theta: Array) -> Array:
-        """Log Jacobian at θ, up to a constant, of the scale on which the mean of θ is the mode.
+        """Log Jacobian at θ, up to a constant, of the reparametrisation under which the mode equals the mean of θ.
 
-        That scale is log-odds for probabilities, the log for rates, and (μ, √τ) for a Normal.
+        The new parameters are log-odds of probabilities, logarithms of rates, and (μ, √τ) of a Normal.
         """
 
     @abstractmethod
     def log_normalizer(self) -> Array:
-        """Log of the integral that ``log_prob`` divides by."""
+        """Log of the integral by which the density is divided."""
 
     @abstractmethod
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
@@ -224,15 +225,15 @@ class Prior(Belief):
         ``name`` turns "theta", "mu", … into the full name. Improper priors have none.
         """
 
-    # What data do to it. Each gets d as positional arrays that spread to the shape of the cells.
+    # How data change it. Each method gets d as positional arrays that broadcast to the shape of the cells.
 
     @abstractmethod
     def plus(self, *d: Array, t: float | Array = 1.0) -> Self:
-        """What is believed after t times d (Bayes' rule); a negative t takes it out again."""
+        """The posterior after t times d (Bayes' rule); a negative t removes d."""
 
     @abstractmethod
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L_d(θ) / max L_d)^t]; infinite where it does not exist. ``t`` spreads to the shape of the answer."""
+        """ln E[(L_d(θ) / max L_d)^t]; infinite where it does not exist. ``t`` broadcasts to the shape of the result."""
 
     @abstractmethod
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
@@ -252,12 +253,12 @@ class Prior(Belief):
     def pymc_likelihood(theta: Mapping[str, Any], *d: Any) -> Any:
         """ln L_d(θ) of all cells together, as a scalar tensor."""
 
-    # θ in the form in which likelihoods read it: named, and as a logarithm where it may be too small for a float.
+    # θ in the form that likelihoods read: by name, and as a logarithm if it may be too small for a float.
 
     @classmethod
     @abstractmethod
     def theta(cls, *point: Array) -> Theta:
-        """θ as likelihoods read it, from its parts in the order of ``parameters``."""
+        """θ in the form that likelihoods read, from its parts in the order of ``parameters``."""
 
     @classmethod
     @abstractmethod
@@ -265,23 +266,23 @@ class Prior(Belief):
         """The parts of θ, in the order of ``parameters``: the inverse of ``theta``."""
 
     def mean_theta(self) -> Theta:
-        """The mean, as likelihoods read it. (A hook, where ``mean`` has lost digits.)"""
+        """The mean, in the form that likelihoods read. (A hook, for priors whose ``mean`` has lost digits.)"""
         return self.theta(*parts_of(self.mean()))
 
     def mode_theta(self) -> Theta:
-        """The mode, as likelihoods read it. (A hook.)"""
+        """The mode, in the form that likelihoods read. (A hook.)"""
         return self.theta(*parts_of(self.mode()))
 
     @abstractmethod
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        """Independent draws, as likelihoods read them."""
+        """Independent draws, in the form that likelihoods read."""
 
     def canonical(self) -> Prior:
-        """The same belief in the form that keeps all its digits. (A hook.)"""
+        """The same belief in a form that keeps all digits of θ. (A hook.)"""
         return self
 
     def require_sampled(self) -> None:
-        """Raise :class:`ImproperError` unless the prior is proper and none of its cells a structural zero."""
+        """Raise :class:`ImproperError` unless the prior is proper and has no structural zero."""
         self.require_proper("An improper prior has no sampled road: PyMC")
         zero = self.zeros()
         if zero.any():
@@ -292,10 +293,10 @@ class Prior(Belief):
         return np.zeros(1, bool)
 
 
-def _cells_at(value: Any, cell: Any) -> Any:
+def _field_at(value: Any, cell: Any) -> Any:
     """A field of a prior at some of its cells; what is not an array is the same for all of them."""
     if isinstance(value, Mapping):
-        return {name: _cells_at(v, cell) for name, v in value.items()}
+        return {name: _field_at(v, cell) for name, v in value.items()}
     return value[cell] if isinstance(value, np.ndarray) and value.ndim else value
 
 
@@ -309,7 +310,7 @@ def _short(value: Any) -> str:
 
 
 def spread(value: Any, shape: Size) -> Array:
-    """``value`` at its full shape, or an error that says how to give one value a class."""
+    """``value`` at its full shape; the error says how to give one value for each class."""
     try:
         return np.array(np.broadcast_to(value, shape))
     except ValueError:
@@ -320,6 +321,6 @@ def spread(value: Any, shape: Size) -> Array:
 
 
 def positive_scale(centre: Array, variance: Array) -> Array:
-    """The pooled variance, or where it is 0 or unknown centre², or 1 where that is 0 too."""
+    """The pooled variance; if it is 0 or unknown, centre²; if that is 0 too, 1."""
     fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
     return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)

@@ -1,4 +1,4 @@
-"""The prior of a probability, and what is believed of the outcome of one trial."""
+"""The prior of a probability, and the belief about the outcome of one trial."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Beta(Prior):
         return Beta(*(spread(v / share, (n_classes, n_columns)) for v in (self.alpha, self.beta)))
 
     def pair(self) -> Dirichlet:
-        """The same belief about (1 - θ, θ), which keeps both digits when θ is close to 1."""
+        """The same belief about (1 - θ, θ), which keeps the digits of 1 - θ if θ is close to 1."""
         return Dirichlet(np.stack(np.broadcast_arrays(self.beta, self.alpha), axis=-1))
 
     def proper(self) -> Array:
@@ -166,10 +166,10 @@ def _paired(ones: Array, zeros: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """What is believed of the probability of an outcome that one trial had: its share of a Dirichlet or a Beta.
+    """The belief about the probability of one outcome, whose concentration is a part of a Dirichlet or a Beta.
 
-    It answers as a :class:`Prior` to which that trial adds 1, but from ratios of Γ: one trial is small beside any
-    concentration.
+    It has the methods that a :class:`Prior` has for the data d of one trial with this outcome. They are ratios of Γ,
+    which lose no digits because one trial is small beside any concentration.
 
     Parameters
     ----------

@@ -39,8 +39,8 @@ class Dirichlet(Prior):
         the levels; (class, level) and (class, column, level) are the full forms. A concentration of 0
         is a structural zero: the level has probability 0 until it is counted.
     per : {"level", "class", "feature"}
-        What a scalar ``alpha`` is counted for: each level, the whole table of one class (shared equally
-        among its levels), or all the tables of a feature together.
+        Whether a scalar ``alpha`` belongs to each level, to the table of each class (shared equally among its levels),
+        or to all tables of a feature together.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Dirichlet(Prior):
         """The uniform density, whose mode is plain counting."""
         return cls(1.0)
 
-    # As a prior of the class probabilities; FixedProbabilities answers the same questions.
+    # The methods of a prior of the class probabilities. FixedProbabilities has the same ones.
 
     def over_classes(self, labels: Sequence[Any], rows: Array) -> Dirichlet:
         """One concentration a class, in the order of ``labels``; ``rows`` (class,) are their weights."""
@@ -122,7 +122,7 @@ class Dirichlet(Prior):
             raise ValueError(f"class prior: {error}") from error
 
     def update(self, rows: Array) -> Dirichlet:
-        """What is believed after ``rows`` (class,), the weight of the rows of each class."""
+        """The posterior after ``rows`` (class,), the weight of the rows of each class."""
         return Dirichlet(self.alpha + rows)
 
     def log_evidence(self, rows: Array) -> float:
@@ -131,11 +131,11 @@ class Dirichlet(Prior):
         return float(self.along(rows) + self.peak(rows))
 
     def log_base(self, rows: Array) -> float:
-        """What log p(labels) holds beside the densities: nothing."""
+        """The part of log p(labels) that does not depend on the probabilities: 0."""
         return 0.0
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that are named; an array names all there are, by position."""
+        """The classes that are named; an array names all classes, by position."""
         return named_by(self.alpha, labels)
 
     def log_left_out(self, posterior: Dirichlet, rows: Array, codes: Array, weight: Array, point: str) -> Array:
@@ -143,7 +143,7 @@ class Dirichlet(Prior):
         return log_shares_without(posterior.alpha, codes, weight, point)
 
     def log_powers(self, t: Array) -> Array:
-        """ln E[π_c^t], up to what all classes share; t is (..., class)."""
+        """ln E[π_c^t], up to a term that all classes share; t is (..., class)."""
         return log_rising(self.alpha, t)
 
     def log_power_slopes(self, t: Array) -> tuple[Array, Array]:
@@ -219,7 +219,7 @@ class Dirichlet(Prior):
 
     def variance(self) -> Array:
         mean, total = self.mean(), self.total[..., None]
-        # Not 1 - mean, which loses its digits where one level has nearly all.
+        # Not 1 - mean, which loses its digits if one level has nearly all of the concentration.
         return mean * (_others(self.alpha) / total) / (total + 1)
 
     def mode(self) -> Array:
@@ -237,12 +237,12 @@ class Dirichlet(Prior):
         excess = np.where(support, self.alpha - 1, 0.0)
         share = np.where(alone, support, excess)
         rest = share.sum(-1, keepdims=True)
-        # A flat density has no single mode: its centre stands for it.
+        # A flat density has no single mode, so its centre is taken.
         centre = support / support.sum(-1, keepdims=True)
         return np.where(rest > 0, share / np.where(rest > 0, rest, 1.0), centre)
 
     def log_draw(self, rng: Generator, size: Size = ()) -> Array:
-        """Draws of ln θ: with a concentration of 1e-3 half the θ would be 0 as a float."""
+        """Draws of ln θ; at a concentration of 1e-3, half of the θ would be 0 as floats."""
         self.require_proper("A draw")
         drawn = log_gamma_draw(self.alpha, rng, size)
         drawn -= over_last(np.maximum, drawn)
@@ -338,7 +338,7 @@ class Dirichlet(Prior):
 
 
 def _others(alpha: Array) -> Array:
-    """For each level the sum of all other levels, without taking it off the sum of all."""
+    """For each level the sum of all other levels, without a subtraction, which would lose digits."""
     first, last = np.zeros_like(alpha), np.zeros_like(alpha)
     first[..., 1:] = np.cumsum(alpha[..., :-1], -1)
     last[..., :-1] = np.cumsum(alpha[..., :0:-1], -1)[..., ::-1]
@@ -346,7 +346,7 @@ def _others(alpha: Array) -> Array:
 
 
 def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
-    """The classes that a value for each class names; an array, which goes by position, names all of ``labels``."""
+    """The classes that a mapping names; an array, which goes by position, names all ``labels``."""
     if isinstance(given, Mapping):
         return list(given)
     return list(labels) if np.ndim(given) else []
@@ -357,6 +357,6 @@ def log_shares_without(counts: Array, codes: Array, weight: Array, point: str) -
     left = np.tile(counts, (len(codes), 1))
     left[np.arange(len(left)), codes] -= weight
     left = np.maximum(left, 0.0)
-    # Without its only row, a model that counts frequencies has no opinion.
+    # Without the only row, the frequencies of the classes are unknown, and all classes are equally probable.
     left[left.sum(-1) == 0] = 1.0
     return log(getattr(Dirichlet(left), point)())

@@ -16,7 +16,7 @@ from bayesnb.priors.dirichlet import log_shares_without, named_by
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FixedProbabilities(Belief):
-    """Class probabilities taken as given: no uncertainty, whatever the data say.
+    """Class probabilities that are known: they have no uncertainty, and no data change them.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ class FixedProbabilities(Belief):
         if not isinstance(self.p, Mapping):
             object.__setattr__(self, "p", value)
 
-    # As a prior of the classes: the same questions as of a Dirichlet.
+    # The methods of a prior of the class probabilities. Dirichlet has the same ones.
 
     def flat(self) -> FixedProbabilities:
-        """The same: what is known is no prior to be flattened."""
+        """The same: fixed probabilities have no prior that could be made flat."""
         return self
 
     def over_classes(self, labels: Sequence[Any], rows: Array) -> FixedProbabilities:
@@ -64,11 +64,11 @@ class FixedProbabilities(Belief):
         return float((rows[seen] * log(self.p[seen])).sum())
 
     def log_base(self, rows: Array) -> float:
-        """What log p(labels) holds beside what ``log_prob`` says: all of it."""
+        """The part of log p(labels) that does not depend on unknown probabilities: all of it."""
         return self.log_evidence(rows)
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that are named; an array names all there are, by position."""
+        """The classes that are named; an array names all classes, by position."""
         return named_by(self.p, labels)
 
     def log_left_out(
@@ -80,7 +80,7 @@ class FixedProbabilities(Belief):
         return np.tile(log(posterior.p), (len(codes), 1))
 
     def log_powers(self, t: Array) -> Array:
-        """ln E[π_c^t], up to what all classes share; t is (..., class)."""
+        """ln E[π_c^t], up to a term that all classes share; t is (..., class)."""
         with np.errstate(invalid="ignore"):
             return np.where(t == 0, 0.0, t * log(self.p))
 
@@ -118,7 +118,7 @@ class FixedProbabilities(Belief):
         return np.broadcast_to(self.p, size + self.p.shape)
 
     def log_prob(self, *theta: Array) -> Array:
-        """0 at the probabilities, and nothing elsewhere."""
+        """0 at the probabilities, and -inf elsewhere."""
         (theta,) = theta
         return np.where(np.all(theta == self.p, axis=-1), 0.0, -np.inf)
 

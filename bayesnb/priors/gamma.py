@@ -146,7 +146,7 @@ class Gamma(Prior):
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        """Rates and their logarithms: a draw may be too small for a float, and a large logarithm has lost digits."""
+        """Rates and their logarithms: a rate may be too small for a float, and exp(large logarithm) loses digits."""
         (rate,) = point
         return {"log_rate": log(rate), "rate": rate}
 

@@ -8,23 +8,26 @@ from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array
 
 ORDINARY = 300
-"""Numbers between 2^-300 and 2^300 are taken as they are: their squares, and sums of those, are ordinary floats."""
+"""Numbers between 2^-300 and 2^300 need no unit: their squares, and sums of their squares, are ordinary floats."""
 
 
 def unit_of(size: Array) -> Array:
-    """What numbers of this size are measured in: 1, or the power of two below them where they are not ordinary."""
+    """The unit for numbers of this size: 1, or the power of two below them if they are not ordinary."""
     power = np.frexp(size)[1] - 1
     odd = (size > 0) & np.isfinite(size) & (np.abs(power) > ORDINARY)
     return np.ldexp(1.0, np.where(odd, power, 0))
 
 
 def between(m: Array, low: Array, mean: Array, mean_low: Array, gap: Array, share: Array) -> tuple[Array, Array]:
-    """The location a ``share`` of the ``gap`` away from m + low, towards the mean; counted from the nearer one."""
+    """The location m + low + share · gap, as two floats; it is computed from the nearer one of m + low and the mean."""
     near = share > 0.5
     step = np.where(near, mean_low - gap * (1 - share), low + gap * share)
     return two_sum(np.where(near, mean, m), step)
 
 
 def ordinary(shift: Array, unit: Array | float) -> Array:
-    """Which columns, (column,), are measured in 1, with a location that one float says to 1e-12 of a spread."""
+    """Which columns, (column,), need neither a unit nor a second float.
+
+    ``shift`` is what a location of one float would lack, in units of the spread.
+    """
     return ((np.abs(shift) <= 1e-12) & (unit == 1)).all(axis=tuple(range(np.ndim(shift) - 1)))

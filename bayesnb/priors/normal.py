@@ -1,4 +1,4 @@
-"""The prior of a Normal's mean where its variance is known."""
+"""The prior of the mean of a Normal whose variance is known."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Normal(Prior):
     m : float, array (class, column) or None
         Location. ``None`` is the pooled mean of the column.
     v : float, array or None
-        Variance. ``None`` is the known variance of one row, which makes the prior worth one row.
+        Variance. ``None`` is the known variance of one row; the prior then counts as one row.
     low : array, optional
-        What the location has beyond the float ``m``: it is m + low. Far from 0 a float is off by a part of the spread.
+        The rest of the location, which is m + low: far from 0, one float is not exact enough.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Normal(Prior):
 
     def plus(self, precision: Array, mean: Array, low: Array, t: float | Array = 1.0) -> Normal:
         precision = t * precision
-        # Written so that neither an infinite v nor a class without rows divides by zero.
+        # Neither an infinite v nor a class without rows may divide by zero here.
         known = precision != 0
         ratio = 1 / np.where(known, precision, 1.0) / np.where(self.v > 0, self.v, 1.0)
         share = np.where(known & (self.v > 0), 1 / (1 + ratio), 0.0)
@@ -161,7 +161,7 @@ class Normal(Prior):
         return self._theta(self.draw_away(rng, size))
 
     def _theta(self, away: Array | None = None) -> Theta:
-        """A location m + away; in two parts where one float is off by a part of the spread."""
+        """θ at the location m + away, in two parts if one float is not exact enough."""
         low = self.placed()
         if ordinary(low / np.sqrt(self.v), 1.0).all():
             return {"mu": self.m if away is None else self.m + away}

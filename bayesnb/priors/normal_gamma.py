@@ -38,16 +38,16 @@ class NormalGamma(Prior):
     m : float, array (class, column) or None
         Prior location, in units of the column. ``None`` is the pooled mean of the column.
     kappa : float or array
-        Rows that ``m`` is worth.
+        The number of rows that ``m`` counts as.
     a : float or array
-        Half the rows that the variance is worth.
+        Half the number of rows that the variance counts as.
     b : float, array or None
-        Half their sum of squares. ``None`` is a × pooled variance. Where that variance is 0 or unknown,
-        the square of the pooled mean stands for it, and 1 where that is 0 too.
+        Half the sum of squares of these rows. ``None`` is a × pooled variance; if that variance is 0 or unknown, the
+        square of the pooled mean takes its place, or 1 if that is 0 too.
     low : array, optional
-        What the location has beyond the float ``m``: it is m + low. Far from 0 a float is off by a part of the spread.
+        The rest of the location, which is m + low: far from 0, one float is not exact enough.
     unit : array, optional
-        What m, low and √b are measured in: 1, or a power of two in columns whose squares are no ordinary floats.
+        The unit of m, low and √b: 1, or a power of two in columns whose squares are no ordinary floats.
 
     Examples
     --------
@@ -112,14 +112,14 @@ class NormalGamma(Prior):
             Of each column, in units of ``unit``.
         n_classes : int
         pooled_low : float or array (column,)
-            What the pooled mean has beyond one float.
+            The rest of the pooled mean, beyond one float.
         unit : float or array (column,)
         """
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
         a, kappa, pooled_unit = spread(self.a, shape), spread(self.kappa, shape), spread(unit, shape)
         m, b = (None if value is None else spread(value, shape) for value in (self.m, self.b))
-        # What was given is measured in 1. Of two units the larger one is that in which neither overflows.
+        # Given parameters have the unit 1. The larger of two units is taken, in which neither overflows.
         size = np.maximum(0.0 if m is None else np.abs(m), 0.0 if b is None else np.sqrt(b))
         own = unit_of(np.broadcast_to(size, shape))
         joint = (
@@ -211,18 +211,18 @@ class NormalGamma(Prior):
         Returns
         -------
         m, scale, exponent, log_height : arrays (class, column)
-            ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``exponent`` is a + 1/2, and ``log_height`` is the log
-            density at m; x is measured in ``unit``.
+            ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``exponent`` is a + 1/2, and ``log_height`` is the log density at m.
+            The unit of x is ``unit``.
         """
         self.require_proper("A predictive")
         scale = np.sqrt(self.kappa / (self.kappa + 1) / 2) / np.sqrt(self.b)
         return self.m, scale, self.a + 0.5, log_rising(self.a, 0.5) - 0.5 * np.log(np.pi) + np.log(scale)
 
-    # A cell is d = (1, x, 0, 0, None): its number is measured in 1, and becomes one in the prior's own unit.
+    # A cell is d = (1, x, 0, 0, None). Its number has the unit 1, and is converted to the unit of the prior.
 
     def plus(self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, t: float | Array = 1.0) -> NormalGamma:
         rows = t * n
-        own, scatter, gap, unit, where = self._beside(rows, mean, low, scatter, unit)
+        own, scatter, gap, unit, where = self._in_one_unit(rows, mean, low, scatter, unit)
         kappa = own.kappa + rows
         share = rows / np.where(kappa > 0, kappa, 1.0)
         m, low = between(own.m, own.placed()[0], *where, gap, share)
@@ -230,14 +230,14 @@ class NormalGamma(Prior):
         return self._with(m=m, kappa=kappa, a=own.a + rows / 2, b=b, low=low, unit=unit)
 
     def along(self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, t: float | Array = 1.0) -> Array:
-        """ln E[L^t], where L(μ, τ) = τ^(n/2) exp(-τ [scatter + n (mean - μ)²] / 2): it has no maximum to be taken off.
+        """ln E[L^t], where L(μ, τ) = τ^(n/2) exp(-τ [scatter + n (mean - μ)²] / 2), which is not divided by a maximum.
 
-        Where a is large the logarithms of the two normalizers are far larger than their difference, so that is written
-        without them: ``gain`` is what the rows add to b.
+        If a is large, the logarithms of the two normalizers are far larger than their difference. So the difference is
+        written without them; ``gain`` is what the rows add to b.
         """
         rows = t * n
         with np.errstate(all="ignore"):
-            own, scatter, gap, unit, _ = self._beside(rows, mean, low, scatter, unit)
+            own, scatter, gap, unit, _ = self._in_one_unit(rows, mean, low, scatter, unit)
             gain = t * scatter / 2 + gap * (gap * (own.kappa * rows / (own.kappa + rows) / 2))
             shift = 2 * (np.log(self.placed()[1]) - np.log(unit))
             b = self.b * np.exp(shift)
@@ -252,8 +252,8 @@ class NormalGamma(Prior):
         self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, t: float | Array = 0.0
     ) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
-            own, scatter, gap, unit, _ = self._beside(n, mean, low, scatter, unit)
-            # 1 + z is the scatter over b; growth and curvature are its slopes over itself.
+            own, scatter, gap, unit, _ = self._in_one_unit(n, mean, low, scatter, unit)
+            # With b(t) = b (1 + z), growth is b'(t) / b(t), and curvature is the derivative of growth.
             squared, wide = (gap * own.kappa) ** 2 / (2 * own.b), own.kappa + t * n
             spread = scatter / 2 / own.b
             z = t * (n * squared / (own.kappa * wide) + spread)
@@ -265,18 +265,18 @@ class NormalGamma(Prior):
         return n * level - a * growth, second
 
     def floor(self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> Array:
-        """Of one row, whose scatter is 0."""
+        """The floor of a single row, whose scatter is 0."""
         with np.errstate(all="ignore"):
-            own, _, gap, _, _ = self._beside(n, mean, low, scatter, unit)
+            own, _, gap, _, _ = self._in_one_unit(n, mean, low, scatter, unit)
             return -np.minimum(2 * own.a, own.kappa / (1 + own.kappa * gap**2 / (2 * own.b))) / n
 
-    def _beside(self, rows: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> tuple[Any, ...]:
+    def _in_one_unit(self, rows: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> tuple[Any, ...]:
         """The prior and d in one unit: the prior, scatter, distance of the means, unit, and the mean in two parts."""
         own_low, own_unit = self.placed()
         if unit is None:
             mean = mean / own_unit
             return self, scatter, (mean - self.m) - own_low, own_unit, (mean, low)
-        # Under a flat prior nothing but the rows has a size.
+        # Under a flat prior, only the rows determine a unit.
         nothing = (self.kappa == 0) & (self.b == 0)
         joint = np.where(rows == 0, own_unit, np.where(nothing, unit, np.maximum(own_unit, unit)))
         own, power = self.measured_in(joint), np.frexp(unit)[1] - np.frexp(joint)[1]
@@ -286,7 +286,7 @@ class NormalGamma(Prior):
 
     @staticmethod
     def peak(n: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> Array:
-        """0: the likelihood has no maximum where all rows are equal."""
+        """0, because the likelihood has no maximum if all rows are equal."""
         return np.zeros(np.shape(n))
 
     @classmethod
@@ -312,7 +312,7 @@ class NormalGamma(Prior):
         return self._theta(tau, away)
 
     def _theta(self, tau: Array, away: Array | None = None) -> Theta:
-        """A location m + away and a precision; in two parts, and with their unit, where plain floats would not do."""
+        """θ at the location m + away and a precision; with a second part and a unit if one float is not enough."""
         low, unit = self.placed()
         if ordinary(low * np.sqrt(self.a / self.b), unit).all():
             return {"mu": self.m if away is None else self.m + away, "tau": tau}

@@ -1,4 +1,4 @@
-"""The content of the page of a fitted model: one section for each question, the same for every format."""
+"""The content of the page of a fitted model: one section for each question, the same in every format."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ def report(
     by : {"total", "epistemic"}
         Which entropy makes a row uncertain.
     unit : {"nats", "bits", "decibans"}
-        Of the ledgers.
+        The unit of the ledgers.
     prob : float, optional
-        Of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        The probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     draws : int
-        Exact posterior draws, for the entropies.
+        The number of exact posterior draws for the entropies.
     progress : callable, optional
-        Told what is being worked out.
+        It is called with a text that says what is being computed.
 
     Returns
     -------
     str
-        What the model does not have (the evidence of an improper prior, say) is replaced by the reason.
+        The page. A section that the model does not have (such as the evidence under an improper prior) says why.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def _uncertain(
     )
     parts: list[Part] = [text]
     if table.n_rows > len(chosen):
-        parts.append(f"Of {table.n_rows} rows, the {len(chosen)} with the highest predictive entropy are looked at.")
+        parts.append(f"Of {table.n_rows} rows, the {len(chosen)} with the highest predictive entropy are shown.")
     says = (
         f"Aleatoric against epistemic entropy of {len(chosen)} rows. Largest: aleatoric {split['aleatoric'].max():.3g} "
         f"nats, epistemic {split['epistemic'].max():.3g} nats."
@@ -327,7 +327,7 @@ def _evidence(clf: BayesianNB, table: Table) -> Section:
 
 
 def _pooled_evidence(clf: BayesianNB, table: Table) -> dict[Any, float] | None:
-    """log p(column) as if there were one class; None where a prior is told by class."""
+    """log p(column) as if there were one class; None if a prior is given by class."""
     try:
         one = clone(clf).set_params(class_prior=None, estimate="predictive").fit(table, np.zeros(table.n_rows, int))
         return dict(one.classifier_.log_evidence().features)

@@ -24,7 +24,7 @@ class Grid:
         Its index heads the rows.
     caption : str
     folded : bool
-        Whether HTML shows it only on demand: the numbers of a picture.
+        True if HTML shows it only on demand, as for the numbers behind a picture.
     """
 
     frame: pd.DataFrame
@@ -34,7 +34,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A picture of the page, and what it says, for those who do not see it."""
+    """A picture of the page, with a description in words for those who cannot see it."""
 
     figure: Figure
     caption: str

@@ -35,7 +35,7 @@ def parameters(tree: DataTree, posterior: Posterior, group: str = "posterior") -
     Raises
     ------
     ValueError
-        If the tree was drawn from a model of other classes, columns or levels. Their order does not matter.
+        If the tree was drawn from a model with other classes, columns or levels. Their order does not matter.
     """
     blocks = layout.blocks(posterior.model, posterior.statistics)
     drawn = tree[group].dataset

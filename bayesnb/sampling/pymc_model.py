@@ -137,7 +137,7 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     data : {name: encoded column}
         The unlabelled rows.
     weight : array (row,)
-        What each of them counts; a weight other than 1 takes a power of its likelihood.
+        How much each of them counts: its likelihood is raised to this power.
 
     Returns
     -------

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.families.family import Theta
 from bayesnb.families.membership import Responsibilities
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.priors import Array, Prior
@@ -228,7 +227,9 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
     total += believed.label.log_base(rows)
     for name, family in believed.model.features.items():
         prior, s = believed.prior[name], believed.statistics.features[name]
-        posterior, point = _terms(believed.features[name], theta.features[name])
+        # Canonical: the density of all outcomes of a discrete family, in which 1 - θ keeps its digits.
+        posterior = believed.features[name].canonical()
+        point = posterior.point(theta.features[name])
         total += _density(posterior, point, at)
         evidence = family.log_evidence(prior, s) if prior.proper().all() else np.array(-np.inf)
         if np.isfinite(evidence).all():
@@ -250,9 +251,3 @@ def _normalizers(prior: Prior, posterior: Prior) -> float:
     """The log normalizer of the posterior minus that of the prior; an improper prior counts as if its one were 0."""
     before = float(np.sum(prior.log_normalizer())) if prior.proper().all() else 0.0
     return float(np.sum(posterior.log_normalizer())) - before
-
-
-def _terms(prior: Prior, theta: Theta) -> tuple[Prior, Sequence[Array]]:
-    """A prior and θ in the form of its density, which has all outcomes of a discrete family, so that 1 - θ is exact."""
-    full = prior.canonical()
-    return full, full.point(theta)

@@ -37,7 +37,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     ----------
     clf : BayesianNB, or any scikit-learn classifier with ``predict_proba``
     X : table (row, column)
-        Any that the classifier takes; missing values are its affair.
+        Any table that the classifier takes, with missing values if it takes them.
     y : array (row,)
         True classes.
     cv : "loo", int or None
@@ -150,13 +150,13 @@ def _minus(a: Any, b: Any) -> Array:
 
 
 def _standard_error(terms: Array) -> float:
-    """Of a sum of terms over rows, √(n var); infinite where a term is."""
+    """The standard error of a sum of terms over rows, √(n var); infinite if a term is."""
     return float(np.sqrt(len(terms) * np.var(terms))) if np.isfinite(terms).all() else np.inf
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A classifier, some rows that it has not learned, and how to ask it, or a variant of it, about them.
+    """A classifier, some rows that it has not learned, and a function that asks the classifier about them.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Fold:
 
 
 def _folds(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[list[Fold], Target]:
-    """Every row of a table in one fold, and the true classes: the one loop of cross-validation."""
+    """The folds of a table, with each row in one of them, and the true classes of all rows."""
     if not hasattr(clf, "predict_proba"):
         raise TypeError(
             f"Expected a classifier with predict_proba; got {clf!r}, which has none: scikit-learn's "
@@ -200,7 +200,7 @@ def _folds(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[list[Fold], Target]:
                 f'Expected a number of folds for {type(clf).__name__}, such as cv={folds}; got cv="loo", which is '
                 "exact, and cheap, for BayesianNB alone"
             )
-        # A family that is sampled has no leave-one-out: say so before it is sampled.
+        # A sampled family has no leave-one-out; refuse it before it is sampled, which takes long.
         Schema.infer(Table.of(X, min_rows=1), clf.features, clf.unseen).model(Dirichlet()).require_left_out()
         fitted = clone(clf).fit(X, y).classifier_
         return [Fold(fitted, slice(None), lambda fitted: fitted.log_left_out(X, y)[0])], target
@@ -230,7 +230,7 @@ def _answers(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = l
 
 
 def _true_classes(clf: Any, y: Any, n: int) -> Target:
-    """The labels of ``n`` rows, all of them there."""
+    """The labels of ``n`` rows; a missing one is an error."""
     if y is None:
         raise ValueError("Expected y, the true class of each row; got None")
     if _num_samples(y) != n:
@@ -296,7 +296,7 @@ def compare_estimates(clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] 
 
 
 def _by_estimate(fitted: BayesianNB | Classifier, estimate: Estimate) -> Classifier:
-    """What was learned, asked for another estimate."""
+    """The fitted classifier with another estimate."""
     return (fitted if isinstance(fitted, Classifier) else fitted.classifier_).with_estimate(estimate)
 
 

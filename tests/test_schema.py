@@ -542,7 +542,7 @@ def test_an_array_of_numbers_is_one_gaussian_feature(dtype: Any) -> None:
     clf = BayesianNB(Gaussian() if dtype in (bool, int) else None).fit(array, Y[:30])
     row = clf.describe().loc["x"]
     assert (row["family"], row["columns"], row["missing"]) == ("Gaussian", 3, 0.0)
-    assert row["chosen"] == ("told" if dtype in (bool, int) else f"array of {np.dtype(dtype)}")
+    assert row["chosen"] == ("specified" if dtype in (bool, int) else f"array of {np.dtype(dtype)}")
     assert clf.schema_.names == ("x0", "x1", "x2")
     assert not hasattr(clf, "feature_names_in_")
     frame = pd.DataFrame(array.astype(float), columns=["x0", "x1", "x2"])
@@ -707,7 +707,7 @@ def test_describe_has_one_row_for_each_feature() -> None:
     assert found["columns"].tolist() == [2, 2, 2, 1, 1]
     assert found["levels"].tolist() == ["", "", "2 to 3 a column", "(-inf, 1), [1, 5), [5, inf)", ""]
     assert found["missing"].drop("words").tolist() == pytest.approx([3 / 10, 1 / 10, 1 / 5, 0.0])
-    assert found["chosen"].tolist() == ["told", "told", "told", "told, width bins", "int64 of 0 and 1"]
+    assert found["chosen"].tolist() == [*["specified"] * 3, "specified, width bins", "int64 of 0 and 1"]
 
 
 def test_columns_can_be_specified_by_name_and_by_position() -> None:
@@ -754,7 +754,7 @@ def test_bins_have_equal_width_or_equal_count(constructor: Constructor, cut: str
     x = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 20.0, None]
     clf = BayesianNB({"x": Binned(4, cut)}).fit(constructor({"x": x}), ["p", "q"] * 4 + ["q"])
     assert clf.schema_.features["x"].cuts[0].edges == edges
-    assert clf.describe()["chosen"].tolist() == [f"told, {cut} bins"]
+    assert clf.describe()["chosen"].tolist() == [f"specified, {cut} bins"]
 
 
 def test_an_exposure_can_be_specified_by_its_column(constructor: Constructor) -> None:
@@ -782,9 +782,13 @@ def test_an_exposure_can_be_specified_by_position() -> None:
     ("features", "error", "words"),
     [
         ({"hieght": Gaussian()}, ValueError, "'hieght', which the table does not have.*did you mean 'height'"),
-        ({"height": Gaussian(), "body": (Gaussian(), ["height", "weight"])}, ValueError, "'height' is told to more"),
+        (
+            {"height": Gaussian(), "body": (Gaussian(), ["height", "weight"])},
+            ValueError,
+            "'height' is in more than one",
+        ),
         ({"height": "gaussian"}, TypeError, r"features\['height'\]: Expected a family"),
-        ({"weight": (Gaussian(), ["height"])}, ValueError, "a feature called 'weight' was told, but a column"),
+        ({"weight": (Gaussian(), ["height"])}, ValueError, "a feature called 'weight' was specified, but a column"),
         ([Gaussian()], TypeError, "Expected features to be a family"),
         ({"height": Poisson()}, ValueError, "column 'height' holds 1.6 in row 0, where Poisson needs a count"),
         ({"height": Bernoulli(Beta())}, ValueError, "column 'height' holds 1.6 in row 0, where Bernoulli needs 0 or 1"),

@@ -1,4 +1,4 @@
-"""What can be asked of a posterior about rows: the formulas behind the methods of a fitted classifier.
+"""The formulas behind the methods of a fitted classifier: what a posterior says about rows.
 
 ``uncertainty`` says how sure a class probability is (with two classes by ``log_odds``), ``decisions`` what to do with
 it, ``explain`` where it comes from, ``parameters`` what was learned, and ``scoring`` how good predictions were.

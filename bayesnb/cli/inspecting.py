@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 @options.layout("table", "json")
 def inspect(data: str, target: str | None, layout: str) -> int:
     """Say what each column of a table would be taken for, or what a model file holds."""
+    import pandas as pd
+
     from bayesnb.modelfile import document
 
     if data != "-" and document.is_model(data):
@@ -34,9 +36,12 @@ def inspect(data: str, target: str | None, layout: str) -> int:
             "content": found["content_hash"],
             "target": found["target"],
             "rows": {str(label): rows for label, rows in found["rows"].items()},
-            "settings": {name: _setting(value) for name, value in found["configuration"].items()},
+            "settings": {
+                name: value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+                for name, value in found["configuration"].items()
+            },
         }
-        _print(about, _frame(found["features"]), layout)
+        _print(about, pd.DataFrame(found["features"]).set_index("feature"), layout)
         return 0
     from bayesnb.data import engines
     from bayesnb.estimator import BayesianNB
@@ -57,16 +62,6 @@ def _columns(summary: Summary) -> pd.DataFrame:
         for what, values in summary.schema.features[name].family.of_columns(s).items():
             frame.loc[name, what] = values[0]
     return frame
-
-
-def _frame(features: Any) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(features).set_index("feature")
-
-
-def _setting(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
 
 
 def _print(about: Mapping[str, Any], features: pd.DataFrame, layout: str) -> None:

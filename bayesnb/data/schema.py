@@ -31,6 +31,7 @@ from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
 
 NO_VALUE = "no value seen"
+SPECIFIED = "specified"
 ZERO_ONE = " of 0 and 1"
 
 
@@ -66,15 +67,15 @@ class Schema:
         features : Family, Binned, {column: Family or Binned} or {name: (Family or Binned, columns)}
         unseen : {"missing", "new", "error"}
         weight : array (row,), optional
-            Of the rows, for cuts by count.
+            Weights of the rows, for bins by count.
         """
         if unseen not in ("missing", "new", "error"):
             raise ValueError(f"Expected unseen to be 'missing', 'new' or 'error'; got {unseen!r}")
         chosen: dict[Any, Feature] = {}
-        told = _told(table, features)
-        exposures = {spec.exposure for spec, _ in told.values() if getattr(spec, "exposure", None) is not None}
-        for name, (spec, columns) in told.items():
-            chosen[name] = _feature(table, spec, columns, "told", unseen, weight)
+        specified = _specified(table, features)
+        exposures = {spec.exposure for spec, _ in specified.values() if getattr(spec, "exposure", None) is not None}
+        for name, (spec, columns) in specified.items():
+            chosen[name] = _feature(table, spec, columns, SPECIFIED, unseen, weight)
         # An array is one feature, so its column names need no further loop.
         whole = any(feature.columns is table.names for feature in chosen.values())
         taken = exposures if whole else {c for feature in chosen.values() for c in feature.columns} | exposures
@@ -83,7 +84,7 @@ class Schema:
             rest = tuple(name for name in rest if name not in taken)
         for name, (spec, columns, how) in _by_type(table, rest).items():
             if name in chosen:
-                raise ValueError(f"a feature called {name!r} was told, but a column of that name is left over")
+                raise ValueError(f"a feature called {name!r} was specified, but a column of that name is left over")
             chosen[name] = _feature(table, spec, columns, how, unseen, weight)
         if not chosen:
             raise ValueError("the table has no column to learn from")
@@ -249,7 +250,7 @@ def _same(a: Any, b: Any) -> bool:
     return bool(np.array_equal(a, b))
 
 
-def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
+def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
     """The features that were specified, each with its family and its columns."""
     if features is None:
         return {}
@@ -265,7 +266,7 @@ def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
             "Expected features to be a family, or {column: family}, such as {'visits': Poisson()}; "
             f"got {features!r}"
         )
-    told, owner = {}, {}
+    specified, owner = {}, {}
     for key, value in features.items():
         spec, columns = value if isinstance(value, tuple) and len(value) == 2 else (value, [key])
         if not isinstance(spec, Family | Binned):
@@ -277,10 +278,10 @@ def _told(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
             raise ValueError(f"features[{key!r}]: Expected at least one column; got none")
         for column in resolved:
             if column in owner:
-                raise ValueError(f"column {column!r} is told to more than one feature: {owner[column]!r} and {key!r}")
+                raise ValueError(f"column {column!r} is in more than one feature: {owner[column]!r} and {key!r}")
             owner[column] = key
-        told[key if isinstance(value, tuple) else resolved[0]] = (_with_exposure(table, spec), resolved)
-    return told
+        specified[key if isinstance(value, tuple) else resolved[0]] = (_with_exposure(table, spec), resolved)
+    return specified
 
 
 def _with_exposure(table: Table, spec: Family | Binned) -> Family | Binned:

@@ -18,12 +18,10 @@ from bayesnb.data.binning import Binned
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
 from bayesnb.data.rows import Rows
-from bayesnb.data.schema import NO_VALUE, ZERO_ONE, Schema, named_levels
+from bayesnb.data.schema import NO_VALUE, SPECIFIED, ZERO_ONE, Schema, named_levels
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
-from bayesnb.families.bernoulli import BinaryCounts
 from bayesnb.families.membership import every_row
-from bayesnb.families.moments import Moments
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics, in_order
 from bayesnb.priors import UNSEEN, Array
@@ -142,17 +140,17 @@ def _rank(feature: Feature) -> int:
 
 def _blank(feature: Feature) -> bool:
     """Whether the column had no value that could decide its family."""
-    return feature.how != "told" and (feature.how == NO_VALUE or set(feature.kinds) == {"empty"})
+    # Older model files say "told" for "specified".
+    specified = feature.how in (SPECIFIED, "told")
+    return not specified and (feature.how == NO_VALUE or set(feature.kinds) == {"empty"})
 
 
 def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) -> Statistic:
     """The statistic of a column in one part, converted to the family that the whole column has."""
     if _blank(feature):
         return model.take([-1] * len(s.seen()))
-    if isinstance(s, BinaryCounts) and isinstance(model, Moments):
-        # The moments of zeros and ones follow exactly from their counts.
-        mean = s.ones / np.where(s.n > 0, s.n, 1.0)
-        return Moments(s.n, mean, np.zeros_like(mean), s.ones * (1 - mean))
+    if (converted := s.converted(type(model))) is not None:
+        return converted
     raise ValueError(
         f"column {feature.columns[0]!r} holds {feature.how} in one part of the table and {wanted.how} in another: give "
         f"it one type, or say what it is with features={{{feature.columns[0]!r}: ...}}"

@@ -16,6 +16,7 @@ from bayesnb.families.columns import dense_cells, impossible, products, seen_cel
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.levels import log_less_one
 from bayesnb.families.membership import Column, Labels, Membership
+from bayesnb.families.moments import Moments
 from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import ZEROS_AND_ONES, InvalidCellError
 from bayesnb.kernels import densities
@@ -35,6 +36,12 @@ class BinaryCounts(Statistic):
 
     def seen(self) -> Array:
         return self.n
+
+    def converted(self, kind: type[Statistic]) -> Statistic | None:
+        if kind is not Moments:
+            return None
+        mean = self.ones / np.where(self.n > 0, self.n, 1.0)
+        return Moments(self.n, mean, np.zeros_like(mean), self.ones * (1 - mean))
 
     def contradiction(self) -> str:
         return "more ones were seen than values" if (self.ones > self.n * (1 + 1e-6)).any() else ""
@@ -90,7 +97,10 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         no, yes = theta["log_theta"][..., 0], theta["log_theta"][..., 1]
         never, always = np.isneginf(yes), np.isneginf(no)
         possible = not (never.any() or always.any())
-        if possible and no.ndim == 2 and _worth(x) and (total := densities.chosen(x, yes - no)) is not None:
+        floats = not sparse.issparse(x) and x.dtype.kind == "f"
+        # This loop also validates the cells: it returns None if one of them is neither 0 nor 1.
+        compiled = densities.chosen if possible and no.ndim == 2 and floats and worth(x.size) else None
+        if compiled is not None and (total := compiled(x, yes - no)) is not None:
             return densities.add_row(total, no.sum(-1))
         no, yes = np.where(always, 0.0, no), np.where(never, 0.0, yes)
         seen, ones = seen_cells(x), _ones(x)
@@ -172,11 +182,6 @@ def _ones(x: Column) -> Column:
     if ZEROS_AND_ONES.invalid(x).any():
         raise InvalidCellError("a cell is neither 0 nor 1")
     return np.nan_to_num(np.asarray(x, float), nan=0.0)
-
-
-def _worth(x: Column) -> bool:
-    """Whether the cells are many enough for a compiled loop that also validates them."""
-    return not sparse.issparse(x) and x.dtype.kind == "f" and worth(x.size)
 
 
 def _every(rows: Array, totals: Array) -> Array:

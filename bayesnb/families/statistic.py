@@ -95,6 +95,10 @@ class Statistic(ABC):
         """Why no rows can have this statistic, in words; "" if some rows can. (A hook.)"""
         return ""
 
+    def converted(self, kind: type[Statistic]) -> Statistic | None:
+        """A statistic of another class for the same cells, or None if it does not follow from this one. (A hook.)"""
+        return None
+
     def take(self, classes: Sequence[int] | Array) -> Self:
         """The classes at these positions, in this order; -1 is a class that has seen nothing."""
         index = np.asarray(classes, np.intp)

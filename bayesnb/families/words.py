@@ -141,11 +141,6 @@ def rising_of_rows(alpha: Array, counts: Column, t: Array, left_out: Array | Non
 
 def _row_sums(counts: Column, term: Callable[[Array, Array, Array], Array]) -> Array:
     """Sum over each row's stored counts of term(row, word, count)."""
-    row, word, n = _stored(counts)
-    return np.bincount(row, term(row, word, n), minlength=counts.shape[0])
-
-
-def _stored(counts: Column) -> tuple[Array, Array, Array]:
-    """Row, word and count of the counts that are stored."""
     stored = sparse.csr_array(counts)
-    return np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr)), stored.indices, stored.data
+    row = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
+    return np.bincount(row, term(row, stored.indices, stored.data), minlength=stored.shape[0])

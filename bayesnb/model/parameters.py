@@ -30,12 +30,9 @@ class Parameters:
 
     Examples
     --------
-    >>> from bayesnb import Bernoulli, NaiveBayes
-    >>> from bayesnb.families.membership import Labels
-    >>> model = NaiveBayes({"wet": Bernoulli()})
-    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
-    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
-    >>> posterior = model.posterior(model.statistics(data, labels, ["spring", "summer"]))
+    >>> from bayesnb import BayesianNB, Bernoulli
+    >>> clf = BayesianNB({"wet": Bernoulli()}).fit({"wet": [1, 0, 1]}, ["spring", "spring", "summer"])
+    >>> posterior, data = clf.posterior_, {"wet": np.array([[1.0], [0.0], [1.0]])}
     >>> draws = posterior.draw(np.random.default_rng(0), (1000,))
     >>> draws.log_joint(data, 3).shape, posterior.mean().log_joint(data, 3).shape
     ((1000, 3, 2), (3, 2))

@@ -73,12 +73,9 @@ class Posterior:
 
     Examples
     --------
-    >>> from bayesnb import Bernoulli, NaiveBayes
-    >>> from bayesnb.families.membership import Labels
-    >>> model = NaiveBayes({"wet": Bernoulli()})
-    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
-    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
-    >>> posterior = model.posterior(model.statistics(data, labels, ["spring", "summer"]))
+    >>> from bayesnb import BayesianNB, Bernoulli
+    >>> clf = BayesianNB({"wet": Bernoulli()}).fit({"wet": [1, 0, 1]}, ["spring", "spring", "summer"])
+    >>> posterior = clf.posterior_
     >>> posterior.features["wet"]
     Beta(alpha=[[2.],
      [2.]], beta=[[2.],

@@ -77,12 +77,8 @@ class Statistics:
 
     Examples
     --------
-    >>> from bayesnb import Bernoulli, NaiveBayes
-    >>> from bayesnb.families.membership import Labels
-    >>> model = NaiveBayes({"wet": Bernoulli()})
-    >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
-    >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
-    >>> seen = model.statistics(data, labels, ["spring", "summer"])
+    >>> from bayesnb import BayesianNB, Bernoulli
+    >>> seen = BayesianNB({"wet": Bernoulli()}).fit({"wet": [1, 0, 1]}, ["spring", "spring", "summer"]).statistics_
     >>> (seen + seen).rows, (seen + seen - seen).rows, (seen * 0.5).rows
     (array([4., 2.]), array([2., 1.]), array([1. , 0.5]))
     """

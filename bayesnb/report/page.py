@@ -90,7 +90,8 @@ def report(
     if not isinstance(rows, int | np.integer) or rows < 0:
         raise ValueError(f"Expected rows to be an integer of 0 or more; got {rows!r}")
     check_is_fitted(clf)
-    table, labels = Table.of(X), _row_labels(X)
+    table = Table.of(X)
+    labels = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)
     codes = _learned_codes(clf, table, y)
     share = probability_of_interval(prob)
     say = progress or (lambda _: None)
@@ -126,10 +127,6 @@ def is_report(path: str | Path) -> bool:
     text = Path(path).read_bytes()
     headings = (b"\n## Data\n", b"\n## What each column got\n", b"\n## Versions\n")
     return MARK.encode() in text[:2000] or all(heading in text for heading in headings)
-
-
-def _row_labels(X: Any) -> pd.Index:
-    return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(Table.of(X).n_rows)
 
 
 def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
-from bayesnb.priors.fixed import require_each
+from bayesnb.priors.fixed import repeated, require_each
 
 SUM = 1e-9
 """How far from 1 given class probabilities may sum."""
@@ -45,7 +45,7 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
         return FixedProbabilities(None if given == "frequencies" else "uniform")
     by_label = isinstance(given, Mapping | pd.Series)
     labels = list(given.keys()) if by_label else []
-    if twice := [label for label in labels if labels.count(label) > 1]:
+    if twice := repeated(labels):
         raise ValueError(f"class prior: Expected one probability for each class; got {twice[0]!r} more than once")
     try:
         p = np.array(list(dict(given.items()).values()) if by_label else given, float)

@@ -208,9 +208,9 @@ def _folds(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[list[Fold], Target]:
     # scikit-learn's cross_val_predict would rename the classes to 0, 1, ..., which breaks classifiers that name them.
     return [
         Fold(
-            clone(clf).fit(_taken(X, train), y[train]),
+            clone(clf).fit(rows_at(X, train), y[train]),
             test,
-            lambda fitted, test=test: _log_joint(fitted, _taken(X, test)),
+            lambda fitted, test=test: _log_joint(fitted, rows_at(X, test)),
         )
         for train, test in _splits(codes, cv)
     ], target
@@ -242,7 +242,7 @@ def _true_classes(clf: Any, y: Any, n: int) -> Target:
     return target
 
 
-def _taken(X: Any, rows: Array) -> Any:
+def rows_at(X: Any, rows: Array) -> Any:
     """The rows at these positions, in their order."""
     return X.rows(np.isin(np.arange(X.n_rows), rows)) if isinstance(X, Table) else _safe_indexing(X, rows)
 

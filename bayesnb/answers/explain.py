@@ -16,6 +16,7 @@ from scipy import sparse
 from bayesnb.answers.log_odds import DrawnLogOdds, LogOdds
 from bayesnb.answers.uncertainty import PosteriorDraws
 from bayesnb.data.schema import Schema
+from bayesnb.families.columns import columns_of
 from bayesnb.families.family import Theta
 from bayesnb.families.support import BAG
 from bayesnb.families.words import Bag
@@ -203,7 +204,7 @@ def _entries(schema: Schema, posterior: Posterior, point: Parameters | None, dat
         shown, every = feature.decode(cells), np.arange(len(cells))
         for k, column in enumerate(feature.columns):
             alone, prior = family.gathered([(family, k)]), believed.columns([k])
-            cell = x.columns([k]) if hasattr(x, "columns") else x[:, [k]]
+            cell = columns_of(x, [k])
             if theta is None:
                 log_p = alone.log_predictive(prior, cell)
             else:

@@ -33,7 +33,10 @@ def known_cells(x: Column) -> Array:
 
 
 def dense_cells(x: Column) -> Array:
-    """The cells as a dense array of floats."""
+    """The cells as a dense array of floats, NaN if missing: numbers, codes of levels, or counts without exposure."""
+    if hasattr(x, "codes"):
+        return np.where(x.codes < 0, np.nan, x.codes)
+    x = getattr(x, "counts", x)
     return np.asarray(x.toarray() if sparse.issparse(x) else x, float)
 
 

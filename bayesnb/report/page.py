@@ -21,7 +21,7 @@ from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.data.writers import replacing
 from bayesnb.estimator import BayesianNB
-from bayesnb.evaluation import compare_estimates
+from bayesnb.evaluation import compare_estimates, rows_at
 from bayesnb.priors import Array
 from bayesnb.report.html import MARK, html
 from bayesnb.report.markdown import markdown
@@ -250,7 +250,7 @@ def _uncertain(
     log_proba = clf.predict_log_proba(table)
     order = np.argsort(-entropy(np.exp(log_proba), axis=1), kind="stable")
     chosen = np.sort(order[:CANDIDATES])
-    split = clf.uncertainty(_taken(table, chosen), prob=share, draws=draws)
+    split = clf.uncertainty(rows_at(table, chosen), prob=share, draws=draws)
     split.insert(0, "true", clf.classes_[codes[chosen]])
     split.index = labels[chosen].rename("row")
     text = (
@@ -278,7 +278,7 @@ def _uncertain(
 
 def _ledger(clf: BayesianNB, table: Table, position: int, label: Any, unit: str, share: float) -> Iterator[Part]:
     """The ledger of one row, as a picture and as a table."""
-    frame = clf.explain(_taken(table, np.array([position])), unit=unit, prob=share)
+    frame = clf.explain(rows_at(table, np.array([position])), unit=unit, prob=share)
     frame = frame.reset_index("row", drop=True)
     pair, total = frame.iloc[-1][["label", "against"]], frame["log_odds"].iloc[-1]
     largest = frame.iloc[1:-1]["log_odds"].abs().to_numpy().argmax() + 1
@@ -299,10 +299,6 @@ def _ledger(clf: BayesianNB, table: Table, position: int, label: Any, unit: str,
         yield f"{caption}: the first {LONGEST} of {len(whole)} entries, and the total."
         whole = pd.concat([whole.iloc[:LONGEST], whole.iloc[[-1]]])
     yield Grid(whole, caption, folded=True)
-
-
-def _taken(table: Table, positions: Array) -> Table:
-    return table.rows(np.isin(np.arange(table.n_rows), positions))
 
 
 def _evidence(clf: BayesianNB, table: Table) -> Section:

@@ -15,8 +15,10 @@ import pandas as pd
 from scipy import stats
 
 from bayesnb.chains import Convergence
+from bayesnb.kernels.blocks import slices
 from bayesnb.model import ESTIMATES, Data, Parameters, Posterior, normalize, part_of
 from bayesnb.priors import Array, BoundaryError, ImproperError, log
+from bayesnb.priors.belief import parts_of
 from bayesnb.sampling import draws, layout
 
 if TYPE_CHECKING:
@@ -136,7 +138,7 @@ def check(
         raise ConvergenceError(f"the chains did not converge ({convergence}): draw or tune more")
     drawn = draws.parameters(tree, posterior)
     records = _moments(posterior, drawn)
-    rows = [_rows(posterior, drawn, part_of(data, cut), cut) for cut in _chunks(posterior, drawn, n_rows)]
+    rows = [_rows(posterior, drawn, part_of(data, cut), cut) for cut in _chunks(drawn, n_rows)]
     skipped = sum(part[1] for part in rows)
     for part, _, _ in rows:
         records.extend(part)
@@ -176,11 +178,7 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
         records += _two_moments(names, values["pi"], posterior.label.mean(), posterior.label.variance())
     for block in blocks:
         prior = block.gather(posterior.features)
-        mean, variance = prior.mean(), prior.variance()
-        means = mean if isinstance(mean, tuple) else (mean,)
-        variances = variance if isinstance(variance, tuple) else (variance,)
-        keys = list(block.family.variables(block.family.mean(prior)))
-        for key, m, v in zip(keys, means, variances, strict=True):
+        for key, m, v in zip(block.keys, parts_of(prior.mean()), parts_of(prior.variance()), strict=True):
             x = values[block.variable(key)]
             coordinates = [labels, *block.coords().values()]
             names = [
@@ -279,10 +277,9 @@ def _resolved(log_moments: Array, n_draws: int) -> Array:
     return np.isnan(m3) | (np.isfinite(m3) & (small | (variance < 1e-12)))
 
 
-def _chunks(posterior: Posterior, drawn: Parameters, n_rows: int) -> list[slice]:
+def _chunks(drawn: Parameters, n_rows: int) -> list[slice]:
     """Slices of rows whose arrays over all draws stay near 64 MiB."""
-    step = max(1, 2**23 // drawn.log_pi.size)
-    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+    return slices(n_rows, max(1, 2**23 // drawn.log_pi.size)) if n_rows else []
 
 
 def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> pd.DataFrame:

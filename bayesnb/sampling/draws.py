@@ -6,10 +6,11 @@ Exact draws and draws by NUTS give the same tree: its variables are those of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesnb.families.columns import dense_cells
 from bayesnb.model import Data, Parameters, Posterior, Statistics
 from bayesnb.priors import Array
 from bayesnb.sampling import layout
@@ -39,7 +40,7 @@ def parameters(tree: DataTree, posterior: Posterior, group: str = "posterior") -
     """
     blocks = layout.blocks(posterior.model, posterior.statistics)
     drawn = tree[group].dataset
-    wanted = layout.dims(blocks, lambda block: layout.keys_of(block, posterior))
+    wanted = layout.dims(blocks)
     missing = [name for name in wanted if name not in drawn]
     if missing:
         raise ValueError(f"group {group!r} was drawn from another model: it has no variable {missing[0]!r}")
@@ -76,20 +77,11 @@ def observed(data: Data, blocks: Sequence[Block]) -> dict[str, Array]:
     arrays = {}
     for block in blocks:
         if block.whole:
-            counts = data[block.members[0][0]].counts
-            arrays[block.variable("x")] = counts.toarray() if hasattr(counts, "toarray") else counts
+            arrays[block.variable("x")] = dense_cells(data[block.members[0][0]])
             continue
-        cells = [_floats(data[feature])[:, k] for feature, k in block.members]
+        cells = [dense_cells(data[feature])[:, k] for feature, k in block.members]
         arrays[block.variable("x")] = np.stack(cells, axis=1)
     return arrays
-
-
-def _floats(x: Any) -> Array:
-    """Encoded columns as floats, NaN where missing."""
-    if hasattr(x, "codes"):
-        return np.where(x.codes < 0, np.nan, x.codes)
-    x = getattr(x, "counts", x)
-    return np.asarray(x.toarray() if hasattr(x, "toarray") else x, float)
 
 
 def predictive(
@@ -143,7 +135,7 @@ def tree(groups: Mapping[str, Mapping[str, Array]], posterior: Posterior) -> Dat
     constant = {"rows": posterior.statistics.rows}
     constant |= {f"seen_{b.name}": _seen(b, posterior.statistics) for b in blocks}
     constant |= {f"level_{b.name}": _levels(b, posterior.statistics) for b in blocks if b.categories and not b.whole}
-    shapes = layout.dims(blocks, lambda block: layout.keys_of(block, posterior))
+    shapes = layout.dims(blocks)
     shapes |= {"rows": ["class_label"]} | {f"seen_{b.name}": list(b.dims[: 1 if b.whole else 2]) for b in blocks}
     shapes |= {f"level_{b.name}": list(b.dims[1:]) for b in blocks}
     shapes |= row_dims(blocks)

@@ -7,7 +7,7 @@ coordinates, so their names cannot collide with those of variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -49,6 +49,11 @@ class Block:
     def variable(self, name: str) -> str:
         """The full name of one of its variables."""
         return f"{name}_{self.name}"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of its parameters, such as mu and tau."""
+        return self.family.conjugate.parameters
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -185,7 +190,7 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
     lead = parameters.log_pi.ndim - 1
     arrays = {"pi": np.exp(parameters.log_pi)}
     for block in blocks:
-        for key in named[block.members[0][0]]:
+        for key in block.keys:
             if block.whole:
                 arrays[block.variable(key)] = named[block.members[0][0]][key]
                 continue
@@ -204,7 +209,8 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
         cell: (block, i) for block in blocks for i, cell in enumerate(block.members)
     }
     for name, family in posterior.model.features.items():
-        like = family.variables(_any_theta(family, posterior.features[name]))
+        # A point of θ, for the shapes of its variables.
+        like = family.variables(family.draw(posterior.features[name], np.random.default_rng(0)))
         theta = {}
         for key, value in like.items():
             if family.support == BAG:
@@ -229,11 +235,6 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
         return Parameters(posterior.model, np.log(values["pi"]), features)
 
 
-def _any_theta(family: Family, posterior: Any) -> Theta:
-    """A point of θ, for its names and shapes."""
-    return family.draw(posterior, np.random.default_rng(0))
-
-
 def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any]]:
     """Coordinates of all variables."""
     names: dict[str, list[Any]] = {"class_label": list(_unique([str(label) for label in labels]))}
@@ -242,15 +243,9 @@ def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any
     return names
 
 
-def dims(blocks: Sequence[Block], names: Callable[[Block], Sequence[str]]) -> dict[str, list[str]]:
-    """Dimensions of all variables; ``names`` gives the parameters of a block."""
+def dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
+    """Dimensions of all variables."""
     axes = {"pi": ["class_label"]}
     for block in blocks:
-        axes |= {block.variable(key): list(block.dims) for key in names(block)}
+        axes |= {block.variable(key): list(block.dims) for key in block.keys}
     return axes
-
-
-def keys_of(block: Block, posterior: Posterior) -> list[str]:
-    """The names of the parameters of a block, such as mu and tau."""
-    feature = block.members[0][0]
-    return list(block.family.variables(_any_theta(block.family, posterior.features[feature])))

@@ -153,12 +153,10 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     from pytensor import tensor as pt
 
     model = build(posterior.given(labelled))
-    somewhere = posterior.before().draw(np.random.default_rng(0))
     with model:
         joint = pt.log(model["pi"])[None, :] + np.zeros((len(weight), 1))
         for block in layout.blocks(posterior.model, labelled):
-            names = block.family.variables(somewhere.features[block.members[0][0]])
-            theta = {name: model[block.variable(name)] for name in names}
+            theta = {name: model[block.variable(name)] for name in block.keys}
             for _, family, part, x in parts_of(block, theta, data):
                 joint += family.pymc_log_likelihood(part, x)
         pm.Potential("unlabelled", (weight * pm.math.logsumexp(joint, axis=1, keepdims=False)).sum())

@@ -23,7 +23,7 @@ from bayesnb.families.poisson import Exposed
 from bayesnb.families.support import BAG, COUNTS, LEVELS, POSITIVE, REALS, ZEROS_AND_ONES, Support
 from bayesnb.families.words import Bag
 from bayesnb.kernels import reading
-from bayesnb.kernels.blocks import CELLS, slices, worth
+from bayesnb.kernels.blocks import CELLS, large_enough, slices
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
 
@@ -104,7 +104,7 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
     """
     table.require_dense(feature.family)
     x = _matrix(table, feature.columns)
-    if not (feature.family.support == REALS and feature.family.exact and worth(x.size)):
+    if not (feature.family.support == REALS and feature.family.exact and large_enough(x.size)):
         validate(feature, x)
     return feature, x
 
@@ -129,7 +129,7 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 
     A large block of floats is not validated: Bernoulli does this while it sums them.
     """
-    large = table.numeric and worth(table.n_rows * len(feature.columns))
+    large = table.numeric and large_enough(table.n_rows * len(feature.columns))
     if table.sparse or large:
         x = table.block(feature.columns)
         if large and x.dtype == bool:
@@ -211,7 +211,7 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
                 )
         elsewhere = place.get(UNSEEN, -1)
         columns.append(np.array([*(place.get(value, elsewhere) for value in values), -1], np.intp))
-    large = worth(table.n_rows * len(feature.columns))
+    large = large_enough(table.n_rows * len(feature.columns))
     kind = np.min_scalar_type(-max([1, *map(len, levels)])) if large else np.intp
     codes = _coded(table, feature, columns, [len(names) for names in levels], kind)
     return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels))

@@ -21,7 +21,7 @@ from bayesnb.data.progress import Progress
 from bayesnb.data.summary import EmptySummary, PartSummarizer, Summary, pooled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL
-from bayesnb.kernels.blocks import WORKER, threads, worth
+from bayesnb.kernels.blocks import WORKER, large_enough, threads
 from bayesnb.model import Statistics
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
         pool = None
         for table in tables:
             if pool is None:
-                if not worth(table.n_rows * len(table.names)):
+                if not large_enough(table.n_rows * len(table.names)):
                     yield table.n_rows, partial(ask, table)
                     continue
                 n = threads()

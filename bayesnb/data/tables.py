@@ -20,7 +20,7 @@ from sklearn.utils import check_array
 
 from bayesnb.data.columns import Column, Names
 from bayesnb.kernels import reading
-from bayesnb.kernels.blocks import worth
+from bayesnb.kernels.blocks import large_enough
 from bayesnb.priors import Array
 
 
@@ -151,7 +151,7 @@ class Table:
         """The integers in each column of a large integer array, unless some column spans too many; else ``None``."""
         if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
             return None
-        if not worth(self.source.size):
+        if not large_enough(self.source.size):
             return None
         return reading.whole(self.source)
 

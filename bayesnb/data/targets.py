@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bayesnb.data.columns import Column
 from bayesnb.kernels import reading
-from bayesnb.kernels.blocks import worth
+from bayesnb.kernels.blocks import large_enough
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
 
@@ -192,7 +192,7 @@ def _placed(codes: Array, place: Array) -> Array:
 def _distinct(y: Array) -> tuple[Array, Array]:
     """Codes of the labels, -1 where missing, and the distinct labels, unsorted."""
     y = y.astype(y.dtype.newbyteorder("="), copy=False)
-    if y.dtype.kind == "i" and worth(len(y)) and (found := reading.whole(y[:, None])) is not None:
+    if y.dtype.kind == "i" and large_enough(len(y)) and (found := reading.whole(y[:, None])) is not None:
         distinct = found.values(0)
         table = np.full(found.held.shape, -1)
         table[found.held] = np.arange(len(distinct))

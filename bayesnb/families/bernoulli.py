@@ -20,7 +20,7 @@ from bayesnb.families.moments import Moments
 from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import ZEROS_AND_ONES, InvalidCellError
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import slices, worth
+from bayesnb.kernels.blocks import large_enough, slices
 from bayesnb.numerics import Array, log
 from bayesnb.priors import Beta, Chance, Theta
 
@@ -99,7 +99,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         possible = not (never.any() or always.any())
         floats = not sparse.issparse(x) and x.dtype.kind == "f"
         # This loop also validates the cells: it returns None if one of them is neither 0 nor 1.
-        compiled = densities.chosen if possible and no.ndim == 2 and floats and worth(x.size) else None
+        compiled = densities.chosen if possible and no.ndim == 2 and floats and large_enough(x.size) else None
         if compiled is not None and (total := compiled(x, yes - no)) is not None:
             return densities.add_row(total, no.sum(-1))
         no, yes = np.where(always, 0.0, no), np.where(never, 0.0, yes)
@@ -126,7 +126,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     def quick_left_out(self, posterior: Beta, x: Column, labels: Labels) -> Array | None:
         if sparse.issparse(x):
             return self._log_left_out_sparse(posterior, x, labels)
-        if x.dtype.kind in "bu" and labels.worth_counting(x.size):
+        if x.dtype.kind in "bu" and labels.unweighted_and_large(x.size):
             return densities.looked_up(x, log_less_one(posterior.pair()), labels.codes)
         return None
 

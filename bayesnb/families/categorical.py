@@ -14,7 +14,7 @@ from bayesnb.families.levels import CategoryCounts, Coded, log_less_one, widest
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.support import LEVELS
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import worth
+from bayesnb.kernels.blocks import large_enough
 from bayesnb.numerics import Array
 from bayesnb.priors import Chance, Dirichlet, Theta
 
@@ -56,7 +56,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
 
     def log_likelihood(self, theta: Theta, x: Coded) -> Array:
         table = theta["log_theta"]
-        if table.ndim == 3 and worth(x.codes.size * len(table)):
+        if table.ndim == 3 and large_enough(x.codes.size * len(table)):
             return densities.looked_up(x.codes, table)
         # The code of a missing value is -1, which reads the last cell: ln 1.
         table = np.concatenate([table, np.zeros((*table.shape[:-1], 1))], axis=-1)
@@ -70,7 +70,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
         return self.log_likelihood(self.mean(posterior), x)
 
     def quick_left_out(self, posterior: Dirichlet, x: Coded, labels: Labels) -> Array | None:
-        if not labels.worth_counting(x.codes.size):
+        if not labels.unweighted_and_large(x.codes.size):
             return None
         return densities.looked_up(x.codes, log_less_one(posterior), labels.codes)
 

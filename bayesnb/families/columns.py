@@ -9,7 +9,7 @@ from scipy import sparse
 
 from bayesnb.families.membership import Column
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import worth
+from bayesnb.kernels.blocks import large_enough
 from bayesnb.numerics import Array
 
 
@@ -68,10 +68,10 @@ def products(x: Column, table: Array) -> Array:
     """Σ_j x_ij table_cj as (..., row, class); x dense or sparse, table (..., class, column)."""
     one_point = table.ndim == 2
     if not sparse.issparse(x):
-        if one_point and worth(x.size):
+        if one_point and large_enough(x.size):
             return densities.products(x, table)
         return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
-    if one_point and worth(x.nnz):
+    if one_point and large_enough(x.nnz):
         return densities.stored_products(sparse.csr_array(x), table)
     flat = table.reshape(-1, table.shape[-1])
     return np.moveaxis((x @ flat.T).reshape(-1, *table.shape[:-1]), 0, -2)

@@ -82,7 +82,7 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
 
     def quick_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array | None:
         low, unit = posterior.placed()
-        if not labels.worth_counting(x.size) or not ordinary(low / np.sqrt(posterior.b), unit).all():
+        if not labels.unweighted_and_large(x.size) or not ordinary(low / np.sqrt(posterior.b), unit).all():
             return None
         # NaN where nothing proper is left of a cell, or nearly so.
         return densities.left_out(x, labels.codes, *without_row(posterior))

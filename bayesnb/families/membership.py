@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.kernels import sums
-from bayesnb.kernels.blocks import slices, worth
+from bayesnb.kernels.blocks import large_enough, slices
 from bayesnb.kernels.expansions import two_sum
 from bayesnb.priors import Array
 
@@ -95,9 +95,9 @@ class Labels(Membership):
     def __getitem__(self, rows: Any) -> Labels:
         return Labels(self.codes[rows], self.weight[rows], self.n)
 
-    def worth_counting(self, cells: float) -> bool:
+    def unweighted_and_large(self, cells: float) -> bool:
         """Whether every row counts once, and the cells are many enough for a compiled loop."""
-        return worth(cells) and bool((self.weight == 1).all())
+        return large_enough(cells) and bool((self.weight == 1).all())
 
     def weights(self) -> Array:
         return sums.weights(self.codes, self.weight, self.n)
@@ -106,7 +106,7 @@ class Labels(Membership):
         return sums.totals(x, self.codes, self.weight, self.n)
 
     def ones(self, x: Column) -> Array | None:
-        return sums.ones(x, self.codes, self.weight, self.n) if worth(x.size) else None
+        return sums.ones(x, self.codes, self.weight, self.n) if large_enough(x.size) else None
 
     def table(self, codes: Array, n_levels: int) -> Array:
         return sums.tally(codes, self.codes, self.weight, self.n, n_levels)
@@ -115,7 +115,7 @@ class Labels(Membership):
         return self.totals(cost(centre[self.codes]))
 
     def moments(self, x: Array) -> Iterator[Array]:
-        if worth(x.size):
+        if large_enough(x.size):
             return sums.moments(x, self.codes, self.weight, self.n)
         return (_two_passes(x[cut], self[cut], self[cut]._a_value(x[cut])) for cut in slices(len(self)))
 

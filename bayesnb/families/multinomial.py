@@ -28,7 +28,7 @@ from bayesnb.families.words import (
     log_rising_of_lengths,
     long_rows,
     rising_of_rows,
-    worth_compiling,
+    sparse_and_large,
 )
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices
@@ -111,7 +111,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
     def quick_predictive(self, posterior: Dirichlet, x: Bag) -> Array | None:
         counts = counts_of(x)
-        if not worth_compiling(counts, len(posterior.alpha)):
+        if not sparse_and_large(counts, len(posterior.alpha)):
             return None
         lengths, factorials = densities.log_factorials(counts)
         whole = log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
@@ -136,7 +136,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     def quick_left_out(self, posterior: Dirichlet, x: Bag, labels: Labels) -> Array:
         counts = counts_of(x)
         lengths, own = lengths_of(counts), np.zeros(len(x))
-        if worth_compiling(counts):
+        if sparse_and_large(counts):
             own = densities.rising(counts, posterior.alpha, labels.codes, labels.weight)
         else:
             for c in np.unique(labels.codes):

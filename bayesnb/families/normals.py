@@ -9,7 +9,7 @@ import numpy as np
 from bayesnb.families.columns import over_columns
 from bayesnb.families.moments import Moments
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import slices, worth
+from bayesnb.kernels.blocks import large_enough, slices
 from bayesnb.numerics import Array, log, log_rising
 from bayesnb.priors import NormalGamma, Theta
 from bayesnb.priors.locations import ordinary
@@ -65,7 +65,7 @@ def _near_log_normals(x: Array, mu: Array, root_tau: Array) -> Array:
     """The same of columns measured in 1, whose locations are floats."""
     if mu.ndim > 2 and len(x) * mu.size >= _DRAWN_FROM:
         return _log_normals_drawn(x, mu, root_tau)
-    if mu.ndim == 2 and worth(x.size * len(mu)):
+    if mu.ndim == 2 and large_enough(x.size * len(mu)):
         return densities.normal(x, mu, root_tau, log(root_tau) - 0.5 * LOG_2PI)
     return over_columns(log_normal, x, mu, root_tau)
 
@@ -146,7 +146,7 @@ def _log_normals_drawn(x: Array, mu: Array, root_tau: Array) -> Array:
 
 def log_students(x: Array, m: Array, scale: Array, exponent: Array, log_height: Array) -> Array:
     """Σ_j of the Student-t log density as (row, class), where NaN adds nothing."""
-    if not worth(x.size * len(m)):
+    if not large_enough(x.size * len(m)):
         return over_columns(log_student, x, m, scale, exponent, log_height)
     total, beyond = densities.student(x, m, scale, exponent, log_height)
     total[beyond] = over_columns(log_student, x[beyond], m, scale, exponent, log_height)

@@ -14,7 +14,7 @@ from bayesnb.families.levels import united
 from bayesnb.families.membership import Column
 from bayesnb.families.statistic import Statistic, per
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import worth
+from bayesnb.kernels.blocks import large_enough
 from bayesnb.numerics import Array, disagreement, log_rising
 from bayesnb.priors import Dirichlet
 
@@ -105,9 +105,9 @@ def dense_counts(counts: Column) -> Array:
     return counts.toarray() if sparse.issparse(counts) else counts
 
 
-def worth_compiling(counts: Column, classes: int = 1) -> bool:
+def sparse_and_large(counts: Column, classes: int = 1) -> bool:
     """Whether the counts are sparse, and many enough for a compiled loop over so many classes."""
-    return sparse.issparse(counts) and worth(counts.nnz * classes)
+    return sparse.issparse(counts) and large_enough(counts.nnz * classes)
 
 
 def log_rising_of_lengths(total: Array, lengths: Array) -> Array:
@@ -123,7 +123,7 @@ def lengths_of(counts: Column) -> Array:
 
 def log_coefficient(counts: Column) -> Array:
     """ln N! - Σ ln x!, the logarithm of the number of orders that the words of a row can have."""
-    if worth_compiling(counts):
+    if sparse_and_large(counts):
         lengths, factorials = densities.log_factorials(counts)
         return gammaln(lengths + 1) - factorials
     return gammaln(lengths_of(counts) + 1) - _row_sums(counts, lambda row, word, n: gammaln(n + 1))

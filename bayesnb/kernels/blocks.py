@@ -38,8 +38,8 @@ WORKER = "bayesnb"
 """Name of the worker threads. A worker thread starts no further threads."""
 
 
-def worth(cells: float) -> bool:
-    """Whether a compiled loop over this many cells is worth its start."""
+def large_enough(cells: float) -> bool:
+    """Whether this many cells are enough for a compiled loop to be faster, its start included."""
     return cells >= COMPILED_FROM or (cells >= PART and _table.get() >= COMPILED_FROM)
 
 

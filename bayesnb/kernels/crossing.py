@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.kernels.blocks import Array, slices, worth
+from bayesnb.kernels.blocks import Array, large_enough, slices
 
 
 def counted(codes: Array, sizes: Array, pairs: Array, labels: Any) -> Array:
@@ -24,7 +24,7 @@ def counted(codes: Array, sizes: Array, pairs: Array, labels: Any) -> Array:
     """
     widths = sizes[pairs[:, 0]] * sizes[pairs[:, 1]]
     starts = np.concatenate([[0], np.cumsum(widths)]).astype(np.intp)
-    if worth(codes.shape[1] * len(pairs)):
+    if large_enough(codes.shape[1] * len(pairs)):
         from bayesnb.kernels.compiled import crossing
 
         found = np.zeros((starts[-1], labels.n))

@@ -26,7 +26,7 @@ def infinite(x: Array) -> bool:
         with np.errstate(over="ignore", invalid="ignore"):
             return not np.isfinite(x[cut].sum()) and bool(np.isinf(x[cut]).any())
 
-    if not blocks.worth(x.size):
+    if not blocks.large_enough(x.size):
         return part(slice(None))
     return any(blocks.each(part, _parts(x)))
 

@@ -20,7 +20,7 @@ FEW = 4
 def weights(codes: Array, weight: Array, n: int) -> Array:
     """Σ w of each class, (class,)."""
     parts = blocks.cuts(len(codes), 1)
-    if not blocks.worth(len(codes)):
+    if not blocks.large_enough(len(codes)):
         return reduce(iadd, (np.bincount(codes[cut], weight[cut], n) for cut in parts), np.zeros(n))
     from bayesnb.kernels.compiled import sums as loops
 
@@ -41,7 +41,7 @@ def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
     """Σ w x of each class, (class, column); x dense or sparse, without NaN."""
     if sparse.issparse(x):
         return _stored_totals(sparse.csr_array(x), codes, weight, n)
-    if not blocks.worth(x.size):
+    if not blocks.large_enough(x.size):
         return _products(np.asarray(x, float), codes, weight, n)
     from bayesnb.kernels.compiled import sums as loops
 
@@ -54,7 +54,7 @@ def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
 
 
 def ones(x: Array, codes: Array, weight: Array, n: int) -> Array | None:
-    """As :func:`totals`, of a table worth it whose cells are 0 or 1; ``None`` where one of them is not."""
+    """As :func:`totals`, of a large table whose cells are 0 or 1; ``None`` if one of them is not."""
     from bayesnb.kernels.compiled import sums as loops
 
     def part(cut: slice) -> Array | None:
@@ -80,7 +80,7 @@ def _products(x: Any, codes: Array, weight: Array, n: int) -> Array:
 
 
 def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> Array:
-    if not blocks.worth(x.nnz):
+    if not blocks.large_enough(x.nnz):
         return _products(x, codes, weight, n)
     from bayesnb.kernels.compiled import sums as loops
 
@@ -100,7 +100,7 @@ def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> 
 def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int) -> Array:
     """Weight of each level, (class, column, level); ``levels`` is (row, column), and -1 counts nowhere."""
     shape = (n, levels.shape[1], n_levels)
-    if blocks.worth(levels.size):
+    if blocks.large_enough(levels.size):
         from bayesnb.kernels.compiled import sums as loops
 
         def part(cut: slice) -> Array:
@@ -121,7 +121,7 @@ def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int) -> 
 def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
     """Weight, mean as high and low part, and scatter of each class, (4, class, column), block by block.
 
-    For tables that are :func:`bayesnb.kernels.blocks.worth` it.
+    For tables that are :func:`bayesnb.kernels.blocks.large_enough`.
     """
     from bayesnb.kernels.compiled import sums as loops
 

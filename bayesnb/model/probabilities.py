@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import worth
+from bayesnb.kernels.blocks import large_enough
 from bayesnb.priors import Array
 
 
@@ -47,7 +47,7 @@ def normalize(log_joint: Array) -> Array:
     >>> np.exp(normalize(np.log(np.array([[0.0206, 0.0053]])))).round(3)
     array([[0.795, 0.205]])
     """
-    if log_joint.ndim == 2 and worth(log_joint.size):
+    if log_joint.ndim == 2 and large_enough(log_joint.size):
         found = densities.normalized(log_joint)
         if found is not None:
             return found
@@ -64,7 +64,7 @@ def normalize(log_joint: Array) -> Array:
 
 def probabilities(log_joint: Array) -> Array:
     """p(c | x) from log p(c, x), the class on the last axis; raises as :func:`normalize`."""
-    if worth(log_joint.size):
+    if large_enough(log_joint.size):
         flat = log_joint.reshape(-1, log_joint.shape[-1])
         if (found := densities.normalized(flat, logs=False)) is not None:
             return found.reshape(log_joint.shape)

@@ -8,7 +8,7 @@ moments and their slopes, leave-one-out, evidence. It also handles missing cells
 
 To add a pair, write one file beside this one:
 
-1. a frozen ``Statistic`` (what is summed over rows), with its ``+``; ``per`` says along what each field goes;
+1. a frozen ``Statistic`` (what is summed over rows); ``per`` says along what each field goes;
 2. a frozen ``Conjugate`` with a default prior, the values that it can read (its ``support``), and these methods:
 
    * ``statistic``: the sums over rows, by class;

@@ -1,19 +1,24 @@
-"""The specification of a model: :class:`NaiveBayes`."""
+"""The model of all features: its specification, its posterior, and points or draws of its parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+from numpy.random import Generator
+
+from bayesnb.estimates import Estimate, EstimateRule, estimate_rule
 from bayesnb.families.family import Family
-from bayesnb.families.membership import Membership
+from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.statistic import Statistic
-from bayesnb.kernels.blocks import table
+from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import slices, table
 from bayesnb.model import stacks
-from bayesnb.model.posterior import Posterior
+from bayesnb.model.probabilities import Evidence
 from bayesnb.model.statistics import Data, Statistics, about
-from bayesnb.priors import Dirichlet, FixedProbabilities, Prior
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Theta, log
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,3 +120,264 @@ class NaiveBayes:
         label_prior = self.label.over_classes(statistics.labels, statistics.rows)
         label = label_prior.update(statistics.rows)
         return Posterior(self, statistics, label_prior, prior, label, believed)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The belief after the data: an independent posterior for each factor of the model.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+    statistics : Statistics
+    label_prior, prior : Dirichlet or FixedProbabilities; {name: Prior}
+        The priors at their full shapes.
+    label, features : Dirichlet or FixedProbabilities; {name: Prior}
+        The posteriors.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, Bernoulli
+    >>> clf = BayesianNB({"wet": Bernoulli()}).fit({"wet": [1, 0, 1]}, ["spring", "spring", "summer"])
+    >>> posterior = clf.posterior_
+    >>> posterior.features["wet"]
+    Beta(alpha=[[2.],
+     [2.]], beta=[[2.],
+     [1.]])
+    >>> round(posterior.log_evidence().joint, 3)
+    -4.97
+    """
+
+    model: NaiveBayes
+    statistics: Statistics
+    label_prior: Dirichlet | FixedProbabilities
+    prior: Mapping[str, Prior]
+    label: Dirichlet | FixedProbabilities
+    features: Mapping[str, Prior]
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Class labels, in the order of the class axis."""
+        return self.statistics.labels
+
+    def before(self) -> Posterior:
+        """The belief before the data: the priors, at their full shapes."""
+        empty = self.statistics * 0.0
+        return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
+
+    def given(self, statistics: Statistics) -> Posterior:
+        """The posterior of other data of the same features and classes, under the same priors.
+
+        A prior that was scaled to the data keeps its scale.
+        """
+        believed = {}
+        for name, family in self.model.features.items():
+            believed[name] = family.update(self.prior[name], statistics.features[name])
+        label_prior = self.model.label.over_classes(statistics.labels, statistics.rows)
+        label = label_prior.update(statistics.rows)
+        return Posterior(self.model, statistics, label_prior, self.prior, label, believed)
+
+    def with_class_prior(self, prior: Dirichlet | FixedProbabilities) -> Posterior:
+        """The same belief about the features under another prior of the class probabilities."""
+        label_prior = prior.over_classes(self.labels, self.statistics.rows)
+        label = label_prior.update(self.statistics.rows)
+        return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
+
+    def _each(self, ask: Callable[[Family, Prior], Any]) -> dict[str, Any]:
+        """The result of each feature. An error names its feature."""
+        answers = {}
+        for name, family in self.model.features.items():
+            with self.statistics.about(name):
+                answers[name] = ask(family, self.features[name])
+        return answers
+
+    def mean(self) -> Parameters:
+        """The posterior mean of all parameters."""
+        return Parameters(self.model, log(self._label("mean")), self._each(lambda f, p: f.mean(p)))
+
+    def mode(self) -> Parameters:
+        """The posterior mode of all parameters (jointly within a factor)."""
+        self.model.require_exact("the posterior mode", 'use estimate="predictive" or "mean"')
+        return Parameters(self.model, log(self._label("mode")), self._each(lambda f, p: f.mode(p)))
+
+    def _label(self, which: str) -> Array:
+        with about("class prior", self.labels):
+            return getattr(self.label, which)()
+
+    def draw(self, rng: Generator, size: Size = ()) -> Parameters:
+        """Exact independent draws of all parameters; the axes of ``size`` lead."""
+        log_pi = self.label.log_draw(rng, size)
+        return Parameters(self.model, log_pi, self._each(lambda f, p: f.draw(p, rng, size)))
+
+    def plug_in(self, estimate: Estimate) -> Parameters:
+        """The point that an estimate plugs in. "predictive" plugs in none; for it, this is the mean."""
+        rule = estimate_rule(estimate)
+        believed = self._under_flat_priors() if rule.flat else self
+        return believed._point(rule)
+
+    def _point(self, rule: EstimateRule) -> Parameters:
+        return self.mode() if rule.point == "mode" else self.mean()
+
+    def _under_flat_priors(self) -> Posterior:
+        """The posterior of the same data under the priors whose mode is maximum likelihood."""
+        return self.model.flat().posterior(self.statistics)
+
+    def log_joint(self, data: Data, n_rows: int, estimate: Estimate = "predictive") -> Array:
+        """log p(c, x) of each row as (row, class), by the chosen estimate."""
+        if not estimate_rule(estimate).plugs_in:
+            return self.log_predictive(data, n_rows)
+        return self.plug_in(estimate).log_joint(data, n_rows)
+
+    def log_predictive(self, data: Data, n_rows: int) -> Array:
+        """log p(c, x | D) of each row by itself as (row, class), all parameters integrated out."""
+        label = log(self._label("mean"))
+        return densities.add_row(self.log_predictive_features(data, n_rows), label)
+
+    def log_predictive_features(self, data: Data, n_rows: int) -> Array:
+        """log p(x | c, D) of each row as (row, class): the predictive without its class probability."""
+        total = np.zeros((n_rows, len(self.labels)))
+
+        def add(family: Family, believed: Prior, x: Any) -> None:
+            nonlocal total
+            total += family.log_predictive(believed, x)
+
+        with table(n_rows * len(data)):
+            stacks.each(self.model.features, n_rows, add, self.statistics.about, self.features, data)
+        return total
+
+    def require_proper(self) -> None:
+        """Raise :class:`ImproperError`, naming feature and class, unless every factor can predict."""
+
+        def require(_: Family, believed: Prior) -> None:
+            believed.require_proper("A posterior that predicts")
+
+        stacks.each(self.model.features, len(self.labels), require, self.statistics.about, self.features)
+
+    def log_left_out(self, data: Data, labels: Labels, estimate: Estimate = "predictive") -> Array:
+        """log p(c, x_i | D without row i) of rows that were learned, as (row, class).
+
+        It is exact, because without a row only the factors of its own class and the class prior change. A prior that
+        was scaled to the data keeps its scale.
+        """
+        rule = estimate_rule(estimate)
+        self.model.require_left_out()
+        believed = self._under_flat_priors() if rule.flat else self
+        return believed._log_left_out(data, labels, rule)
+
+    def _log_left_out(self, data: Data, labels: Labels, rule: EstimateRule) -> Array:
+        if rule.plugs_in:
+            total = self._point(rule).log_joint_features(data, len(labels))
+            cuts = slices(len(labels), 32)
+            own = np.concatenate([self._plug_in_left_out(data, labels, cut, rule.point) for cut in cuts])
+        else:
+            total = self.log_predictive_features(data, len(labels))
+            own = np.zeros(len(labels))
+            for name, family in self.model.features.items():
+                with self.statistics.about(name):
+                    own += family.log_left_out(self.features[name], data[name], labels)
+        total[np.arange(len(labels)), labels.codes] = own
+        total += self._log_label_left_out(labels, rule.point)
+        return total
+
+    def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, point: str) -> Array:
+        """log p(x_i | estimate without row i) at the row's own class: each row is a class of its own."""
+        part = labels[cut]
+        alone = Labels(np.arange(len(part)), part.weight, len(part))
+        own = np.zeros(len(part))
+        for name, family in self.model.features.items():
+            with about(f"feature {name!r}", [self.labels[c] for c in part.codes], self.statistics.features[name]):
+                x, before = data[name][cut], self.statistics.features[name].take(part.codes)
+                rest = (before - family.statistic(x, alone)).settled(before)
+                believed = family.update(self.prior[name].at(part.codes), rest)
+                own += np.diagonal(family.log_likelihood(getattr(family, point)(believed), x))
+        return own
+
+    def _log_label_left_out(self, labels: Labels, point: str) -> Array:
+        """log p(c | all labels but that of row i) as (row, class)."""
+        # Without a row of weight 1, only its class matters: one computation for each class is enough.
+        codes, weight, place = np.arange(labels.n), np.ones(labels.n), labels.codes
+        if not (labels.weight == 1).all():
+            codes, weight, place = labels.codes, labels.weight, slice(None)
+        with about("class prior"):
+            return self.model.label.log_left_out(self.label, self.statistics.rows, codes, weight, point)[place]
+
+    def log_evidence(self) -> Evidence:
+        """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
+        self.model.require_exact("the evidence", "compare models on held-out rows")
+        each = {}
+        for name, family in self.model.features.items():
+            with self.statistics.about(name):
+                s = self.statistics.features[name]
+                each[name] = float(family.log_evidence(self.prior[name], s).sum())
+        with about("class prior", self.labels):
+            return Evidence(self.label_prior.log_evidence(self.statistics.rows), each)
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Values of all parameters: one point, or draws. Predictions work in the same way with both.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+    log_pi : array (..., class)
+        Log class probabilities.
+    features : {name: theta}
+        The named parameters of each feature; the axes of the draws lead.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, Bernoulli
+    >>> clf = BayesianNB({"wet": Bernoulli()}).fit({"wet": [1, 0, 1]}, ["spring", "spring", "summer"])
+    >>> posterior, data = clf.posterior_, {"wet": np.array([[1.0], [0.0], [1.0]])}
+    >>> draws = posterior.draw(np.random.default_rng(0), (1000,))
+    >>> draws.log_joint(data, 3).shape, posterior.mean().log_joint(data, 3).shape
+    ((1000, 3, 2), (3, 2))
+    """
+
+    model: NaiveBayes
+    log_pi: Array
+    features: Mapping[str, Theta]
+
+    def log_joint(self, data: Data, n_rows: int) -> Array:
+        """log p(c, x | θ) as (..., row, class)."""
+        joint = self.log_joint_features(data, n_rows)
+        if self.log_pi.ndim == 1:
+            return densities.add_row(joint, self.log_pi)
+        joint += self.log_pi[..., None, :]
+        return joint
+
+    def log_joint_features(self, data: Data, n_rows: int) -> Array:
+        """log p(x | c, θ) as (..., row, class): the joint without its class probability."""
+        total = np.zeros((*self.log_pi.shape[:-1], n_rows, self.log_pi.shape[-1]))
+        for name, family in self.model.features.items():
+            total += family.log_likelihood(self.features[name], data[name])
+        return total
+
+    @property
+    def size(self) -> int:
+        """The number of values in all arrays."""
+        return self.log_pi.size + sum(v.size for theta in self.features.values() for v in theta.values())
+
+    def repeated(self, n: int) -> Parameters:
+        """The same point ``n`` times, in the form of draws."""
+        return self.at(None).at(np.zeros(n, np.intp))
+
+    def repeated_rows(self, n: int) -> Parameters:
+        """Every draw ``n`` times in a row, for one axis of draws."""
+        return self.at(np.repeat(np.arange(len(self.log_pi)), n))
+
+    def flattened(self) -> Parameters:
+        """All leading axes as one."""
+        lead = self.log_pi.ndim - 1
+
+        def flat(value: Array) -> Array:
+            return value.reshape(-1, *value.shape[lead:])
+
+        features = {n: {k: flat(v) for k, v in theta.items()} for n, theta in self.features.items()}
+        return Parameters(self.model, flat(self.log_pi), features)
+
+    def at(self, index: Any) -> Parameters:
+        """The draws at a position of the leading axes."""
+        features = {n: {k: v[index] for k, v in theta.items()} for n, theta in self.features.items()}
+        return Parameters(self.model, self.log_pi[index], features)

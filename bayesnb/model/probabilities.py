@@ -1,6 +1,9 @@
-"""Class probabilities from the joint: p(c | x) from log p(c, x), in log space."""
+"""Class probabilities from the joint, p(c | x) from log p(c, x), and the evidence of data."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -69,3 +72,38 @@ def probabilities(log_joint: Array) -> Array:
         if (found := densities.normalized(flat, logs=False)) is not None:
             return found.reshape(log_joint.shape)
     return np.exp(normalize(log_joint))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The marginal likelihood of the data, all parameters integrated out.
+
+    Parameters
+    ----------
+    label : float
+        log p(y): how well the class prior foresaw the labels.
+    features : {name: float}
+        log p(x_f | y) of each feature; they add up.
+
+    Examples
+    --------
+    >>> evidence = Evidence(-1.5, {"outlook": -3.0, "wind": -2.0})
+    >>> evidence.conditional, evidence.joint
+    (-5.0, -6.5)
+    """
+
+    label: float
+    features: Mapping[str, float]
+
+    @property
+    def conditional(self) -> float:
+        """log p(X | y), the sum over features."""
+        return float(sum(self.features.values()))
+
+    @property
+    def joint(self) -> float:
+        """log p(X, y)."""
+        return self.label + self.conditional
+
+    def __float__(self) -> float:
+        return self.joint

@@ -308,8 +308,11 @@ def of_summary(
 def of_contents(settings: Any, contents: Any) -> Classifier:
     """What the contents of a model file say."""
     others = {"target": contents.target, "expected": contents.expected}
-    learned = contents.schema, contents.statistics, contents.classes, contents.declared
-    return believed(settings, None, *learned, **others)
+    read = contents.schema, contents.statistics, contents.classes, contents.declared
+    learned = believed(settings, None, *read, **others)
+    if contents.dependence is None:
+        return learned
+    return replace(learned, dependence=contents.dependence.over(_places(contents.classes, learned.classes)))
 
 
 def _added(

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
 
-from bayesnb import BayesianNB, Exponents, Poisson, StudentT
+from bayesnb import BayesianNB, Exponents, ModelFileError, Poisson, StudentT, describe, load
+from bayesnb.modelfile import container
 
 HOW = ["tempered", "weighted", "pairwise", Exponents(by="class", pairs=3)]
 
@@ -77,6 +86,13 @@ def test_a_column_that_stands_in_the_table_twice_counts_half_each_time():
     p, q = (BayesianNB(dependence="weighted").fit(X, y).predict_proba(X) for X in (once, twice))
     assert np.abs(p - q).max() < 0.04
     assert np.abs(p - BayesianNB().fit(twice, y).predict_proba(twice)).max() > 0.1
+
+
+def test_a_cell_that_was_only_seen_where_the_other_column_is_missing_says_nothing_of_their_pair():
+    x = np.array([0.0, 1.0] * 10 + [9.0] * 4)
+    X = pd.DataFrame({"x": x, "z": np.where(x > 5, np.nan, x)})
+    clf = BayesianNB(dependence=Exponents(pairs=[("x", "z")])).fit(X, [0, 1] * 12)
+    assert np.isfinite(clf.predict_log_proba(pd.DataFrame({"x": [9.0], "z": [1.0]}))).all()
 
 
 # Estimates
@@ -160,3 +176,227 @@ def test_two_half_rows_and_a_row_of_weight_two_are_read_as_frequencies():
     weighted = BayesianNB(FEATURES, dependence="weighted").fit(X, y, sample_weight=np.full(40, 2.0))
     assert_allclose(weighted.predict_proba(X), twice.predict_proba(X), atol=1e-6)
     assert_allclose(weighted.exponents_, twice.exponents_, atol=1e-6)
+
+
+# Rows that come and go
+
+
+def counts(clf: BayesianNB) -> list[np.ndarray]:
+    return [value for part in clf.classifier_.dependence.statistics.parts() for value in part.arrays().values()]
+
+
+def assert_same_counts(a: BayesianNB, b: BayesianNB) -> None:
+    for mine, theirs in zip(counts(a), counts(b), strict=True):
+        assert_allclose(mine, theirs, atol=1e-9)
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_rows_that_are_learned_and_forgotten_leave_the_probabilities_as_they_were(how):
+    X, _ = table()
+    more, kinds = table(40, seed=1)
+    clf, before = fitted(how), fitted(how)
+    clf.partial_fit(more, [*kinds[:-3], "new", "new", "new"])
+    assert clf.exponents_.attrs == {"rows": 90.0, "older": True}
+    assert_allclose(clf.predict_proba(X).sum(1), 1.0)
+    assert clf.predict_proba(X).shape == (90, 4)
+    clf.forget(more, [*kinds[:-3], "new", "new", "new"])
+    assert_same_counts(clf, before)
+    assert_allclose(clf.predict_proba(X), before.predict_proba(X), atol=1e-8)
+
+
+def test_counts_of_two_parts_are_those_of_one_fit_with_the_same_edges():
+    X, y = table()
+    first = fitted("pairwise")
+    begun = fitted("pairwise").discount(0.0)
+    for cut in (slice(30), slice(30, 90)):
+        begun.partial_fit(X[cut], y[cut])
+    assert_same_counts(begun, first)
+    assert_allclose(begun.predict_proba(X), first.predict_proba(X), atol=1e-9)
+
+
+def test_models_that_count_on_the_same_cells_merge_and_others_are_refused_with_the_cure():
+    more, kinds = table(40, seed=1)
+    clf, other, whole = fitted("pairwise"), fitted("pairwise"), fitted("pairwise")
+    other.discount(0.0).partial_fit(more, kinds)
+    assert_same_counts(clf.merge(other), whole.partial_fit(more, kinds))
+    with pytest.raises(ValueError, match=r"discount\(0\)\.partial_fit"):
+        clf.merge(BayesianNB(FEATURES, dependence="pairwise").fit(more, kinds))
+    with pytest.raises(ValueError, match="learn_exponents"):
+        clf.merge(BayesianNB(FEATURES).fit(more, kinds))
+    tempered = fitted("tempered").merge(BayesianNB(FEATURES).fit(more, kinds))
+    assert_array_equal(tempered.class_count_, whole.class_count_)
+
+
+def test_levels_count_by_their_name_wherever_they_stand():
+    X, y = table(40)
+    more = X[::-1].assign(colour=X["colour"][::-1].replace("grey", "amber").to_numpy())
+    clf = fitted("pairwise").partial_fit(more, y[::-1])
+    assert "amber" in clf.schema_.features["colour"].levels[0]
+    assert_same_counts(clf.forget(more, y[::-1]), fitted("pairwise"))
+
+
+def test_forgetting_rows_that_were_never_learned_changes_nothing():
+    X, _ = table()
+    clf = fitted("pairwise")
+    before = clf.predict_proba(X)
+    more, kinds = table(89, seed=5)
+    with pytest.raises(ValueError, match="never learned"):
+        clf.forget(more, kinds)
+    assert_array_equal(clf.predict_proba(X), before)
+
+
+def test_discounted_rows_count_less_and_the_exponents_are_held():
+    clf = fitted("pairwise")
+    before, exponents = counts(clf), clf.exponents_
+    clf.discount(0.5)
+    assert_allclose(clf.classifier_.dependence.statistics.pairs.counts, 0.5 * before[1])
+    pd.testing.assert_frame_equal(clf.exponents_, exponents)
+
+
+def test_exponents_are_learned_again_from_all_rows_or_a_sample():
+    X, y = table()
+    clf = fitted("weighted").discount(0.0).partial_fit(X, y)
+    assert clf.exponents_.attrs["older"]
+    clf.learn_exponents(X, y)
+    assert_allclose(clf.exponents_, fitted("weighted").exponents_, atol=1e-6)
+    some = clf.learn_exponents(X[:60], y[:60]).exponents_
+    assert some.attrs == {"rows": 60.0, "older": False}
+    strangers, kinds = table(400, seed=3)
+    before = clf.predict_proba(X)
+    with pytest.raises(ValueError, match="some of these were not"):
+        clf.learn_exponents(strangers, kinds)
+    assert_array_equal(clf.predict_proba(X), before)
+
+
+def test_naive_bayes_gets_exponents_from_a_sample_of_its_rows():
+    X, y = table()
+    clf = fitted(None)
+    with pytest.raises(ValueError, match=r'set_params\(dependence="weighted"\)'):
+        clf.learn_exponents(X, y)
+    clf.set_params(dependence="pairwise").learn_exponents(X[:70], y[:70])
+    assert clf.classifier_.dependence.statistics.pairs.counts.sum() > 0
+    assert_allclose(clf.predict_proba(X).sum(1), 1.0)
+    naive = clf.set_params(dependence=None).partial_fit(X[:1], y[:1])
+    assert naive.classifier_.dependence is None
+
+
+def test_a_table_in_parts_is_refused_with_a_cure_that_works():
+    X, y = table()
+    parts = [X.assign(kind=y)[:50], X.assign(kind=y)[50:]]
+    clf = BayesianNB(FEATURES, dependence="weighted")
+    with pytest.raises(ValueError, match=r"learn_exponents\(X, y\) from a sample"):
+        clf.fit(iter(parts), "kind")
+    clf.set_params(dependence=None).fit(iter(parts), "kind")
+    clf.set_params(dependence="weighted").learn_exponents(X, y)
+    assert_allclose(clf.predict_proba(X), fitted("weighted").predict_proba(X), atol=1e-9)
+    with pytest.raises(ValueError, match="several tables in memory"):
+        clf.partial_fit(iter(parts), "kind")
+    tempered = fitted("tempered").partial_fit(iter(parts), "kind")
+    assert_array_equal(tempered.class_count_, 2 * clf.class_count_)
+
+
+# Files and scikit-learn
+
+
+@pytest.mark.parametrize("how", [None, *HOW], ids=str)
+def test_a_model_is_the_same_after_a_file_and_after_pickling(how, tmp_path):
+    X, y = table()
+    clf = fitted(how)
+    own = clf.save(tmp_path / "model.nc")
+    read, pickled = load(tmp_path / "model.nc"), pickle.loads(pickle.dumps(clf))
+    assert describe(tmp_path / "model.nc")["format_version"] == (1 if how is None else 2)
+    for other in (read, pickled):
+        assert_array_equal(other.predict_proba(X), clf.predict_proba(X))
+        other.partial_fit(X[:9], y[:9])
+    assert_array_equal(read.predict_proba(X), pickled.predict_proba(X))
+    assert load(tmp_path / "model.nc").save(tmp_path / "again.nc") == own
+    if how is not None:
+        pd.testing.assert_frame_equal(load(tmp_path / "model.nc").exponents_, clf.exponents_)
+
+
+def lying(path, change) -> None:
+    """Write the file anew with another content, under right digests."""
+    contents = path.read_bytes()[: -container.SEAL_SIZE]
+    inner = path.with_name("inner.h5")
+    inner.write_bytes(contents)
+    with h5py.File(inner, "r+") as file:
+        change(file)
+        names = (*container.ATTRIBUTES, *container.FURTHER)
+        attributes = {name: np.asarray(file.attrs[name]).item() for name in names}
+        arrays = {}
+        for name, item in file.items():
+            for part, each in item.items() if isinstance(item, h5py.Group) else [(None, item)]:
+                text = h5py.check_string_dtype(each.dtype) is not None
+                arrays[f"/{name}/{part}" if part else f"/{name}"] = each.asstr()[()] if text else each[()]
+        file.attrs["content_hash"] = container.content_hash(attributes, arrays)
+    path.write_bytes(container.seal(inner.read_bytes()))
+
+
+def replaced(name: str, place: tuple, value: float):
+    return lambda file: file[f"dependence/{name}"].__setitem__(place, value)
+
+
+def said(old: str, new: str):
+    def change(file):
+        text = file.attrs["dependence"]
+        assert old in text
+        file.attrs["dependence"] = text.replace(old, new)
+
+    return change
+
+
+LIES = {
+    "negative counts": (replaced("pairs", (0, 0), -1.0), "no rows can have led"),
+    "more than the rows": (replaced("shapes", (0, 0, 0), 1e6), "no rows can have led"),
+    "no number": (replaced("mode", 0, np.nan), "mode is not finite"),
+    "no covariance": (replaced("factor", (0, 0), -1.0), "no covariance"),
+    "an array too few": (lambda file: file.__delitem__("dependence/points"), "no array points"),
+    "an array too many": (lambda file: file.create_dataset("dependence/more", data=[1.0]), "is not one"),
+    "another shape": (lambda file: file.__delitem__("dependence/joint_mean"), "no array joint_mean"),
+    "a column of another model": (said('"size"', '"weight"'), "columns that the model does not have"),
+    "more draws than there are": (said('"draws":64', '"draws":6400000'), "no array points"),
+    "a pair of no column": (said('"pairs":{"tuple":[{"tuple":[0,', '"pairs":{"tuple":[{"tuple":[99,'), "pairs of"),
+    "no rows": (said('"weight",90.0', '"weight","many"'), "other numbers"),
+    "another class": (said('"is":"Cells"', '"is":"Group"'), "not a value of this format"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_file_with_a_dependence_that_cannot_be_is_refused(lie, tmp_path):
+    change, message = LIES[lie]
+    path = tmp_path / "model.nc"
+    fitted("pairwise").save(path)
+    lying(path, change)
+    with pytest.raises(ModelFileError, match=message):
+        load(path)
+
+
+def test_dependence_is_a_parameter_like_any_other():
+    X, y = table(60)
+    spec = Exponents(sd=0.5, pairs=[("size", "copy")])
+    assert clone(BayesianNB(dependence=spec)).dependence == spec
+    assert spec.pairs == (("size", "copy"),)
+    search = GridSearchCV(
+        BayesianNB(FEATURES), {"dependence": [None, "weighted", spec]}, scoring="neg_log_loss", cv=2
+    ).fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_params_["dependence"] is not None
+
+
+def test_sample_weights_are_routed_to_the_exponents():
+    X, y = table(60)
+    weight = np.where(np.arange(60) < 40, 1.0, 0.0)
+    with config_context(enable_metadata_routing=True):
+        clf = BayesianNB(FEATURES, dependence="weighted").set_fit_request(sample_weight=True)
+        pipeline = Pipeline([("clf", clf)]).fit(X, y, sample_weight=weight)
+    alone = BayesianNB(FEATURES, dependence="weighted").fit(X[:40], y[:40])
+    assert_allclose(pipeline.predict_proba(X), alone.predict_proba(X), atol=1e-9)
+
+
+def test_threads_share_a_classifier():
+    X, _ = table()
+    frozen = fitted("pairwise").classifier_
+    alone = frozen.predict_proba(X)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(frozen.predict_proba, [X] * 8):
+            assert_array_equal(found, alone)

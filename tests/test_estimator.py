@@ -11,6 +11,7 @@ from bayesnb import BayesianNB, Binned
         BayesianNB(estimate="map"),
         BayesianNB(estimate="mean", class_prior="frequencies"),
         BayesianNB(Binned(4)),
+        BayesianNB(dependence="weighted"),
     ]
 )
 def test_the_estimator_passes_the_checks_of_scikit_learn(estimator, check):

@@ -6,7 +6,7 @@ gives :class:`LearnedExponents`, which answers p(c | x) for the terms of new row
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -114,6 +114,12 @@ class Exponents:
     random_seed: int = 0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.pairs, int):
+            if any(len(pair) != 2 or pair[0] == pair[1] for pair in self.pairs):
+                raise ValueError(f"Expected pairs to be a number, or pairs of two columns each; got {self.pairs!r}")
+            object.__setattr__(self, "pairs", tuple(tuple(pair) for pair in self.pairs))
+        elif self.pairs < 0:
+            raise ValueError(f"Expected pairs to be a number that is not negative; got {self.pairs!r}")
         if self.by not in ("feature", "model", "class"):
             raise ValueError(f"Expected by to be 'feature', 'model' or 'class'; got {self.by!r}")
         if self.offsets not in ("cell", "class"):
@@ -154,16 +160,16 @@ class Exponents:
             Where a term is not finite, as under a prior that gives a level the probability 0.
         """
         few = source if sample is None else sample
-        layout = _layout(few, groups, names, cells)
+        layout = layout_of(groups, _classes(few, groups, names), cells)
         every = {group.name: group.sd for group in groups} | {OWN: self.class_sd, CELLS: self.cell_sd}
         unused = {OWN: not any(group.by_class for group in groups), CELLS: not cells}
         scales = {name: float(np.atleast_1d(sd)[0]) for name, sd in every.items()}
-        choices = {name: np.atleast_1d(sd) for name, sd in every.items() if not unused.get(name)}
+        choices = {name: np.atleast_1d(sd).tolist() for name, sd in every.items() if not unused.get(name)}
 
         def at(scales: dict[str, float], start: Array, over: Source = few, enough: float = NEAR) -> Laplace:
-            return laplace(over, layout, *self._prior(layout, groups, scales), start, enough)
+            return laplace(over, layout, *self.prior(layout, groups, scales), start, enough)
 
-        best, changed, turn = at(scales, self._prior(layout, groups, scales)[0]), True, 0
+        best, changed, turn = at(scales, self.prior(layout, groups, scales)[0]), True, 0
         while changed and turn < 3:
             changed, turn = False, turn + 1
             for name, several in choices.items():
@@ -173,12 +179,12 @@ class Exponents:
                         if other.log_evidence > best.log_evidence:
                             best, scales, changed = other, scales | {name: sd}, True
         best = at(scales, best.mode, source, MODE)
-        mean, sd = self._prior(layout, groups, scales)
-        points, off = draws(source, layout, mean, sd, best, self.draws, np.random.default_rng(self.random_seed))
-        return LearnedExponents(self, layout, tuple(names), tuple(groups), scales, mean, sd, best, points, off)
+        rng = np.random.default_rng(self.random_seed)
+        points, off = draws(source, layout, *self.prior(layout, groups, scales), best, self.draws, rng)
+        return LearnedExponents.of(self, layout, groups, names, scales, best, points, off)
 
-    def _prior(self, layout: Layout, groups: Sequence[Group], scales: dict[str, float]) -> tuple[Array, Array]:
-        """Mean and standard deviation of every parameter."""
+    def prior(self, layout: Layout, groups: Sequence[Group], scales: Mapping[str, float]) -> tuple[Array, Array]:
+        """Mean and standard deviation of every parameter under the prior, where each group has one of its scales."""
         mean, sd = np.zeros(layout.size), np.full(layout.size, float(scales[OWN]))
         starts = np.cumsum([0, *(group.terms for group in groups)])
         for group, (first, last) in zip(groups, pairwise(starts), strict=True):
@@ -199,18 +205,31 @@ MOST_PARAMETERS = 4_000
 """Parameters whose covariance is still quickly factored."""
 
 
-def _layout(source: Source, groups: Sequence[Group], names: Sequence[Any], cells: int) -> Layout:
-    """What the parameters are; the terms are looked at once."""
+def layout_of(groups: Sequence[Group], classes: int, cells: int = 0) -> Layout:
+    """What the parameters of these terms are, and of the offsets of so many cells.
+
+    Raises
+    ------
+    ValueError
+        If there are more of them than can be learned together.
+    """
     own, first = [], 0
     for group in groups:
         own += [*range(first, first + group.terms)] if group.by_class else []
         first += group.terms
-    classes = None
+    layout = Layout.of(first, classes, own, cells)
+    require_few(layout.size)
+    return layout
+
+
+def _classes(source: Source, groups: Sequence[Group], names: Sequence[Any]) -> int:
+    """How many classes there are; the terms are looked at once."""
+    classes, expected = None, sum(group.terms for group in groups)
     for rows in source():
         classes = rows.offset.shape[1]
-        if rows.terms.shape[2] != first or len(names) != first:
+        if rows.terms.shape[2] != expected or len(names) != expected:
             raise ValueError(
-                f"Expected {first} terms, as the groups say; got {rows.terms.shape[2]} terms and {len(names)} names"
+                f"Expected {expected} terms, as the groups say; got {rows.terms.shape[2]} terms and {len(names)} names"
             )
         if not np.isfinite(rows.terms).all():
             t = int(np.argwhere(~np.isfinite(rows.terms))[0, 2])
@@ -220,9 +239,7 @@ def _layout(source: Source, groups: Sequence[Group], names: Sequence[Any], cells
             )
     if classes is None:
         raise ValueError("Expected at least one block of rows, if only an empty one; got none")
-    layout = Layout.of(first, classes, own, cells)
-    require_few(layout.size)
-    return layout
+    return classes
 
 
 def require_few(parameters: int) -> None:
@@ -265,6 +282,22 @@ class LearnedExponents:
     posterior: Laplace
     points: Array
     off: float
+
+    @classmethod
+    def of(
+        cls,
+        spec: Exponents,
+        layout: Layout,
+        groups: Sequence[Group],
+        names: Sequence[Any],
+        scales: Mapping[str, float],
+        posterior: Laplace,
+        points: Array,
+        off: float,
+    ) -> LearnedExponents:
+        """What is learned of the exponents of these terms, and everything that follows from it."""
+        mean, sd = spec.prior(layout, groups, scales)
+        return cls(spec, layout, tuple(names), tuple(groups), dict(scales), mean, sd, posterior, points, off)
 
     @property
     def nearly_normal(self) -> bool:

@@ -245,7 +245,8 @@ class PairTerm:
                     else:
                         share = (inner + self.strength * share) / (outer + self.strength)
                 if context:
-                    total = total + np.log(share) - np.log(margin)
+                    # A cell that no row has where the other column is known says nothing of the pair.
+                    total = total + np.where(margin > 0, np.log(share) - np.log(margin), 0.0)
         return total
 
     def _shares(self) -> tuple[list[Array], list[Array]]:

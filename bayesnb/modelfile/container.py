@@ -23,7 +23,7 @@ import numpy as np
 from bayesnb.__about__ import __version__
 from bayesnb.priors import Array
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 SEAL = b"\nbayesnb sha256 "
 SEAL_SIZE = len(SEAL) + 64 + 1
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -33,6 +33,8 @@ PER_BYTE = 32
 # A Python string takes about this many bytes in addition to its letters.
 TEXT = 64
 ATTRIBUTES = ("format", "format_version", "bayesnb_version", "configuration", "schema", "content_hash")
+# What files of format 2 have in addition.
+FURTHER = ("dependence",)
 
 
 class ModelFileError(ValueError):
@@ -192,6 +194,8 @@ def opened(file: Any, left: int) -> tuple[dict[str, Any], dict[str, Array], int]
                 f"{FORMAT_VERSION}: update it"
             )
         attributes |= {name: _attribute(held, name) for name in ATTRIBUTES}
+        if version > 1:
+            attributes |= {name: _attribute(held, name) for name in FURTHER}
         datasets: dict[str, Any] = {}
         for name, item in _items(held):
             if isinstance(item, h5py.Group):

@@ -22,12 +22,13 @@ from bayesnb.data.binning import BinEdges
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.data.targets import labels_of
+from bayesnb.dependence.learned import Dependence
 from bayesnb.families.family import Family
 from bayesnb.families.support import LEVELS
 from bayesnb.model import Statistics
-from bayesnb.modelfile import container, values
+from bayesnb.modelfile import container, dependence, values
 from bayesnb.modelfile.arrays import claim, packed, unpacked
-from bayesnb.modelfile.container import FORMAT_VERSION, ModelFileError
+from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Array
 
 UNSEEN_POLICIES = ("missing", "new", "error")
@@ -75,6 +76,8 @@ class Contents:
         Of the bayesnb that wrote it.
     declared : tuple
         Classes that exist though no row may have them.
+    dependence : Dependence or None
+        How the features depend on each other, if that was learned.
     """
 
     configuration: Mapping[str, Any]
@@ -86,19 +89,28 @@ class Contents:
     hash: str = ""
     version: str = __version__
     declared: tuple[Any, ...] = ()
+    dependence: Dependence | None = None
+
+    @property
+    def format_version(self) -> int:
+        """The oldest format that can hold it: naive Bayes is written as it always was, for older readers."""
+        return 1 if self.dependence is None and "dependence" not in self.configuration else 2
 
     @classmethod
     def of(cls, clf: Any) -> Contents:
         """Collect what the file of a fitted :class:`bayesnb.BayesianNB` holds."""
-        learned = clf.classifier_
+        learned, configuration = clf.classifier_, clf.get_params(deep=False)
+        if configuration["dependence"] is None:
+            del configuration["dependence"]
         return cls(
-            clf.get_params(deep=False),
+            configuration,
             learned.schema,
             learned.statistics,
             learned.classes,
             learned.target,
             learned.expected,
             declared=learned.declared,
+            dependence=learned.dependence,
         )
 
 
@@ -151,11 +163,15 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
         described["declared"] = list(contents.declared)
     variables = packed(schema, statistics)
     documents = {"configuration": dict(contents.configuration), "schema": described}
+    if contents.format_version > 1:
+        documents["dependence"], further = dependence.packed(contents.dependence)
+        variables |= further
     try:
         texts = {name: values.dumps(document) for name, document in documents.items()}
     except values.NotPlainError as error:
         raise ValueError(f"this model cannot be written to a file: {error}") from error
-    attributes = {"format": "bayesnb", "format_version": FORMAT_VERSION, "bayesnb_version": contents.version, **texts}
+    attributes = {"format": "bayesnb", "format_version": contents.format_version, **texts}
+    attributes["bayesnb_version"] = contents.version
     arrays = {name: variable.values for name, variable in variables.items()}
     attributes["content_hash"] = container.content_hash(attributes, arrays)
     data = container.sealed(attributes, variables)
@@ -260,7 +276,7 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: 
         raise ModelFileError("its schema is not one")
     schema = Schema(names, said["named"], features, said["unseen"])
     _padded(left, schema, len(labels))
-    each = unpacked(schema, arrays, len(labels))
+    each = unpacked(schema, {path: a for path, a in arrays.items() if not dependence.owns(path)}, len(labels))
     rows = arrays["/rows"]
     if rows.shape != (len(labels),):
         raise ModelFileError(f"its rows are of shape {rows.shape}; there are {len(labels)} classes")
@@ -268,6 +284,9 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: 
     _require_possible(statistics)
     if not isinstance(configuration, dict):
         raise ModelFileError("its configuration is not one")
+    further = {path: a for path, a in arrays.items() if dependence.owns(path)}
+    said_of_exponents, size = values.loads(attributes.get("dependence", "null"), left)
+    learned = dependence.unpacked(said_of_exponents, further, schema, rows)
     return Contents(
         configuration,
         schema,
@@ -278,6 +297,7 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: 
         attributes["content_hash"],
         attributes["bayesnb_version"],
         tuple(said.get("declared", ())),
+        learned,
     )
 
 
@@ -348,7 +368,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     contents = read(path)
     table = contents.schema.describe(contents.statistics).reset_index()
     return {
-        "format_version": FORMAT_VERSION,
+        "format_version": contents.format_version,
         "bayesnb_version": contents.version,
         "content_hash": contents.hash,
         "target": contents.target,

@@ -15,12 +15,16 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data.binning import BinEdges, Binned
+from bayesnb.dependence.cells import Dyadic
+from bayesnb.dependence.counting import Cells
+from bayesnb.dependence.exponents import Exponents
+from bayesnb.dependence.grid import Grid
 from bayesnb.families import families
 from bayesnb.priors import UNSEEN, FixedProbabilities
 
 EXACT = [family for family in families().values() if family.exact]
 KINDS: dict[str, type] = {kind.__name__: kind for family in EXACT for kind in (family, family.conjugate)}
-KINDS |= {kind.__name__: kind for kind in (Binned, BinEdges, FixedProbabilities)}
+KINDS |= {kind.__name__: kind for kind in (Binned, BinEdges, FixedProbabilities, Exponents, Cells, Grid, Dyadic)}
 
 FORMER = {"Cut": "BinEdges", "Known": "FixedProbabilities"}
 """Names that classes have in older files."""

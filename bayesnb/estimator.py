@@ -358,6 +358,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     linear_form = _asks(Classifier.linear_form)
     describe = _asks(Classifier.describe)
     loo = _asks(Classifier.loo)
+    independence = _asks(Classifier.independence)
     sample = _asks(Classifier.sample)
     to_pymc = _asks(Classifier.to_pymc)
     sample_posterior = _asks(Classifier.sample_posterior)

@@ -10,7 +10,6 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from bayesnb.dependence import counting, exponents, learned, terms
-from bayesnb.dependence.audit import independence
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.learned import Dependence, learn
 from bayesnb.dependence.termset import TermSet, left_out_terms, predictive_terms
@@ -244,32 +243,6 @@ def test_levels_that_were_never_seen_and_missing_cells_say_nothing_of_a_pair():
     asked = predictive_terms(found.terms, spec, posterior, blank, 120)
     assert_allclose(asked[:, :, :5], 0.0)
     assert np.isfinite(asked).all()
-
-
-def test_the_audit_ranks_the_pairs_by_the_evidence_of_dependence():
-    features, data, labels = mixed(n=600, missing=0.0)
-    found = independence(fitted(features, data, labels), data, labels)
-    assert len(found) == 28
-    first = {frozenset(map(str, pair)) for pair in found[["first", "second"]].to_numpy()[:2]}
-    # One level stands twice in the table, and two of the reals share what moves them.
-    assert first == {
-        frozenset({"('levels', 0)", "('levels', 1)"}),
-        frozenset({"('reals', 0)", "('reals', 1)"}),
-    }
-    assert (found["log_bayes_factor"][:2] > 10).all()
-    assert (found["log_bayes_factor"][2:] < 3).all()
-    assert (found["gain"][:2] > 0.1).all()
-    assert ((found["lower"] <= found["information"]) & (found["information"] <= found["upper"])).all()
-
-
-def test_the_mutual_information_of_copies_is_their_entropy():
-    rng = default_rng(0)
-    level = rng.integers(4, size=20_000)
-    data = {"x": Coded(np.column_stack([level, level]), 2 * (("a", "b", "c", "d"),))}
-    labels = Labels.of(rng.integers(2, size=20_000))
-    found = independence(fitted({"x": Categorical()}, data, labels), data, labels)
-    assert_allclose(found["information"], np.log(4), atol=0.01)
-    assert (found["upper"] - found["lower"] < 0.01).all()
 
 
 def test_more_exponents_than_can_be_learned_together_are_refused_with_the_cure(monkeypatch):

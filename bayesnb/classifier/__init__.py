@@ -1,9 +1,9 @@
 """A fitted model as a frozen value that answers questions, about rows and about itself.
 
 :class:`Classifier` is the only class. Predicting is written here. Its other methods are functions in one file for each
-kind of question: ``certainty`` (how sure), ``explaining`` (why), ``deciding`` (what to do), ``tabular`` (tables in,
-tables out) and ``sampling`` (new rows, PyMC). They check and name things; the formulas are in ``model``,
-``uncertainty``, ``decisions`` and ``explain``.
+kind of question: ``certainty`` (how sure), ``explaining`` (why), ``auditing`` (whether the model is right about its
+rows), ``deciding`` (what to do), ``tabular`` (tables in, tables out) and ``sampling`` (new rows, PyMC). They check and
+name things; the formulas are in ``model``, ``uncertainty``, ``decisions``, ``explain`` and ``audit``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from bayesnb import class_prior as class_priors
-from bayesnb.classifier import certainty, deciding, explaining, sampling, tabular
+from bayesnb.classifier import auditing, certainty, deciding, explaining, sampling, tabular
 from bayesnb.data.rows import Rows, table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
@@ -378,6 +378,7 @@ class Classifier:
     log_left_out = explaining.log_left_out
     log_evidence = explaining.log_evidence
     log_evidence_ = property(explaining.log_evidence_)
+    independence = auditing.independence
 
     # The sampler's road
     sample = sampling.sample

@@ -1,30 +1,124 @@
-"""The audit of independence: which columns depend on each other given the class, and how strongly.
+"""The audit of independence: which columns depend on each other given the class, how strongly, and what to do about it.
 
-Start with :func:`independence`.
+Start with :func:`independence`. It gives an :class:`Independence`, whose text is one sentence of advice.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
-from scipy.special import xlogy
+from scipy.special import logsumexp, ndtri, xlogy
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.counting import counted, searched
+from bayesnb.dependence.counting import Cells, counted, searched
 from bayesnb.dependence.grid import SCREEN_DEPTH, Grid
-from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairTerm, log_bayes_factors
+from bayesnb.dependence.learned import learn, require_exact
+from bayesnb.dependence.pairs import ROWS_OF_PRIOR, log_bayes_factors
+from bayesnb.dependence.termset import TermSet
 from bayesnb.families.membership import Labels
-from bayesnb.model import Data, Posterior
+from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
+
+CHANCE = 0.05
+"""How probable it may at most be that a table without any dependence is said to have some."""
+
+SAMPLE = 4096
+"""Rows from which gains are taken: of more rows, so many that are drawn at random. The counts are those of all rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Independence:
+    """What the rows say against independence given the class. As text it is one sentence of advice.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        A row for each pair of columns, the most dependent first: ``first`` and ``second``, the names of the columns;
+        ``log_bayes_factor`` of dependence against independence given the class, exact, in nats; ``information``, their
+        mutual information given the class, in nats, with ``lower`` and ``upper``. ``gain`` is by how many nats a row
+        the leave-one-out log loss of the class falls when p(a | c) p(b | c) makes place for p(a, b | c) in naive Bayes
+        (below 0 it rises), and ``se`` its standard error. ``score`` is by how many standard errors the labels speak for
+        the pair's term on top of ``dependence="weighted"``.
+    exponent : Series
+        The exponent of all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
+        1, which is naive Bayes. 0.25 says that log-odds are four times too large.
+    columns : tuple
+        The columns that were compared.
+    """
+
+    pairs: pd.DataFrame
+    exponent: pd.Series
+    columns: tuple[Any, ...]
+
+    @property
+    def threshold(self) -> float:
+        """The log Bayes factor from which a pair counts as dependent.
+
+        A Bayes factor has the mean 1 where independence holds. By Markov's inequality one of ``m`` pairs then exceeds
+        m / 0.05 with a probability of at most 0.05: the Bayes factor is an e-value, and this is Bonferroni's bound
+        (Vovk and Wang 2021).
+        """
+        return float(np.log(max(1, len(self.pairs)) / CHANCE))
+
+    @property
+    def dependent(self) -> pd.DataFrame:
+        """The pairs that depend on each other given the class, beyond what chance gives."""
+        return self.pairs[self.pairs["log_bayes_factor"] > self.threshold]
+
+    @property
+    def too_sure(self) -> float:
+        """How many times too large the log-odds of the columns are; 1 where nothing speaks against naive Bayes."""
+        told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
+        # The columns may say nothing together, or the opposite of what they say each.
+        return 1 / max(float(self.exponent["mean"]), 0.01) if told else 1.0
+
+    @property
+    def advice(self) -> str | None:
+        """The ``dependence`` to use: "weighted", "pairwise", or ``None`` where nothing need be done.
+
+        "pairwise" where the labels speak for a dependent pair on top of "weighted", more than chance gives by
+        Bonferroni's bound: its columns say something together that no exponents of theirs can. "weighted" where the
+        log-odds are too large or too small.
+        """
+        found = self.dependent
+        if (found["score"] > ndtri(1 - CHANCE / max(1, len(found)))).any():
+            return "pairwise"
+        return "weighted" if self.too_sure != 1 else None
+
+    def __str__(self) -> str:
+        found, size = self.dependent, self.too_sure
+        if not len(self.pairs):
+            counted = "there is no pair of columns to compare"
+        elif found.empty:
+            counted = f"none of {len(self.pairs)} pairs of columns shows dependence given the class"
+        else:
+            best, many = found.iloc[0], len(found) > 1
+            counted = (
+                f"{len(found)} of {len(self.pairs)} pairs of columns depend{'' if many else 's'} on each other given "
+                f"the class{', most of all' if many else ':'} {best['first']!r} and {best['second']!r}"
+            )
+        small = f"{1 / size:.2g} times too small" if size < 1 else f"{size:.2g} times too large"
+        odds = f"log-odds are {small}" if size != 1 else "nothing says that log-odds are too large or too small"
+        cure = "nothing need be done" if self.advice is None else f'use dependence="{self.advice}"'
+        if self.advice == "weighted" and found.empty:
+            cure += ", or another family for columns whose shape it does not have"
+        return f"{counted[0].upper()}{counted[1:]}; {odds}; {cure}."
+
+    def __repr__(self) -> str:
+        return f"<Independence: {self}>"
 
 
 def independence(
     posterior: Posterior, data: Data, labels: Labels, level: float = 0.89, draws: int = 200, random_seed: int = 0
-) -> pd.DataFrame:
+) -> Independence:
     """What every pair of columns says against independence given the class.
 
-    Real columns are cut into four intervals with equally many rows, so that few rows can tell.
+    For the Bayes factor and the mutual information real columns are cut into four intervals with equally many rows, so
+    that few rows can tell; for the gain into sixteen, as ``dependence="pairwise"`` cuts them.
 
     Parameters
     ----------
@@ -33,37 +127,72 @@ def independence(
         The rows that it was learned from.
     labels : Labels
     level : float
-        Probability of the interval of the mutual information.
+        Probability of the intervals.
     draws : int
-        From how many draws the interval is taken.
+        From how many draws the interval of the mutual information is taken.
     random_seed : int
-
-    Returns
-    -------
-    DataFrame
-        A row for each pair, the most dependent first: ``first`` and ``second``, the names of the columns;
-        ``log_bayes_factor`` of dependence against independence given the class, exact, in nats; ``information``, their
-        mutual information given the class, in nats, with ``lower`` and ``upper``; and ``gain``, by how many nats the
-        cells of a row are more probable, each row left out, when the pair is modelled.
 
     Raises
     ------
     ValueError
-        Where there are more columns than are searched for pairs.
+        Where there are more columns than are searched for pairs, or leave-one-out is not exact.
     """
+    require_exact(posterior.model)
     grid = Grid.of(posterior.model, data, labels.weight)
     names, which = grid.names(terms.names(posterior)), searched(grid)
-    counts, axes = counted(grid, data, labels, which, SCREEN_DEPTH), grid.axes(SCREEN_DEPTH)
-    rng, rows = np.random.default_rng(random_seed), []
-    each = zip(counts.pairs, counts.each(), log_bayes_factors(counts), strict=True)
-    for (i, j), n, factor in each:
+    counts, rng, rows = counted(grid, data, labels, which, SCREEN_DEPTH), np.random.default_rng(random_seed), []
+    for (i, j), n, factor in zip(counts.pairs, counts.each(), log_bayes_factors(counts), strict=True):
         drawn = _information(n, draws, rng)
-        gain = PairTerm.of(n, axes[i], axes[j]).gain() / max(n.sum(), 1.0)
         low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
-        rows.append((names[i], names[j], factor, drawn.mean(), low, high, gain))
-    columns = ["first", "second", "log_bayes_factor", "information", "lower", "upper", "gain"]
-    found = pd.DataFrame(rows, columns=columns)
-    return found.sort_values("log_bayes_factor", ascending=False, kind="stable", ignore_index=True)
+        rows.append((names[i], names[j], factor, drawn.mean(), low, high))
+    found = pd.DataFrame(rows, columns=["first", "second", "log_bayes_factor", "information", "lower", "upper"])
+    found["gain"], found["se"], found["score"] = _gains(posterior, grid, data, labels, which)
+    found = found.sort_values("log_bayes_factor", ascending=False, kind="stable", ignore_index=True)
+    tempered = learn(posterior, data, labels, "tempered")
+    return Independence(found, tempered.exponents.table(level).iloc[0], tuple(names))
+
+
+def _gains(
+    posterior: Posterior, grid: Grid, data: Data, labels: Labels, which: list[tuple[int, int]]
+) -> tuple[Array, Array, Array]:
+    """What the term of each pair does to the leave-one-out log loss of the class: gain, its error, and score.
+
+    Let s be a row's log joint with the row left out, and r the term of a pair, ln p(a, b | c) - ln p(a | c) p(b | c),
+    with the row left out too. Modelling the pair alone makes the log joint s + r: exact, and without a refit.
+
+    In the weighted model the pair would have an exponent v. The slope of a row's log probability in v at 0 is
+    r_y - Σ_c p_c r_c, with p the weighted model's probabilities. The score is the sum of the slopes over rows, divided
+    by its standard error (Rao's score test; that the other exponents were learned makes it smaller, never larger).
+
+    Returns
+    -------
+    gain, se, score : array (pair,)
+        Gain and se in nats a row.
+
+    Notes
+    -----
+    As where exponents are learned, one row is left out of a row of weight 2, and all of a row of weight ½.
+    """
+    n, pairs = len(labels), TermSet.of(Cells(grid, False, tuple(which), 0).statistics(posterior, data, labels))
+    weighted = learn(posterior, data, labels, "weighted")
+    left, alone = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n), terms.without_features(posterior)
+    some = np.arange(n) if n <= SAMPLE else np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+    total, sums = 0.0, np.zeros((4, len(which)))
+    for cut in terms.in_blocks(len(some), labels.n, len(which)):
+        part, rows, weight = part_of(data, some[cut]), left[some[cut]], labels.weight[some[cut]]
+        own, columns = (np.arange(len(rows)), rows.codes), terms.left_out(posterior, part, rows)
+        r = pairs.beside(posterior, columns, part, rows)
+        joint = alone.log_left_out({}, rows) + columns.sum(-1)
+        more = joint[:, :, None] + r
+        plain = joint[own] - logsumexp(joint, axis=1)
+        gain = more[own] - logsumexp(more, axis=1) - plain[:, None]
+        p = np.exp(weighted.log_left_out(posterior, part, rows))
+        slope = r[own] - np.einsum("rc,rct->rt", p, r)
+        total += weight.sum()
+        sums += [weight @ v for v in (gain, gain**2, slope, slope**2)]
+    gain, square = sums[:2] / max(total, 1.0)
+    se = np.sqrt(np.maximum(square - gain**2, 0) / max(total, 1.0))
+    return gain, se, sums[2] / np.sqrt(np.where(sums[3] > 0, sums[3], 1.0))
 
 
 def _information(counts: Array, draws: int, rng: Generator) -> Array:

@@ -1,0 +1,202 @@
+"""The audit of independence: what it says of each pair of columns, and its one sentence of advice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from scipy import sparse
+from scipy.special import logsumexp
+from test_dependence_learned import fitted, mixed
+
+from bayesnb import BayesianNB, NormalGamma
+from bayesnb.dependence import audit
+from bayesnb.dependence.audit import Independence, independence
+from bayesnb.dependence.pairs import Axis, PairCounts, PairTerm
+from bayesnb.families.categorical import Categorical, Coded
+from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.membership import Labels
+from bayesnb.families.student import StudentT
+from bayesnb.model import NaiveBayes, Posterior
+from bayesnb.priors import Dirichlet
+
+
+def asked(X: dict, y: np.ndarray, **options) -> Independence:
+    return BayesianNB(**options).fit(X, y).independence(X, y)
+
+
+def test_the_audit_ranks_the_pairs_by_the_evidence_of_dependence():
+    features, data, labels = mixed(n=600, missing=0.0)
+    found = independence(fitted(features, data, labels), data, labels)
+    assert len(found.pairs) == 28
+    first = {frozenset(map(str, pair)) for pair in found.pairs[["first", "second"]].to_numpy()[:2]}
+    # One level stands twice in the table, and two of the reals share what moves them.
+    assert first == {
+        frozenset({"('levels', 0)", "('levels', 1)"}),
+        frozenset({"('reals', 0)", "('reals', 1)"}),
+    }
+    assert len(found.dependent) == 2
+    assert (found.pairs["log_bayes_factor"][2:] < 3).all()
+    assert (found.pairs["lower"] <= found.pairs["information"]).all()
+    assert (found.pairs["information"] <= found.pairs["upper"]).all()
+
+
+def test_the_mutual_information_of_copies_is_their_entropy():
+    rng = default_rng(0)
+    level = rng.integers(4, size=20_000)
+    data = {"x": Coded(np.column_stack([level, level]), 2 * (("a", "b", "c", "d"),))}
+    labels = Labels.of(rng.integers(2, size=20_000))
+    found = independence(fitted({"x": Categorical()}, data, labels), data, labels).pairs
+    assert_allclose(found["information"], np.log(4), atol=0.01)
+    assert (found["upper"] - found["lower"] < 0.01).all()
+
+
+@pytest.mark.parametrize("weight", [np.ones(30), np.resize([1.0, 2.0, 0.5], 30)], ids=["one each", "weighted"])
+def test_the_gain_is_that_of_refits_without_each_row(weight):
+    rng = default_rng(1)
+    codes = rng.integers(3, size=(30, 2))
+    labels = Labels((codes.sum(1) + rng.integers(2, size=30)) % 2, weight, 2)
+    model, data = NaiveBayes({"x": Categorical()}), {"x": Coded(codes, 2 * (("a", "b", "c"),))}
+    posterior = model.posterior(model.statistics(data, labels, ["n", "y"]))
+    (counts,) = PairCounts.of(codes.T, [3, 3], [(0, 1)], labels).each()
+    term = PairTerm.of(counts, Axis(1, 3), Axis(1, 3))
+    gains = []
+    for i, (a, b) in enumerate(codes):
+        # Of a row of weight 2 one is left out.
+        rest = Labels(labels.codes, weight - np.eye(30)[i] * min(weight[i], 1.0), 2)
+        row, again = codes[[i]], posterior.given(model.statistics(data, rest, posterior.labels))
+        joint = again.log_predictive({"x": Coded(row, data["x"].levels)}, 1)[0]
+        less = counts.copy()
+        less[labels.codes[i], a, b] -= min(weight[i], 1.0)
+        more = joint + term.given(less).table()[:, a, b]
+        own = labels.codes[i]
+        # Under the other class nothing was left out; its counts and its posterior are those of all rows.
+        gains.append((more[own] - logsumexp(more)) - (joint[own] - logsumexp(joint)))
+    found = independence(posterior, data, labels).pairs.iloc[0]
+    assert_allclose(found["gain"], np.average(gains, weights=weight), rtol=1e-9)
+
+
+def test_the_gains_of_a_large_table_are_those_of_a_sample(monkeypatch):
+    rng = default_rng(2)
+    x = rng.normal(size=(400, 2))
+    y = (x.prod(1) > 0).astype(int)
+    X = {"a": x[:, 0], "b": x[:, 1]}
+    whole = asked(X, y).pairs.iloc[0]
+    monkeypatch.setattr(audit, "SAMPLE", 100)
+    some = asked(X, y).pairs.iloc[0]
+    assert some["gain"] != whole["gain"]
+    assert abs(some["gain"] - whole["gain"]) < 4 * some["se"]
+    assert some["log_bayes_factor"] == whole["log_bayes_factor"]
+
+
+# The sentence
+
+
+@pytest.mark.parametrize("copies", [2, 5])
+def test_copies_of_a_column_are_weighted(copies):
+    rng = default_rng(3)
+    y = rng.integers(2, size=1000)
+    x = rng.normal(y)
+    found = asked({f"copy {k}": x for k in range(copies)}, y)
+    pairs = copies * (copies - 1) // 2
+    assert len(found.dependent) == pairs
+    assert found.too_sure == pytest.approx(copies, rel=0.15)
+    assert found.advice == "weighted"
+    assert str(found).startswith(f"{pairs} of {pairs} pairs of columns depend")
+    assert str(found).endswith(f'log-odds are {found.too_sure:.2g} times too large; use dependence="weighted".')
+
+
+def test_columns_that_only_tell_the_class_together_are_modelled_as_a_pair():
+    rng = default_rng(4)
+    x = rng.normal(size=(500, 2))
+    found = asked({"a": x[:, 0], "b": x[:, 1]}, (x.prod(1) > 0).astype(int))
+    assert found.advice == "pairwise"
+    assert "1 of 1 pairs of columns depends on each other given the class: 'a' and 'b'" in str(found)
+    assert found.pairs["gain"][0] > 0.4
+
+
+def test_breast_cancer_has_many_dependent_pairs_and_log_odds_that_are_far_too_large():
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, :10]
+    found = asked(X, y)
+    assert len(found.dependent) > 15
+    assert found.too_sure > 2
+    assert found.advice is not None
+    assert {"mean radius", "mean perimeter", "mean area"} >= set(found.pairs.iloc[0][["first", "second"]])
+
+
+def test_of_a_table_that_the_model_made_nothing_is_said_to_be_wrong():
+    alarms = 0
+    for seed in range(10):
+        rng = default_rng(seed)
+        y = np.resize([0, 1, 2], 90)
+        X = {f"x{k}": rng.normal(rng.normal(size=3)[y], rng.gamma(3.0, size=3)[y]) for k in range(3)}
+        p = rng.dirichlet(np.ones(3), size=3).cumsum(1)[y]
+        X["level"] = np.array(["a", "b", "c"])[(rng.random((90, 1)) > p[:, :2]).sum(1)]
+        found = asked(X, y)
+        alarms += found.advice is not None or len(found.dependent) > 0
+    # Each of two statements may be wrong in a table of twenty: of ten tables, 4 would be a wonder (1 in 100).
+    assert alarms <= 3
+    assert str(asked(*made_by_the_model())) == (
+        "None of 3 pairs of columns shows dependence given the class; nothing says that log-odds are too large or too "
+        "small; nothing need be done."
+    )
+
+
+def made_by_the_model() -> tuple[dict, np.ndarray]:
+    rng = default_rng(5)
+    y = rng.integers(2, size=400)
+    return {name: rng.normal(y) for name in "abc"}, y
+
+
+def test_a_family_of_the_wrong_shape_is_told_from_dependence():
+    rng = default_rng(6)
+    y = rng.integers(2, size=800)
+    found = asked({name: rng.exponential(1.0 + y) for name in "abc"}, y)
+    assert found.dependent.empty
+    assert "another family" in str(found)
+
+
+def test_one_column_one_class_and_a_bag_of_words_have_nothing_to_compare():
+    X, y = made_by_the_model()
+    assert str(asked({"a": X["a"]}, y)).startswith("There is no pair of columns to compare; ")
+    one = asked(X, np.zeros(400, int))
+    assert one.advice is None
+    assert_allclose(one.pairs["gain"], 0.0, atol=1e-12)
+    words = default_rng(7).poisson(1.0, (50, 4)).astype(float)
+    assert asked(sparse.csr_array(words), np.resize([0, 1], 50)).pairs.empty
+
+
+def test_missing_cells_say_nothing_for_or_against_independence():
+    X, y = made_by_the_model()
+    gap = {name: np.where(default_rng(8).random(400) < 0.3, np.nan, x) for name, x in X.items()}
+    found = asked(gap, y)
+    assert found.dependent.empty
+    empty = asked(X | {"none": np.full(400, np.nan)}, y).pairs
+    assert_allclose(empty.loc[empty["second"] == "none", ["log_bayes_factor", "gain"]], 0.0, atol=1e-9)
+
+
+def test_a_sampled_family_is_refused_before_any_pair_is_compared():
+    model, data, labels = NaiveBayes({"x": StudentT()}), {"x": np.ones((4, 2))}, Labels.of([0, 0, 1, 1])
+    posterior = Posterior(model, model.statistics(data, labels, [0, 1]), Dirichlet(), {}, Dirichlet(), {"x": None})
+    with pytest.raises(ValueError, match=r"'x'.*leave-one-out"):
+        independence(posterior, data, labels)
+
+
+def test_a_prior_that_is_improper_without_a_row_is_refused_with_its_column():
+    X = pd.DataFrame({"a": [1.0, 2.0, 4.0, 5.0], "b": [1.0, 2.0, 4.0, 6.0]})
+    with pytest.raises(ValueError, match=r"'a'"):
+        BayesianNB(Gaussian(NormalGamma.reference())).fit(X, [0, 0, 1, 1]).independence(X, [0, 0, 1, 1])
+
+
+def test_rows_without_a_label_and_a_prior_for_each_row_are_refused():
+    X, y = made_by_the_model()
+    labels = np.where(np.arange(400) < 350, y.astype(str), None)
+    with pytest.raises(ValueError, match="unlabelled"):
+        BayesianNB().fit(X, labels).independence(X, labels)
+    with pytest.raises(ValueError, match="one class prior"):
+        BayesianNB().fit(X, y).with_class_prior(np.full((400, 2), 0.5)).independence(X, y)

@@ -4,6 +4,7 @@ import io
 import re
 import subprocess
 import sys
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from bayesnb import BayesianNB, datasets, plots
 from bayesnb.answers.scoring import calibration_error
 from bayesnb.data.targets import codes_of
+from bayesnb.dependence.audit import Independence
 from bayesnb.plots import panels
 
 BLUE, VERMILLION, GREEN = plots.OKABE_ITO[:3]
@@ -155,6 +157,34 @@ def test_neither_plots_nor_report_imports_matplotlib_before_it_draws():
     code = "import sys, bayesnb.plots, bayesnb.report; print('matplotlib' in sys.modules, 'arviz' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("n", [2, 4, 14, 30, 45])
+def test_a_map_of_dependence_has_a_cell_for_each_pair_and_shows_copies(n):
+    names = [f"a column with $ in its name {k}" for k in range(n)]
+    pairs = pd.DataFrame(list(combinations(names, 2)), columns=["first", "second"])
+    copies = (pairs["first"] == names[0]) & (pairs["second"] == names[-1])
+    pairs = pairs.assign(log_bayes_factor=np.where(copies, 99.0, -3.0), information=np.where(copies, 1.2, 0.1))
+    pairs = pairs.sort_values("log_bayes_factor", ascending=False, kind="stable", ignore_index=True)
+    figure = plots.independence(Independence(pairs, pd.Series({"mean": 1.0, "log_bayes_factor": 0.0}), tuple(names)))
+    assert not cut_off(figure)
+    axes, bar = figure.axes
+    assert axes.get_title().startswith(f"1 of {n * (n - 1) // 2} pairs")
+    assert "nats" in bar.get_ylabel()
+    grey, coloured = (np.isfinite(image.get_array().filled(np.nan)) for image in axes.images)
+    shown = min(n, 40)
+    assert coloured.sum() == 1
+    assert grey.sum() + 1 == shown * (shown - 1) // 2
+    assert coloured[-1, 0]
+    assert len(axes.get_xticklabels()) == shown - 1
+    assert ("40 of 45" in axes.get_title()) == (n == 45)
+    assert all(r"\$" in label.get_text() for label in axes.get_yticklabels())
+
+
+def test_one_column_has_no_map_of_dependence():
+    X, y = datasets.posts()
+    with pytest.raises(ValueError, match="at least one pair"):
+        plots.independence(BayesianNB().fit(X, y).independence(X, y))
 
 
 def test_more_classes_than_named_colours_get_different_colours():

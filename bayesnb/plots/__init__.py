@@ -2,10 +2,11 @@
 
 Start with :func:`ledger`, for one row, and :func:`reliability`, for all rows. The functions do not show the figure, and
 pyplot does not keep it: ``figure.savefig`` writes a picture, and a notebook shows it after ``%matplotlib inline``.
-``parameters``, ``rows``, ``regions`` and ``scores`` hold one kind of picture each.
+``parameters``, ``rows``, ``regions``, ``pairs`` and ``scores`` hold one kind of picture each.
 """
 
 from bayesnb.answers.scoring import reliability_table
+from bayesnb.plots.pairs import independence
 from bayesnb.plots.panels import OKABE_ITO
 from bayesnb.plots.parameters import prior_posterior
 from bayesnb.plots.regions import decision_regions
@@ -16,6 +17,7 @@ __all__ = [
     "OKABE_ITO",
     "class_probability",
     "decision_regions",
+    "independence",
     "ledger",
     "map_against_bayes",
     "prior_posterior",

@@ -126,6 +126,7 @@ def test_the_page_has_every_section_with_a_link_to_it(tennis_page):
         "Parameters",
         "The four estimates, by exact leave-one-out",
         "Calibration",
+        "Dependence between columns",
         "Uncertain rows",
         "Evidence",
         "Versions",
@@ -179,6 +180,16 @@ def test_rows_can_be_ordered_by_epistemic_entropy(tennis):
     assert shown == clf.uncertainty(X, draws=200)["epistemic"].sort_values(ascending=False).index[:3].tolist()
 
 
+def test_the_advice_and_the_pairs_are_those_of_the_audit(tennis, tennis_page):
+    clf, X, y = tennis
+    found = clf.independence(X, y)
+    assert str(found) in tennis_page.texts("p")
+    head, *rows = tennis_page.table("Dependence of pairs of columns: all pairs")
+    assert head == list(found.pairs.columns)
+    assert [row[:2] for row in rows] == found.pairs[["first", "second"]].to_numpy().tolist()
+    assert [float(row[2].replace("−", "-")) for row in rows] == pytest.approx(found.pairs["log_bayes_factor"], abs=1e-3)
+
+
 def test_the_evidence_of_the_columns_and_of_the_classes_is_that_of_the_data(tennis, tennis_page):
     evidence = tennis[0].log_evidence_
     table = tennis_page.table("Evidence of each column")
@@ -210,7 +221,7 @@ def test_the_page_shows_versions_and_the_date(tennis_page):
 
 def test_each_picture_is_not_blank_and_has_an_alternative_text(tennis_page):
     pictures = tennis_page.all("img")
-    assert len(pictures) == 2 + 2
+    assert len(pictures) == 3 + 2
     for _, attrs, _ in pictures:
         assert len(attrs["alt"]) > 40
         kind, _, data = attrs["src"].partition(",")
@@ -223,13 +234,13 @@ def test_each_picture_is_not_blank_and_has_an_alternative_text(tennis_page):
 def test_rows_0_gives_a_page_without_contributions_of_rows(tennis):
     page = Page(report(*tennis, rows=0, draws=50))
     assert not [caption for caption in page.texts("caption") if caption.startswith(("Row ", "The rows"))]
-    assert len(page.all("img")) == 2
+    assert len(page.all("img")) == 3
 
 
 def test_progress_is_reported_step_by_step(tennis):
     said = []
     report(*tennis, format="md", rows=0, draws=50, progress=said.append)
-    assert len(said) == 4
+    assert len(said) == 5
     assert "leave-one-out" in said[0]
 
 

@@ -23,6 +23,7 @@ from bayesnb.data.writers import replacing
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation import compare_estimates, rows_at
 from bayesnb.priors import Array
+from bayesnb.report.dependence import TITLE, dependence
 from bayesnb.report.html import MARK, html
 from bayesnb.report.markdown import markdown
 from bayesnb.report.parts import Grid, Part, Picture, Section, one_line
@@ -99,6 +100,8 @@ def report(
     say("scoring the four estimates by exact leave-one-out")
     sections.append(_or_reason("The four estimates, by exact leave-one-out", lambda: _comparison(clf, table, y)))
     sections.append(_or_reason("Calibration", lambda: _calibration(clf, table, y, codes, share)))
+    say("weighing each pair of columns against independence")
+    sections.append(_or_reason(TITLE, lambda: dependence(clf, table, y, share)))
     say(f"splitting the uncertainty of the rows over {draws} posterior draws")
     sections.append(
         _or_reason("Uncertain rows", lambda: _uncertain(clf, table, labels, codes, rows, by, unit, share, draws))

@@ -123,6 +123,34 @@ def test_chains_that_did_not_converge_exit_with_4(capsys, monkeypatch):
     assert "did not converge" in json.loads(out)["nuts"]["verdict"]
 
 
+def test_the_audit_that_is_printed_is_that_of_the_estimator(capsys):
+    X, y = datasets.play_tennis()
+    found = BayesianNB().fit(X, y).independence(X, y)
+    code, out, _ = run(capsys, "audit", "play-tennis", "--format", "json")
+    said = json.loads(out)
+    assert code == 0
+    assert (said["says"], said["advice"]) == (str(found), found.advice)
+    assert said["exponent"]["mean"] == pytest.approx(found.exponent["mean"])
+    assert [pair["second"] for pair in said["pairs"]] == found.pairs["second"].tolist()
+    _, out, _ = run(capsys, "audit", "play-tennis", "--format", "csv")
+    assert pd.read_csv(io.StringIO(out))["gain"].tolist() == pytest.approx(found.pairs["gain"])
+    _, out, _ = run(capsys, "audit", "play-tennis", "--top", "2")
+    words = " ".join(out.split())
+    assert str(found) in words
+    assert "The 2 most dependent of 6 pairs" in words
+    first = found.pairs.iloc[0]
+    assert f"{first['first']} × {first['second']}" in out
+
+
+def test_the_audit_says_which_columns_are_not_compared(capsys, tmp_path):
+    X = pd.DataFrame({"id": [f"row {k}" for k in range(80)], "a": list("xy") * 40, "b": list("xxyy") * 20})
+    X.assign(y=list("pqqp") * 20).to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = run(capsys, "audit", str(tmp_path / "t.csv"), "--target", "y")
+    assert code == 0
+    assert "not compared (more than 64 levels, text to count, or exposure): 'id'" in " ".join(err.split())
+    assert "a × b" in out
+
+
 @pytest.mark.nuts
 def test_the_option_nuts_runs_nuts(capsys):
     code, out, _ = run(capsys, "compare", "play-tennis", "--nuts", "--format", "json")

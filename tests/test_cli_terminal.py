@@ -101,6 +101,7 @@ def test_a_model_takes_its_own_place_by_each_of_its_paths_but_no_hard_link(capsy
         ("predict MODEL play-tennis", "o.csv"),
         ("sample MODEL", "o.csv"),
         ("report play-tennis", "o.html"),
+        ("audit play-tennis", "o.png"),
     ],
 )
 def test_a_file_that_a_command_could_not_have_written_is_replaced_only_with_force(
@@ -125,6 +126,8 @@ def test_a_file_that_a_command_could_not_have_written_is_replaced_only_with_forc
         ("predict MODEL play-tennis --keep wind", "o.parquet"),
         ("report play-tennis --rows 0", "o.html"),
         ("report play-tennis --rows 0", "o.md"),
+        ("audit play-tennis", "o.png"),
+        ("audit play-tennis", "o.svg"),
     ],
 )
 def test_a_second_run_replaces_what_the_first_has_written(capsys, model, tmp_path, command, output):
@@ -149,6 +152,8 @@ def test_draws_of_another_model_are_no_model_file(capsys, tmp_path):
         ("predict MODEL play-tennis", "x.nc"),
         ("predict MODEL play-tennis", "x"),
         ("report play-tennis", "x.csv"),
+        ("audit play-tennis", "x.csv"),
+        ("audit play-tennis", "x"),
         ("report play-tennis --format md", "x.html"),
         ("report play-tennis --format html", "x.md"),
     ],
@@ -185,6 +190,7 @@ for command in (
     ["compare", "t.csv", "--target", "y", "--format", "json"],
     ["compare", "t.csv", "--target", "y", "--format", "csv"],
     ["explain", "t.csv", "--target", "y"],
+    ["audit", "t.csv", "--target", "y"],
     ["explain", "t.csv", "--target", "y", "--format", "csv"],
     ["explain", "m.nc", "--row", evil + "=1"],
     ["fit", "t.csv", "--target", "y", "-o", "n.nc"],

@@ -26,7 +26,10 @@ WRITTEN = {
     "table": "a table, which ends in .parquet, .csv or .tsv",
     "html": "a page in HTML, which ends in .html",
     "md": "a page in Markdown, which ends in .md",
+    "picture": "a picture, which ends in .png or .svg",
 }
+OWN_PICTURE = "bayesnb audit"
+"""Stands in the description of a picture that a command has drawn."""
 
 
 def require_output(
@@ -54,7 +57,7 @@ def require_output(
     if output is None or output == "-":
         return
     path, suffix = Path(output), Path(output).suffix.lower()
-    if HOLDS.get(suffix, "unknown" if kind == "table" else kind) != kind:
+    if HOLDS.get(suffix, "unknown" if kind in ("table", "picture") else kind) != kind:
         _refuse(f"{output}: Expected {WRITTEN[kind]}; got the suffix {suffix!r}")
     if path.is_dir():
         _refuse(f"{output} is a folder")
@@ -97,6 +100,11 @@ def is_model(path: str) -> bool:
     from bayesnb.modelfile.container import is_sealed
 
     return is_sealed(path)
+
+
+def is_picture(path: str) -> bool:
+    """True if a picture says that a command has drawn it."""
+    return OWN_PICTURE.encode() in Path(path).read_bytes()[:4096]
 
 
 def is_predictions(path: str) -> bool:

@@ -10,6 +10,8 @@ from bayesnb.cli.terminal import console_of, json_text, stdout, visible
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesnb.dependence.audit import Independence
+
 
 def print_document(document: Mapping[str, Any]) -> None:
     """A document as JSON."""
@@ -27,9 +29,9 @@ def plain(record: Mapping[Any, Any]) -> dict[str, Any]:
     return found
 
 
-def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a frame, index and all."""
-    return [plain(record) for record in frame.reset_index().to_dict("records")]
+def records_of(frame: pd.DataFrame, index: bool = True) -> list[dict[str, Any]]:
+    """The rows of a frame, by default with their index."""
+    return [plain(record) for record in (frame.reset_index() if index else frame).to_dict("records")]
 
 
 def print_tables(
@@ -121,6 +123,41 @@ def print_contributions(asked: dict[str, Any], contributions: pd.DataFrame, unit
     console.print(
         f"log-odds of {pair}; the entries sum to the total; lower and upper: {prob:.0%} interval "
         "under the posterior of the parameters",
+        markup=False,
+    )
+
+
+def print_pairs(found: Independence, top: int, prob: float) -> None:
+    """Print the advice of an audit, and the pairs that depend most."""
+    import pandas as pd
+
+    console = console_of()
+    console.print(visible(found), style="bold", markup=False)
+    w = found.exponent
+    console.print(
+        f"One exponent for all columns: {w['mean']:.2f}, {prob:.0%} interval {w['lower']:.2f} to {w['upper']:.2f} "
+        "(1 is naive Bayes)",
+        markup=False,
+    )
+    pairs = found.pairs.head(top)
+    if pairs.empty:
+        return
+    lines = zip(*(pairs[name] for name in pairs), strict=True)
+    records = [
+        (f"{a} × {b}", f"{factor:.1f}", f"{mean:.2f} ({low:.2f}–{high:.2f})", f"{gain:+.3f} ± {se:.3f}", f"{z:+.1f}")
+        for a, b, factor, mean, low, high, gain, se, z in lines
+    ]
+    grid = grid_of(pd.DataFrame(records, columns=["pair", "log BF", "information", "gain", "score"]), 2)
+    for column in grid.columns[1:]:
+        column.justify = "right"
+        column.no_wrap = True
+    console.print(grid)
+    shown = f"The {len(pairs)} most dependent of {len(found.pairs)} pairs. " if len(pairs) < len(found.pairs) else ""
+    console.print(
+        f"{shown}log BF: log Bayes factor of dependence given the class; chance hardly gives more than "
+        f"{found.threshold:.1f}. information: mutual information given the class, with its {prob:.0%} interval. gain: "
+        "by how much the log loss of left-out rows falls when the pair is modelled. All in nats. score: by how many "
+        'standard errors the labels speak for the pair on top of dependence="weighted".',
         markup=False,
     )
 

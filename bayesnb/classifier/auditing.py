@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.data.rows import Rows
 from bayesnb.dependence import audit
-from bayesnb.families.membership import Labels
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier
@@ -72,6 +71,4 @@ def independence(
     self.require_one_class_prior("the audit of independence")
     self.require_counted("the audit leaves rows out, which is exact for rows that were counted")
     rows = Rows.of(X, y, sample_weight, self.unlabelled, self.schema).labelled()
-    _, data = self.schema.read(rows.table)
-    labels = Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
-    return audit.independence(self.posterior, data, labels, probability_of_interval(prob))
+    return audit.independence(self.posterior, *self.encoded(rows), probability_of_interval(prob))

@@ -284,7 +284,7 @@ def test_only_the_rows_with_the_highest_entropy_are_split_by_draws(tennis, monke
     clf, X, y = tennis
     monkeypatch.setattr(sections, "CANDIDATES", 3)
     page = report(clf, X, y, format="md", rows=14, draws=50)
-    assert "Of 14 rows, the 3 with the highest predictive entropy are looked at." in page
+    assert "Of 14 rows, the 3 with the highest predictive entropy are shown." in page
     assert page.count("Ledger of row") == 3
 
 

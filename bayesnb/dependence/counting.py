@@ -63,7 +63,8 @@ class Cells:
         """
         if spec.by == "model":
             return cls(Grid.of_no_column(), False, (), 0)
-        grid = Grid.of(posterior.model, data, labels.weight)
+        some = spec.drawn(len(labels), spec.rows)
+        grid = Grid.of(posterior.model, part_of(data, some), labels.weight[some])
         if not spec.pairs:
             read = np.flatnonzero((grid.real & spec.shapes) | (spec.offsets == "cell"))
             return cls(grid.only(read), spec.shapes, (), 0)

@@ -76,12 +76,15 @@ class Exponents:
     offsets : {"cell", "class"}
         Whether a class has one offset b_c, or besides it one for each cell of each column: a level, or a quarter of the
         rows of a real column. They say where the classes' shares of a cell are wrong in the company of the other
-        columns; with them the model holds multinomial logistic regression on the cells. There are at most
-        ``MOST_OFFSETS``: where cells times classes are more, a class has one offset.
+        columns; with them the model holds multinomial logistic regression on the cells. Where cells times classes are
+        more than the rows, or more than 1,000, a class has one offset.
     offset_sd : float
         Prior standard deviation of the classes' offsets, in nats, around 0.
     cell_sd : float or tuple of float
         The same of the offsets of cells. Of several, the one of the largest evidence.
+    rows : int
+        From how many rows, drawn at random, the exponents are learned where there are more, and real columns are cut
+        into cells. The cells are counted over all rows.
     draws : int
         How many draws from the posterior of the exponents are kept; probabilities are averaged over them.
     random_seed : int
@@ -110,6 +113,7 @@ class Exponents:
     offsets: Literal["cell", "class"] = "cell"
     offset_sd: float = 1.0
     cell_sd: float | tuple[float, ...] = (0.01, 0.3, 1.0)
+    rows: int = 32_768
     draws: int = 64
     random_seed: int = 0
 
@@ -128,8 +132,10 @@ class Exponents:
             value = np.asarray(getattr(self, name), float)
             if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
                 raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
-        if self.draws < 1 or self.draws != int(self.draws):
-            raise ValueError(f"Expected draws to be a whole number, at least 1; got {self.draws!r}")
+        for name in ("rows", "draws"):
+            value = getattr(self, name)
+            if value < 1 or value != int(value):
+                raise ValueError(f"Expected {name} to be a whole number, at least 1; got {value!r}")
 
     def learn(
         self,
@@ -182,6 +188,12 @@ class Exponents:
         rng = np.random.default_rng(self.random_seed)
         points, off = draws(source, layout, *self.prior(layout, groups, scales), best, self.draws, rng)
         return LearnedExponents.of(self, layout, groups, names, scales, best, points, off)
+
+    def drawn(self, n_rows: int, most: int) -> Array | slice:
+        """Rows drawn at random, at most so many, in their order; all of them where there are no more."""
+        if n_rows <= most:
+            return slice(0, n_rows)
+        return np.sort(np.random.default_rng(self.random_seed).permutation(n_rows)[:most])
 
     def prior(self, layout: Layout, groups: Sequence[Group], scales: Mapping[str, float]) -> tuple[Array, Array]:
         """Mean and standard deviation of every parameter under the prior, where each group has one of its scales."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.random import Generator, default_rng
+from numpy.random import Generator
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.conditional import Rows, Source, indicators
@@ -293,14 +293,15 @@ def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, s
     A weight says how often a row was seen. So of a row of weight 2 one half is left out, as it would be if the row
     stood twice in the table; of a row of weight ½ all of it is.
     """
-    columns, n = terms.names(posterior), len(labels)
-    names = found.names(spec, columns)
+    columns, some = terms.names(posterior), spec.drawn(len(labels), spec.rows)
+    names, data, labels = found.names(spec, columns), part_of(data, some), labels[some]
+    n = len(labels)
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = terms.without_features(posterior).log_left_out({}, left)
     _require_possible(prior, posterior, labels)
     grid = found.statistics.cells.grid
     cells = grid.offset_cells if spec.offsets == "cell" else 0
-    cells *= cells * len(posterior.labels) <= MOST_OFFSETS
+    cells *= cells * len(posterior.labels) <= min(MOST_OFFSETS, labels.weight.sum())
 
     def rows(which: Any) -> Rows:
         asked = left_out_terms(found, spec, posterior, part_of(data, which), left[which])
@@ -316,8 +317,8 @@ def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, s
     source: Source = every if held is None else lambda: held
     sample = None
     if n > 2 * SAMPLE:
-        some = [rows(np.sort(default_rng(spec.random_seed).permutation(n)[:SAMPLE]))]
-        sample = lambda: some  # noqa: E731
+        first = [rows(spec.drawn(n, SAMPLE))]
+        sample = lambda: first  # noqa: E731
     exponents = spec.learn(source, found.groups(spec, len(columns)), names, sample, cells)
     return Dependence(found, exponents, float(labels.weight.sum()))
 

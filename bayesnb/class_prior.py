@@ -16,7 +16,7 @@ from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.priors.fixed import repeated, require_each
 
 SUM = 1e-9
-"""How far from 1 given class probabilities may sum."""
+"""The largest distance from 1 that the sum of class probabilities may have."""
 
 FORMS = "a Dirichlet, {label: probability}, a Series by label, an array in the order of the classes, 'frequencies' or "
 FORMS += "'uniform'"

@@ -27,10 +27,10 @@ class EM:
     Parameters
     ----------
     posterior : Posterior
-        What is believed given the expected statistics. Its priors are those that EM used in every iteration.
+        The posterior of the expected statistics, under the priors that EM used in every iteration.
     objective : array (iteration,)
-        What EM increases, at the parameters of each iteration: log prior density + labelled log joint + the
-        weighted Σ log Σ_c p(x, c | θ) of the unlabelled rows. (Up to a constant where a prior is improper.)
+        The objective that EM increases, at the parameters of each iteration: log prior density + labelled log joint +
+        the weighted Σ log Σ_c p(x, c | θ) of the unlabelled rows. (Up to a constant if a prior is improper.)
     converged : bool
         Whether the last step gained less than the tolerance.
     responsibilities : array (row, class)
@@ -84,7 +84,7 @@ def em(
     ----------
     model : NaiveBayes
     labelled : Statistics
-        Of the labelled rows, with all classes.
+        The statistics of the labelled rows, with all classes.
     data : {name: encoded column}
         The unlabelled rows.
     n_rows : int
@@ -99,8 +99,8 @@ def em(
         objective is then that density. The mean exists under every proper prior, and it smooths: under Dirichlet(1)
         it is Laplace's rule, as in Nigam et al., where the mode is plain counting.
     starts : int
-        How many starts to try. The first starts from the responsibilities that the labelled rows alone predict, the
-        others from those at random draws of the labelled rows' posterior. The best is kept.
+        The number of starts to try. The first one is the responsibilities that the labelled rows alone predict; the
+        others are those at random draws of the posterior of the labelled rows. The best result is kept.
     tolerance : float
         EM has converged when an iteration gains no more than this per row.
     max_iterations : int
@@ -161,7 +161,7 @@ def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
 
 
 def _same(prior: Prior, a: int, b: int) -> bool:
-    """Whether a prior is the same for two classes."""
+    """True if a prior is the same for two classes."""
     arrays = [v for v in vars(prior).values() if isinstance(v, np.ndarray)]
     return all(np.array_equal(v[a], v[b]) for v in arrays)
 

@@ -24,7 +24,7 @@ from bayesnb.model import Data, Parameters, Posterior, part_of
 from bayesnb.priors import Array, Chance, Dirichlet, Prior, log, log_rising
 
 UNITS = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 10 / np.log(10)}
-"""What one nat of log-odds is in each unit (Good 1950; Jaynes 2003, 4.2)."""
+"""The size of one nat of log-odds in each unit (Good 1950; Jaynes 2003, 4.2)."""
 
 PRIOR, TOTAL = "(prior)", "(total)"
 
@@ -79,7 +79,7 @@ class OneWord:
         return chance.floor() / n
 
     def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Chance, Array]:
-        """What is believed of the probability of each word, (cell, class), and its count, (cell, 1)."""
+        """The belief about the probability of each word, (cell, class), and its count, (cell, 1)."""
         return Chance(posterior.alpha[:, x[:, 0].astype(np.intp)].T, posterior.total), x[:, [1]]
 
 
@@ -99,7 +99,7 @@ def contributions(
     ----------
     schema, posterior
     point : Parameters or None
-        What is plugged in; ``None`` integrates the parameters out.
+        The point that is plugged in; ``None`` integrates the parameters out.
     data : {name: encoded column}
     pairs : int array (row, 2)
         The two classes whose log-odds are split.

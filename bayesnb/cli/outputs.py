@@ -42,9 +42,9 @@ def require_output(
     output : path, "-" or None
         "-" and None are not files, and are always accepted.
     kind : key of WRITTEN
-        What will be written.
+        The kind of file that will be written.
     inputs : paths, globs, "-", or names of embedded data
-        What is read.
+        The files that are read.
     is_own : function of a path
         True if this command writes such files, so that a second run may replace the file of the first.
     force : bool

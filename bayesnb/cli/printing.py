@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for programs."""
+"""The output of commands: tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def print_tables(
     how: str, described: pd.DataFrame, table: pd.DataFrame, asked: Sequence[Mapping[str, Any]],
     answers: Sequence[Mapping[str, Any]], prob: float, by: str,
 ) -> None:  # fmt: skip
-    """What ``compare`` found, as tables."""
+    """Print the results of ``compare`` as tables."""
     console = console_of()
     console.print("What each column got", style="bold")
     console.print(grid_of(described.reset_index().astype(object), 3))

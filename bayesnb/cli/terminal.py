@@ -1,4 +1,4 @@
-r"""What reaches a terminal or a pipe.
+r"""The text that is written to a terminal or a pipe.
 
 Data, models and file names come from others, and a terminal obeys escape sequences in them. So every control character
 is shown escaped, as ``\x1b``; data that go to a file or a pipe stay as they are.

@@ -36,7 +36,7 @@ type Score = Callable[[Any], pd.DataFrame]
 
 
 def streams(source: Any) -> bool:
-    """Whether a source is read in parts, and not as one table in memory."""
+    """True if a source is read in parts, and not as one table in memory."""
     return isinstance(source, str | os.PathLike | Iterator) or _engine(source) is not None
 
 
@@ -75,7 +75,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
 
 
 def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None) -> Summary:
-    """What :func:`statistics` finds, with the schema and the classes; ``target=None`` makes one class of all rows."""
+    """The statistics of a table, with its schema and classes; ``target=None`` puts all rows into one class."""
     reading = PartSummarizer(
         model.features, model.unseen, model.unlabelled, target, weight, model.unlabelled_weight == 0, schema
     )

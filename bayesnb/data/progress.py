@@ -15,7 +15,7 @@ class Progress:
     Parameters
     ----------
     what : str
-        What is being done.
+        The description of the bar.
     """
 
     def __init__(self, what: str) -> None:

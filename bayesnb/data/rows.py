@@ -47,7 +47,7 @@ class Rows:
         X, y, sample_weight
             As :meth:`bayesnb.BayesianNB.fit` takes them, in memory.
         unlabelled : label, optional
-            What stands for "no label", beside missing values.
+            The value that means "no label", beside missing values.
         schema : Schema, optional
             The schema of a fitted model that the table must match.
 

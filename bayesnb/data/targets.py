@@ -202,7 +202,7 @@ def _distinct(y: Array) -> tuple[Array, Array]:
 
 
 def _present(codes: Array, distinct: Array) -> tuple[Array, Array]:
-    """The same without the values that no row has; a categorical type may declare such values."""
+    """The codes and labels without the labels that no row has; a categorical type may declare such labels."""
     held = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return _placed(codes, np.cumsum(held) - 1), distinct[held]
 

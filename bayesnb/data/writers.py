@@ -16,7 +16,7 @@ import pandas as pd
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """A temporary path beside this one to write to; this path always holds the old file or the whole new one.
 
-    Where the block ends without an error the new file is flushed to disk and takes the old one's place.
+    If the block ends without an error, the new file is flushed to disk and takes the place of the old one.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def load(name: str) -> Table:
     Raises
     ------
     ValueError
-        Where no data set has this name.
+        If no data set has this name.
 
     Examples
     --------

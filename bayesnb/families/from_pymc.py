@@ -122,7 +122,7 @@ class FromPyMC(Pointwise[Given]):
         number, at which the parameter is fixed. Each class and column has its own parameters. No prior is scaled to
         the data, so give priors in the units of the column.
     reads : {"reals", "positive reals", "counts"}
-        What columns may hold; other values are refused.
+        The values that columns may hold; other values are refused.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
 

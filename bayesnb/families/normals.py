@@ -62,7 +62,7 @@ def log_normals(x: Array, theta: Theta, root_tau: Array) -> Array:
 
 
 def _near_log_normals(x: Array, mu: Array, root_tau: Array) -> Array:
-    """The same of columns measured in 1, whose locations are floats."""
+    """``log_normals`` of columns with the unit 1 and locations of one float."""
     if mu.ndim > 2 and len(x) * mu.size >= _DRAWN_FROM:
         return _log_normals_drawn(x, mu, root_tau)
     if mu.ndim == 2 and large_enough(x.size * len(mu)):

@@ -66,7 +66,7 @@ class WeightedValues:
         return cls(names[column, level], code, column, s.counts[code, column, level])
 
     def variance(self, n_columns: int) -> Array:
-        """Of each whole column (divisor: the weight), (column,); NaN where nothing was seen."""
+        """The variance of each whole column (divisor: the weight), (column,); NaN where nothing was seen."""
 
         def totals(x: Array) -> Array:
             return np.bincount(self.column, self.weight * x, minlength=n_columns)

@@ -34,7 +34,7 @@ def per(
 
 @dataclass(frozen=True, eq=False)
 class Statistic(ABC):
-    """What the data say about θ, class by class: a commutative group under ``+``.
+    """The sufficient statistic of a feature, class by class: a commutative group under ``+``.
 
     Every array field has the class as its first axis. ``a + b`` pools two data sets, ``a - b`` unlearns
     one, ``a * 0.9`` discounts. Names that come with a statistic (levels, words) are united by ``+``.
@@ -48,12 +48,12 @@ class Statistic(ABC):
         cls.group = vars(cls).get("group", cls.__name__.lower())
 
     def __add__(self, other: Self) -> Self:
-        """Both data sets together: the sums of the fields. (A hook, where the names differ or a field is no sum.)"""
+        """Both data sets together: the sums of the fields. (A hook, if the names differ or a field is no sum.)"""
         theirs = other.arrays()
         return type(self)(**{name: v + theirs[name] for name, v in self.arrays().items()}, **self.names())
 
     def __mul__(self, factor: float) -> Self:
-        """The same data, each row counted ``factor`` times. (A hook, where a field is no sum.)"""
+        """The same data, each row counted ``factor`` times. (A hook, if a field is no sum.)"""
         return type(self)(**{name: v * factor for name, v in self.arrays().items()}, **self.names())
 
     @abstractmethod

@@ -28,9 +28,9 @@ class Support:
     Parameters
     ----------
     name : str
-        What they are called.
+        The name of this set of values.
     needs : str
-        What one of them is called, for errors.
+        The name of one of the values, for errors.
     cure : str
         What to do with a column that holds other values, for errors.
     contains : function

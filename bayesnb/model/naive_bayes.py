@@ -72,7 +72,7 @@ class NaiveBayes:
 
     @property
     def exact(self) -> bool:
-        """Whether the posterior of every feature is a formula."""
+        """True if the posterior of every feature is a formula."""
         return all(family.exact for family in self.features.values())
 
     def require_exact(self, what: str, cure: str) -> None:

@@ -126,7 +126,7 @@ def stacked(parts: Sequence[Any]) -> Any:
 
 
 def split(answer: Any, columns: Sequence[int]) -> list[Any]:
-    """What each feature has of the answer for a stack, ``columns`` of them each.
+    """The result of each feature from that of a stack; ``columns`` says how many columns each feature has.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def _arrays(part: Statistic | Prior | Array) -> dict[str, Array]:
 
 
 def _of[S: (Statistic, Prior)](like: S, values: dict[str, Any]) -> S:
-    """The same kind of object with other fields, which were validated when the stack was made of them."""
+    """An object of the same class with other fields. They are not validated again, because those of its parts were."""
     made = object.__new__(type(like))
     made.__dict__.update(values)
     return made

@@ -1,4 +1,4 @@
-"""What the data say about the whole model, :class:`Statistics`, and the error messages that name its parts."""
+"""The sufficient statistics of the whole model, and error messages that name its parts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def united_labels(*groups: Sequence[Any]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """What the data say about the whole model; ``a + b`` pools, ``a - b`` unlearns, ``a * 0.9`` forgets slowly.
+    """The sufficient statistics of the whole model; ``a + b`` pools, ``a - b`` unlearns, ``a * 0.9`` discounts.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     Parameters
     ----------
     frame : DataFrame ((row, entry) or (entry,), ...)
-        Of one row, from ``explain``.
+        The result of ``explain`` for one row.
     unit : str, optional
         By default the one that ``explain`` left in ``frame.attrs``.
     entries : int

@@ -23,7 +23,7 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     Parameters
     ----------
     proba : array (row, class)
-        Of rows that were not learned: leave-one-out, ``clf.loo(X, y)["probability"]``, or held out.
+        Predictions of rows that were not learned: leave-one-out, ``clf.loo(X, y)["probability"]``, or of held-out rows.
     codes : int array (row,)
         Positions of the true classes.
     bins : int
@@ -31,7 +31,7 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     code : int, optional
         A class whose probability to judge, against the rest; by default the most probable class of each row.
     prob : float, optional
-        Of the error bars, which are binomial; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the error bars, which are binomial; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
     Raises
     ------
@@ -80,17 +80,17 @@ def map_against_bayes(
         The frame of ``Agreement.plug_ins``, with columns ``predictive`` and the estimate; or the probabilities of the
         plug-in, a row it calls impossible being NaN.
     predictive : array (row, class), optional
-        Of full Bayes, for arrays.
+        The probabilities by full Bayes, if ``plug_in`` is an array.
     classes : sequence (class,), optional
-        For arrays; their positions by default.
+        The names of the classes, if ``plug_in`` is an array; their positions by default.
     estimate : {"map", "mean", ...}
         Column of the frame, and name on the axis.
 
     Returns
     -------
     Figure
-        Of two classes, the probability of the second; of more, a colour each. On the line both are equal. Rows whose
-        predicted class differs are ringed.
+        The probability of the second of two classes, or of each of more classes in a colour of its own. On the line,
+        both are equal. Rows whose predicted class differs are ringed.
 
     Raises
     ------

@@ -256,14 +256,14 @@ class Prior(Belief):
     # θ in the form that likelihoods read: by name, and as a logarithm if it may be too small for a float.
 
     @classmethod
-    @abstractmethod
     def theta(cls, *point: Array) -> Theta:
-        """θ in the form that likelihoods read, from its parts in the order of ``parameters``."""
+        """θ in the form that likelihoods read, from its parts in the order of ``parameters``. (A hook.)"""
+        return dict(zip(cls.parameters, point, strict=True))
 
     @classmethod
-    @abstractmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
-        """The parts of θ, in the order of ``parameters``: the inverse of ``theta``."""
+        """The parts of θ, in the order of ``parameters``: the inverse of ``theta``. (A hook.)"""
+        return tuple(theta[name] for name in cls.parameters)
 
     def mean_theta(self) -> Theta:
         """The mean, in the form that likelihoods read. (A hook, for priors whose ``mean`` has lost digits.)"""

@@ -150,10 +150,6 @@ class Gamma(Prior):
         (rate,) = point
         return {"log_rate": log(rate), "rate": rate}
 
-    @classmethod
-    def point(cls, theta: Theta) -> tuple[Array, ...]:
-        return (theta["rate"],)
-
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         log_rate = self.log_draw(rng, size)
         return {"log_rate": log_rate, "rate": np.exp(log_rate)}

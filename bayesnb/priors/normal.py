@@ -141,14 +141,6 @@ class Normal(Prior):
         """0, at the mean."""
         return np.zeros(np.shape(mean))
 
-    @classmethod
-    def theta(cls, *point: Array) -> Theta:
-        return dict(zip(cls.parameters, point, strict=True))
-
-    @classmethod
-    def point(cls, theta: Theta) -> tuple[Array, ...]:
-        return (theta["mu"],)
-
     def mean_theta(self) -> Theta:
         self.require_proper("A mean")
         return self._theta()

@@ -109,7 +109,7 @@ class NormalGamma(Prior):
         Parameters
         ----------
         pooled_mean, pooled_variance : arrays (column,)
-            Of each column, in units of ``unit``.
+            Mean and variance of each column, in units of ``unit``.
         n_classes : int
         pooled_low : float or array (column,)
             The rest of the pooled mean, beyond one float.
@@ -132,7 +132,7 @@ class NormalGamma(Prior):
         return NormalGamma(m, kappa, a, b, low, joint)
 
     def measured_in(self, unit: Array) -> NormalGamma:
-        """The same in another unit."""
+        """The same belief in another unit."""
         if self.unit is not None and (unit == self.unit).all():
             return self
         low, own = self.placed()
@@ -288,10 +288,6 @@ class NormalGamma(Prior):
     def peak(n: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> Array:
         """0, because the likelihood has no maximum if all rows are equal."""
         return np.zeros(np.shape(n))
-
-    @classmethod
-    def theta(cls, *point: Array) -> Theta:
-        return dict(zip(cls.parameters, point, strict=True))
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:

@@ -59,7 +59,7 @@ class Agreement:
 
     @property
     def p_value(self) -> float:
-        """Of the largest ``|z|`` among all quantities, by Bonferroni: valid however they depend on each other."""
+        """The p-value of the largest ``|z|``, by Bonferroni: valid however the quantities depend on each other."""
         largest = float(self.table["z"].abs().max())
         return min(1.0, 2 * stats.norm.sf(largest) * len(self.table))
 

@@ -39,13 +39,13 @@ def sample(
     Parameters
     ----------
     posterior : Posterior
-        Where to start, and the scales.
+        The chains start at draws of it, and take their scales from it.
     draws_per_chain, chains : int
     random_seed : seed
     model : pymc.Model, optional
         By default, the model that observes the sufficient statistics.
     **arguments
-        Of ``pymc.sample``. They replace the settings made here. nutpie is used if it is installed.
+        Arguments of ``pymc.sample``. They replace the settings made here. nutpie is used if it is installed.
     """
     import pymc as pm
 

@@ -131,9 +131,9 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     Parameters
     ----------
     posterior : Posterior
-        That of EM; only its priors count, at their full shapes.
+        The posterior of EM, of which only the priors are used, at their full shapes.
     labelled : Statistics
-        Of the labelled rows; they are observed as sufficient statistics.
+        The statistics of the labelled rows, which are observed.
     data : {name: encoded column}
         The unlabelled rows.
     weight : array (row,)
@@ -142,7 +142,7 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     Returns
     -------
     pymc.Model
-        That of :func:`build`, with the Potential ``unlabelled``.
+        The model of :func:`build`, with the Potential ``unlabelled``.
 
     Notes
     -----

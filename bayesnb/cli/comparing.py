@@ -82,8 +82,8 @@ def answer_of(clf: BayesianNB, X: pd.DataFrame, row: Mapping[str, Any], draws: i
             estimates[estimate] = dict(zip(labels, map(float, proba), strict=True))
         except (BoundaryError, ImproperError, ImpossibleRowError) as error:
             estimates[estimate] = str(error)
-    found = clf.predict_interval(frame, prob, draws=draws).iloc[0]
-    interval = {label: found[c].astype(float).to_dict() for label, c in zip(labels, clf.classes_, strict=True)}
+    ends = clf.predict_interval(frame, prob, draws=draws).iloc[0]
+    interval = {label: ends[c].astype(float).to_dict() for label, c in zip(labels, clf.classes_, strict=True)}
     return {"estimates": estimates, "interval": interval}
 
 

@@ -29,19 +29,19 @@ def inspect(data: str, target: str | None, layout: str) -> int:
     from bayesnb.modelfile import document
 
     if data != "-" and document.is_model(data):
-        found = document.describe(data)
+        described = document.describe(data)
         about = {
             "model": data,
-            "written by": f"bayesnb {found['bayesnb_version']} (format {found['format_version']})",
-            "content": found["content_hash"],
-            "target": found["target"],
-            "rows": {str(label): rows for label, rows in found["rows"].items()},
+            "written by": f"bayesnb {described['bayesnb_version']} (format {described['format_version']})",
+            "content": described["content_hash"],
+            "target": described["target"],
+            "rows": {str(label): rows for label, rows in described["rows"].items()},
             "settings": {
                 name: value if value is None or isinstance(value, bool | int | float | str) else repr(value)
-                for name, value in found["configuration"].items()
+                for name, value in described["configuration"].items()
             },
         }
-        _print(about, pd.DataFrame(found["features"]).set_index("feature"), layout)
+        _print(about, pd.DataFrame(described["features"]).set_index("feature"), layout)
         return 0
     from bayesnb.data import engines
     from bayesnb.estimator import BayesianNB

@@ -78,8 +78,8 @@ def _refuse(said: str) -> None:
 
 def _files(given: str) -> Iterator[Path]:
     """The files that a path, a folder or a glob stands for."""
-    found = [given] if Path(given).exists() else glob.glob(given, recursive=True)  # noqa: PTH207
-    for path in map(Path, found):
+    paths = [given] if Path(given).exists() else glob.glob(given, recursive=True)  # noqa: PTH207
+    for path in map(Path, paths):
         yield from (file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 

@@ -20,13 +20,13 @@ def print_document(document: Mapping[str, Any]) -> None:
 
 def plain(record: Mapping[Any, Any]) -> dict[str, Any]:
     """Replace infinity by a text and NaN by null, since JSON has neither."""
-    found = {}
+    record_as_json = {}
     for name, value in record.items():
         value = value.item() if hasattr(value, "item") else value
         if isinstance(value, float) and not abs(value) < float("inf"):
             value = None if value != value else str(value)
-        found[str(name)] = value
-    return found
+        record_as_json[str(name)] = value
+    return record_as_json
 
 
 def records_of(frame: pd.DataFrame, index: bool = True) -> list[dict[str, Any]]:

@@ -88,11 +88,11 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
             case _:
                 parts = _each(source, reading, progress)
         with contextlib.closing(parts), _about_engine(source):
-            found = pooled(parts)
-    if isinstance(found, EmptySummary):
-        weightless = f" of positive weight in {weight!r}" if weight is not None and found.blank < found.rows else ""
-        raise ValueError(f"{NO_LABEL}{weightless}: {found.rows} rows were read" if found.rows else "there are no rows")
-    return found.settled(schema)
+            whole = pooled(parts)
+    if isinstance(whole, EmptySummary):
+        weightless = f" of positive weight in {weight!r}" if weight is not None and whole.blank < whole.rows else ""
+        raise ValueError(f"{NO_LABEL}{weightless}: {whole.rows} rows were read" if whole.rows else "there are no rows")
+    return whole.settled(schema)
 
 
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
@@ -235,8 +235,8 @@ def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | Emp
     def summarise(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        found = pooled(reading(table) for table in arrow.tables(batches, declares=False))
-        yield pa.RecordBatch.from_pydict({"summary": [pickle.dumps(found)]})
+        whole = pooled(reading(table) for table in arrow.tables(batches, declares=False))
+        yield pa.RecordBatch.from_pydict({"summary": [pickle.dumps(whole)]})
 
     for row in source.mapInArrow(summarise, "summary binary").collect():
         yield pickle.loads(row["summary"])

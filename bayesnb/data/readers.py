@@ -81,10 +81,10 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
                     "all of it in one type"
                 ) from error
         raise ValueError(f"{path}: its parts do not fit together ({one_line(error)})") from error
-    found = frame_of(whole)
-    text = found.select_dtypes("category").columns
-    return found.astype(
-        {name: "str" for name in text if pd.api.types.infer_dtype(found[name].cat.categories) == "string"}
+    read = frame_of(whole)
+    text = read.select_dtypes("category").columns
+    return read.astype(
+        {name: "str" for name in text if pd.api.types.infer_dtype(read[name].cat.categories) == "string"}
     )
 
 
@@ -105,14 +105,14 @@ def _of_path(path: str | os.PathLike) -> tuple[Iterator[Any], int | None]:
 
 
 def _files(path: str | os.PathLike) -> list[Path]:
-    found = Path(path)
-    if found.is_dir():
-        files = sorted(f for f in found.rglob("*") if f.is_file() and not f.name.startswith(("_", ".")))
+    place = Path(path)
+    if place.is_dir():
+        files = sorted(f for f in place.rglob("*") if f.is_file() and not f.name.startswith(("_", ".")))
         if not files:
             raise FileNotFoundError(f"{path}: is an empty folder")
         return files
-    if found.exists():
-        return [found]
+    if place.exists():
+        return [place]
     files = [Path(name) for name in sorted(glob.glob(os.fspath(path), recursive=True))]  # noqa: PTH207
     if not files:
         raise FileNotFoundError(f"{path}: no such file")
@@ -134,8 +134,8 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
     names, own = list(schemas), [schema for _, schema in schemas.values()]
     base = str(Path(path).absolute()) if Path(path).is_dir() else None
     try:
-        found = pa.dataset.dataset(names, format=kind, partitioning="hive" if base else None, partition_base_dir=base)
-        schema = pa.unify_schemas([*own, _plain(found.schema)], promote_options="permissive").remove_metadata()
+        dataset = pa.dataset.dataset(names, format=kind, partitioning="hive" if base else None, partition_base_dir=base)
+        schema = pa.unify_schemas([*own, _plain(dataset.schema)], promote_options="permissive").remove_metadata()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path}: cannot be read as {kind} ({one_line(error)})") from error
     if len(set(schema.names)) < len(schema.names):
@@ -210,8 +210,8 @@ def _batches(dataset: Any, schemas: Schemas) -> Iterator[Any]:
 
     def batches(file: Path, coming: Future) -> Iterator[Any]:
         with about_source(file, read[file]):
-            found = coming.result()
-        for batch in until_broken(file, found, read[file]):
+            group = coming.result()
+        for batch in until_broken(file, group, read[file]):
             read[file] += batch.num_rows
             yield batch
 

@@ -152,11 +152,11 @@ def classes_of(*groups: Array) -> Array:
     """All classes of several arrays, sorted, in a dtype that holds them all."""
     groups = [group for group in groups if len(group)]
     labels = united_labels(*(labels_of(group) for group in groups))
-    found = np.empty(
+    classes = np.empty(
         len(labels), np.result_type(*groups) if all(g.dtype.kind == groups[0].dtype.kind for g in groups) else object
     )
-    found[:] = labels
-    return found
+    classes[:] = labels
+    return classes
 
 
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
@@ -192,11 +192,11 @@ def _placed(codes: Array, place: Array) -> Array:
 def _distinct(y: Array) -> tuple[Array, Array]:
     """Codes of the labels, -1 where missing, and the distinct labels, unsorted."""
     y = y.astype(y.dtype.newbyteorder("="), copy=False)
-    if y.dtype.kind == "i" and large_enough(len(y)) and (found := reading.whole(y[:, None])) is not None:
-        distinct = found.values(0)
-        table = np.full(found.held.shape, -1)
-        table[found.held] = np.arange(len(distinct))
-        return reading.codes(y[:, None], found, table)[:, 0], distinct.astype(y.dtype)
+    if y.dtype.kind == "i" and large_enough(len(y)) and (whole := reading.whole(y[:, None])) is not None:
+        distinct = whole.values(0)
+        table = np.full(whole.held.shape, -1)
+        table[whole.held] = np.arange(len(distinct))
+        return reading.codes(y[:, None], whole, table)[:, 0], distinct.astype(y.dtype)
     codes, distinct = pd.factorize(y)
     return codes, np.asarray(distinct).astype(y.dtype, copy=False)
 

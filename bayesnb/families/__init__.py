@@ -22,10 +22,10 @@ def families() -> dict[str, type[Family]]:
     """
     from bayesnb.families.family import Family
 
-    found = {}
+    kinds = {}
     for place in pkgutil.iter_modules(__path__, f"{__name__}."):
         for name, kind in vars(importlib.import_module(place.name)).items():
             family = inspect.isclass(kind) and issubclass(kind, Family) and not inspect.isabstract(kind)
             if family and kind.__module__ == place.name and not name.startswith("_"):
-                found[name] = kind
-    return dict(sorted(found.items()))
+                kinds[name] = kind
+    return dict(sorted(kinds.items()))

@@ -203,12 +203,12 @@ class FromPyMC(Pointwise[Given]):
             x = np.where(missing, 1.0, x).astype(given.dtype)
             views = np.broadcast_arrays(x, *(np.asarray(p, float) for p in parameters))
             shape = views[0].shape
-            found = np.zeros(shape)
+            log_p = np.zeros(shape)
             step = max(1, CHUNK // max(1, int(np.prod(shape[1:]))))
             for cut in slices(shape[0], step):
                 with np.errstate(all="ignore"):
-                    found[cut] = compiled(*(v[cut].ravel() for v in views)).reshape(found[cut].shape)
-            return found
+                    log_p[cut] = compiled(*(v[cut].ravel() for v in views)).reshape(log_p[cut].shape)
+            return log_p
 
         return density
 

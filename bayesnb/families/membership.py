@@ -121,14 +121,14 @@ class Labels(Membership):
 
     def _a_value(self, x: Array) -> Array:
         """Some value of each class and column that is not NaN, or 0 where there is none."""
-        found = np.full((self.n, x.shape[1]), np.nan)
+        near = np.full((self.n, x.shape[1]), np.nan)
         # The first rows hold a value of nearly every class.
         for rows in (slice(64 * self.n), slice(None)):
             row, column = np.nonzero(~np.isnan(x[rows]))
-            found[self.codes[row], column] = x[row, column]
-            if not np.isnan(found).any():
+            near[self.codes[row], column] = x[row, column]
+            if not np.isnan(near).any():
                 break
-        return np.nan_to_num(found, nan=0.0)
+        return np.nan_to_num(near, nan=0.0)
 
     def deviations(self, x: Array, centre: Array) -> tuple[Array, Array]:
         """Sums of x - centre_c and of its square, as (class, column); NaN adds nothing."""

@@ -78,9 +78,9 @@ class WeightedValues:
 
     def quantiles(self, shares: Sequence[float], n_columns: int) -> Array:
         """The values below which those shares of each column's weight lie, (share, column); NaN where unseen."""
-        found = np.full((len(shares), n_columns), np.nan)
+        values = np.full((len(shares), n_columns), np.nan)
         for column in np.unique(self.column):
             value, weight = self.value[self.column == column], self.weight[self.column == column]
             below = np.cumsum(weight)
-            found[:, column] = value[np.searchsorted(below, np.multiply(shares, below[-1]))]
-        return found
+            values[:, column] = value[np.searchsorted(below, np.multiply(shares, below[-1]))]
+        return values

@@ -112,8 +112,8 @@ def sparse_and_large(counts: Column, classes: int = 1) -> bool:
 
 def log_rising_of_lengths(total: Array, lengths: Array) -> Array:
     """``log_rising(total_c, length_i)``, (row, class), computed once for each distinct length."""
-    found, place = np.unique(lengths, return_inverse=True)
-    return log_rising(total, found[:, None])[place]
+    distinct, place = np.unique(lengths, return_inverse=True)
+    return log_rising(total, distinct[:, None])[place]
 
 
 def lengths_of(counts: Column) -> Array:

@@ -51,9 +51,9 @@ def normalize(log_joint: Array) -> Array:
     array([[0.795, 0.205]])
     """
     if log_joint.ndim == 2 and large_enough(log_joint.size):
-        found = densities.normalized(log_joint)
-        if found is not None:
-            return found
+        log_p = densities.normalized(log_joint)
+        if log_p is not None:
+            return log_p
     largest = densities.over_last(np.maximum, log_joint)
     if np.isneginf(largest).any():
         raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(largest))[:, -2] if largest.ndim > 1 else [0]))
@@ -69,8 +69,8 @@ def probabilities(log_joint: Array) -> Array:
     """p(c | x) from log p(c, x), the class on the last axis; raises as :func:`normalize`."""
     if large_enough(log_joint.size):
         flat = log_joint.reshape(-1, log_joint.shape[-1])
-        if (found := densities.normalized(flat, logs=False)) is not None:
-            return found.reshape(log_joint.shape)
+        if (p := densities.normalized(flat, logs=False)) is not None:
+            return p.reshape(log_joint.shape)
     return np.exp(normalize(log_joint))
 
 

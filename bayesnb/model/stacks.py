@@ -52,13 +52,13 @@ def groups(features: Mapping[Any, Family], n_rows: int) -> Iterator[tuple[Family
 def _specified(family: Family) -> tuple[Any, ...] | None:
     """The specification of a family, or ``None`` if a part of it belongs to one column and not to all of them."""
     per_class = family.prior if isinstance(family.prior, Mapping) else {None: family.prior}
-    found: list[Any] = [type(family)]
+    parts: list[Any] = [type(family)]
     for name, part in ((None, family), *per_class.items()):
         values = [(f.name, getattr(part, f.name)) for f in fields(part) if f.name != "prior"]
         if not family.exact or any(np.ndim(value) > 0 or isinstance(value, Mapping) for _, value in values):
             return None
-        found.append((name, type(part), *((f, v if v is None or isinstance(v, str) else float(v)) for f, v in values)))
-    return tuple(found)
+        parts.append((name, type(part), *((f, v if v is None or isinstance(v, str) else float(v)) for f, v in values)))
+    return tuple(parts)
 
 
 def each[T](
@@ -82,21 +82,21 @@ def each[T](
         The context in which a feature is asked alone: it names the feature in an error.
     *given : {name: statistic, prior or encoded column}
     """
-    found = {}
+    answers = {}
     for family, names in groups(features, n_rows):
         if len(names) > 1:
             try:
                 parts = [[source[name] for name in names] for source in given]
                 answer = ask(family, *map(stacked, parts))
-                found.update(zip(names, split(answer, widths(parts[0])), strict=True))
+                answers.update(zip(names, split(answer, widths(parts[0])), strict=True))
                 continue
             except ValueError:
                 # What does not stack, or is refused, is asked feature by feature, which names the feature at fault.
                 pass
         for name in names:
             with naming(name):
-                found[name] = ask(family, *(source[name] for source in given))
-    return {name: found[name] for name in features}
+                answers[name] = ask(family, *(source[name] for source in given))
+    return {name: answers[name] for name in features}
 
 
 def widths(parts: Sequence[Any]) -> list[int]:

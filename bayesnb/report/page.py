@@ -335,7 +335,7 @@ def _versions() -> Section:
     import platform
     from importlib.metadata import version
 
-    found = {"bayesnb": __version__, "Python": platform.python_version()}
-    found |= {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")}
-    frame = pd.DataFrame({"version": found}).rename_axis("package")
+    versions = {"bayesnb": __version__, "Python": platform.python_version()}
+    versions |= {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")}
+    frame = pd.DataFrame({"version": versions}).rename_axis("package")
     return Section("Versions", [f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.", Grid(frame, "Versions")])

@@ -9,20 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from bayesnb.families import normals
 from bayesnb.families.columns import over_columns
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.moments import Moments
-from bayesnb.families.normals import (
-    LOG_2PI,
-    log_normals,
-    log_student,
-    log_students,
-    mean_and_sd,
-    pooled,
-    pymc_log_normal,
-    without_row,
-)
 from bayesnb.kernels import densities
 from bayesnb.numerics import Array
 from bayesnb.priors import Normal, NormalGamma, Theta
@@ -55,29 +46,29 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         return Moments.of(x, members)
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
-        mean, variance, low, unit = pooled(s)
+        mean, variance, low, unit = normals.pooled(s)
         return prior.over(mean, variance, len(s.n), low, unit)
 
     def of_columns(self, s: Moments) -> dict[str, Array]:
-        return mean_and_sd(s)
+        return normals.mean_and_sd(s)
 
     def added(self, s: Moments) -> Added:
-        return (s.n, s.mean, s.low, s.scatter, s.unit), -0.5 * LOG_2PI * s.n
+        return (s.n, s.mean, s.low, s.scatter, s.unit), -0.5 * normals.LOG_2PI * s.n
 
     def cells(self, posterior: NormalGamma, x: Array) -> Cells:
-        return posterior, (1.0, x[:, None], 0.0, 0.0, None), -0.5 * LOG_2PI
+        return posterior, (1.0, x[:, None], 0.0, 0.0, None), -0.5 * normals.LOG_2PI
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        return log_normals(x, theta, np.sqrt(theta["tau"]))
+        return normals.log_normals(x, theta, np.sqrt(theta["tau"]))
 
     def quick_predictive(self, posterior: NormalGamma, x: Array) -> Array:
         m, scale, exponent, log_height = posterior.marginal
         low, unit = posterior.placed()
         near = ordinary(low * scale, unit)
-        total = log_students(x[:, near], *(v[:, near] for v in (m, scale, exponent, log_height)))
+        total = normals.log_students(x[:, near], *(v[:, near] for v in (m, scale, exponent, log_height)))
         if not near.all():
             far = (v[:, ~near] for v in (m, scale, exponent, log_height - np.log(unit), low, unit))
-            total += over_columns(log_student, x[:, ~near], *far)
+            total += over_columns(normals.log_student, x[:, ~near], *far)
         return total
 
     def quick_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array | None:
@@ -85,7 +76,7 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         if not labels.unweighted_and_large(x.size) or not ordinary(low / np.sqrt(posterior.b), unit).all():
             return None
         # NaN where nothing proper is left of a cell, or nearly so.
-        return densities.left_out(x, labels.codes, *without_row(posterior))
+        return densities.left_out(x, labels.codes, *normals.without_row(posterior))
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
         return rng.normal(theta["mu"] + theta.get("low", 0.0), 1 / np.sqrt(theta["tau"])) * theta.get("unit", 1.0)
@@ -107,7 +98,7 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         pm.Normal(name, mu=theta["mu"][cell], tau=theta["tau"][cell], observed=x[row, column])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        return pymc_log_normal(theta["mu"], theta["tau"], x)
+        return normals.pymc_log_normal(theta["mu"], theta["tau"], x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,30 +131,30 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
         return Moments.of(x, members)
 
     def resolve_prior(self, prior: Normal, s: Moments) -> Normal:
-        mean, _, low, unit = pooled(s)
+        mean, _, low, unit = normals.pooled(s)
         return prior.over(mean * unit, self._row_variance(s.n.shape[1]), len(s.n), low * unit)
 
     def of_columns(self, s: Moments) -> dict[str, Array]:
-        return mean_and_sd(s)
+        return normals.mean_and_sd(s)
 
     def added(self, s: Moments) -> Added:
         one = self._row_variance(s.n.shape[1])
         with np.errstate(over="ignore"):
             scale = s.unit / np.sqrt(one)
-            log_h = -0.5 * (s.n * (LOG_2PI + np.log(one)) + s.scatter * scale * scale)
+            log_h = -0.5 * (s.n * (normals.LOG_2PI + np.log(one)) + s.scatter * scale * scale)
         return (s.n / one, s.mean * s.unit, s.low * s.unit), log_h
 
     def cells(self, posterior: Normal, x: Array) -> Cells:
         one = self._row_variance(x.shape[1])
-        return posterior, (1 / one, x[:, None], 0.0), -0.5 * (LOG_2PI + np.log(one))
+        return posterior, (1 / one, x[:, None], 0.0), -0.5 * (normals.LOG_2PI + np.log(one))
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         scale = 1 / np.sqrt(self._row_variance(x.shape[1]))
-        return log_normals(x, theta, np.broadcast_to(scale, theta["mu"].shape))
+        return normals.log_normals(x, theta, np.broadcast_to(scale, theta["mu"].shape))
 
     def quick_predictive(self, posterior: Normal, x: Array) -> Array:
         theta = {"mu": posterior.m, "low": posterior.placed()}
-        return log_normals(x, theta, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
+        return normals.log_normals(x, theta, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
         location = theta["mu"] + theta.get("low", 0.0)
@@ -181,7 +172,7 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
         pm.Normal(name, mu=theta["mu"][y[row], column], sigma=sigma, observed=x[row, column])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        return pymc_log_normal(theta["mu"], 1 / self._row_variance(x.shape[1]), x)
+        return normals.pymc_log_normal(theta["mu"], 1 / self._row_variance(x.shape[1]), x)
 
     def gathered(self, cells: Sequence[tuple[GaussianKnownVariance, int]]) -> GaussianKnownVariance:
         of_each = [np.ravel(family.variance) for family, _ in cells]

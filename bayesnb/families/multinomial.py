@@ -13,23 +13,12 @@ from numpy.random import Generator
 from scipy import sparse
 from scipy.special import gammaln
 
+from bayesnb.families import words
 from bayesnb.families.columns import impossible, products
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.families.support import BAG
-from bayesnb.families.words import (
-    LONG,
-    Bag,
-    WordCounts,
-    counts_of,
-    dense_counts,
-    lengths_of,
-    log_coefficient,
-    log_rising_of_lengths,
-    long_rows,
-    rising_of_rows,
-    sparse_and_large,
-)
+from bayesnb.families.words import LONG, Bag, WordCounts
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, deviance, log_peak, log_rising
@@ -60,8 +49,8 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     whole_rows = True
 
     def statistic(self, x: Bag, members: Membership) -> WordCounts:
-        counts = counts_of(x)
-        long = long_rows(lengths_of(counts))
+        counts = words.counts(x)
+        long = words.long_rows(words.lengths(counts))
         if not len(long):
             return self._of_short(x, counts, members)
         short = np.setdiff1d(np.arange(len(x)), long)
@@ -71,7 +60,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
     def _of_short(self, x: Bag, counts: Column, members: Membership) -> WordCounts:
         """The statistic of short rows, whose log base measures can simply be added."""
-        base, totals = members.totals(log_coefficient(counts)[:, None]), members.totals(counts)
+        base, totals = members.totals(words.log_coefficient(counts)[:, None]), members.totals(counts)
         if sparse.issparse(x.counts):
             rows = members.weights()[:, None]
         else:
@@ -80,7 +69,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
     def _of_long(self, x: Bag, members: Membership) -> WordCounts:
         """The statistic of long rows: the log-likelihood of each at its best θ, minus how much the rows disagree."""
-        counts = dense_counts(counts_of(x))
+        counts = words.dense_counts(x)
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
         share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)
 
@@ -99,51 +88,51 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return (s.counts,), s.log_peak[:, 0]
 
     def cells(self, posterior: Dirichlet, x: Bag) -> Cells:
-        counts = dense_counts(counts_of(x))[:, None, None]
+        counts = words.dense_counts(x)[:, None, None]
         log_h = log_peak(counts).sum(-1) - log_peak(counts.sum(-1))
         return Dirichlet(posterior.alpha[:, None]), (counts,), log_h
 
     def log_likelihood(self, theta: Theta, x: Bag) -> Array:
-        counts, table = counts_of(x), theta["log_theta"]
+        counts, table = words.counts(x), theta["log_theta"]
         never = np.isneginf(table)
-        total = products(counts, np.where(never, 0.0, table)) + log_coefficient(counts)[:, None]
+        total = products(counts, np.where(never, 0.0, table)) + words.log_coefficient(counts)[:, None]
         return total + impossible(products(counts, never.astype(float))) if never.any() else total
 
     def quick_predictive(self, posterior: Dirichlet, x: Bag) -> Array | None:
-        counts = counts_of(x)
-        if not sparse_and_large(counts, len(posterior.alpha)):
+        counts = words.counts(x)
+        if not words.sparse_and_large(counts, len(posterior.alpha)):
             return None
         lengths, factorials = densities.log_factorials(counts)
-        whole = log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
+        whole = words.log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
         total = densities.rising(counts, posterior.alpha) - whole
         return self._with_long(total, posterior, x, lengths, np.ones(total.shape))
 
     def quick_moment(self, posterior: Dirichlet, x: Bag, t: Array) -> Array:
         # A row has few of all words, so only its own words are summed over.
-        counts = counts_of(x)
-        lengths = lengths_of(counts)
-        words = np.stack([rising_of_rows(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)], axis=1)
+        counts = words.counts(x)
+        lengths = words.lengths(counts)
+        own = np.stack([words.rising(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)], axis=1)
         whole = log_rising(posterior.total, t * lengths[:, None])
-        total = np.where(np.isposinf(words), np.inf, words - np.where(np.isposinf(whole), 0.0, whole))
-        return self._with_long(total + t * log_coefficient(counts)[:, None], posterior, x, lengths, t)
+        total = np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
+        return self._with_long(total + t * words.log_coefficient(counts)[:, None], posterior, x, lengths, t)
 
     def _with_long(self, total: Array, posterior: Dirichlet, x: Bag, lengths: Array, t: Array) -> Array:
         """The same, with the moments of the long rows replaced by those that follow from ``cells``."""
-        long = long_rows(lengths)
+        long = words.long_rows(lengths)
         total[long] = self.derived_moment(posterior, x[long], t[long])
         return total
 
     def quick_left_out(self, posterior: Dirichlet, x: Bag, labels: Labels) -> Array:
-        counts = counts_of(x)
-        lengths, own = lengths_of(counts), np.zeros(len(x))
-        if sparse_and_large(counts):
+        counts = words.counts(x)
+        lengths, own = words.lengths(counts), np.zeros(len(x))
+        if words.sparse_and_large(counts):
             own = densities.rising(counts, posterior.alpha, labels.codes, labels.weight)
         else:
             for c in np.unique(labels.codes):
                 rows = np.flatnonzero(labels.codes == c)
-                own[rows] = rising_of_rows(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
+                own[rows] = words.rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
         left = posterior.total[labels.codes] - labels.weight * lengths
-        total = own - log_rising(left, lengths) + log_coefficient(counts)
+        total = own - log_rising(left, lengths) + words.log_coefficient(counts)
         # Long rows, and rows without which nothing proper is left, get the derived formula.
         return np.where((lengths > LONG) | (left <= 0) & (lengths > 0), np.nan, total)
 
@@ -159,7 +148,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Bag, y: Any) -> None:
         import pymc as pm
 
-        counts = dense_counts(counts_of(x))
+        counts = words.dense_counts(x)
         if (counts != np.floor(counts)).any():
             raise ValueError('fractions of words have no rows in PyMC; use likelihood="statistics"')
         rows = np.flatnonzero(counts.sum(axis=1) > 0)
@@ -169,5 +158,5 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Bag) -> Any:
         from pytensor import tensor as pt
 
-        counts = dense_counts(counts_of(x))
-        return pt.dot(counts, pt.log(theta["theta"]).T) + log_coefficient(counts)[:, None]
+        counts = words.dense_counts(x)
+        return pt.dot(counts, pt.log(theta["theta"]).T) + words.log_coefficient(counts)[:, None]

@@ -82,16 +82,16 @@ class WordCounts(Statistic):
         return replace(self, log_peak=self.log_peak + Dirichlet.peak(self.counts)[:, None])
 
 
-def counts_of(x: Bag) -> Column:
+def counts(x: Bag) -> Column:
     """The counts as floats, CSR or dense; a missing row has no words."""
     if sparse.issparse(x.counts):
-        counts = x.counts
-        if not (isinstance(counts, sparse.csr_array) and counts.dtype == float):
-            counts = sparse.csr_array(counts, dtype=float)
-        if not counts.has_canonical_format:
-            counts = counts.copy()
-            counts.sum_duplicates()
-        return counts
+        stored = x.counts
+        if not (isinstance(stored, sparse.csr_array) and stored.dtype == float):
+            stored = sparse.csr_array(stored, dtype=float)
+        if not stored.has_canonical_format:
+            stored = stored.copy()
+            stored.sum_duplicates()
+        return stored
     return np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
 
 
@@ -100,9 +100,10 @@ def long_rows(lengths: Array) -> Array:
     return np.flatnonzero((lengths > LONG) & (lengths < np.inf))
 
 
-def dense_counts(counts: Column) -> Array:
-    """The counts as a dense array."""
-    return counts.toarray() if sparse.issparse(counts) else counts
+def dense_counts(x: Bag) -> Array:
+    """The counts as a dense array of floats; a missing row has no words."""
+    dense = counts(x)
+    return dense.toarray() if sparse.issparse(dense) else dense
 
 
 def sparse_and_large(counts: Column, classes: int = 1) -> bool:
@@ -116,7 +117,7 @@ def log_rising_of_lengths(total: Array, lengths: Array) -> Array:
     return log_rising(total, distinct[:, None])[place]
 
 
-def lengths_of(counts: Column) -> Array:
+def lengths(counts: Column) -> Array:
     """N, the words of each row."""
     return np.asarray(counts.sum(axis=1)).ravel()
 
@@ -124,12 +125,12 @@ def lengths_of(counts: Column) -> Array:
 def log_coefficient(counts: Column) -> Array:
     """ln N! - Σ ln x!, the logarithm of the number of orders that the words of a row can have."""
     if sparse_and_large(counts):
-        lengths, factorials = densities.log_factorials(counts)
-        return gammaln(lengths + 1) - factorials
-    return gammaln(lengths_of(counts) + 1) - _row_sums(counts, lambda row, word, n: gammaln(n + 1))
+        n_words, factorials = densities.log_factorials(counts)
+        return gammaln(n_words + 1) - factorials
+    return gammaln(lengths(counts) + 1) - _row_sums(counts, lambda row, word, n: gammaln(n + 1))
 
 
-def rising_of_rows(alpha: Array, counts: Column, t: Array, left_out: Array | None = None) -> Array:
+def rising(alpha: Array, counts: Column, t: Array, left_out: Array | None = None) -> Array:
     """Σ_k ln Γ(α_k + t n_k) - ln Γ(α_k) of each row, α less ``left_out`` times the row's own counts."""
 
     def term(row: Array, word: Array, n: Array) -> Array:

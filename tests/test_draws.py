@@ -270,7 +270,7 @@ def test_exact_draws_have_the_moments_of_prior_and_posterior():
         expected = {"pi": (belief.label.mean(), belief.label.variance())}
         for block in blocks:
             mean, variance = (f() for f in (block.gather(belief.features).mean, block.gather(belief.features).variance))
-            for key, m, v in zip(layout.keys_of(block, belief), *map(tupled, (mean, variance)), strict=True):
+            for key, m, v in zip(block.keys, *map(tupled, (mean, variance)), strict=True):
                 expected[block.variable(key)] = m, v
         assert set(expected) == set(held.data_vars)
         for name, (mean, variance) in expected.items():

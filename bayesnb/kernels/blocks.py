@@ -44,8 +44,8 @@ def large_enough(cells: float) -> bool:
 
 
 @contextmanager
-def table(cells: float) -> Iterator[None]:
-    """Inside this block the size of the whole table, not of one column, decides between numpy and compiled code."""
+def within_table(cells: float) -> Iterator[None]:
+    """Inside this block, the number of cells of the whole table, not of a column, decides about compiled code."""
     token = _table.set(cells)
     try:
         yield

@@ -14,7 +14,7 @@ from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.statistic import Statistic
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import slices, table
+from bayesnb.kernels.blocks import slices, within_table
 from bayesnb.model import stacks
 from bayesnb.model.probabilities import Evidence
 from bayesnb.model.statistics import Data, Statistics, about
@@ -102,7 +102,7 @@ class NaiveBayes:
         def summed(family: Family, x: Any) -> Statistic:
             return family.statistic(x, members)
 
-        with table(len(members) * len(self.features)):
+        with within_table(len(members) * len(self.features)):
             each = stacks.each(
                 self.features, len(members), summed, lambda name: about(f"feature {name!r}", labels), data
             )
@@ -241,7 +241,7 @@ class Posterior:
             nonlocal total
             total += family.log_predictive(believed, x)
 
-        with table(n_rows * len(data)):
+        with within_table(n_rows * len(data)):
             stacks.each(self.model.features, n_rows, add, self.statistics.about, self.features, data)
         return total
 

@@ -1,7 +1,7 @@
 """Naive Bayes as a probabilistic program: conjugate, exact, and checked against the sampler.
 
-:class:`BayesianNB` is the estimator; the families and priors below are its vocabulary. What each name is
-and where it lives stands in ``__init__.pyi``; nothing is imported before it is used.
+:class:`BayesianNB` is the estimator; families and priors specify it. ``__init__.pyi`` lists all public names and where
+they are defined. Nothing is imported before it is used.
 """
 
 from typing import Any

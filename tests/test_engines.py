@@ -229,7 +229,7 @@ def test_text_after_numbers_is_refused_with_the_column():
 
 def test_a_column_that_a_part_lacks_is_named():
     parts = iter([pd.DataFrame({"x": [1.0], "y": ["a"]}), pd.DataFrame({"z": [1.0], "y": ["a"]})])
-    with pytest.raises(ValueError, match="column 'x' stands in one part of the table and not in another"):
+    with pytest.raises(ValueError, match="column 'x' is in one part of the table and not in another"):
         BayesianNB().fit(parts, "y")
 
 
@@ -574,7 +574,7 @@ def test_files_of_different_columns_are_refused_in_every_kind_of_file(kind, odd,
     for k, columns in enumerate([{"w": [1.0, 2.0], "x": [1.0, 2.0], "y": [0, 1]}, odd]):
         frame = pd.DataFrame(columns).set_index("w") if kind == "csv" else pd.DataFrame(columns)
         getattr(frame, f"to_{kind}")(tmp_path / f"{k}.{kind}")
-    with pytest.raises(ValueError, match=r"column '.' stands in one part of the table and not in another"):
+    with pytest.raises(ValueError, match=r"column '.' is in one part of the table and not in another"):
         BayesianNB().fit(tmp_path, "y")
 
 

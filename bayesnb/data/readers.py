@@ -69,7 +69,7 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     parts = [pa.table(dict(zip(b.schema.names, b.columns, strict=True))) for b in _of_path(path)[0]]
     for part in parts:
         if odd := sorted(set(part.schema.names) ^ set(parts[0].schema.names)):
-            raise ValueError(f"column {odd[0]!r} stands in one part of the table and not in another")
+            raise ValueError(f"column {odd[0]!r} is in one part of the table and not in another")
     try:
         whole = pa.concat_tables(parts, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:

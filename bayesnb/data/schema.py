@@ -47,7 +47,7 @@ class Schema:
         Whether they are the table's own, so that later tables are read by name and not by position.
     features : {name: Feature}
     unseen : {"missing", "new", "error"}
-        What a level is that no fit has seen.
+        How a level that no fit has seen is treated.
     """
 
     names: Names
@@ -106,7 +106,7 @@ class Schema:
         learn : bool
             Whether new levels are learned, in a new schema, or are unseen.
         absent : {"error", "missing"}
-            What a column is that the table does not have.
+            How a column that the table does not have is treated.
 
         Returns
         -------

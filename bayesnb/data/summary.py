@@ -113,7 +113,7 @@ def _alike(a: Summary, b: Summary) -> tuple[Summary, Summary]:
     if a.schema.all_words and b.schema.all_words:
         return a, b
     if odd := set(a.schema.names) ^ set(b.schema.names):
-        raise ValueError(f"column {in_order(odd)[0]!r} stands in one part of the table and not in another")
+        raise ValueError(f"column {in_order(odd)[0]!r} is in one part of the table and not in another")
     sides = [(dict(side.schema.features), dict(side.statistics.features)) for side in (a, b)]
     for name, mine in a.schema.features.items():
         theirs = b.schema.features.get(name)

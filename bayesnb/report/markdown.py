@@ -1,4 +1,4 @@
-"""A page as Markdown, in which tables stand for the pictures."""
+"""A page as Markdown, with tables in place of the pictures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bayesnb.report.parts import Grid, Picture, Section, cells_of, one_line
 
 
 def markdown(title: str, sections: Sequence[Section]) -> str:
-    """Write the page; the description of a picture stands for the picture."""
+    """Write the page, with the description of each picture in its place."""
     lines = [f"# {escaped(one_line(title))}"]
     for section in sections:
         lines += ["", f"## {escaped(section.title)}"]

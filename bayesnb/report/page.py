@@ -58,7 +58,7 @@ def report(
         The rows that it was fitted with; the estimator keeps none.
     title : str
     format : {"html", "md"}
-        One self-contained HTML page, or Markdown, in which tables stand for the pictures.
+        One self-contained HTML page, or Markdown, with tables in place of the pictures.
     rows : int
         How many of the most uncertain rows to show with their ledgers; 0 for none.
     by : {"total", "epistemic"}
@@ -80,7 +80,7 @@ def report(
     Raises
     ------
     ValueError
-        If an argument is none of those above, or the rows are not those that were learned.
+        If an argument has another value than those above, or the rows are not those that were learned.
     NotFittedError
         If the classifier is not fitted.
     """

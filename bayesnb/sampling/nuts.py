@@ -82,33 +82,21 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
 def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
     """The posterior covariance of the unconstrained variables that NUTS moves in, in the order of the model.
 
-    The coordinates of a vector of probabilities are centred logarithms: one rare level moves all of them together, so
-    their covariances matter. All other variables are independent.
+    PyMC's own transforms give their values. Those of a vector of probabilities are centred logarithms: one rare level
+    moves all of them together, so their covariances matter. All other variables are independent.
     """
     drawn = layout.variables(posterior.draw(rng, (n,)), layout.blocks(posterior.model, posterior.statistics))
     parts = []
     for value in model.value_vars:
         variable = model.values_to_rvs[value]
         transform = model.rvs_to_transforms[variable]
-        x = _unconstrained(drawn[variable.name], transform)
-        if getattr(transform, "name", None) != "simplex":
+        x, name = drawn[variable.name], getattr(transform, "name", None)
+        if transform is not None:
+            # As floats, draws may be 0 or 1, whose logarithms or log-odds are infinite.
+            inside = np.clip(x, np.finfo(float).tiny, np.nextafter(1, 0) if name == "logodds" else None)
+            x = transform.forward(inside, *variable.owner.inputs).eval(mode="FAST_COMPILE")
+        if name != "simplex":
             parts.extend(x.reshape(n, -1).var(axis=0))
             continue
         parts.extend(np.cov(simplex, rowvar=False) for simplex in np.moveaxis(x.reshape(n, -1, x.shape[-1]), 1, 0))
     return block_diag(*parts)
-
-
-def _unconstrained(x: Array, transform: Any) -> Array:
-    """Draws on the unconstrained scale of NUTS: logarithms, log-odds, or centred logarithms of a simplex."""
-    name = getattr(transform, "name", None)
-    if name is None:
-        return x
-    tiny = np.finfo(float).tiny
-    if name == "log":
-        return np.log(np.maximum(x, tiny))
-    if name == "logodds":
-        return np.log(np.maximum(x, tiny)) - np.log(np.maximum(1 - x, tiny))
-    if name == "simplex":
-        logs = np.log(np.maximum(x, tiny))
-        return logs[..., :-1] - logs.mean(-1, keepdims=True)
-    raise NotImplementedError(f"transform {name!r}")

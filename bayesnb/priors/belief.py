@@ -32,7 +32,15 @@ class Unseen(Enum):
 UNSEEN = Unseen.LEVEL
 
 
-class ImproperError(ValueError):
+class CellError(ValueError):
+    """An error about a cell; ``where`` is the position (class, column[, level]) of the first such cell."""
+
+    def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+class ImproperError(CellError):
     """A distribution that cannot be normalized was asked for something only a proper one has.
 
     ``where`` is the position (class, column) of the first improper cell.
@@ -46,12 +54,8 @@ class ImproperError(ValueError):
     bayesnb.priors.belief.ImproperError: A mean needs a proper NormalGamma; got m=0, kappa=1, a=0.5, b=0
     """
 
-    def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
-        super().__init__(message)
-        self.where = where
 
-
-class BoundaryError(ValueError):
+class BoundaryError(CellError):
     """A posterior has no mode inside its range; its mean exists.
 
     ``where`` is the position (class, column[, level]) of the first such cell.
@@ -65,20 +69,9 @@ class BoundaryError(ValueError):
     bayesnb.priors.belief.BoundaryError: the mode is on the boundary, where concentration plus count is 0.5 < 1; ...
     """
 
-    def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
-        super().__init__(message)
-        self.where = where
 
-
-class UnlearnedError(ValueError):
-    """Rows cannot be unlearned: they were never learned, or the other rows would be lost to rounding.
-
-    ``where`` is the position (class, column[, level]) of the first cell that would fall below 0.
-    """
-
-    def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
-        super().__init__(message)
-        self.where = where
+class UnlearnedError(CellError):
+    """Rows cannot be unlearned: they were never learned, or the other rows would be lost to rounding."""
 
 
 def by_label(value: Any) -> Any:

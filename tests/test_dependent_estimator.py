@@ -11,13 +11,18 @@ import pandas as pd
 import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.special import logsumexp
+from scipy.stats import norm
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 from bayesnb import BayesianNB, Exponents, ModelFileError, Poisson, StudentT, describe, load
+from bayesnb.data.rows import Rows
+from bayesnb.dependence.conditional import log_likelihood
+from bayesnb.dependence.learned import draw
 from bayesnb.modelfile import container
 
 HOW = ["tempered", "weighted", "pairwise", Exponents(by="class", pairs=3)]
@@ -400,3 +405,221 @@ def test_threads_share_a_classifier():
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(frozen.predict_proba, [X] * 8):
             assert_array_equal(found, alone)
+
+
+# Leave-one-out
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_the_left_out_terms_of_a_row_add_up_to_naive_bayes(how):
+    X, y = table(40)
+    clf, naive = fitted(how, 40), fitted(None, 40)
+    whole, _ = naive.classifier_.log_left_out(X, y)
+    for model in (clf, naive):
+        found = model.loo(X, y, by="feature")
+        assert found.columns.names == ["class", "term"]
+        columns = ["(prior)", *X.columns]
+        for c, label in enumerate("abc"):
+            assert_allclose(found[label][columns].sum(axis=1), whole[:, c], rtol=1e-10)
+    beside = [name for name in fitted(how, 40).exponents_.index if name not in {*X.columns, "features"}]
+    assert list(clf.loo(X, y, by="feature")["a"].columns) == ["(prior)", *X.columns, *beside]
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_a_row_that_is_left_out_has_the_probability_it_has_after_forgetting(how):
+    X, y = table(40)
+    clf = fitted(how, 40)
+    found = clf.loo(X, y)
+    assert_allclose(found["probability"].sum(axis=1), 1.0)
+    # The scales of priors, the shares of pooled cells and the strength of pairs are held, and forgetting moves them.
+    gone = BayesianNB(FEATURES, dependence=how).fit(X, y).forget(X[7:8], y[7:8])
+    assert_allclose(found["probability"].iloc[7], gone.predict_proba(X[7:8])[0], atol=0.06)
+    naive = fitted(None, 40).loo(X, y)
+    assert_allclose(
+        found["log_density"] - np.log(found["probability"].to_numpy()[np.arange(40), y.map({"a": 0, "b": 1, "c": 2})]),
+        naive["log_density"] - np.log(naive["probability"].to_numpy()[np.arange(40), y.map({"a": 0, "b": 1, "c": 2})]),
+    )
+
+
+def test_leave_one_out_by_another_word_or_of_a_plug_in_is_refused_with_the_cure():
+    X, y = table(40)
+    with pytest.raises(ValueError, match="got 'column'"):
+        fitted("weighted", 40).loo(X, y, by="column")
+    with pytest.raises(ValueError, match=r'with_estimate\("predictive"\)'):
+        fitted("weighted", 40, estimate="mean").loo(X, y)
+
+
+# How sure, and why
+
+
+def drawn_odds(clf: BayesianNB, X: pd.DataFrame, n: int = 20_000) -> np.ndarray:
+    """Draws of the log-odds of the first class against the second, (draw, row)."""
+    frozen = clf.classifier_
+    data, rows = frozen.read(X)
+    joint = draw(frozen.posterior, frozen.dependence, default_rng(0), n).log_joint(data, rows)
+    return joint[..., 0] - joint[..., 1]
+
+
+@pytest.mark.parametrize("how", ["tempered", "pairwise"])
+def test_the_moments_of_the_log_odds_are_those_of_draws_of_parameters_and_exponents(how):
+    X, _ = table()
+    clf = fitted(how)
+    found, odds = clf.log_odds(X[:5])["a"]["b"], drawn_odds(clf, X[:5])
+    error = odds.std(0) / np.sqrt(len(odds))
+    assert (np.abs(odds.mean(0) - found["mean"]) < 5 * error).all()
+    assert_allclose(found["variance"], odds.var(0), rtol=0.06)
+
+
+def test_log_odds_of_exponents_by_class_are_refused_with_the_cure():
+    with pytest.raises(ValueError, match="predict_interval or sample_proba"):
+        fitted(Exponents(by="class")).log_odds(table()[0])
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_intervals_hold_the_uncertainty_of_parameters_and_of_exponents(how):
+    X, _ = table()
+    clf = fitted(how, random_state=0)
+    p = clf.sample_proba(X[:5], draws=4000)
+    assert_allclose(p.sum(-1), 1.0)
+    low, high = np.quantile(p, [0.055, 0.945], axis=0)
+    found = clf.predict_interval(X[:5])
+    assert_allclose(found.xs("lower", axis=1, level=1), low, atol=0.04)
+    assert_allclose(found.xs("upper", axis=1, level=1), high, atol=0.04)
+    top = clf.predict_proba(X[:5]).argmax(1)
+    assert_allclose(clf.prob_top(X[:5]), (p.argmax(-1) == top).mean(0), atol=0.03)
+    with pytest.raises(ValueError, match='use method="draws"'):
+        BayesianNB(FEATURES, dependence=how).fit(X[:20], [0, 1] * 10).predict_interval(X[:1], method="saddlepoint")
+
+
+def test_novelty_is_that_of_naive_bayes():
+    X, y = table()
+    asked = [c.uncertainty(X[:9], learned=(X, y), draws=50) for c in (fitted("pairwise"), fitted(None))]
+    for column in ("novelty", "novelty_rank"):
+        assert_allclose(asked[0][column], asked[1][column])
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_contributions_sum_to_the_log_odds_that_are_predicted(how, estimate):
+    X, _ = table()
+    clf = fitted(how, estimate=estimate, random_state=0)
+    found = clf.explain(X[:6], label="a", against="b")
+    log_p = clf.predict_log_proba(X[:6])
+    total = found.xs("(total)", level="entry")["log_odds"]
+    assert_allclose(total, log_p[:, 0] - log_p[:, 1], atol=1e-9)
+    assert_allclose(found.drop(index="(total)", level="entry").groupby("row")["log_odds"].sum(), total, atol=1e-9)
+    assert ("(averaging)" in found.loc[0].index) == (estimate == "predictive")
+    ranges = found.drop(index="(averaging)", level="entry", errors="ignore")
+    assert (ranges["lower"] <= ranges["upper"]).all()
+
+
+def test_a_column_contributes_what_it_does_in_naive_bayes_times_its_exponent():
+    X, _ = table()
+    clf, naive = fitted("weighted"), fitted(None)
+    both = [c.explain(X[:6], label="a", against="b")["log_odds"].unstack() for c in (clf, naive)]
+    for column in X.columns:
+        assert_allclose(both[0][column], clf.exponents_["mean"][column] * both[1][column], atol=1e-9)
+    assert {"(offset)", "shape of copy"} <= set(both[0].columns)
+
+
+def test_words_contribute_with_the_exponent_of_their_bag():
+    words = sparse.csr_array(default_rng(0).poisson(0.8, (40, 6)).astype(float))
+    y = default_rng(1).integers(2, size=40)
+    for how in ("tempered", "weighted", Exponents(by="class")):
+        clf = BayesianNB(dependence=how, estimate="mean").fit(words, y)
+        found = clf.explain(words[:5])
+        sums = found.drop(index="(total)", level="entry").groupby("row")["log_odds"].sum()
+        assert_allclose(sums, found.xs("(total)", level="entry")["log_odds"], atol=1e-9)
+
+
+def test_exponents_multiply_the_weights_of_the_linear_form():
+    X, y = table()
+    X = X[["colour", "calls", "member"]]
+    for how in ("tempered", Exponents(shapes=False)):
+        clf = BayesianNB(FEATURES, dependence=how, estimate="mean").fit(X, y)
+        weights, intercept = clf.linear_form()
+        hot = pd.get_dummies(X["colour"])[weights.loc["colour"].index].to_numpy(float)
+        member = np.stack([~X["member"], X["member"]], axis=1)[:, -len(weights.loc["member"]) :].astype(float)
+        scores = hot @ weights.loc["colour"] + X[["calls"]].to_numpy(float) @ weights.loc["calls"]
+        scores = (scores + member @ weights.loc["member"].to_numpy()).to_numpy() + intercept.to_numpy()
+        assert_allclose(scores - logsumexp(scores, axis=1, keepdims=True), clf.predict_log_proba(X), atol=1e-9)
+
+
+def test_what_is_not_linear_is_refused_with_the_cure():
+    with pytest.raises(ValueError, match='use estimate="mean" or "map"'):
+        fitted("tempered").linear_form()
+    with pytest.raises(ValueError, match=r"Exponents\(shapes=False\)"):
+        fitted("weighted", estimate="mean").linear_form()
+
+
+def test_the_tables_of_a_model_hold_its_exponents():
+    clf = fitted("weighted")
+    pd.testing.assert_frame_equal(clf.tables()["(exponents)"], clf.exponents_)
+    assert len(clf.describe()) == 5
+
+
+# Another class prior
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+def test_another_class_prior_adds_the_change_of_its_logarithm(estimate):
+    X, _ = table()
+    clf = fitted("pairwise", estimate=estimate)
+    new = {"a": 0.7, "b": 0.2, "c": 0.1}
+    shifted = clf.with_class_prior(new)
+    point = clf.classifier_.with_estimate("mean").predict_log_proba(X)
+    expected = point + np.log([*new.values()]) - np.log(clf.posterior_.label.mean())
+    expected -= logsumexp(expected, axis=1, keepdims=True)
+    assert_allclose(shifted.with_estimate("mean").predict_log_proba(X), expected, atol=1e-9)
+    each = np.tile([*new.values()], (len(X), 1))
+    assert_allclose(clf.with_class_prior(each).predict_proba(X), shifted.predict_proba(X), atol=1e-9)
+
+
+def test_class_frequencies_of_new_rows_are_estimated_with_the_exponents():
+    X, y = table(600)
+    clf = BayesianNB(FEATURES, dependence="weighted").fit(X, y)
+    new, kinds = table(2000, seed=4)
+    keep = (kinds != "c").to_numpy() | (np.arange(2000) % 5 == 0)
+    found = clf.estimate_class_prior(new[keep])
+    assert_allclose(found, kinds[keep].value_counts(normalize=True).sort_index(), atol=0.05)
+
+
+# The sampler's road
+
+
+def test_the_second_stage_in_pymc_is_the_density_that_the_exponents_were_learned_from():
+    X, y = table(40)
+    clf = fitted("weighted", 40)
+    model, dependence = clf.to_pymc(X, y, stage="exponents"), clf.classifier_.dependence
+    rows = dependence.rows(clf.posterior_, *clf.classifier_.encoded(Rows.of(X, y)))
+    point = np.linspace(-1, 1, dependence.exponents.layout.size)
+    n = dependence.exponents.layout.terms
+    ours = log_likelihood(lambda: [rows], dependence.exponents.layout, point[None])[0]
+    ours += norm.logpdf(point, dependence.exponents.mean, dependence.exponents.sd).sum()
+    theirs = model.compile_logp()({"w": point[:n], "b": point[n:]})
+    assert_allclose(theirs, ours)
+
+
+def test_the_second_stage_is_refused_without_its_rows():
+    X, y = table(40)
+    clf = fitted("weighted", 40)
+    for ask, message in (
+        (lambda: fitted(None, 40).to_pymc(X, y, stage="exponents"), 'fit with dependence="weighted"'),
+        (lambda: clf.to_pymc(stage="exponents"), "pass those that the exponents were learned from"),
+        (lambda: clf.verify(stage="exponents"), "pass those that the exponents were learned from"),
+        (lambda: clf.to_pymc(X[:9], y[:9], stage="exponents"), "pass exactly those rows"),
+        (lambda: clf.to_pymc(stage="second"), "got 'second'"),
+        (lambda: clf.verify(stage="exponents", learned=(X, y), sampler="exact"), 'sampler="nuts"'),
+        (lambda: clf.partial_fit(X, y).to_pymc(X, y, stage="exponents"), r"learn_exponents\(X, y\) first"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ask()
+
+
+@pytest.mark.nuts
+def test_nuts_judges_the_posterior_of_the_exponents():
+    X, y = table()
+    verdict = fitted("weighted", random_state=0).verify(stage="exponents", learned=(X, y), draws=1000, chains=2)
+    assert verdict.agrees
+    assert verdict.parameters["off"].abs().max() < 0.2
+    assert "agree" in str(verdict)

@@ -46,6 +46,8 @@ class Entry:
     value : sequence (entry,)
         The cells.
     missing : bool array (entry,)
+    term : int
+        The position of the column, or of the bag, among the terms of the model.
     """
 
     name: Sequence[Any]
@@ -54,6 +56,7 @@ class Entry:
     factor: tuple[Any, Prior, Any]
     value: Sequence[Any]
     missing: Array
+    term: int
 
 
 class OneWord:
@@ -128,15 +131,15 @@ def contributions(
         some = part_of(data, rows)
         total = _of_all(posterior, some, len(rows), a, b, drawn, offset[rows])
         every, nothing, present = np.arange(len(rows)), [None] * len(rows), np.zeros(len(rows), bool)
-        prior = _against(log_prior + offset[rows], a, b)
+        prior = against(log_prior + offset[rows], a, b)
         before = LogOdds.of_classes(posterior, len(rows), a, b, offset[rows])
-        lines = [_lines([PRIOR] * len(rows), every, prior, before, shares, nothing, present)]
-        for entry in _entries(schema, posterior, point, some):
+        lines = [lines_of([PRIOR] * len(rows), every, prior, before, shares, nothing, present)]
+        for entry in entries(schema, posterior, point, some):
             alone = _of_one(entry, a, b)
-            log_odds = _against(entry.log_p, a, b)
-            lines.append(_lines(entry.name, entry.rows, log_odds, alone, shares, entry.value, entry.missing))
+            log_odds = against(entry.log_p, a, b)
+            lines.append(lines_of(entry.name, entry.rows, log_odds, alone, shares, entry.value, entry.missing))
         sums = pd.concat(lines).groupby("row")["log_odds"].sum(skipna=False).to_numpy()
-        lines.append(_lines([TOTAL] * len(rows), every, sums, total, shares, nothing, present))
+        lines.append(lines_of([TOTAL] * len(rows), every, sums, total, shares, nothing, present))
         part = pd.concat(lines, ignore_index=True)
         part["row"] = rows[part["row"]]
         parts.append(part.assign(label=posterior.labels[a], against=posterior.labels[b]))
@@ -163,13 +166,13 @@ def _of_one(entry: Entry, a: int, b: int) -> LogOdds | DrawnLogOdds:
     return DrawnLogOdds(paired[..., a] - paired[..., b])
 
 
-def _against(log_p: Array, a: int, b: int) -> Array:
+def against(log_p: Array, a: int, b: int) -> Array:
     """ln p(x | a) - ln p(x | b), (row,); NaN where both are impossible."""
     with np.errstate(invalid="ignore"):
         return log_p[:, a] - log_p[:, b]
 
 
-def _lines(
+def lines_of(
     name: Sequence[Any],
     rows: Array,
     log_odds: Array,
@@ -178,6 +181,7 @@ def _lines(
     value: Sequence[Any],
     missing: Array,
 ) -> pd.DataFrame:
+    """One line of the table for each cell of an entry."""
     columns = {
         "row": rows,
         "entry": pd.Series(list(name), dtype=object),
@@ -190,13 +194,15 @@ def _lines(
     return pd.DataFrame(columns)
 
 
-def _entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Entry]:
+def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Entry]:
     """An entry for each column; of a bag of words, one for each word that occurs."""
+    term = -1
     for name, feature in schema.features.items():
         family, believed, x = posterior.model.features[name], posterior.features[name], data[name]
         theta = None if point is None else point.features[name]
         if family.support == BAG:
-            yield from _words(name, believed, theta, x)
+            term += 1
+            yield from _words(name, believed, theta, x, term)
             continue
         cells = getattr(x, "codes", getattr(x, "counts", x))
         cells = cells.toarray() if sparse.issparse(cells) else np.asarray(cells)
@@ -209,10 +215,12 @@ def _entries(schema: Schema, posterior: Posterior, point: Parameters | None, dat
                 log_p = alone.log_predictive(prior, cell)
             else:
                 log_p = alone.log_likelihood({key: v[:, [k]] for key, v in theta.items()}, cell)
-            yield Entry([column] * len(cells), every, log_p, (alone, prior, cell), shown[column], missing[:, k])
+            term += 1
+            factor = alone, prior, cell
+            yield Entry([column] * len(cells), every, log_p, factor, shown[column], missing[:, k], term)
 
 
-def _words(name: Any, believed: Dirichlet, theta: Theta | None, x: Bag) -> Iterator[Entry]:
+def _words(name: Any, believed: Dirichlet, theta: Theta | None, x: Bag, term: int) -> Iterator[Entry]:
     """Yield the entries of all words that occur, and of rows whose bag is missing."""
     counts = sparse.csr_array(x.counts, dtype=float, copy=True)
     counts.sum_duplicates()
@@ -222,7 +230,7 @@ def _words(name: Any, believed: Dirichlet, theta: Theta | None, x: Bag) -> Itera
     if blank.any():
         rows = np.unique(row[blank])
         zero, cell = np.zeros((len(rows), len(believed.alpha))), np.tile([0.0, 0.0], (len(rows), 1))
-        yield Entry([name] * len(rows), rows, zero, (OneWord(), believed, cell), [None] * len(rows), rows >= 0)
+        yield Entry([name] * len(rows), rows, zero, (OneWord(), believed, cell), [None] * len(rows), rows >= 0, term)
     row, word, n = row[~blank], word[~blank], n[~blank, None]
     length = np.bincount(row, n[:, 0], minlength=counts.shape[0])[row, None]
     if theta is None:
@@ -230,7 +238,7 @@ def _words(name: Any, believed: Dirichlet, theta: Theta | None, x: Bag) -> Itera
     else:
         log_p = n * theta["log_theta"][:, word].T
     cells = OneWord(), believed, np.hstack([word[:, None], n])
-    yield Entry([x.words[k] for k in word], row, log_p, cells, n[:, 0], np.zeros(len(row), bool))
+    yield Entry([x.words[k] for k in word], row, log_p, cells, n[:, 0], np.zeros(len(row), bool), term)
 
 
 def by_index(frame: pd.DataFrame, index: pd.Index) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
+from bayesnb.dependence.learned import weighed
 from bayesnb.families.family import Theta
 from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
 from bayesnb.model import Estimate, Parameters, about, estimate_rule
@@ -62,26 +63,51 @@ def _readable(theta: Theta) -> dict[str, Array]:
 
 
 def linear_form(
-    schema: Schema, point: Parameters, classes: Array, estimate: Estimate
+    schema: Schema, point: Parameters, classes: Array, estimate: Estimate, exponents: Array | None = None
 ) -> tuple[pd.DataFrame, pd.Series]:
     """Weights β (term, class) and intercept γ (class,) with p(c | x) ∝ exp(γ_c + β_c · φ(x)).
+
+    Parameters
+    ----------
+    schema, point, classes, estimate
+    exponents : array (class, column + 1), optional
+        To what power each column counts, a bag of words being one, and last the offset of each class.
 
     Raises
     ------
     ValueError
         If the predictions of the estimate have no such form; the error names the feature.
     """
-    intercept, weights = point.log_pi.copy(), {}
+    intercept, weights, term = point.log_pi.copy(), {}, 0
+    if exponents is not None:
+        intercept += exponents[:, -1]
     for name, feature in schema.features.items():
         with about(f"feature {name!r} has no linear form"):
             if not estimate_rule(estimate).plugs_in and feature.family.support not in (LEVELS, ZEROS_AND_ONES):
                 raise ValueError('its predictive is not a plug-in; use estimate="mean", "map" or "mle"')
-            beta, offset = feature.family.linear(point.features[name])
+            if exponents is None:
+                beta, offset = feature.family.linear(point.features[name])
+            else:
+                width = 1 if feature.family.support == BAG else len(feature.columns)
+                beta, offset = _to_powers(feature, point.features[name], exponents[:, term : term + width])
+                term += width
         intercept += offset
         weights |= _terms(feature, beta)
     frame = pd.DataFrame(np.array(list(weights.values())).reshape(len(weights), -1), columns=pd.Index(classes))
     frame.index = pd.MultiIndex.from_tuples(list(weights), names=["column", "level"])
     return frame, pd.Series(intercept, index=pd.Index(classes), name="intercept")
+
+
+def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array, Array]:
+    """The linear form of a feature whose columns count to powers, (class, column)."""
+    if feature.family.support == BAG:
+        each = [feature.family.linear(theta)]
+    else:
+        columns = range(len(feature.columns))
+        each = [feature.family.linear({what: v[:, [k]] for what, v in theta.items()}) for k in columns]
+    powers = exponents.T
+    beta = [weighed(power[:, None], beta) for power, (beta, _) in zip(powers, each, strict=True)]
+    return np.concatenate(beta, axis=1), sum(power * offset for power, (_, offset) in zip(powers, each, strict=True))
 
 
 def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:

@@ -22,6 +22,7 @@ from scipy.special import expit, ndtr, xlogy
 from scipy.stats import entropy
 
 from bayesnb.answers.log_odds import LogOdds
+from bayesnb.dependence.learned import Dependence, DrawnDependence, draw
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.priors import Array
@@ -46,21 +47,24 @@ class PosteriorDraws:
     draws : int
     seed : Any
         As ``numpy.random.default_rng`` takes it; a Generator is copied, so its state does not change.
+    dependence : Dependence, optional
+        Where there is one, its exponents are drawn with the parameters.
     """
 
     posterior: Posterior
     draws: int
     seed: Any
+    dependence: Dependence | None = None
 
-    def __iter__(self) -> Iterator[Parameters]:
+    def __iter__(self) -> Iterator[Parameters | DrawnDependence]:
         """The draws, some at a time."""
         rng = np.random.default_rng(copy.deepcopy(self.seed))
         size = self.posterior.draw(np.random.default_rng(0)).size
         for cut in slices(self.draws, max(1, PART // size)):
-            yield self.posterior.draw(rng, (cut.stop - cut.start,))
+            yield draw(self.posterior, self.dependence, rng, cut.stop - cut.start)
 
     @cached_property
-    def _few(self) -> list[Parameters]:
+    def _few(self) -> list[Parameters | DrawnDependence]:
         """All draws if they fit into one part; else an empty list, and they are drawn again in every pass."""
         parts = iter(self)
         first = next(parts)

@@ -9,7 +9,7 @@ name things; the formulas are in ``model``, ``uncertainty``, ``decisions``, ``ex
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -204,10 +204,15 @@ class Classifier:
 
     def log_proba(self, data: Data, n_rows: int) -> Array:
         """log p(c | x) of encoded rows where there is a dependence, by the chosen estimate, (row, class)."""
-        rule = estimate_rule(self.estimate)
         log_pi = log(self.posterior.label.mean()) if self.plug_in is None else self.plug_in.log_pi
-        point = rule.point if rule.plugs_in else None
-        return self.dependence.log_proba(self.posterior, data, n_rows, log_pi + self.offset, self.plug_in, point)
+        how = log_pi + self.offset, self.plug_in, self.exponents_at
+        return self.dependence.log_proba(self.posterior, data, n_rows, *how)
+
+    @property
+    def exponents_at(self) -> Literal["mode", "mean"] | None:
+        """Which point of the exponents the estimate plugs in; ``None`` averages over their posterior."""
+        rule = estimate_rule(self.estimate)
+        return rule.point if rule.plugs_in else None
 
     def generator(self) -> np.random.Generator:
         """A random number generator with the seed."""

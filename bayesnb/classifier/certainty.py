@@ -15,9 +15,11 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from bayesnb.answers import uncertainty as formulas
+from bayesnb.answers import weighted
 from bayesnb.answers.log_odds import close, log_odds_moments
 from bayesnb.classifier.tabular import index_of
 from bayesnb.data.targets import labels_of
+from bayesnb.dependence.learned import DrawnDependence, draw
 from bayesnb.kernels.blocks import CELLS, each, slices
 from bayesnb.model import ImpossibleRowError, Parameters, normalize, part_of, probabilities
 from bayesnb.priors import Array
@@ -38,7 +40,8 @@ def sample_proba(self: Classifier, X: Any, draws: int = 1000) -> Array:
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
     Their spread is the uncertainty of the class probability. Their mean is not ``predict_proba``, which
-    is a ratio of averages and not an average of ratios.
+    is a ratio of averages and not an average of ratios. With a dependence, the exponents w are drawn too, and each draw
+    is p(c | x, θ, w); what the cells of shapes, pairs and joint columns say is held at its predictive.
 
     Examples
     --------
@@ -56,9 +59,9 @@ def sample_proba(self: Classifier, X: Any, draws: int = 1000) -> Array:
     size = self.posterior.draw(np.random.default_rng(0)).size
     proba = np.empty((draws, n, len(self.classes)))
     for part in slices(draws, max(1, min(512, MEMORY // 16 // size))):
-        drawn = self.posterior.draw(rng, (part.stop - part.start,))
+        drawn = draw(self.posterior, self.dependence, rng, part.stop - part.start)
 
-        def answer(rows: slice, drawn: Parameters = drawn, part: slice = part) -> None:
+        def answer(rows: slice, drawn: Parameters | DrawnDependence = drawn, part: slice = part) -> None:
             joint = drawn.log_joint(part_of(data, rows), rows.stop - rows.start)
             joint += offset[rows]
             try:
@@ -86,11 +89,12 @@ def predict_interval(
         Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     method : {"auto", "saddlepoint", "draws"}
         "auto" takes the saddlepoint approximation of the distribution of the log-odds, without a draw, where there
-        are two classes, no feature is sampled, and the approximation is close: in the tables that were tried, the
-        probability on each side of an end was then off by up to 0.011. Else it takes exact draws: with three
-        classes or more, and where a class has a row or two in a Gaussian column (fewer than 4 degrees of freedom)
-        or a concentration is below 1/2, where the approximation was off by up to 0.047. Draws have the estimator's
-        seed (0 if it has none), and are the same for every row and every call.
+        are two classes, no feature is sampled, no term has an exponent, and the approximation is close: in the tables
+        that were tried, the probability on each side of an end was then off by up to 0.011. Else it takes exact draws:
+        with three classes or more, with a dependence (θ and the exponents are then both drawn), and where a class has a
+        row or two in a Gaussian column (fewer than 4 degrees of freedom) or a concentration is below 1/2, where the
+        approximation was off by up to 0.047. Draws have the estimator's seed (0 if it has none), and are the same for
+        every row and every call.
     draws : int
 
     Returns
@@ -161,7 +165,8 @@ def log_odds(self: Classifier, X: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame (row, (class, against, "mean" | "variance"))
-        In nats, one pair for every two classes. Infinite where one of the two is ruled out, NaN where both are.
+        In nats, one pair for every two classes. Infinite where one of the two is ruled out, NaN where both are. With a
+        dependence, of the posterior of the parameters and the exponents, which are independent.
 
     Examples
     --------
@@ -176,7 +181,10 @@ def log_odds(self: Classifier, X: Any) -> pd.DataFrame:
     """
     data, n = self.read(X)
     require_two_classes(self)
-    moments = log_odds_moments(self.posterior, data, n, self.offset)
+    if self.dependence is None:
+        moments = log_odds_moments(self.posterior, data, n, self.offset)
+    else:
+        moments = weighted.log_odds_moments(self.posterior, self.dependence, data, n, self.offset)
     pairs = list(combinations(range(len(self.classes)), 2))
     columns = {
         (self.classes[a], self.classes[b], what): moment[:, a, b]
@@ -285,11 +293,16 @@ def posterior_draws(self: Classifier, method: str, draws: int) -> formulas.Poste
         if not two:
             raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(self.classes)}")
         model.require_exact("the saddlepoint formula", 'use method="draws"')
-    if method == "saddlepoint" or (method == "auto" and two and model.exact and close(self.posterior)):
+        if self.dependence is not None:
+            raise ValueError(
+                'the saddlepoint formula is for naive Bayes, and here terms have exponents; use method="draws"'
+            )
+    plain = two and model.exact and self.dependence is None
+    if method == "saddlepoint" or (method == "auto" and plain and close(self.posterior)):
         return None
     if draws < 2:
         raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")
-    return formulas.PosteriorDraws(self.posterior, draws, 0 if self.seed is None else self.seed)
+    return formulas.PosteriorDraws(self.posterior, draws, 0 if self.seed is None else self.seed, self.dependence)
 
 
 def require_two_classes(self: Classifier) -> None:

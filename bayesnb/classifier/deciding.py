@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from bayesnb.answers import decisions
@@ -95,7 +96,11 @@ def estimate_class_prior(self: Classifier, X: Any, max_iter: int = 10_000, tol: 
     Name: probability, dtype: float64
     """
     data, n = self.read(X)
-    if self.plug_in is not None:
+    if self.dependence is not None:
+        # Under equal class probabilities, p(class | row) is the likelihood of the class up to a constant of the row.
+        equal = np.zeros((n, len(self.classes)))
+        log_likelihood = self.dependence.log_proba(self.posterior, data, n, equal, self.plug_in, self.exponents_at)
+    elif self.plug_in is not None:
         log_likelihood = self.plug_in.log_joint_features(data, n)
     else:
         log_likelihood = self.posterior.log_predictive_features(data, n)

@@ -6,20 +6,23 @@ and ``model``.
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import logsumexp
 
 from bayesnb.answers import explain as formulas
-from bayesnb.answers import parameters
+from bayesnb.answers import parameters, weighted
 from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.classifier.certainty import posterior_draws, require_two_classes
 from bayesnb.classifier.tabular import index_of
 from bayesnb.data.rows import Rows
 from bayesnb.data.targets import codes_of
+from bayesnb.dependence import terms
 from bayesnb.families.membership import Labels
-from bayesnb.model import Evidence, Parameters, normalize
+from bayesnb.model import Data, Evidence, Parameters, normalize
 from bayesnb.priors import Array
 
 if TYPE_CHECKING:
@@ -48,7 +51,10 @@ def explain(
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
         "(prior)", then comes one entry a column (one a word, for bags of words), and last "(total)", the sum of the
         others: the log-odds by the chosen estimate. The interval is equal-tailed, of the entry's log-odds under the
-        posterior of the parameters, by the saddlepoint approximation, or by draws if a feature is sampled.
+        posterior of the parameters, by the saddlepoint approximation, or by draws if a feature is sampled. With a
+        dependence, an entry is what the column says times its exponent, and the interval is of 1000 draws of both;
+        further entries are "(offset)", the shapes, pairs and joint columns, and, by the "predictive" estimate,
+        "(averaging)": what it adds to average class probabilities over the exponents instead of taking their mean.
 
     Examples
     --------
@@ -71,11 +77,19 @@ def explain(
     if not n:
         raise ValueError("there are no rows to explain")
     tail = (1 - probability_of_interval(prob)) / 2
-    pairs = _contrast(self, self.log_joint(data, n), label, against)
-    drawn = None if self.posterior.model.exact else posterior_draws(self, "draws", 4000)
-    contributions = formulas.contributions(
-        self.schema, self.posterior, self.plug_in, data, pairs, (tail, 1 - tail), drawn, self.offset
-    )
+    log_joint = self.log_joint(data, n)
+    pairs, shares = _contrast(self, log_joint, label, against), (tail, 1 - tail)
+    if self.dependence is None:
+        drawn = None if self.posterior.model.exact else posterior_draws(self, "draws", 4000)
+        contributions = formulas.contributions(
+            self.schema, self.posterior, self.plug_in, data, pairs, shares, drawn, self.offset
+        )
+    else:
+        believed = self.posterior, self.dependence, self.plug_in, self.exponents_at
+        seed = 0 if self.seed is None else copy.deepcopy(self.seed)
+        contributions = weighted.contributions(
+            self.schema, *believed, data, log_joint, pairs, shares, seed, self.offset
+        )
     contributions[["log_odds", "lower", "upper"]] *= formulas.UNITS[unit]
     contributions.attrs["unit"] = unit
     return contributions if index_of(X) is None else formulas.by_index(contributions, index_of(X))
@@ -103,7 +117,8 @@ def tables(self: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
     They are the parameters of the chosen estimate (the posterior mean for "predictive"): the probabilities of levels,
-    "mean" and "sd" of real numbers, "rate" of counts. There is one row for each class (and column).
+    "mean" and "sd" of real numbers, "rate" of counts. There is one row for each class (and column). With a dependence,
+    ``exponents_`` stands under "(exponents)".
 
     Examples
     --------
@@ -117,7 +132,8 @@ def tables(self: Classifier) -> dict[Any, pd.DataFrame]:
     yes      0.36  0.64
     """
     point = _point(self)
-    return parameters.parameter_tables(self.schema, point, self.classes)
+    found = parameters.parameter_tables(self.schema, point, self.classes)
+    return found if self.dependence is None else found | {"(exponents)": self.exponents_}
 
 
 def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
@@ -135,7 +151,8 @@ def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
     ------
     ValueError
         If the log-odds are not linear. The error names the feature: a Gaussian whose variance differs between classes,
-        or a predictive that is not a plug-in (use ``estimate="mean"``).
+        or a predictive that is not a plug-in (use ``estimate="mean"``). With a dependence, weights are multiplied by
+        the exponents, and anything but exponents of features is refused.
 
     References
     ----------
@@ -154,7 +171,27 @@ def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
     weak   -0.85 -0.45
     """
     point = _point(self)
-    return parameters.linear_form(self.schema, point, self.classes, self.estimate)
+    return parameters.linear_form(self.schema, point, self.classes, self.estimate, _linear_exponents(self))
+
+
+def _linear_exponents(self: Classifier) -> Array | None:
+    """The exponents by which the columns of a linear form are multiplied, (class, column + 1); ``None`` without any."""
+    if self.dependence is None:
+        return None
+    if self.exponents_at is None:
+        raise ValueError(
+            "class probabilities are averaged over the exponents, and an average of softmax regressions is none; use "
+            'estimate="mean" or "map"'
+        )
+    spec, exponents = self.dependence.spec, self.dependence.exponents
+    if spec.by == "class" or not self.dependence.statistics.cells.empty:
+        raise ValueError(
+            "shapes, pairs, joint columns and exponents by class are not linear in the columns; use "
+            'dependence="tempered" or Exponents(shapes=False)'
+        )
+    v = exponents.layout.exponents(exponents.at(self.exponents_at).points[0])
+    columns = terms.names(self.posterior)
+    return v if spec.by == "feature" else np.column_stack([np.repeat(v[:, :1], len(columns), axis=1), v[:, -1]])
 
 
 def _point(self: Classifier) -> Parameters:
@@ -182,19 +219,31 @@ def describe(self: Classifier) -> pd.DataFrame:
     return self.schema.describe(self.statistics)
 
 
-def loo(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
+def loo(self: Classifier, X: Any, y: Any, sample_weight: Any = None, by: str = "row") -> pd.DataFrame:
     """Exact leave-one-out predictive of rows that were learned.
 
     Parameters
     ----------
     X, y, sample_weight
         The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
+    by : {"row", "feature"}
+        Answers of whole rows, or what each column adds to them.
 
     Returns
     -------
     DataFrame (row, ...)
-        ``log_density``, log p(x_i, y_i | D without row i), and under ``probability`` one column a class,
-        p(c | x_i, D without row i), both by the chosen estimate. A prior that was scaled to the data keeps that scale.
+        By row: ``log_density``, log p(x_i, y_i | D without row i), and under ``probability`` one column a class,
+        p(c | x_i, D without row i), both by the chosen estimate. By feature, columns (class, term), in nats: under
+        "(prior)" log p(c | D without row i), and for each column j log p(x_ij | c, D without row i), all parameters
+        integrated out; a bag of words is one term. They sum to log p(x_i, c | D without row i). A prior that was scaled
+        to the data keeps that scale.
+
+    Notes
+    -----
+    With a dependence, the row is left out of the class prior and of all terms, those of shapes, pairs and joint columns
+    included. The exponents are held: they have seen the label of the row, one of many. By feature, terms stand as they
+    are, not multiplied by their exponents; those beside the columns belong to no naive Bayes, and take no part in the
+    sum.
 
     Examples
     --------
@@ -207,11 +256,36 @@ def loo(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataF
     0        -4.7        0.48  0.52
     1        -4.3        0.71  0.29
     """
+    if by not in ("row", "feature"):
+        raise ValueError(f"Expected by to be 'row' or 'feature'; got {by!r}")
+    if by == "feature":
+        return _left_out_terms(self, X, y, sample_weight)
     log_joint, codes = self.log_left_out(X, y, sample_weight)
     proba = np.exp(normalize(log_joint))
     columns = {("log_density", ""): log_joint[np.arange(len(codes)), codes]}
     columns |= {("probability", label): proba[:, c] for c, label in enumerate(self.classes)}
     return pd.DataFrame(columns, index=index_of(X))
+
+
+def _left_out_terms(self: Classifier, X: Any, y: Any, sample_weight: Any) -> pd.DataFrame:
+    """What each term says of rows that were learned without them, columns (class, term)."""
+    data, labels = _learned_rows(self, X, y, sample_weight)
+    prior = terms.without_features(self.posterior).log_left_out({}, labels)
+    names = [formulas.PRIOR, *terms.names(self.posterior)]
+    own = terms.left_out(self.posterior, data, labels)
+    found = [prior[:, :, None], own]
+    if self.dependence is not None:
+        found.append(self.dependence.terms.beside(self.posterior, own, data, labels))
+        names += self.dependence.terms.names_beside(names[1:])
+    columns = pd.MultiIndex.from_product([self.classes, names], names=["class", "term"])
+    return pd.DataFrame(np.concatenate(found, axis=-1).reshape(len(own), -1), index=index_of(X), columns=columns)
+
+
+def _learned_rows(self: Classifier, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:
+    """Rows that were learned, each of which can be left out."""
+    self.require_one_class_prior("leave-one-out")
+    self.require_counted("leave-one-out is exact for rows that were counted")
+    return self.encoded(Rows.of(X, y, sample_weight, self.unlabelled, self.schema).labelled())
 
 
 def log_left_out(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
@@ -223,12 +297,17 @@ def log_left_out(self: Classifier, X: Any, y: Any, sample_weight: Any = None) ->
     codes : int array (row,)
         The place of each row's class among ``classes``.
     """
-    self.require_one_class_prior("leave-one-out")
-    self.require_counted("leave-one-out is exact for rows that were counted")
-    rows = Rows.of(X, y, sample_weight, self.unlabelled, self.schema).labelled()
-    _, data = self.schema.read(rows.table)
-    codes = rows.target.among(self.classes)
-    return self.posterior.log_left_out(data, Labels(codes, rows.weight, len(self.classes)), self.estimate), codes
+    data, labels = _learned_rows(self, X, y, sample_weight)
+    log_joint = self.posterior.log_left_out(data, labels, self.estimate)
+    if self.dependence is None:
+        return log_joint, labels.codes
+    if self.plug_in is not None:
+        raise ValueError(
+            f'with a dependence, a row is left out of terms whose parameters are integrated out; estimate="'
+            f'{self.estimate}" plugs them in: ask classifier_.with_estimate("predictive")'
+        )
+    log_proba = self.dependence.log_left_out(self.posterior, data, labels)
+    return logsumexp(log_joint, axis=1, keepdims=True) + log_proba, labels.codes
 
 
 def log_evidence(self: Classifier) -> Evidence:

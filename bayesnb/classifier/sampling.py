@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
     from bayesnb.classifier import Classifier
+    from bayesnb.dependence import conditional
+    from bayesnb.dependence.program import Verdict
     from bayesnb.sampling.agreement import Agreement
 
 
@@ -82,7 +84,14 @@ def _sample_encoded(self: Classifier, n: int, chosen: int | None, rng: np.random
     return encoded, codes
 
 
-def to_pymc(self: Classifier, X: Any = None, y: Any = None, likelihood: str = "sufficient") -> pm.Model:
+def to_pymc(
+    self: Classifier,
+    X: Any = None,
+    y: Any = None,
+    likelihood: str = "sufficient",
+    stage: str = "parameters",
+    sample_weight: Any = None,
+) -> pm.Model:
     """The fitted model written out in PyMC.
 
     Parameters
@@ -94,6 +103,11 @@ def to_pymc(self: Classifier, X: Any = None, y: Any = None, likelihood: str = "s
     likelihood : {"sufficient", "rows"}
         Whether to observe sufficient statistics, whose cost does not grow with the number of rows, or each row. Both
         have the same log density.
+    stage : {"parameters", "exponents"}
+        The model of the rows given the parameters; or, with a dependence, the second stage: the labels given the terms
+        of each row, which is left out of them, and the exponents. It needs the rows that these were learned from, as X,
+        y and ``sample_weight``. The terms are data there: what is uncertain about the parameters stays in the first
+        stage (a cut posterior, Plummer 2015).
 
     Examples
     --------
@@ -105,6 +119,14 @@ def to_pymc(self: Classifier, X: Any = None, y: Any = None, likelihood: str = "s
     """
     from bayesnb.sampling import pymc_model
 
+    if stage not in ("parameters", "exponents"):
+        raise ValueError(f"Expected stage to be 'parameters' or 'exponents'; got {stage!r}")
+    if stage == "exponents":
+        from bayesnb.dependence import program
+
+        return program.pymc_model(_second_stage(self, X, y, sample_weight), self.dependence.exponents)
+    if sample_weight is not None:
+        raise TypeError('sample_weight is for stage="exponents": the sufficient statistics have the weights in them')
     self.require_one_class_prior("to_pymc")
     if likelihood == "rows":
         self.require_counted("likelihood='rows' observes the label of every row")
@@ -120,6 +142,17 @@ def to_pymc(self: Classifier, X: Any = None, y: Any = None, likelihood: str = "s
                 "likelihood='rows' observes exactly the learned rows, unweighted"
             )
     return pymc_model.build(self.posterior, data, codes, likelihood)
+
+
+def _second_stage(self: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> conditional.Rows:
+    """The rows that the exponents were learned from, each left out of its terms."""
+    if self.dependence is None:
+        raise ValueError('there are no exponents: fit with dependence="weighted" or another one')
+    if X is None or y is None:
+        raise ValueError("the model keeps no rows: pass those that the exponents were learned from")
+    self.require_one_class_prior("the second stage")
+    rows = Rows.of(X, y, sample_weight, self.unlabelled, self.schema).labelled().counted()
+    return self.dependence.rows(self.posterior, *self.encoded(rows))
 
 
 def _summed_out(self: Classifier, X: Any, y: Any) -> pm.Model | None:
@@ -258,9 +291,10 @@ def verify(
     chains: int = 4,
     random_seed: Any = None,
     tree: DataTree | None = None,
-    learned: tuple[Any, Any] | None = None,
+    learned: tuple[Any, ...] | None = None,
+    stage: str = "parameters",
     **arguments: Any,
-) -> Agreement:
+) -> Agreement | Verdict:
     """Hold the closed form against sampled draws.
 
     Parameters
@@ -276,12 +310,18 @@ def verify(
         those of :meth:`sample_posterior`.
     learned : (X, y), optional
         The learned rows, needed where some have no label: NUTS then samples the model with their labels summed out.
-        The closed form of such a fit takes labels as expected counts, and the two disagree.
+        The closed form of such a fit takes labels as expected counts, and the two disagree. For the exponents, the
+        rows that these were learned from, (X, y) or (X, y, sample_weight).
+    stage : {"parameters", "exponents"}
+        What is judged: the parameters of the columns; or, with a dependence, the exponents, whose posterior is
+        Laplace's approximation, corrected where it is far off.
 
     Returns
     -------
     Agreement
         ``.agrees``, ``.to_frame()``, ``.plug_ins``, ``.plot()``.
+    Verdict
+        For the exponents: ``.agrees``, ``.parameters`` (a table), ``.probability``, and all of it in words as ``str``.
 
     Raises
     ------
@@ -300,6 +340,10 @@ def verify(
     """
     from bayesnb.sampling import agreement
 
+    if stage not in ("parameters", "exponents"):
+        raise ValueError(f"Expected stage to be 'parameters' or 'exponents'; got {stage!r}")
+    if stage == "exponents":
+        return _verdict(self, learned, sampler, draws, chains, random_seed, arguments)
     self.require_one_class_prior("verify")
     if self.expected and tree is None and (learned is None or sampler == "exact"):
         raise ValueError(
@@ -321,3 +365,23 @@ def verify(
         rows, labels = learned or (None, None)
         tree = self.sample_posterior(draws, chains, sampler, seed, rows, labels, **arguments)
     return agreement.check(self.posterior, tree, data, n, sampler)
+
+
+def _verdict(
+    self: Classifier,
+    learned: tuple[Any, ...] | None,
+    sampler: str,
+    draws: int,
+    chains: int,
+    random_seed: Any,
+    arguments: Mapping[str, Any],
+) -> Verdict:
+    """How far the posterior of the exponents is from what NUTS makes of them."""
+    from bayesnb.dependence import program
+
+    rows = _second_stage(self, *(learned or ()))
+    if sampler != "nuts":
+        raise ValueError(f'the exponents are judged by sampler="nuts"; got {sampler!r}')
+    seed = 0 if self.seed is None else self.seed
+    seed = seed if random_seed is None else random_seed
+    return program.verify(rows, self.dependence.exponents, draws=draws, chains=chains, random_seed=seed, **arguments)

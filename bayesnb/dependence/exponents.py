@@ -322,6 +322,12 @@ class LearnedExponents:
             return self.posterior.mode, self.posterior.sd()
         return self.points.mean(0), self.points.std(0)
 
+    def moments(self) -> tuple[Array, Array]:
+        """Posterior mean (parameter,) and covariance (parameter, parameter), of the Normal or of the draws."""
+        if self.nearly_normal:
+            return self.posterior.mode, self.posterior.covariance()
+        return self.points.mean(0), np.cov(self.points.T, bias=True).reshape(2 * (self.layout.size,))
+
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
         """The same with one point plugged in; ``None`` averages over the posterior."""
         if point is None:

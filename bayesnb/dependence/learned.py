@@ -6,7 +6,7 @@ Start with :func:`learn`, which takes what naive Bayes believes, and the rows it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -94,6 +94,26 @@ class Dependence:
         same = all(getattr(spec, what) == getattr(self.spec, what) for what in ("by", "shapes", "pairs", "offsets"))
         return _learned(self.terms, posterior, data, labels, spec) if same else learn(posterior, data, labels, spec)
 
+    def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
+        """The rows that the exponents were learned from, as the second stage sees them: each left out of its terms.
+
+        Raises
+        ------
+        ValueError
+            If these are not those rows, as far as that can be seen.
+        """
+        if self.older:
+            raise ValueError(
+                "rows were learned or forgotten since the exponents were learned, so the rows that they came from are "
+                "left out of other terms now: learn_exponents(X, y) first"
+            )
+        if not np.isclose(labels.weight.sum(), self.weight):
+            raise ValueError(
+                f"rows of weight {labels.weight.sum():g} were given, and the exponents were learned from rows of "
+                f"weight {self.weight:g}: pass exactly those rows"
+            )
+        return _rows(self.terms, self.spec, posterior, labels, self.exponents.layout.cells)(data, slice(None))
+
     # Answering
 
     def log_proba(
@@ -131,21 +151,21 @@ class Dependence:
                 asked = predictive_terms(self.terms, self.spec, posterior, part, n)
             else:
                 asked = self._plugged_in(posterior, theta, part, n)
-            found[cut] = exponents.log_proba(*_possible(asked, log_prior[cut]), self._cells(part, n))
+            found[cut] = exponents.log_proba(*_possible(asked, log_prior[cut]), self.cells(part, n))
         return found
 
     def _plugged_in(self, posterior: Posterior, theta: Parameters, data: Data, n_rows: int) -> Array:
         """The terms of rows, where θ is plugged into those of the columns."""
         own = np.stack([*terms.likelihood(posterior, theta, data, n_rows)], axis=-1)
-        return exponent_terms(self.spec, own, self._beside(posterior, data, n_rows))
+        return exponent_terms(self.spec, own, self.beside(posterior, data, n_rows))
 
-    def _beside(self, posterior: Posterior, data: Data, n_rows: int) -> Array:
-        """The terms of shapes, pairs and joint columns, whose parameters are always integrated out."""
+    def beside(self, posterior: Posterior, data: Data, n_rows: int) -> Array:
+        """The terms of shapes, pairs and joint columns, (row, class, term), whose parameters are integrated out."""
         joint = self.terms.joint is not None
         columns = terms.predictive(posterior, data, n_rows) if joint else np.zeros((n_rows, len(posterior.labels), 0))
         return self.terms.beside(posterior, columns, data)
 
-    def _cells(self, data: Data, n_rows: int) -> Array | None:
+    def cells(self, data: Data, n_rows: int) -> Array | None:
         """The cells of rows that have offsets, (row, column); none where no cell has one."""
         return self.statistics.cells.grid.numbered(data, n_rows) if self.exponents.layout.cells else None
 
@@ -156,7 +176,7 @@ class Dependence:
         for cut in terms.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms):
             part, own = part_of(data, cut), labels[cut]
             asked = left_out_terms(self.terms, self.spec, posterior, part, own)
-            found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]), self._cells(part, len(own)))
+            found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]), self.cells(part, len(own)))
         return found
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence:
@@ -203,19 +223,25 @@ class DrawnDependence:
         v = layout.exponents(self.points)[:, None]
         joint = self.log_pi[:, None] + np.repeat(v[..., -1], n_rows, axis=1)
         if layout.cells:
-            inside = indicators(dependence._cells(data, n_rows), n_rows, layout.cells)
+            inside = indicators(dependence.cells(data, n_rows), n_rows, layout.cells)
             joint += inside @ v[:, 0, :, layout.terms : -1].swapaxes(-1, -2)
         if dependence.spec.by == "model":
             return joint + weighed(v[..., 0], self.theta.log_joint_features(data, n_rows))
         by_class, k = dependence.spec.by == "class", -1
         for k, term in enumerate(terms.likelihood(self.posterior, self.theta, data, n_rows)):
             joint += weighed(v[..., k], relative(term, -1) if by_class else term)
-        beside = dependence._beside(self.posterior, data, n_rows)
+        beside = dependence.beside(self.posterior, data, n_rows)
         beside = relative(beside) if by_class else beside
         of_terms = np.moveaxis(v[..., k + 1 : layout.terms], -1, 0)
         for of_term, term in zip(of_terms, np.moveaxis(beside, -1, 0), strict=True):
             joint += of_term * term
         return joint
+
+
+def draw(posterior: Posterior, dependence: Dependence | None, rng: Generator, n: int) -> Parameters | DrawnDependence:
+    """Draws of the parameters, and of the exponents where there are any; either answers ``log_joint`` of rows."""
+    theta = posterior.draw(rng, (n,))
+    return theta if dependence is None else dependence.draws(posterior, theta, rng)
 
 
 def weighed(exponent: Array, term: Array) -> Array:
@@ -288,25 +314,14 @@ def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
 
 
 def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents) -> Dependence:
-    """The exponents of terms, learned from the labels of rows.
-
-    A weight says how often a row was seen. So of a row of weight 2 one half is left out, as it would be if the row
-    stood twice in the table; of a row of weight ½ all of it is.
-    """
+    """The exponents of terms, learned from the labels of rows."""
     columns, some = terms.names(posterior), spec.drawn(len(labels), spec.rows)
     names, data, labels = found.names(spec, columns), part_of(data, some), labels[some]
-    n = len(labels)
-    left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
-    prior = terms.without_features(posterior).log_left_out({}, left)
-    _require_possible(prior, posterior, labels)
-    grid = found.statistics.cells.grid
-    cells = grid.offset_cells if spec.offsets == "cell" else 0
-    cells *= cells * len(posterior.labels) <= min(MOST_OFFSETS, labels.weight.sum())
+    n, cells = len(labels), _offset_cells(found, spec, labels)
+    of = _rows(found, spec, posterior, labels, cells)
 
     def rows(which: Any) -> Rows:
-        asked = left_out_terms(found, spec, posterior, part_of(data, which), left[which])
-        within = grid.numbered(part_of(data, which), len(asked)) if cells else None
-        return Rows(asked, prior[which], labels.codes[which], labels.weight[which], within)
+        return of(part_of(data, which), which)
 
     blocks = terms.in_blocks(n, len(posterior.labels), len(names))
 
@@ -321,6 +336,36 @@ def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, s
         sample = lambda: first  # noqa: E731
     exponents = spec.learn(source, found.groups(spec, len(columns)), names, sample, cells)
     return Dependence(found, exponents, float(labels.weight.sum()))
+
+
+def _rows(
+    found: TermSet, spec: Exponents, posterior: Posterior, labels: Labels, cells: int
+) -> Callable[[Data, Any], Rows]:
+    """A function that gives some of the rows as the exponents see them: each left out of its terms.
+
+    Of the cells, none have offsets if ``cells`` is 0.
+
+    A weight says how often a row was seen. So of a row of weight 2 one half is left out, as it would be if the row
+    stood twice in the table; of a row of weight ½ all of it is.
+    """
+    left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
+    prior = terms.without_features(posterior).log_left_out({}, left)
+    _require_possible(prior, posterior, labels)
+
+    grid = found.statistics.cells.grid
+
+    def rows(data: Data, which: Any) -> Rows:
+        asked = left_out_terms(found, spec, posterior, data, left[which])
+        within = grid.numbered(data, len(asked)) if cells else None
+        return Rows(asked, prior[which], labels.codes[which], labels.weight[which], within)
+
+    return rows
+
+
+def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
+    """How many cells have offsets: all of them or, where these are more than the rows or too many, none."""
+    cells = found.statistics.cells.grid.offset_cells if spec.offsets == "cell" else 0
+    return cells if cells * labels.n <= min(MOST_OFFSETS, labels.weight.sum()) else 0
 
 
 def _require_possible(log_prior: Array, posterior: Posterior, labels: Labels) -> None:

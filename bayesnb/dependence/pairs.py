@@ -81,9 +81,6 @@ class PairCounts(Statistic):
             raise ValueError("Expected counts of the same pairs of the same cells; learn the pairs again on all rows")
         return PairCounts(self.counts + other.counts, self.pairs, self.sizes)
 
-    def __mul__(self, factor: float) -> PairCounts:
-        return PairCounts(self.counts * factor, self.pairs, self.sizes)
-
     def seen(self) -> Array:
         return np.stack([each.sum((1, 2)) for each in self.each()], axis=1) if self.pairs else self.counts[:, :0]
 

@@ -36,12 +36,6 @@ class ShapeCounts(Statistic):
             found[:, column] = flat.reshape(labels.n, leaves)
         return cls(found)
 
-    def __add__(self, other: ShapeCounts) -> ShapeCounts:
-        return ShapeCounts(self.counts + other.counts)
-
-    def __mul__(self, factor: float) -> ShapeCounts:
-        return ShapeCounts(self.counts * factor)
-
     def seen(self) -> Array:
         return self.counts.sum(-1)
 

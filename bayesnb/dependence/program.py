@@ -62,6 +62,10 @@ def parameters_of(drawn: dict[str, Array]) -> Array:
     return np.concatenate([drawn["w"], own.reshape(len(own), -1)], axis=-1)
 
 
+CLOSE = 0.03
+"""A difference of class probabilities that the draws of both sides may leave by chance."""
+
+
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """How far the Laplace posterior is from the sampled one.
@@ -69,8 +73,9 @@ class Verdict:
     Parameters
     ----------
     parameters : DataFrame
-        For each exponent and offset: ``mean`` and ``sd`` by Laplace, ``nuts_mean`` and ``nuts_sd``, and ``off``, the
-        difference of the means in sampled posterior standard deviations.
+        For each exponent and offset: ``mean`` and ``sd`` as learned, by Laplace or by its corrected draws;
+        ``nuts_mean`` and ``nuts_sd``; and ``off``, the difference of the means in sampled posterior standard
+        deviations.
     probability : float
         The largest difference between the averaged class probabilities of the rows, by the draws that answer and by
         those of NUTS.
@@ -82,11 +87,18 @@ class Verdict:
     probability: float
     convergence: Convergence
 
+    @property
+    def agrees(self) -> bool:
+        """Whether the chains converged and the class probabilities of both differ by at most ``CLOSE``."""
+        return self.convergence.converged and self.probability <= CLOSE
+
     def __str__(self) -> str:
-        worst = self.parameters["off"].abs().max()
+        worst, ratio = self.parameters["off"].abs().max(), self.parameters["sd"] / self.parameters["nuts_sd"]
+        said = "agree" if self.agrees else "do not agree" if self.convergence.converged else "cannot be compared"
         return (
-            f"the mode is at most {worst:.2f} posterior standard deviations from the sampled mean, and class "
-            f"probabilities differ by at most {self.probability:.3f}; {self.convergence}"
+            f"the exponents as learned and as sampled {said}: their means differ by at most {worst:.2f} posterior "
+            f"standard deviations, the standard deviations are {ratio.min():.2f} to {ratio.max():.2f} times the "
+            f"sampled ones, and class probabilities differ by at most {self.probability:.3f}; {self.convergence}"
         )
 
 
@@ -106,13 +118,8 @@ def verify(rows: Rows, learned: LearnedExponents, **sampler: Any) -> Verdict:
     sampled = LearnedExponents(**(vars(learned) | {"points": points}))
     ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset, rows.cells)) for each in (learned, sampled))
     mean, sd = points.mean(0), points.std(0)
-    columns = {
-        "mean": learned.posterior.mode,
-        "sd": learned.posterior.sd(),
-        "nuts_mean": mean,
-        "nuts_sd": sd,
-        "off": (learned.posterior.mode - mean) / sd,
-    }
+    own_mean, own_sd = learned.mean_and_sd()
+    columns = {"mean": own_mean, "sd": own_sd, "nuts_mean": mean, "nuts_sd": sd, "off": (own_mean - mean) / sd}
     own = [*learned.layout.own]
     cells = [f"cell {k}" for k in range(learned.layout.cells)]
     names = [*map(str, learned.names), *cells, "offset"]

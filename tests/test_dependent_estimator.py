@@ -515,7 +515,7 @@ def test_contributions_sum_to_the_log_odds_that_are_predicted(how, estimate):
 
 def test_a_column_contributes_what_it_does_in_naive_bayes_times_its_exponent():
     X, _ = table()
-    clf, naive = fitted("weighted"), fitted(None)
+    clf, naive = fitted(Exponents(offsets="class")), fitted(None)
     both = [c.explain(X[:6], label="a", against="b")["log_odds"].unstack() for c in (clf, naive)]
     for column in X.columns:
         assert_allclose(both[0][column], clf.exponents_["mean"][column] * both[1][column], atol=1e-9)
@@ -535,7 +535,7 @@ def test_words_contribute_with_the_exponent_of_their_bag():
 def test_exponents_multiply_the_weights_of_the_linear_form():
     X, y = table()
     X = X[["colour", "calls", "member"]]
-    for how in ("tempered", Exponents(shapes=False)):
+    for how in ("tempered", Exponents(shapes=False, offsets="class")):
         clf = BayesianNB(FEATURES, dependence=how, estimate="mean").fit(X, y)
         weights, intercept = clf.linear_form()
         hot = pd.get_dummies(X["colour"])[weights.loc["colour"].index].to_numpy(float)
@@ -548,7 +548,7 @@ def test_exponents_multiply_the_weights_of_the_linear_form():
 def test_what_is_not_linear_is_refused_with_the_cure():
     with pytest.raises(ValueError, match='use estimate="mean" or "map"'):
         fitted("tempered").linear_form()
-    with pytest.raises(ValueError, match=r"Exponents\(shapes=False\)"):
+    with pytest.raises(ValueError, match=r"Exponents\(shapes=False, offsets=.class.\)"):
         fitted("weighted", estimate="mean").linear_form()
 
 
@@ -592,11 +592,12 @@ def test_the_second_stage_in_pymc_is_the_density_that_the_exponents_were_learned
     clf = fitted("weighted", 40)
     model, dependence = clf.to_pymc(X, y, stage="exponents"), clf.classifier_.dependence
     rows = dependence.rows(clf.posterior_, *clf.classifier_.encoded(Rows.of(X, y)))
-    point = np.linspace(-1, 1, dependence.exponents.layout.size)
-    n = dependence.exponents.layout.terms
-    ours = log_likelihood(lambda: [rows], dependence.exponents.layout, point[None])[0]
+    layout = dependence.exponents.layout
+    point = np.linspace(-1, 1, layout.size)
+    n, own = layout.terms, point[layout.terms :].reshape(3, -1)
+    ours = log_likelihood(lambda: [rows], layout, point[None])[0]
     ours += norm.logpdf(point, dependence.exponents.mean, dependence.exponents.sd).sum()
-    theirs = model.compile_logp()({"w": point[:n], "b": point[n:]})
+    theirs = model.compile_logp(mode="FAST_COMPILE")({"w": point[:n], "b": own[:, -1], "b_cell": own[:, :-1]})
     assert_allclose(theirs, ours)
 
 

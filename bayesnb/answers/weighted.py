@@ -1,7 +1,8 @@
 """Log-odds where every term counts to a power: what each term adds to them, their mean and their variance.
 
 Start with :func:`contributions`, behind ``explain`` of a classifier with a dependence. A column contributes what it
-does in naive Bayes times its exponent; shapes, pairs and joint columns have entries of their own.
+does in naive Bayes times its exponent, plus the offset of its cell where cells have offsets; shapes, pairs and joint
+columns have entries of their own.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from bayesnb.answers.explain import PRIOR, TOTAL, Entry, OneWord, against, entri
 from bayesnb.answers.log_odds import DrawnLogOdds
 from bayesnb.data.schema import Schema
 from bayesnb.dependence import terms
+from bayesnb.dependence.conditional import indicators
 from bayesnb.dependence.learned import Dependence, weighed
 from bayesnb.dependence.termset import relative
 from bayesnb.model import Data, Parameters, Posterior, part_of
@@ -123,8 +125,12 @@ class _Asked:
         found = [line(PRIOR, prior, DrawnLogOdds(among_draws))]
         biases = np.repeat(against(vs[..., -1], self.a, self.b)[:, None], n, axis=1)
         found.append(line(OFFSET, np.full(n, v[self.a, -1] - v[self.b, -1]), DrawnLogOdds(biases)))
+        offsets = self._of_cells(v, vs)
         for entry in entries(schema, self.posterior, self.theta, self.data):
-            log_odds, spread = self._of_column(entry, v, vs, rng)
+            log_odds, among_draws = self._of_column(entry, v, vs, rng)
+            if entry.term in offsets:
+                log_odds, among_draws = log_odds + offsets[entry.term][0], among_draws + offsets[entry.term][1]
+            spread = DrawnLogOdds(among_draws)
             found.append(lines_of(entry.name, entry.rows, log_odds, spread, shares, entry.value, entry.missing))
         for name, term, k in self._beside():
             spread = DrawnLogOdds(self._odds(vs[:, None, :, k], term))
@@ -141,8 +147,20 @@ class _Asked:
         with np.errstate(invalid="ignore"):
             return weighed(v[..., self.a], log_p[..., self.a]) - weighed(v[..., self.b], log_p[..., self.b])
 
-    def _of_column(self, entry: Entry, v: Array, vs: Array, rng: Generator) -> tuple[Array, DrawnLogOdds]:
-        """What the cells of a column add, and draws of it."""
+    def _of_cells(self, v: Array, vs: Array) -> dict[int, tuple[Array, Array]]:
+        """What the offsets of a column's cells add, and draws of it, by the position of the column."""
+        cells, n = self.dependence.cells(self.data, len(self.offset)), self.dependence.exponents.layout.terms
+        if cells is None:
+            return {}
+        found, difference = {}, vs[:, self.a] - vs[:, self.b]
+        for term, cell in zip(self.dependence.statistics.cells.grid.terms, cells.T, strict=True):
+            known, at = cell >= 0, n + np.maximum(cell, 0)
+            certain = np.where(known, v[self.a, at] - v[self.b, at], 0.0)
+            found[int(term)] = certain, np.where(known, difference[:, at], 0.0)
+        return found
+
+    def _of_column(self, entry: Entry, v: Array, vs: Array, rng: Generator) -> tuple[Array, Array]:
+        """What the terms of a column's cells add, and draws of it."""
         family, believed, x = entry.factor
         spec = self.dependence.spec
         k = 0 if spec.by == "model" else entry.term
@@ -158,7 +176,7 @@ class _Asked:
             log_p, drawn = (_relative_words(each, entry.rows, x[:, 1], len(self.offset)) for each in (log_p, drawn))
         elif spec.by == "class":
             log_p, drawn = relative(log_p, -1), relative(drawn, -1)
-        return self._odds(v[:, k], log_p), DrawnLogOdds(self._odds(vs[:, None, :, k], drawn))
+        return self._odds(v[:, k], log_p), self._odds(vs[:, None, :, k], drawn)
 
     def _beside(self) -> Iterator[tuple[str, Array, int]]:
         """Name, term and position of what stands beside the columns."""
@@ -190,8 +208,9 @@ def log_odds_moments(
     """Posterior mean and variance of the log-odds of all pairs of classes, (row, a, b) each, without a draw of θ.
 
     With Δ a difference between two classes, the log-odds are Δ ln π + Δ b + Σ_t w_t Δ s_t(θ), in which π, the θ of the
-    columns and the exponents (w, b) are independent. So the mean takes the mean of each, and the variance is that of
-    Δ ln π, plus that of Δ b + Σ_t w_t E[Δ s_t] under the posterior of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].
+    columns and the exponents (w, b) are independent; b are the offsets of the class and of the row's cells. So the mean
+    takes the mean of each, and the variance is that of Δ ln π, plus that of Δ b + Σ_t w_t E[Δ s_t] under the posterior
+    of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].
 
     Raises
     ------
@@ -217,13 +236,13 @@ def log_odds_moments(
     level = np.concatenate([level, dependence.beside(posterior, data, n_rows)], axis=-1)[..., :n]
     spread = spread @ squares[: spread.shape[-1]]
     first, second = posterior.label.log_power_slopes(np.zeros(layout.classes))
-    centre = first + mean[n:] + level @ mean[:n] + offset
-    # A step of the exponents moves the log-odds by the difference of the terms, and of the classes' offsets by 1.
-    steps = np.concatenate(
-        [level, np.broadcast_to(np.eye(layout.classes), (n_rows, layout.classes, layout.classes))], -1
-    )
+    # A step of the exponents moves log p(c, x) by the terms, and one of an offset by 1, if the row has it.
+    held = np.column_stack([indicators(dependence.cells(data, n_rows), n_rows, layout.cells), np.ones(n_rows)])
+    own = np.einsum("ck,rj->rckj", np.eye(layout.classes), held).reshape(n_rows, layout.classes, -1)
+    steps = np.concatenate([level, own], axis=-1)
+    centre = first + steps @ mean + offset
     between = steps[:, :, None] - steps[:, None, :]
-    of_exponents = np.einsum("rabi,ij,rabj->rab", between, covariance, between, optimize=True)
+    of_exponents = ((between @ covariance) * between).sum(-1)
     spread = spread + second
     both = np.where(np.eye(layout.classes, dtype=bool), 0.0, spread[:, :, None] + spread[:, None, :])
     return centre[:, :, None] - centre[:, None, :], both + of_exponents

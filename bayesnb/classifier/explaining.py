@@ -51,10 +51,14 @@ def explain(
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
         "(prior)", then comes one entry a column (one a word, for bags of words), and last "(total)", the sum of the
         others: the log-odds by the chosen estimate. The interval is equal-tailed, of the entry's log-odds under the
-        posterior of the parameters, by the saddlepoint approximation, or by draws if a feature is sampled. With a
-        dependence, an entry is what the column says times its exponent, and the interval is of 1000 draws of both;
-        further entries are "(offset)", the shapes, pairs and joint columns, and, by the "predictive" estimate,
-        "(averaging)": what it adds to average class probabilities over the exponents instead of taking their mean.
+        posterior of the parameters, by the saddlepoint approximation, or by draws if a feature is sampled.
+
+    Notes
+    -----
+    With a dependence, an entry is what the column says times its exponent, plus the offset of its cell, and the
+    interval is of 1000 draws of the parameters and the exponents. Further entries are "(offset)", of the class, the
+    shapes, pairs and joint columns, and, by the "predictive" estimate, "(averaging)": what it adds to average class
+    probabilities over the exponents instead of taking their mean.
 
     Examples
     --------
@@ -184,10 +188,10 @@ def _linear_exponents(self: Classifier) -> Array | None:
             'estimate="mean" or "map"'
         )
     spec, exponents = self.dependence.spec, self.dependence.exponents
-    if spec.by == "class" or not self.dependence.statistics.cells.empty:
+    if spec.by == "class" or exponents.layout.cells or not self.dependence.statistics.cells.empty:
         raise ValueError(
-            "shapes, pairs, joint columns and exponents by class are not linear in the columns; use "
-            'dependence="tempered" or Exponents(shapes=False)'
+            "shapes, pairs, joint columns, offsets of cells and exponents by class are not linear in the columns; use "
+            'dependence="tempered" or Exponents(shapes=False, offsets="class")'
         )
     v = exponents.layout.exponents(exponents.at(self.exponents_at).points[0])
     columns = terms.names(self.posterior)

@@ -47,14 +47,17 @@ def test_every_embedded_table_is_compared(capsys, name):
     said = json.loads(out)
     assert code == 0
     assert said["data"] == name
-    assert [row["estimate"] for row in said["scores"]] == ["mle", "map", "mean", "predictive"]
+    names = ["mle", "map", "mean", "predictive", "weighted", "pairwise"]
+    assert [row["estimate"] for row in said["scores"]] == names
+    assert list(said["rows"][0]["estimates"]) == names
     for row in said["rows"]:
         assert sum(row["estimates"]["predictive"].values()) == pytest.approx(1)
 
 
 def test_folds_and_leave_one_out_give_similar_scores(capsys):
-    _, by_folds, _ = run(capsys, "compare", "heights", "--cv", "5", "--format", "csv")
-    _, by_one, _ = run(capsys, "compare", "heights", "--format", "csv")
+    alone = ("--format", "csv", "--dependence", "none")
+    _, by_folds, _ = run(capsys, "compare", "heights", "--cv", "5", *alone)
+    _, by_one, _ = run(capsys, "compare", "heights", *alone)
     folds, one = (list(csv.DictReader(io.StringIO(text))) for text in (by_folds, by_one))
     assert [row["estimate"] for row in folds] == [row["estimate"] for row in one]
     for a, b in zip(folds, one, strict=True):
@@ -121,6 +124,17 @@ def test_chains_that_did_not_converge_exit_with_4(capsys, monkeypatch):
     code, out, _ = run(capsys, "compare", "play-tennis", "--nuts", "--format", "json")
     assert code == 4
     assert "did not converge" in json.loads(out)["nuts"]["verdict"]
+
+
+def test_a_dependence_to_compare_can_be_chosen(capsys):
+    _, out, _ = run(capsys, "compare", "play-tennis", "--dependence", "tempered", "--format", "json")
+    said = json.loads(out)
+    X, y = datasets.play_tennis()
+    today = X.iloc[[0]].assign(temperature="cool", wind="strong")
+    expected = BayesianNB(dependence="tempered", random_state=0).fit(X, y).predict_proba(today)[0, 0]
+    assert said["rows"][0]["estimates"]["tempered"]["no"] == pytest.approx(expected)
+    assert said["scores"][-1]["estimate"] == "tempered"
+    assert "scored by 5 folds" in said["scores"][-1]["note"]
 
 
 def test_the_audit_that_is_printed_is_that_of_the_estimator(capsys):

@@ -153,6 +153,16 @@ def made_by_the_model() -> tuple[dict, np.ndarray]:
     return {name: rng.normal(y) for name in "abc"}, y
 
 
+def test_dependence_that_the_labels_do_not_notice_is_left_to_a_comparison():
+    rng = default_rng(9)
+    x = rng.normal(size=200)
+    X = {"a": x, "b": x + 0.1 * rng.normal(size=200), "c": rng.normal(size=200)}
+    found = asked(X, rng.integers(2, size=200))
+    assert len(found.dependent) == 1
+    assert found.advice is None
+    assert str(found).endswith('; compare tells whether dependence="pairwise" predicts better.')
+
+
 def test_a_family_of_the_wrong_shape_is_told_from_dependence():
     rng = default_rng(6)
     y = rng.integers(2, size=800)

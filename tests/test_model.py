@@ -35,7 +35,7 @@ from bayesnb import (
     datasets,
 )
 from bayesnb.answers.scoring import scores
-from bayesnb.evaluation import compare_estimates
+from bayesnb.evaluation import compare, compare_estimates, evaluate
 from bayesnb.families.membership import Labels
 from bayesnb.model import ESTIMATES, Data, EstimateRule
 
@@ -676,7 +676,7 @@ def brier_score(proba: np.ndarray, y: Any) -> float:
 
 
 def test_compare_estimates_scores_by_exact_leave_one_out() -> None:
-    found = compare_estimates(model(), X, Y, cv="loo")
+    found = compare_estimates(model(), X, Y, "loo", ())
     assert found.index.tolist() == list(ESTIMATES)
     clf = model().fit(X, Y)
     left_out = clf.loo(X, Y)["probability"].to_numpy()
@@ -691,25 +691,47 @@ def test_compare_estimates_scores_by_exact_leave_one_out() -> None:
 
 
 def test_the_note_says_why_an_estimate_does_not_exist() -> None:
-    found = compare_estimates(model(), X, Y, cv="loo")
+    found = compare_estimates(model(), X, Y, "loo", ())
     assert (found["note"] == "").all()
-    jeffreys = compare_estimates(BayesianNB(Bernoulli(Beta.jeffreys())), {"x": [1, 1, 0, 1]}, list("ppqq"))
+    jeffreys = compare_estimates(BayesianNB(Bernoulli(Beta.jeffreys())), {"x": [1, 1, 0, 1]}, list("ppqq"), "loo", ())
     assert "feature 'x', class 'p'" in jeffreys.loc["map", "note"]
     assert np.isnan(jeffreys.loc["map", "log_loss"])
     assert jeffreys.loc["mean", "note"] == ""
 
 
 def test_compare_estimates_can_score_by_folds() -> None:
-    found = compare_estimates(model(), X, Y, cv=3)
+    found = compare_estimates(model(), X, Y, 3, ())
     assert found.index.tolist() == list(ESTIMATES)
     assert found.loc["predictive", "accuracy"] > 0.6
-    left_out = compare_estimates(model(), X, Y, cv="loo")
+    left_out = compare_estimates(model(), X, Y, "loo", ())
     for estimate in ("mean", "predictive"):
         assert found.loc[estimate, "note"] == ""
         assert found.loc[estimate, "log_loss"] == pytest.approx(left_out.loc[estimate, "log_loss"], abs=0.5)
         assert found.loc[estimate, "log_loss"] != left_out.loc[estimate, "log_loss"]
     with pytest.raises(ValueError, match=r"as many as the smallest class has rows \(15\); got 16"):
         compare_estimates(model(), X, Y, cv=16)
+
+
+def test_a_dependence_is_scored_by_folds_beside_the_estimates() -> None:
+    for cv, folds in (("loo", 5), (3, 3)):
+        found = compare_estimates(model(), X, Y, cv, ("tempered",))
+        assert found.index.tolist() == [*ESTIMATES, "tempered"]
+        alone = evaluate(model().set_params(dependence="tempered"), X, Y, cv=folds)
+        assert found.loc["tempered", "log_loss"] == pytest.approx(alone["log_loss"])
+        assert ("scored by 5 folds" in found.loc["tempered", "note"]) == (cv == "loo")
+
+
+def test_the_note_says_why_a_dependence_cannot_be_learned() -> None:
+    one = compare_estimates(BayesianNB(), {"x": [1.0, 2, 3, 4]}, list("ppqr"))
+    assert "as many as the smallest class has rows (1)" in one.loc["weighted", "note"]
+    assert np.isnan(one.loc["weighted", "log_loss"])
+    assert one.loc["predictive", "note"] == ""
+
+
+@pytest.mark.parametrize("run", [evaluate, lambda clf, X, y, cv: compare({"clf": clf}, X, y, cv)])
+def test_leave_one_out_of_a_dependence_is_refused_with_the_folds_to_use(run: Any) -> None:
+    with pytest.raises(ValueError, match=r"dependence='weighted', such as cv=5; got cv=\"loo\".*learned its label"):
+        run(model().set_params(dependence="weighted"), X, Y, "loo")
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])
@@ -720,8 +742,8 @@ def test_compare_estimates_can_score_by_folds() -> None:
 )
 def test_compare_estimates_works_with_any_kind_of_table(make: Any, cv: Any) -> None:
     table, y = datasets.play_tennis()
-    expected = compare_estimates(BayesianNB(unseen="new"), table, y, cv)
-    found = compare_estimates(BayesianNB(unseen="new"), make(table.astype(object)), y, cv)
+    expected = compare_estimates(BayesianNB(unseen="new"), table, y, cv, ())
+    found = compare_estimates(BayesianNB(unseen="new"), make(table.astype(object)), y, cv, ())
     for estimate in ("mean", "predictive"):
         assert found.loc[estimate, "log_loss"] == pytest.approx(expected.loc[estimate, "log_loss"])
 

@@ -33,6 +33,18 @@ to_table = click.option(
 force = click.option("--force", is_flag=True, help="Replace a file that this command could not have written.")
 
 
+DEPENDENCES = ("tempered", "weighted", "pairwise")
+dependence = click.option(
+    "--dependence", type=click.Choice(DEPENDENCES),
+    help="Let columns depend on each other: one exponent for all of them, one for each, or also terms of pairs.  "
+    "[default: independent given the class]",
+)  # fmt: skip
+dependences = click.option(
+    "--dependence", type=click.Choice([*DEPENDENCES, "none"]), multiple=True, default=("weighted", "pairwise"),
+    show_default=True, help="What to set beside the estimates of naive Bayes. May be repeated; none for nothing.",
+)  # fmt: skip
+
+
 def prob(of: str) -> Option:
     """The option ``--prob``; ``of`` is its help."""
     return click.option("--prob", type=click.FloatRange(0, 1, True, True), default=0.89, show_default=True, help=of)

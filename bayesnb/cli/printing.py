@@ -53,7 +53,7 @@ def print_tables(
         said = ", ".join(f"{column}={value}" for column, value in row.items())
         console.print(f"\nThe row {visible(said)}", style="bold", markup=False)
         console.print(row_grid(answer, prob))
-        console.print(f"interval: p(class | row, θ), {by}", markup=False)
+        console.print(f"interval: p(class | row, θ) of naive Bayes, {by}", markup=False)
 
 
 def grid_of(frame: pd.DataFrame, digits: int) -> Any:

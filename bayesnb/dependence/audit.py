@@ -82,7 +82,7 @@ class Independence:
 
         "pairwise" where the labels speak for a dependent pair on top of "weighted", more than chance gives by
         Bonferroni's bound: its columns say something together that no exponents of theirs can. "weighted" where the
-        log-odds are too large or too small.
+        log-odds are too large or too small. Else there may be dependence that these labels hardly notice.
         """
         found = self.dependent
         if (found["score"] > ndtri(1 - CHANCE / max(1, len(found)))).any():
@@ -103,9 +103,13 @@ class Independence:
             )
         small = f"{1 / size:.2g} times too small" if size < 1 else f"{size:.2g} times too large"
         odds = f"log-odds are {small}" if size != 1 else "nothing says that log-odds are too large or too small"
-        cure = "nothing need be done" if self.advice is None else f'use dependence="{self.advice}"'
-        if self.advice == "weighted" and found.empty:
-            cure += ", or another family for columns whose shape it does not have"
+        if self.advice is not None:
+            cure = f'use dependence="{self.advice}"'
+            cure += ", or another family for columns of another shape" if found.empty else ""
+        elif found.empty:
+            cure = "nothing need be done"
+        else:
+            cure = 'compare tells whether dependence="pairwise" predicts better'
         return f"{counted[0].upper()}{counted[1:]}; {odds}; {cure}."
 
     def __repr__(self) -> str:

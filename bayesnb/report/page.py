@@ -215,7 +215,8 @@ def _comparison(clf: BayesianNB, table: Table, y: Any) -> Section:
     text = (
         "Each row is predicted by the model that has learned all the others, in closed form. log_loss is in nats; "
         "brier runs from 0 to 2; ece is the expected calibration error; from_predictive is the largest difference of "
-        "a class probability from full Bayes."
+        "a class probability from full Bayes. The last rows are models whose columns may depend on each other; their "
+        "exponents learn from the labels, so they are scored by folds."
     )
     return Section("The four estimates, by exact leave-one-out", [text, Grid(shown, "Scores of each estimate"), *notes])
 

@@ -65,11 +65,11 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         m, scale, exponent, log_height = posterior.marginal
         low, unit = posterior.placed()
         near = ordinary(low * scale, unit)
+        if near.all():
+            return normals.log_students(x, m, scale, exponent, log_height)
+        far = (v[:, ~near] for v in (m, scale, exponent, log_height - np.log(unit), low, unit))
         total = normals.log_students(x[:, near], *(v[:, near] for v in (m, scale, exponent, log_height)))
-        if not near.all():
-            far = (v[:, ~near] for v in (m, scale, exponent, log_height - np.log(unit), low, unit))
-            total += over_columns(normals.log_student, x[:, ~near], *far)
-        return total
+        return total + over_columns(normals.log_student, x[:, ~near], *far)
 
     def quick_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array | None:
         low, unit = posterior.placed()

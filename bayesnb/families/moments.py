@@ -9,16 +9,17 @@ the mean out of the squares afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
+from operator import add
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.statistic import Statistic, per
-from bayesnb.kernels.expansions import distilled, evaluated, parts_of, power_sums, products, two_product, two_sum
+from bayesnb.kernels.expansions import distilled, power_sums, two_product, two_sum
 from bayesnb.numerics import Array
 from bayesnb.priors import UnlearnedError, first
 from bayesnb.priors.locations import ORDINARY
@@ -75,62 +76,78 @@ class Moments(Statistic):
     def __post_init__(self) -> None:
         if self.unit is None:
             object.__setattr__(self, "unit", np.ones_like(self.n))
-        if self.parts is None:
-            object.__setattr__(self, "parts", _parts_from(self.n, self.mean, self.low, self.scatter))
 
     @classmethod
     def of(cls, x: Array, members: Membership) -> Moments:
         """Moments of the rows."""
         with np.errstate(all="ignore"):
-            parts = _parts(x, members)
-            unit = np.ones(parts.shape[:2])
-            n, squares = parts[..., 0], parts[..., 6]
-            # A sum of ordinary squares is ordinary. What is not may be too small, too large, or a column of zeros.
-            odd = (n > 0) & ~((squares > n * 4.0**-ORDINARY) & (squares < n * 4.0**ORDINARY))
+            s = _measured(x, members)
+            # A mean square of ordinary numbers is ordinary. One that is not may be too small, too large, or 0.
+            square = s.mean * s.mean + s.scatter / s.n
+            odd = (s.n > 0) & ~((square > 4.0**-ORDINARY) & (square < 4.0**ORDINARY))
             for column in np.flatnonzero(odd.any(axis=0)):
                 exponent = np.where(odd[:, column], _exponents(x[:, column], members), 0)
                 for power in np.unique(exponent[np.abs(exponent) > ORDINARY]):
-                    mine = exponent == power
-                    parts[mine, column] = _parts(np.ldexp(x[:, [column]], -power), members)[mine, 0]
-                    unit[mine, column] = np.ldexp(1.0, power)
-        _require_weight(n)
-        return cls.from_parts(parts, unit)
+                    mine = np.flatnonzero(exponent == power)
+                    cells = _measured(np.ldexp(x[:, [column]], -power), members).take(mine)
+                    s = s.with_cells(replace(cells, unit=np.full(cells.n.shape, np.ldexp(1.0, power))), mine, [column])
+        if (np.abs(s.n) > MOST).any():
+            raise ValueError(
+                f"the weights of its rows add up to {np.abs(s.n).max():g}, and at most {MOST:g} can be counted: divide "
+                "the sample_weight of all rows by the same number, as a weight of 2 is a row seen twice"
+            )
+        return s
 
     @classmethod
-    def from_parts(cls, parts: Array, unit: Array) -> Moments:
+    def from_parts(cls, parts: Array, unit: Any = None) -> Moments:
         """The moments that follow from the sums of powers."""
         with np.errstate(all="ignore"):
             return cls(*_moments(parts), unit, parts)
 
+    def sums(self) -> Array:
+        """``parts``, or what they are where there are none."""
+        return _parts_from(self.n, self.mean, self.low, self.scatter) if self.parts is None else self.parts
+
+    def for_file(self) -> dict[str, Array]:
+        return self.arrays() | {"parts": self.sums()}
+
+    def with_cells(self, cells: Moments, classes: Array, columns: Array) -> Moments:
+        """The same with other moments at these classes and columns."""
+        found = {name: value.copy() for name, value in self.for_file().items()}
+        for name, value in cells.for_file().items():
+            found[name][np.ix_(classes, columns)] = value
+        return Moments(**found)
+
     def __add__(self, other: Moments) -> Moments:
+        if other.parts is None and not other.n.any():
+            return self
         unit = _common_unit(self, other)
-        parts = _summed([self.measured_in(unit).parts, other.measured_in(unit).parts])
+        parts = _summed([self.measured_in(unit).sums(), other.measured_in(unit).sums()])
         return Moments.from_parts(parts, unit)
 
     def __mul__(self, factor: float) -> Moments:
-        if abs(factor) == 1.0 or factor == 0.0:
-            parts = self.parts * np.r_[np.full(9, factor), [abs(factor)] * 2]
-        else:
-            sums = _expansions(self.parts)
+        n, mean, low, scatter = self.n * factor, self.mean, self.low, self.scatter * factor
+        if factor == 0.0:
+            return Moments(n, 0.0 * mean, 0.0 * low, scatter, self.unit)
+        parts = self.parts
+        if parts is not None:
             with np.errstate(all="ignore"):
-                scaled, lost = distilled([0.0 * sums[..., 0], *products(sums, np.asarray(factor, float))])
-            parts = self.parts * abs(factor)
-            parts[..., :9] = scaled.reshape(*scaled.shape[:-2], 9)
-            parts[..., 10] += lost[..., 2]
-        return Moments.from_parts(parts, self.unit)
+                parts = _together(two_product(_expansions(parts), np.float64(factor)), parts[..., 9:] * abs(factor))
+        return Moments(n, mean, low, scatter, self.unit, parts)
 
     def contradiction(self) -> str:
         return "" if self.consistent() else "its sums are not those of its mean and scatter"
 
     def consistent(self) -> bool:
         """True if all numbers are finite and those of people follow from ``parts``."""
-        if self.parts.shape != (*self.n.shape, len(PARTS)) or self.unit.shape != self.n.shape:
+        parts = self.sums()
+        if parts.shape != (*self.n.shape, len(PARTS)) or self.unit.shape != self.n.shape:
             return False
-        if not (np.isfinite(self.parts).all() and (self.parts[..., 9:] >= 0).all() and (self.unit > 0).all()):
+        if not (np.isfinite(parts).all() and (parts[..., 9:] >= 0).all() and (self.unit > 0).all()):
             return False
         if not (np.frexp(self.unit)[0] == 0.5).all() or (self.scatter < 0).any():
             return False
-        told = Moments.from_parts(self.parts, self.unit)
+        told = Moments.from_parts(parts, self.unit)
         close = (np.abs(told.n - self.n) <= 1e-9 * self.n) & (np.abs(told.mean - self.mean) <= 1e-9 * np.abs(self.mean))
         return bool((close & (np.abs(told.scatter - self.scatter) <= 1e-9 * self.scatter)).all())
 
@@ -141,7 +158,7 @@ class Moments(Statistic):
         power = (np.frexp(self.unit)[1] - np.frexp(unit)[1])[..., None]
         shift = power * np.r_[[0] * 3, [1] * 3, [2] * 5]
         with np.errstate(all="ignore"):
-            return Moments.from_parts(np.ldexp(self.parts, shift), np.array(np.broadcast_to(unit, self.n.shape)))
+            return Moments.from_parts(np.ldexp(self.sums(), shift), np.array(np.broadcast_to(unit, self.n.shape)))
 
     def seen(self) -> Array:
         return self.n
@@ -159,8 +176,8 @@ class Moments(Statistic):
         UnlearnedError
             Where what is left is below the rounding of what was taken, or negative.
         """
-        left = self.n > 1e-12 * np.abs(before.n)
-        lost = self.parts[..., 10]
+        left, parts = self.n > 1e-12 * np.abs(before.n), self.sums()
+        lost = parts[..., 10]
         # Equal values have a mean that is a float, where a mean is known so well that this can be told.
         doubt = np.sqrt(lost) * 2.0**-76
         equal = (np.abs(self.scatter) <= 8 * lost) & (
@@ -180,18 +197,28 @@ class Moments(Statistic):
                 f"rows that were never learned cannot be unlearned; scatter would fall to {self.scatter[wrong][0]:g}",
                 first(wrong),
             )
-        parts = np.where((self.n == 0)[..., None], 0.0, self.parts)
-        again = equal & left & (lost > 0)
-        parts[again] = _parts_from(self.n, self.mean, 0.0 * self.low, 0.0 * self.scatter)[again]
-        s = Moments.from_parts(parts, np.where(self.n == 0, 1.0, self.unit))
-        return Moments(s.n, s.mean, s.low, np.maximum(s.scatter, 0.0), s.unit, s.parts)
+        none, again = self.n == 0, equal & left & (lost > 0)
+        n, mean = self.n, np.where(none, 0.0, self.mean)
+        low, scatter = np.where(none | again, 0.0, self.low), np.where(none | again, 0.0, np.maximum(self.scatter, 0.0))
+        if again.any():
+            parts = np.where(again[..., None], _parts_from(n, mean, low, scatter), parts)
+        parts = np.where(none[..., None], 0.0, parts)
+        return Moments(n, mean, low, scatter, np.where(none, 1.0, self.unit), parts)
 
     def pooled(self) -> Moments:
         """All classes together, as one."""
-        unit = np.where(self.n == 0, 0.0, self.unit).max(axis=0, initial=0.0, keepdims=True)
+        unit = np.where(self.n == 0, 0.0, self.unit).max(axis=0, initial=0.0)
         unit = np.where(unit == 0, 1.0, unit)
-        parts = self.measured_in(np.broadcast_to(unit, self.n.shape)).parts
-        return Moments.from_parts(_summed([self.take([-1]).parts, *(each[None] for each in parts)]), unit)
+        s = self.measured_in(np.broadcast_to(unit, self.n.shape))
+        n = s.n.sum(axis=0)
+        with np.errstate(all="ignore"):
+            share = np.where(n == 0, 0.0, s.n / n)
+            # Counted from a mean nearby, the second parts of the means are not lost.
+            near = (share * s.mean).sum(axis=0)
+            away = (s.mean - near) + s.low
+            step = (share * away).sum(axis=0)
+            scatter = (s.scatter + s.n * (away - step) ** 2).sum(axis=0)
+        return Moments(n[None], *(v[None] for v in (*two_sum(near, step), scatter, unit)))
 
 
 def _expansions(parts: Array) -> Array:
@@ -199,16 +226,21 @@ def _expansions(parts: Array) -> Array:
     return parts[..., :9].reshape(*parts.shape[:-1], 3, 3)
 
 
+def _together(each: Iterable[Array], doubts: Array) -> Array:
+    """The sums of powers of which these (class, column, power, part) are a part each, and what they are in doubt by."""
+    terms = [expansion[..., part] for part in range(3) for expansion in each]
+    sums, lost = distilled(terms, terms[0].shape)
+    doubts[..., 1] += lost[..., 2]
+    return np.concatenate([sums.reshape(*doubts.shape[:2], 9), doubts], axis=-1)
+
+
 def _summed(each: Sequence[Array]) -> Array:
     """The sums of powers of several sets of rows together, all measured in one unit."""
     with np.errstate(all="ignore"):
-        sums, lost = distilled([term for parts in each for term in parts_of(_expansions(parts))])
-    total = np.empty(each[0].shape)
-    total[..., :9] = sums.reshape(*sums.shape[:-2], 9)
-    # Rounding errors are independent, so their squares add.
-    total[..., 9] = reduce(np.hypot, [parts[..., 9] for parts in each])
-    total[..., 10] = sum(parts[..., 10] for parts in each) + lost[..., 2]
-    return total
+        # Rounding errors are independent, so their squares add.
+        rounding = reduce(np.hypot, [parts[..., 9] for parts in each])
+        lost = sum(parts[..., 10] for parts in each)
+        return _together([_expansions(parts) for parts in each], np.stack([rounding, lost], axis=-1))
 
 
 def _common_unit(a: Moments, b: Moments) -> Array:
@@ -216,34 +248,37 @@ def _common_unit(a: Moments, b: Moments) -> Array:
     return np.where(b.n == 0, a.unit, np.where(a.n == 0, b.unit, np.maximum(a.unit, b.unit)))
 
 
-def _require_weight(n: Array) -> None:
-    """Refuse weights whose sums of squares would overflow."""
-    if (np.abs(n) > MOST).any():
-        raise ValueError(
-            f"the weights of its rows add up to {np.abs(n).max():g}, and at most {MOST:g} can be counted: divide the "
-            "sample_weight of all rows by the same number, as a weight of 2 is a row seen twice"
-        )
-
-
 def _moments(parts: Array) -> tuple[Array, Array, Array, Array]:
     """Weight, mean in two parts, and scatter, of sums of powers; 0 where there is no weight.
 
-    The scatter is Σ w (x - m)² less n (mean - m)², where m is the mean as one float. The first is multiplied out, its
-    terms cancel exactly in the expansion, and what is left is at least of the size of the second.
+    Let m be the mean as one float, F = Σ w x and S = Σ w x². Then a = F - m Σ w is what the mean lacks, times the
+    weight; Σ w (x - m)² is S - m F - m a; and the scatter is less than that by a² / Σ w. The products are expanded into
+    floats. Each line adds those of one size, the largest of which cancel without rounding.
     """
-    total, firsts, seconds = (parts[..., k : k + 3] for k in (0, 3, 6))
-    n = total[..., 0]
+    n, n1, n2, f, f1, f2, s, s1, s2 = np.moveaxis(parts[..., :9], -1, 0)
     empty = n == 0
     over = np.where(empty, 1.0, n)
-    guess = np.where(empty, 0.0, firsts[..., 0] / over)
-    away = evaluated([*parts_of(firsts), *products(total, -guess), np.zeros_like(n)])
-    mean = guess + np.where(empty, 0.0, away / over)
-    away = evaluated([*parts_of(firsts), *products(total, -mean), np.zeros_like(n)])
-    mean, low = two_sum(mean, np.where(empty, 0.0, away / over))
-    away = evaluated([*parts_of(firsts), *products(total, -mean), np.zeros_like(n)])
-    square = [term for part in two_product(mean, mean) for term in products(total, part)]
-    about = evaluated([*parts_of(seconds), *products(firsts, -2.0 * mean), *square])
+    mean = np.where(empty, 0.0, f / over)
+    high, low = two_product(mean, n)
+    mean = mean + np.where(empty, 0.0, ((f - high) + (f1 - low)) / over)
+
+    (g, g1, g2), (h, h1, h2) = two_product(mean, np.stack([n, n1, n2]))
+    a, a1 = two_sum(f1, -h)
+    b, b1 = two_sum(a, -g1)
+    away, rest = two_sum(f - g, b)
+    rest = rest + (a1 + b1 + f2 - h1 - g2)
+
+    (g, g1, g2), (h, h1, h2) = two_product(mean, np.stack([f, f1, away]))
+    a, a1 = two_sum(s, -g)
+    b, b1 = two_sum(s1, -h)
+    c, c1 = two_sum(g1, g2)
+    b, b2 = two_sum(b, -c)
+    about, about1 = two_sum(a, b)
+    about = about + (about1 + a1 + b2 + b1 - c1 + s2 - h1 - h2 - mean * f2 - mean * rest)
+
+    away = np.where(empty, 0.0, away + rest)
     scatter = about - away * (away / over)
+    mean, low = two_sum(mean, away / over)
     return n, mean, low, np.where(empty | (np.abs(scatter) <= parts[..., 9]), 0.0, scatter)
 
 
@@ -252,37 +287,41 @@ def _parts_from(n: Array, mean: Array, low: Array, scatter: Array) -> Array:
     parts = np.zeros((*n.shape, len(PARTS)))
     with np.errstate(all="ignore"):
         parts[..., 0] = n
-        parts[..., 3:6], _ = distilled([*two_product(n, mean), *two_product(n, low)])
-        square = [*two_product(mean, mean), *two_product(2.0 * mean, low), low * low]
-        parts[..., 6:9], _ = distilled([scatter, *(term for part in square for term in two_product(n, part))])
+        (f, g), (f1, g1) = two_product(n, np.stack([mean, low]))
+        parts[..., 3:6], _ = distilled([f, f1, g, g1], n.shape)
+        f, f1, f2 = np.moveaxis(parts[..., 3:6], -1, 0)
+        (s, t, u), (s1, t1, u1) = two_product(np.stack([mean, mean, low]), np.stack([f, f1, f]))
+        parts[..., 6:9], _ = distilled([s, scatter, s1, t, u, t1, u1, mean * f2, low * f1], n.shape)
         parts[..., 9] = 2.0**-50 * np.abs(scatter)
     return parts
 
 
-def _parts(x: Array, members: Membership) -> Array:
-    """The sums of powers of the rows, (class, column, PARTS)."""
-    if isinstance(members, Labels) and x.size <= EXACT:
+def _measured(x: Array, members: Membership) -> Moments:
+    """The moments of the rows, measured in 1."""
+    if not isinstance(members, Labels):
+        return Moments(*reduce(_joined, members.moments(x)))
+    if x.size <= EXACT:
         return _exact(x, members)
-    parts = _parts_from(*reduce(_joined, members.moments(x)))
-    if isinstance(members, Labels):
-        _, _, _, scatter = _moments(parts)
-        typical = _typical_gap(x, members.codes)
-        outlying = scatter > OUTLYING * typical**2 * parts[..., 0]
-        for c in np.flatnonzero(outlying.any(axis=1)):
-            rows, columns = np.flatnonzero(members.codes == c), np.flatnonzero(outlying[c])
-            own = Labels.of(np.zeros(len(rows), int), 1, members.weight[rows])
-            cuts = np.array_split(np.arange(len(rows)), max(1, -(-len(rows) * len(columns) // 2**16)))
-            each = (_exact(x[np.ix_(rows[cut], columns)], own[cut]) for cut in cuts)
-            parts[c, columns] = _summed(list(each))[0]
-    return parts
+    s = Moments(*reduce(_joined, members.moments(x)))
+    outlying = s.scatter > OUTLYING * _typical_gap(x, members.codes) ** 2 * s.n
+    for c in np.flatnonzero(outlying.any(axis=1)):
+        rows, columns = np.flatnonzero(members.codes == c), np.flatnonzero(outlying[c])
+        own = Labels.of(np.zeros(len(rows), int), 1, members.weight[rows])
+        cuts = np.array_split(np.arange(len(rows)), max(1, -(-len(rows) * len(columns) // 2**16)))
+        each = (_exact(x[np.ix_(rows[cut], columns)], own[cut]) for cut in cuts)
+        s = s.with_cells(reduce(add, each), [c], columns)
+    return s
 
 
-def _exact(x: Array, labels: Labels) -> Array:
-    """The sums of powers of the rows without rounding."""
+def _exact(x: Array, labels: Labels) -> Moments:
+    """The moments of the rows without rounding."""
+    if len(x) == 1:
+        # One row is exact as it is.
+        n = np.zeros((labels.n, x.shape[1]))
+        n[labels.codes] = np.where(np.isnan(x), 0.0, labels.weight[0])
+        return Moments(n, np.where(n > 0, x, 0.0), 0.0 * n, 0.0 * n)
     sums, lost = power_sums(x, labels.codes, labels.weight, labels.n)
-    parts = np.zeros((*lost.shape, len(PARTS)))
-    parts[..., :9], parts[..., 10] = sums.reshape(*lost.shape, 9), lost
-    return parts
+    return Moments.from_parts(np.dstack([sums.reshape(*lost.shape, 9), np.zeros_like(lost), lost]))
 
 
 def _typical_gap(x: Array, codes: Array) -> Array:

@@ -54,9 +54,11 @@ def log_normals(x: Array, theta: Theta, root_tau: Array) -> Array:
     mu = theta["mu"]
     low, unit = (np.broadcast_to(theta.get(name, none), mu.shape) for name, none in (("low", 0.0), ("unit", 1.0)))
     near = ordinary(low * root_tau, unit)
-    total = _near_log_normals(x[:, near], mu[..., near], root_tau[..., near])
-    if not near.all():
+    if near.all():
+        total = _near_log_normals(x, mu, root_tau)
+    else:
         cells = (v[..., ~near] for v in (mu, root_tau, low, unit))
+        total = _near_log_normals(x[:, near], mu[..., near], root_tau[..., near])
         total += over_columns(log_normal, x[:, ~near], *cells)
     return _within_floats(total, x, mu, root_tau, low, unit)
 

@@ -69,7 +69,8 @@ class Statistic(ABC):
 
     def names(self) -> dict[str, Any]:
         """The fields that are names."""
-        return {f.name: v for f in fields(self) if not isinstance(v := getattr(self, f.name), np.ndarray)}
+        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: v for name, v in named.items() if not isinstance(v, np.ndarray | None)}
 
     # How model files hold it.
 

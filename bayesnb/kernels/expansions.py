@@ -7,11 +7,10 @@ error of a sum and that of a product of two floats are floats themselves (Knuth,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
-from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import Array
 
 PARTS = 3
@@ -42,60 +41,24 @@ def _halves(a: Array) -> tuple[Array, Array]:
     return high, a - high
 
 
-def _rounds(terms: Array, n: int) -> list[Array]:
-    """The sum of the terms as ``n`` floats, and all that these lack as further terms.
+def distilled(terms: Iterable[Array], shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """The sum of terms of one shape as an expansion (..., part), and the size of what it lacks.
 
-    Each round adds the terms in pairs and keeps the rounding errors, which are the terms of the next round.
+    A pass replaces each two neighbours by their sum and its rounding error, from the last to the first, and so changes
+    nothing in the sum of them all (Ogita, Rump and Oishi 2005). Where the terms cancel, the first pass leaves a small
+    number before large ones. The second sets that right for the first float, and one more for each that follows.
     """
-    found = []
-    for _ in range(n):
-        errors = []
-        while len(terms) > 1:
-            odd = terms[-1:] if len(terms) % 2 else terms[:0]
-            even = len(terms) - len(odd)
-            total, error = two_sum(terms[:even:2], terms[1:even:2])
-            errors.append(error)
-            terms = np.concatenate([total, odd])
-        found.append(terms[0])
-        if not errors:
-            return found
-        terms = np.concatenate(errors)
-    return [*found, *terms]
-
-
-def distilled(terms: Sequence[Array]) -> tuple[Array, Array]:
-    """The sum of the terms as an expansion (..., part), and the size of what it lacks.
-
-    Parameters
-    ----------
-    terms : sequence of arrays of one shape
-        Where they cancel, the first rounds leave small numbers behind large ones: later rounds set them in order.
-    """
-    terms = np.stack(np.broadcast_arrays(*terms))
-    for _ in range(2):
-        terms = np.stack(_rounds(terms, PARTS + 2))
-    found = []
-    for _ in range(PARTS):
-        head, *rest = _rounds(terms, 1)
-        found.append(head)
-        terms = np.stack(rest) if rest else np.zeros((1, *head.shape))
-    return np.stack(found, axis=-1), np.abs(terms).sum(axis=0)
-
-
-def evaluated(terms: Sequence[Array]) -> Array:
-    """The sum of the terms as one float: it has all its digits where the terms cancel to 1e-48 of their size."""
-    found = _rounds(np.stack(_rounds(np.stack(np.broadcast_arrays(*terms)), PARTS + 1)), PARTS)
-    return sum(found[::-1])
-
-
-def parts_of(expansion: Array) -> list[Array]:
-    """The terms of an expansion."""
-    return list(np.moveaxis(expansion, -1, 0))
-
-
-def products(expansion: Array, factor: Array) -> list[Array]:
-    """The terms of an expansion times a float."""
-    return [term for part in parts_of(expansion) if part.any() for term in two_product(part, factor)]
+    found = [term for term in terms if term.any()]
+    for done in (0, 0, 1, 2):
+        for k in range(len(found) - 1, done, -1):
+            found[k - 1], found[k] = two_sum(found[k - 1], found[k])
+    expansion, lost = np.zeros((*shape, PARTS)), np.zeros(shape)
+    for k, term in enumerate(found):
+        if k < PARTS:
+            expansion[..., k] = term
+        else:
+            lost += np.abs(term)
+    return expansion, lost
 
 
 def power_sums(x: Array, codes: Array, weight: Array, n: int) -> tuple[Array, Array]:
@@ -119,38 +82,37 @@ def power_sums(x: Array, codes: Array, weight: Array, n: int) -> tuple[Array, Ar
     lost : array (class, column)
         The size of what the expansion of Σ w x² lacks: 0 where it is exact.
     """
+    order = np.argsort(codes, kind="stable")
+    x, weight, first = x[order], weight[order, None], np.flatnonzero(np.diff(codes[order], prepend=-1))
+    present = codes[order[first]]
+
+    def by_class(cells: Array) -> Array:
+        total = np.zeros((n, cells.shape[1]))
+        total[present] = np.add.reduceat(cells, first, axis=0)
+        return total
+
     known = ~np.isnan(x)
-    v, w = np.where(known, x, 0.0), np.where(known, weight[:, None], 0.0)
+    v, w = np.where(known, x, 0.0), np.where(known, weight, 0.0)
     huge = np.abs(v) > HUGE
     v[huge] = 0.0
-    square = two_product(v, v)
-    if (weight == 1).all():
-        powers = [[w], [v], [*square]]
-    else:
-        powers = [[w], [*two_product(w, v)], [term for part in square for term in two_product(w, part)]]
-    found = np.zeros((n, x.shape[1], len(powers), PARTS))
-    lost = np.zeros((n, x.shape[1]))
+    powers = [[w], [v], two_product(v, v)]
+    if not (weight == 1).all():
+        powers = [[w], *([part for term in terms for part in two_product(term, w)] for terms in powers[1:])]
+    rest, bits, slices = np.concatenate([term for terms in powers for term in terms], axis=1), len(x).bit_length(), []
+    while (top := np.abs(rest).max(axis=0, initial=0.0)).any():
+        grid = np.ldexp(1.0, np.frexp(top)[1] + bits + 1)
+        cut = (rest + grid) - grid
+        slices.append(by_class(cut).reshape(n, -1, x.shape[1]))
+        rest = rest - cut
+    found, lost, start = np.zeros((n, x.shape[1], 3, PARTS)), np.zeros((n, x.shape[1])), 0
     for power, terms in enumerate(powers):
-        exact = [total for term in terms for total in _sliced(term, codes, n)]
-        if exact:
-            found[:, :, power], lost = distilled(exact)
+        own = (cut[:, start + k] for cut in slices for k in range(len(terms)))
+        found[:, :, power], lost = distilled(own, lost.shape)
+        start += len(terms)
     # The rounding error of a square below 2^-900 may be too small for a float.
     tiny = (v != 0) & (np.abs(v) < TINY)
     if tiny.any():
-        lost += TINY**2 * sums.totals(tiny.astype(float), codes, np.ones(len(v)), n)
+        lost += TINY**2 * by_class(tiny.astype(float))
     if huge.any():
-        found[sums.totals(huge.astype(float), codes, np.ones(len(v)), n) > 0, 1:] = np.nan
+        found[by_class(huge.astype(float)) > 0, 1:] = np.nan
     return found, lost
-
-
-def _sliced(term: Array, codes: Array, n: int) -> list[Array]:
-    """Sums by class, (class, column), that add up to that of a term (row, column) without rounding."""
-    if len(term) == 1 and n == 1:
-        return [term] if term.any() else []
-    found, ones, bits = [], np.ones(len(term)), len(term).bit_length()
-    while (top := np.abs(term).max(axis=0, initial=0.0)).any():
-        grid = np.ldexp(1.0, np.frexp(top)[1] + bits + 1)
-        cut = (term + grid) - grid
-        found.append(sums.totals(cut, codes, ones, n))
-        term = term - cut
-    return found

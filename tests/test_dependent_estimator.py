@@ -588,8 +588,8 @@ def test_class_frequencies_of_new_rows_are_estimated_with_the_exponents():
 
 
 def test_the_second_stage_in_pymc_is_the_density_that_the_exponents_were_learned_from():
-    X, y = table(40)
-    clf = fitted("weighted", 40)
+    X, y = table(120)
+    clf = fitted("weighted", 120)
     model, dependence = clf.to_pymc(X, y, stage="exponents"), clf.classifier_.dependence
     rows = dependence.rows(clf.posterior_, *clf.classifier_.encoded(Rows.of(X, y)))
     layout = dependence.exponents.layout

@@ -87,7 +87,7 @@ def test_parquet_and_csv_give_the_same_output(capsys, tmp_path):
         for f in ("t.csv", "t.parquet")
     )
     assert one == two
-    assert len(one.splitlines()) == 5
+    assert len(one.splitlines()) == 7
 
 
 def test_a_higher_prob_gives_a_wider_interval(capsys):

@@ -1,8 +1,8 @@
 from . import datasets as datasets
-from . import engines as engines
 from . import plots as plots
 from .__about__ import __version__ as __version__
 from .answers import scoring as scoring
+from .data import engines as engines
 from .data.binning import Binned as Binned
 from .dependence.exponents import Exponents as Exponents
 from .estimator import BayesianNB as BayesianNB

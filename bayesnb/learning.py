@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from bayesnb import class_prior, em
+from bayesnb import em
 from bayesnb.classifier import Classifier, require_prior_of_exponents
 from bayesnb.data import engines
 from bayesnb.data.rows import Rows
@@ -29,7 +29,7 @@ from bayesnb.dependence import learned as dependent
 from bayesnb.dependence.counting import DependenceStatistics
 from bayesnb.dependence.learned import Dependence
 from bayesnb.model import Statistics, estimate_rule
-from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities, class_prior
 
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _LEARNING: WeakSet[Any] = WeakSet()

@@ -13,8 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from bayesnb import BayesianNB, Dirichlet, FixedProbabilities, ImpossibleRowError, class_prior, datasets
+from bayesnb import BayesianNB, Dirichlet, FixedProbabilities, ImpossibleRowError, datasets
 from bayesnb.answers.decisions import decide, estimate_class_prior, smallest_set
+from bayesnb.priors import class_prior
 
 ILL = ["ill", "well"]
 # Treating the well costs 1, missing the ill costs 9: treat where p(ill) > 1 / (1 + 9).

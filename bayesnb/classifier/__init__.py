@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
-from bayesnb import class_prior as class_priors
 from bayesnb.classifier import auditing, certainty, deciding, explaining, sampling, tabular
 from bayesnb.data.rows import Rows, table_of
 from bayesnb.data.schema import Schema
@@ -26,6 +25,7 @@ from bayesnb.em import EM
 from bayesnb.families.membership import Labels
 from bayesnb.model import Data, Estimate, NaiveBayes, Parameters, Posterior, Statistics, estimate_rule, normalize
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
+from bayesnb.priors import class_prior as class_priors
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,3 +9,7 @@ files, each of which imports only from the lines before it:
 * ``arrow``, ``csv_reader``, ``readers``: files and streams as tables of bounded size; ``writers``: tables to files;
 * ``summary``, ``engines``, ``progress``: a table in parts, wherever they are, to the sum of their statistics.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, ["engines"])

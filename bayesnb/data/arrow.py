@@ -57,7 +57,7 @@ def about_source(name: Any, read: int) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{name}: cannot be read past row {read} ({one_line(error)})") from error
+        raise ValueError(f"{name}: cannot be read past row {read} ({message_of(error)})") from error
 
 
 def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
@@ -72,7 +72,7 @@ def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[A
         read += batch.num_rows
 
 
-def one_line(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """The message of an error on one line."""
     return " ".join(str(error).split())[:300]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bayesnb.data.arrow import about_source, one_line, until_broken
+from bayesnb.data.arrow import about_source, message_of, until_broken
 
 BLOCK = 2**23
 """The number of bytes that are read at a time. A row must be shorter."""
@@ -46,7 +46,7 @@ def batches_of_file(file: Path) -> Iterator[Any]:
         _require_text(file, separator)
         if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
             raise
-        raise ValueError(f"{file}: cannot be read ({one_line(error)})") from error
+        raise ValueError(f"{file}: cannot be read ({message_of(error)})") from error
 
 
 def batches(name: Any, source: Any, separator: str = ",") -> Iterator[Any]:

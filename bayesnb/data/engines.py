@@ -146,8 +146,8 @@ def _about_engine(source: Any) -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in PACKAGES:
             raise
-        text = " ".join(str(error).split())[:300]
-        raise ValueError(f"the {type(source).__name__} cannot be read ({type(error).__name__}: {text})") from error
+        text = f"{type(error).__name__}: {arrow.message_of(error)}"
+        raise ValueError(f"the {type(source).__name__} cannot be read ({text})") from error
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:

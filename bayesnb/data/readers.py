@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from bayesnb.data import csv_reader
-from bayesnb.data.arrow import about_source, frame_of, one_line, rows_of, tables, until_broken
+from bayesnb.data.arrow import about_source, frame_of, message_of, rows_of, tables, until_broken
 from bayesnb.data.tables import Table
 
 ROW_GROUP = 2**27
@@ -80,7 +80,7 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
                     f"{path}: column {name!r} holds text in one part of the table and other values in another: write "
                     "all of it in one type"
                 ) from error
-        raise ValueError(f"{path}: its parts do not fit together ({one_line(error)})") from error
+        raise ValueError(f"{path}: its parts do not fit together ({message_of(error)})") from error
     read = frame_of(whole)
     text = read.select_dtypes("category").columns
     return read.astype(
@@ -137,7 +137,7 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
         dataset = pa.dataset.dataset(names, format=kind, partitioning="hive" if base else None, partition_base_dir=base)
         schema = pa.unify_schemas([*own, _plain(dataset.schema)], promote_options="permissive").remove_metadata()
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: cannot be read as {kind} ({one_line(error)})") from error
+        raise ValueError(f"{path}: cannot be read as {kind} ({message_of(error)})") from error
     if len(set(schema.names)) < len(schema.names):
         twice = next(name for name in schema.names if schema.names.count(name) > 1)
         raise ValueError(f"column names must be unique; {twice!r} stands {schema.names.count(twice)} times")
@@ -164,7 +164,7 @@ def _schema(file: Path, kind: str) -> Any:
     try:
         return _plain(parquet.read_schema(file) if kind == "parquet" else ipc.open_file(file).schema)
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{file}: cannot be read as {kind} ({one_line(error)})") from error
+        raise ValueError(f"{file}: cannot be read as {kind} ({message_of(error)})") from error
 
 
 def _plain(schema: Any) -> Any:
@@ -245,5 +245,5 @@ def _of_stdin() -> Iterator[Any]:
         try:
             return until_broken("stdin", ipc.open_stream(source))
         except (pa.ArrowException, OSError) as error:
-            raise ValueError(f"stdin: is not an Arrow stream ({one_line(error)})") from error
+            raise ValueError(f"stdin: is not an Arrow stream ({message_of(error)})") from error
     return csv_reader.batches("stdin", source)

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 import click
 
 # Unicode categories: control characters, format characters (such as marks of direction), surrogates, line ends.
-UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+ESCAPED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 # Two format characters that some scripts and emoji need.
 JOINERS = "\u200c\u200d"
 LONGEST = 2000
@@ -38,7 +38,7 @@ def visible(text: Any, keep: str = "") -> str:
 
 
 def _shown(c: str) -> str:
-    hidden = unicodedata.category(c) in UNSEEN and c not in JOINERS
+    hidden = unicodedata.category(c) in ESCAPED and c not in JOINERS
     return c.encode("unicode_escape").decode() if hidden else c
 
 

@@ -17,13 +17,13 @@ import pandas as pd
 
 from bayesnb.data.tables import Table
 
-CELLS = 2**22
+BATCH = 2**22
 """Cells of a batch at most. What is in memory at a time is a small multiple of this."""
 
 
-def rows_of(columns: int) -> int:
+def batch_rows(columns: int) -> int:
     """The number of rows of a batch with this many columns."""
-    return int(np.clip(CELLS // max(1, columns), 2**10, 2**18))
+    return int(np.clip(BATCH // max(1, columns), 2**10, 2**18))
 
 
 def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
@@ -36,7 +36,7 @@ def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
 
     for batch in batches:
         declared = frozenset(f.name for f in batch.schema if declares and types.is_dictionary(f.type))
-        step = rows_of(len(batch.schema.names))
+        step = batch_rows(len(batch.schema.names))
         for start in range(0, batch.num_rows, step):
             part = batch.slice(start, step)
             yield replace(Table.of(frame_of(part)), declares=declared)

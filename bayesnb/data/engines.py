@@ -174,7 +174,7 @@ def frames(source: Any) -> tuple[Iterator[Table], int | None]:
     match _engine(source):
         case "polars":
             columns = len(source.collect_schema().names())
-            batches = source.collect_batches(chunk_size=arrow.rows_of(columns), maintain_order=True)
+            batches = source.collect_batches(chunk_size=arrow.batch_rows(columns), maintain_order=True)
             return arrow.tables((batch.to_arrow() for batch in batches), declares=True), None
         case "duckdb" | "arrow":
             return readers.of_arrow(source)

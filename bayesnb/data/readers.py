@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from bayesnb.data import csv_reader
-from bayesnb.data.arrow import about_source, frame_of, message_of, rows_of, tables, until_broken
+from bayesnb.data.arrow import about_source, batch_rows, frame_of, message_of, tables, until_broken
 from bayesnb.data.tables import Table
 
 ROW_GROUP = 2**27
@@ -35,7 +35,7 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
 
     if isinstance(source, pa.dataset.Dataset):
         # The dataset itself has to scan, because it may have a filter.
-        batches = source.to_batches(batch_size=rows_of(len(source.schema)), batch_readahead=2, fragment_readahead=1)
+        batches = source.to_batches(batch_size=batch_rows(len(source.schema)), batch_readahead=2, fragment_readahead=1)
         return tables(until_broken("the dataset", batches), declares=False), source.count_rows()
     if isinstance(source, pa.dataset.Scanner):
         return tables(until_broken("the scanner", source.to_batches()), declares=False), None
@@ -230,7 +230,7 @@ def _read(group: Any, schema: Any) -> Iterable[Any]:
     """The batches of a row group: read at once if it is small, else one by one."""
     groups = getattr(group, "row_groups", None)
     small = groups is not None and sum(g.total_byte_size for g in groups) <= ROW_GROUP
-    batches = group.to_batches(schema=schema, batch_size=rows_of(len(schema)), use_threads=small, batch_readahead=1)
+    batches = group.to_batches(schema=schema, batch_size=batch_rows(len(schema)), use_threads=small, batch_readahead=1)
     return list(batches) if small else batches
 
 

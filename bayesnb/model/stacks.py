@@ -24,7 +24,7 @@ from bayesnb.priors import Array, Prior
 MANY = 64
 """Features with the same specification are stacked if there are at least this many."""
 
-CELLS = 2**16
+LARGEST = 2**16
 """The most cells of a stack. In larger stacks, most of the time is spent on the sums anyway."""
 
 
@@ -45,7 +45,7 @@ def groups(features: Mapping[Any, Family], n_rows: int) -> Iterator[tuple[Family
     others = set().union(*stacks)
     yield from ((family, [name]) for name, family in features.items() if name not in others)
     for names in stacks:
-        for cut in slices(len(names), max(1, CELLS // max(1, n_rows))):
+        for cut in slices(len(names), max(1, LARGEST // max(1, n_rows))):
             yield features[names[0]], names[cut]
 
 

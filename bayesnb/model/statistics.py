@@ -13,7 +13,7 @@ import numpy as np
 from bayesnb.families.statistic import Statistic, cleared
 from bayesnb.families.support import InvalidCellError
 from bayesnb.priors import Array
-from bayesnb.priors.belief import CellError
+from bayesnb.priors.belief import LocatedError
 
 type Data = Mapping[str, Any]
 """Encoded columns, by the name of the feature."""
@@ -29,7 +29,7 @@ def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> 
     """Say which feature, class, column and level an error is about."""
     try:
         yield
-    except CellError as error:
+    except LocatedError as error:
         raise type(error)(f"{', '.join([what, *_cell(error.where, labels, s)])}: {error}", error.where) from error
     except InvalidCellError:
         # Only the schema knows which column it is in; it will say so.

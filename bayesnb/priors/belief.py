@@ -32,7 +32,7 @@ class Unseen(Enum):
 UNSEEN = Unseen.LEVEL
 
 
-class CellError(ValueError):
+class LocatedError(ValueError):
     """An error about a cell; ``where`` is the position (class, column[, level]) of the first such cell."""
 
     def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
@@ -40,7 +40,7 @@ class CellError(ValueError):
         self.where = where
 
 
-class ImproperError(CellError):
+class ImproperError(LocatedError):
     """A distribution that cannot be normalized was asked for something only a proper one has.
 
     ``where`` is the position (class, column) of the first improper cell.
@@ -55,7 +55,7 @@ class ImproperError(CellError):
     """
 
 
-class BoundaryError(CellError):
+class BoundaryError(LocatedError):
     """A posterior has no mode inside its range; its mean exists.
 
     ``where`` is the position (class, column[, level]) of the first such cell.
@@ -70,7 +70,7 @@ class BoundaryError(CellError):
     """
 
 
-class UnlearnedError(CellError):
+class UnlearnedError(LocatedError):
     """Rows cannot be unlearned: they were never learned, or the other rows would be lost to rounding."""
 
 

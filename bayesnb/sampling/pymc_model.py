@@ -95,7 +95,7 @@ def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
             raise ImproperError(str(error), where) from None
 
 
-def parts_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[str, Family, dict[str, Any], Any]]:
+def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[str, Family, dict[str, Any], Any]]:
     """The name, family, variables and data of each feature in a block."""
     if block.whole:
         feature = block.members[0][0]
@@ -116,7 +116,7 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
     import pymc as pm
 
     taken = set(pm.modelcontext(None).named_vars)
-    for name, family, part, x in parts_of(block, theta, data):
+    for name, family, part, x in features_of(block, theta, data):
         # A name of its own, whatever the column is called: "/" would be a path.
         free = f"x_{name}".replace("/", "∕")
         while free in taken:
@@ -157,7 +157,7 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
         joint = pt.log(model["pi"])[None, :] + np.zeros((len(weight), 1))
         for block in layout.blocks(posterior.model, labelled):
             theta = {name: model[block.variable(name)] for name in block.keys}
-            for _, family, part, x in parts_of(block, theta, data):
+            for _, family, part, x in features_of(block, theta, data):
                 joint += family.pymc_log_likelihood(part, x)
         pm.Potential("unlabelled", (weight * pm.math.logsumexp(joint, axis=1, keepdims=False)).sum())
     return model

@@ -115,8 +115,8 @@ def _changed(
     target = target if target is not None else clf.target_
     if target is None:
         raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
-    read, arguments = clf.content_hash_, {"sample_weight": weight}
-    getattr(clf, verb)(source_of(data), target, **arguments)
+    read = clf.content_hash_
+    getattr(clf, verb)(source_of(data), target, sample_weight=weight)
     save_model(clf, model if in_place else output or "-", replacing=read if in_place else None)
     say(f"rows of weight {before:,.10g} became {clf.class_count_.sum():,.10g}")
     return 0

@@ -173,9 +173,7 @@ class Posterior:
         believed = {}
         for name, family in self.model.features.items():
             believed[name] = family.update(self.prior[name], statistics.features[name])
-        label_prior = self.model.label.over_classes(statistics.labels, statistics.rows)
-        label = label_prior.update(statistics.rows)
-        return Posterior(self.model, statistics, label_prior, self.prior, label, believed)
+        return replace(self, statistics=statistics, features=believed).with_class_prior(self.model.label)
 
     def with_class_prior(self, prior: Dirichlet | FixedProbabilities) -> Posterior:
         """The same belief about the features under another prior of the class probabilities."""

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from bayesnb.families.columns import dense_cells, impossible, products, seen_cells
+from bayesnb.families.columns import dense_cells, impossible, ones_of, products, seen_cells
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.levels import log_less_one
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.families.moments import Moments
 from bayesnb.families.statistic import Statistic, per
-from bayesnb.families.support import ZEROS_AND_ONES, InvalidCellError
+from bayesnb.families.support import ZEROS_AND_ONES
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import large_enough, slices
 from bayesnb.numerics import Array, log
@@ -78,7 +78,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
 
     def _statistic(self, x: Column, members: Membership) -> BinaryCounts:
         """The statistic of a block of rows, which is small enough to be copied, or need not be copied."""
-        seen, ones = seen_cells(x), _ones(x)
+        seen, ones = seen_cells(x), ones_of(x)
         totals = members.totals(ones)
         return BinaryCounts(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
 
@@ -103,7 +103,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         if compiled is not None and (total := compiled(x, yes - no)) is not None:
             return densities.add_row(total, no.sum(-1))
         no, yes = np.where(always, 0.0, no), np.where(never, 0.0, yes)
-        seen, ones = seen_cells(x), _ones(x)
+        seen, ones = seen_cells(x), ones_of(x)
 
         def over_seen(table: Array) -> Array:
             return table.sum(-1)[..., None, :] if seen is None else products(seen, table)
@@ -165,23 +165,6 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
 
         p, x = theta["theta"].T, dense_cells(x)
         return pt.dot(np.where(x == 1, 1.0, 0.0), pt.log(p)) + pt.dot(np.where(x == 0, 1.0, 0.0), pt.log1p(-p))
-
-
-def _ones(x: Column) -> Column:
-    """The cells that are 1, as numbers; a missing cell is not one.
-
-    Raises
-    ------
-    InvalidCellError
-        If a float is neither 0 nor 1 nor missing: its sums would be finite, and wrong.
-    """
-    if sparse.issparse(x):
-        return sparse.csr_array(x, dtype=float)
-    if x.dtype.kind in "bu":
-        return x
-    if ZEROS_AND_ONES.invalid(x).any():
-        raise InvalidCellError("a cell is neither 0 nor 1")
-    return np.nan_to_num(np.asarray(x, float), nan=0.0)
 
 
 def _every(rows: Array, totals: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.families.membership import Column
+from bayesnb.families.support import ZEROS_AND_ONES, InvalidCellError
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.numerics import Array
@@ -46,6 +47,23 @@ def seen_cells(x: Column) -> Array | None:
         return None
     missing = np.isnan(x)
     return (~missing).astype(float) if missing.any() else None
+
+
+def ones_of(x: Column) -> Column:
+    """The cells that are 1, as numbers; a missing cell is not one.
+
+    Raises
+    ------
+    InvalidCellError
+        If a float is neither 0 nor 1 nor missing: its sums would be finite, and wrong.
+    """
+    if sparse.issparse(x):
+        return sparse.csr_array(x, dtype=float)
+    if x.dtype.kind in "bu":
+        return x
+    if ZEROS_AND_ONES.invalid(x).any():
+        raise InvalidCellError("a cell is neither 0 nor 1")
+    return np.nan_to_num(np.asarray(x, float), nan=0.0)
 
 
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:

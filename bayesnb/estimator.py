@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import learning
+from bayesnb import learning, saving
 from bayesnb.classifier import Classifier
 from bayesnb.data.summary import Summary
 from bayesnb.dependence.exponents import Exponents
@@ -69,10 +69,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     random_state : int, Generator or None
         Seed of ``sample``, of ``sample_proba`` and of further starts; predictions need none.
     dependence : {"tempered", "weighted", "pairwise"} or Exponents, optional
-        How features may depend on each other. By default they are independent given the class: naive Bayes. Else each
-        term of naive Bayes counts to a power that is learned from the labels (see :class:`bayesnb.Exponents`): one for
-        all features ("tempered"); one for each feature, and one for the shape of each column of numbers ("weighted");
-        or these and one for each of up to 150 pairs of columns and for all Gaussian columns together ("pairwise").
+        How features may depend on each other; by default they are independent given the class. Else each term of naive
+        Bayes counts to a power that is learned from the labels (see :class:`bayesnb.Exponents`): one for all features;
+        one for each, and for the shape of each column of numbers; or for up to 150 pairs of columns too.
 
     Attributes
     ----------
@@ -91,7 +90,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         label and with a weight above 0. ``statistics_`` are then those of the labelled rows plus λ times the expected
         ones of these rows.
     exponents_ : DataFrame
-        The exponents and how well they are known, where ``dependence`` was asked for; absent otherwise.
+        The exponents and how well they are known; absent without a ``dependence``.
     target_ : column name or None
         The column of the class, if the labels had a name.
     content_hash_ : str
@@ -259,23 +258,15 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
 
     @learning.one_at_a_time
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the exponents again, from all rows that were learned or from a sample of them.
+        """Learn the exponents again, from rows that were learned: all of them or a sample, in memory.
 
-        :meth:`partial_fit`, :meth:`merge`, :meth:`forget` and :meth:`discount` change what is counted of the rows, and
-        keep the exponents; this verb changes the exponents, and keeps the counts. Where the model has no exponents yet,
-        or ``dependence`` asks for other terms than before, the cells of shapes and pairs are chosen and counted from
-        these rows too.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Rows that the model has learned, in memory. Each is left out in turn.
+        The verbs above change what is counted of rows and keep the exponents; this one does the opposite. Only without
+        exponents before, or with another ``dependence``, are shapes and pairs counted from these rows too.
 
         Raises
         ------
         ValueError
-            If ``dependence`` is None, or where it can be seen that the rows were never learned; nothing is
-            changed then.
+            If ``dependence`` is None, or where it can be seen that the rows were never learned.
 
         Examples
         --------
@@ -365,40 +356,7 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
     verify = _asks(Classifier.verify)
 
     log_evidence_ = property(lambda self: self.classifier_.log_evidence_, doc=Classifier.log_evidence_.__doc__)
-
-    # Files
-
-    def save(self, path: str | os.PathLike, replacing: str | None = None) -> str:
-        """Write a model file, and return its content hash. It holds the parameters and what was learned, and no rows.
-
-        The file is netCDF, readable by xarray and any HDF5 reader. At every moment ``path`` holds the old file or the
-        whole new one.
-
-        Parameters
-        ----------
-        path : path
-            Any name; ".nc" is usual.
-        replacing : str, optional
-            ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
-            :class:`bayesnb.ModelChangedError` is raised.
-
-        Raises
-        ------
-        ValueError
-            For what no file can hold: sampled features, a generator as ``random_state``.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from bayesnb import BayesianNB, datasets, load
-        >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
-        >>> clf = BayesianNB().fit(*datasets.play_tennis())
-        >>> clf.save(path) == load(path).content_hash_
-        True
-        """
-        self.content_hash_ = document.write(document.Contents.of(self), path, replacing)
-        return self.content_hash_
+    save = saving.save
 
 
 @learning.one_at_a_time

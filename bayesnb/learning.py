@@ -19,7 +19,8 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from bayesnb import em
-from bayesnb.classifier import Classifier, require_prior_of_exponents
+from bayesnb.classifier import Classifier
+from bayesnb.classifier.exponents import require_prior
 from bayesnb.data import engines
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
@@ -265,7 +266,7 @@ def require_dependence(settings: Any) -> None:
     """Refuse a setting of ``dependence`` that is none, or that the estimate cannot use."""
     if settings.dependence is not None:
         dependent.named(settings.dependence)
-        require_prior_of_exponents(settings.estimate)
+        require_prior(settings.estimate)
 
 
 def _require_cells_in_memory(settings: Any, before: Classifier | None) -> None:

@@ -624,3 +624,11 @@ def test_nuts_judges_the_posterior_of_the_exponents():
     assert verdict.agrees
     assert verdict.parameters["off"].abs().max() < 0.2
     assert "agree" in str(verdict)
+
+
+def test_the_second_stage_is_of_the_rows_that_were_drawn():
+    X, y = table(60)
+    frozen = fitted(Exponents(rows=30), 60).classifier_
+    assert frozen.exponents_.attrs["rows"] == 30.0
+    rows = frozen.dependence.rows(frozen.posterior, *frozen.encoded(Rows.of(X, y)))
+    assert len(rows.codes) == 30

@@ -1,21 +1,21 @@
 """A fitted model as a frozen value that answers questions, about rows and about itself.
 
 :class:`Classifier` is the only class. Predicting is written here. Its other methods are functions in one file for each
-kind of question: ``certainty`` (how sure), ``explaining`` (why), ``auditing`` (whether the model is right about its
-rows), ``deciding`` (what to do), ``tabular`` (tables in, tables out) and ``sampling`` (new rows, PyMC). They check and
-name things; the formulas are in ``model``, ``uncertainty``, ``decisions``, ``explain`` and ``audit``.
+kind of question: ``certainty`` (how sure), ``explaining`` (why), ``exponents`` (to what powers terms count),
+``auditing`` (whether the model is right about its rows), ``deciding`` (what to do), ``tabular`` (tables in, tables out)
+and ``sampling`` (new rows, PyMC). They check and name things; the formulas are in ``model``, ``uncertainty``,
+``decisions``, ``explain`` and ``audit``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.special import logsumexp
 
-from bayesnb.classifier import auditing, certainty, deciding, explaining, sampling, tabular
+from bayesnb.classifier import auditing, certainty, deciding, explaining, exponents, sampling, tabular
 from bayesnb.data.rows import Rows, table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
@@ -137,30 +137,6 @@ class Classifier:
         return np.array(self.schema.names, object)
 
     @property
-    def exponents_(self) -> pd.DataFrame:
-        """The exponents of all terms as a table; absent where none were learned. See :class:`bayesnb.Exponents`.
-
-        ``mean`` and ``sd`` of the posterior, ``lower`` and ``upper`` (89 %), and ``log_bayes_factor``, in nats, of an
-        exponent that is learned against one that stays at its prior mean. ``attrs["rows"]`` is the weight of the rows
-        that they were learned from; ``attrs["older"]`` is true if rows were learned or forgotten since then.
-
-        Examples
-        --------
-        >>> from bayesnb import BayesianNB, datasets
-        >>> X, y = datasets.play_tennis()
-        >>> BayesianNB(dependence="weighted").fit(X, y).exponents_[["mean", "sd"]].round(1)
-                     mean   sd
-        term
-        outlook       1.0  0.3
-        temperature   0.9  0.3
-        humidity      1.0  0.3
-        wind          1.0  0.3
-        """
-        if self.dependence is None:
-            raise AttributeError('exponents_ does not exist: fit with dependence="weighted" or another one')
-        return self.dependence.table()
-
-    @property
     def em_(self) -> EM:
         """The result of EM; absent if the last fit had no row without a label."""
         if self.em is None:
@@ -200,19 +176,7 @@ class Classifier:
         joint = joint + self.offset if np.ndim(self.offset) else joint
         if self.dependence is None:
             return joint
-        return logsumexp(joint, axis=1, keepdims=True) + self.log_proba(data, n_rows)
-
-    def log_proba(self, data: Data, n_rows: int) -> Array:
-        """log p(c | x) of encoded rows where there is a dependence, by the chosen estimate, (row, class)."""
-        log_pi = log(self.posterior.label.mean()) if self.plug_in is None else self.plug_in.log_pi
-        how = log_pi + self.offset, self.plug_in, self.exponents_at
-        return self.dependence.log_proba(self.posterior, data, n_rows, *how)
-
-    @property
-    def exponents_at(self) -> Literal["mode", "mean"] | None:
-        """Which point of the exponents the estimate plugs in; ``None`` averages over their posterior."""
-        rule = estimate_rule(self.estimate)
-        return rule.point if rule.plugs_in else None
+        return logsumexp(joint, axis=1, keepdims=True) + exponents.log_proba(self, data, n_rows)
 
     def generator(self) -> np.random.Generator:
         """A random number generator with the seed."""
@@ -323,7 +287,7 @@ class Classifier:
         """
         _require_point(self.posterior.model, estimate)
         if self.dependence is not None:
-            require_prior_of_exponents(estimate)
+            exponents.require_prior(estimate)
         plug_in = self.posterior.plug_in(estimate) if estimate_rule(estimate).plugs_in else None
         if plug_in is None:
             self.posterior.require_proper()
@@ -342,7 +306,8 @@ class Classifier:
         Returns
         -------
         Classifier
-            It answers and cannot learn. The classifier or estimator that it was made from stays as it is.
+            It answers and cannot learn. The classifier or estimator that it was made from stays as it is. With a
+            dependence, the exponents are held, and the change of the log class prior is added to their offsets.
 
         Examples
         --------
@@ -361,6 +326,9 @@ class Classifier:
     # Tables in, tables out
     predict_table = tabular.predict_table
     write_predictions = tabular.write_predictions
+
+    # To what powers the terms count
+    exponents_ = property(exponents.exponents_)
 
     # What to do
     decide = deciding.decide
@@ -396,12 +364,3 @@ def _require_point(model: NaiveBayes, estimate: Estimate) -> None:
     """Refuse an estimate by the mode if some feature is sampled and has no formula for it."""
     if estimate_rule(estimate).point == "mode":
         model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"')
-
-
-def require_prior_of_exponents(estimate: Estimate) -> None:
-    """Refuse an estimate without priors, under which exponents may have no value."""
-    if estimate_rule(estimate).flat:
-        raise ValueError(
-            f'estimate="{estimate}" takes all priors away, and exponents have no maximum of the likelihood where '
-            'classes separate; use estimate="map", or dependence=None'
-        )

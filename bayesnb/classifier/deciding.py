@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.answers import decisions
+from bayesnb.classifier.exponents import point
 from bayesnb.classifier.tabular import index_of
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def estimate_class_prior(self: Classifier, X: Any, max_iter: int = 10_000, tol: 
     """Estimate the class probabilities of new rows without labels, if p(x | class) is as it was learned (label shift).
 
     The method is EM (Saerens, Latinne and Decaestecker 2002). The class prior that was learned does not matter.
-    ``clf.with_class_prior(clf.estimate_class_prior(X))`` predicts with the estimate.
+    ``clf.with_class_prior(clf.estimate_class_prior(X))`` predicts with the estimate. With a dependence, the likelihood
+    of a class is p(class | row) under equal class probabilities.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ def estimate_class_prior(self: Classifier, X: Any, max_iter: int = 10_000, tol: 
     if self.dependence is not None:
         # Under equal class probabilities, p(class | row) is the likelihood of the class up to a constant of the row.
         equal = np.zeros((n, len(self.classes)))
-        log_likelihood = self.dependence.log_proba(self.posterior, data, n, equal, self.plug_in, self.exponents_at)
+        log_likelihood = self.dependence.log_proba(self.posterior, data, n, equal, self.plug_in, point(self))
     elif self.plug_in is not None:
         log_likelihood = self.plug_in.log_joint_features(data, n)
     else:

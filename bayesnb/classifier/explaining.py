@@ -17,6 +17,7 @@ from bayesnb.answers import explain as formulas
 from bayesnb.answers import parameters, weighted
 from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.classifier.certainty import posterior_draws, require_two_classes
+from bayesnb.classifier.exponents import point
 from bayesnb.classifier.tabular import index_of
 from bayesnb.data.rows import Rows
 from bayesnb.data.targets import codes_of
@@ -89,7 +90,7 @@ def explain(
             self.schema, self.posterior, self.plug_in, data, pairs, shares, drawn, self.offset
         )
     else:
-        believed = self.posterior, self.dependence, self.plug_in, self.exponents_at
+        believed = self.posterior, self.dependence, self.plug_in, point(self)
         seed = 0 if self.seed is None else copy.deepcopy(self.seed)
         contributions = weighted.contributions(
             self.schema, *believed, data, log_joint, pairs, shares, seed, self.offset
@@ -135,8 +136,8 @@ def tables(self: Classifier) -> dict[Any, pd.DataFrame]:
     no       0.57  0.43
     yes      0.36  0.64
     """
-    point = _point(self)
-    found = parameters.parameter_tables(self.schema, point, self.classes)
+    shown = _point(self)
+    found = parameters.parameter_tables(self.schema, shown, self.classes)
     return found if self.dependence is None else found | {"(exponents)": self.exponents_}
 
 
@@ -174,15 +175,15 @@ def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
     strong -0.56 -1.01
     weak   -0.85 -0.45
     """
-    point = _point(self)
-    return parameters.linear_form(self.schema, point, self.classes, self.estimate, _linear_exponents(self))
+    shown = _point(self)
+    return parameters.linear_form(self.schema, shown, self.classes, self.estimate, _linear_exponents(self))
 
 
 def _linear_exponents(self: Classifier) -> Array | None:
     """The exponents by which the columns of a linear form are multiplied, (class, column + 1); ``None`` without any."""
     if self.dependence is None:
         return None
-    if self.exponents_at is None:
+    if point(self) is None:
         raise ValueError(
             "class probabilities are averaged over the exponents, and an average of softmax regressions is none; use "
             'estimate="mean" or "map"'
@@ -193,7 +194,7 @@ def _linear_exponents(self: Classifier) -> Array | None:
             "shapes, pairs, joint columns, offsets of cells and exponents by class are not linear in the columns; use "
             'dependence="tempered" or Exponents(shapes=False, offsets="class")'
         )
-    v = exponents.layout.exponents(exponents.at(self.exponents_at).points[0])
+    v = exponents.layout.exponents(exponents.at(point(self)).points[0])
     columns = terms.names(self.posterior)
     return v if spec.by == "feature" else np.column_stack([np.repeat(v[:, :1], len(columns), axis=1), v[:, -1]])
 

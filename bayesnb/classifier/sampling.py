@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def sample(self: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
-    """New rows from the model, with a column for the class.
+    """New rows from the model, with a column for the class; with a dependence, from its naive Bayes part.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def sample_posterior(
     include: Sequence[str] = (),
     **arguments: Any,
 ) -> DataTree:
-    """Posterior draws of all parameters as an ArviZ ``DataTree``.
+    """Posterior draws of all parameters as an ArviZ ``DataTree``; exponents take no part (see :meth:`to_pymc`).
 
     Parameters
     ----------

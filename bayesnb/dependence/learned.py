@@ -17,7 +17,8 @@ from numpy.random import Generator
 from bayesnb.dependence import terms
 from bayesnb.dependence.conditional import Rows, Source, indicators
 from bayesnb.dependence.counting import Cells, DependenceStatistics
-from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, LearnedExponents, require_few
+from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, require_few
+from bayesnb.dependence.learned_exponents import LearnedExponents
 from bayesnb.dependence.termset import TermSet, exponent_terms, left_out_terms, predictive_terms, relative
 from bayesnb.families.membership import Labels
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, part_of
@@ -107,6 +108,8 @@ class Dependence:
                 "rows were learned or forgotten since the exponents were learned, so the rows that they came from are "
                 "left out of other terms now: learn_exponents(X, y) first"
             )
+        some = self.spec.drawn(len(labels), self.spec.rows)
+        data, labels = part_of(data, some), labels[some]
         if not np.isclose(labels.weight.sum(), self.weight):
             raise ValueError(
                 f"rows of weight {labels.weight.sum():g} were given, and the exponents were learned from rows of "

@@ -13,7 +13,7 @@ import pandas as pd
 
 from bayesnb.chains import Convergence
 from bayesnb.dependence.conditional import Rows, indicators
-from bayesnb.dependence.exponents import LearnedExponents
+from bayesnb.dependence.learned_exponents import LearnedExponents
 from bayesnb.families.sampled import Sampler
 from bayesnb.numerics import Array
 

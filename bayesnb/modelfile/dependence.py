@@ -15,11 +15,12 @@ import numpy as np
 from bayesnb.data.schema import Schema
 from bayesnb.dependence.cells import Dyadic
 from bayesnb.dependence.counting import Cells, DependenceStatistics
-from bayesnb.dependence.exponents import CELLS, OWN, Exponents, LearnedExponents, layout_of
+from bayesnb.dependence.exponents import CELLS, OWN, Exponents, layout_of
 from bayesnb.dependence.grid import DEPTH, MOST_LEVELS, PAIR_DEPTH, Grid
 from bayesnb.dependence.joint import JointMoments
 from bayesnb.dependence.laplace import Laplace
 from bayesnb.dependence.learned import Dependence
+from bayesnb.dependence.learned_exponents import LearnedExponents
 from bayesnb.dependence.pairs import PairCounts
 from bayesnb.dependence.polya import ShapeCounts
 from bayesnb.dependence.termset import TermSet

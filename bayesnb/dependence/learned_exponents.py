@@ -1,0 +1,184 @@
+"""What is believed of the exponents after the labels.
+
+Start with :class:`LearnedExponents`, which :meth:`bayesnb.Exponents.learn` gives: it answers p(c | x) for the terms of
+rows, as a table, at a point, and by draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+from scipy.linalg import cholesky
+from scipy.special import ndtri
+
+from bayesnb.dependence.conditional import Layout, log_posterior_of_classes
+from bayesnb.dependence.laplace import EXACT, Laplace
+from bayesnb.numerics import Array
+
+if TYPE_CHECKING:
+    from bayesnb.dependence.exponents import Exponents, Group
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedExponents:
+    """What is believed of the exponents after the labels.
+
+    Parameters
+    ----------
+    spec : Exponents
+    layout : Layout
+    names, groups : tuple
+        What each term is called, and the groups they are in.
+    scales : {group: float}
+        The prior standard deviation of each group, as given or as chosen by the evidence.
+    mean, sd : array (parameter,)
+        The prior of the parameters.
+    posterior : Laplace
+    points : array (draw, parameter)
+        Draws from the posterior, over which probabilities are averaged; or the one point that is plugged in.
+    off : float
+        How far the Normal around the mode is off, in nats (see :func:`bayesnb.dependence.laplace.draws`).
+    """
+
+    spec: Exponents
+    layout: Layout
+    names: tuple[Any, ...]
+    groups: tuple[Group, ...]
+    scales: dict[str, float]
+    mean: Array
+    sd: Array
+    posterior: Laplace
+    points: Array
+    off: float
+
+    @classmethod
+    def of(
+        cls,
+        spec: Exponents,
+        layout: Layout,
+        groups: Sequence[Group],
+        names: Sequence[Any],
+        scales: Mapping[str, float],
+        posterior: Laplace,
+        points: Array,
+        off: float,
+    ) -> LearnedExponents:
+        """What is learned of the exponents of these terms, and everything that follows from it."""
+        mean, sd = spec.prior(layout, groups, scales)
+        return cls(spec, layout, tuple(names), tuple(groups), dict(scales), mean, sd, posterior, points, off)
+
+    @property
+    def nearly_normal(self) -> bool:
+        """Whether the posterior is so close to the Normal around its mode that this stands for it."""
+        return self.off <= EXACT
+
+    def mean_and_sd(self) -> tuple[Array, Array]:
+        """Posterior mean and standard deviation of each parameter: of the Normal, or of the draws where that is off."""
+        if self.nearly_normal or len(self.points) < 2:
+            return self.posterior.mode, self.posterior.sd()
+        return self.points.mean(0), self.points.std(0)
+
+    def moments(self) -> tuple[Array, Array]:
+        """Posterior mean (parameter,) and covariance (parameter, parameter), of the Normal or of the draws."""
+        if self.nearly_normal:
+            return self.posterior.mode, self.posterior.covariance()
+        return self.points.mean(0), np.cov(self.points.T, bias=True).reshape(2 * (self.layout.size,))
+
+    def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
+        """The same with one point plugged in; ``None`` averages over the posterior."""
+        if point is None:
+            return self
+        return replace(self, points=(self.posterior.mode if point == "mode" else self.mean_and_sd()[0])[None])
+
+    def drawn(self, rng: Generator, n: int) -> Array:
+        """Draws of the parameters, (draw, parameter): new ones of the Normal, or those that are kept, in new order."""
+        if self.nearly_normal:
+            return self.posterior.at(rng.standard_normal((n, len(self.posterior.mode))))
+        return self.points[rng.integers(len(self.points), size=n)]
+
+    def over(self, index: Sequence[int]) -> LearnedExponents:
+        """The same for the classes at these positions; -1 is a new class, whose parameters have their prior.
+
+        The Normal around the mode, and the draws, are marginalized over the classes that are left out.
+        """
+        if list(index) == list(range(self.layout.classes)):
+            return self
+        n, own = self.layout.terms, len(self.layout.own)
+        layout, old = replace(self.layout, classes=len(index)), np.asarray(index, np.intp)
+        place = np.where(old[:, None] >= 0, n + old[:, None] * own + np.arange(own), -1).ravel()
+        place = np.concatenate([np.arange(n), place])
+        known, new = place >= 0, place < 0
+        shared = self.sd[n:].reshape(self.layout.classes, own)[0]
+        sd = np.concatenate([self.sd[:n], np.tile(shared, len(index))])
+        mean, mode = np.where(known, self.mean[place], 0.0), np.where(known, self.posterior.mode[place], 0.0)
+        covariance = np.diag(sd**2)
+        covariance[np.ix_(known, known)] = self.posterior.covariance()[np.ix_(place[known], place[known])]
+        factor = cholesky(np.linalg.inv(covariance), lower=True)
+        points = np.where(known, self.points[:, place], 0.0)
+        rng = np.random.default_rng(self.spec.random_seed)
+        points[:, new] = sd[new] * rng.standard_normal((len(points), int(new.sum())))
+        posterior = Laplace(mode, factor, self.posterior.log_evidence)
+        return replace(self, layout=layout, mean=mean, sd=sd, posterior=posterior, points=points)
+
+    @property
+    def exponents(self) -> Array:
+        """The posterior mode of the exponents, (class, term)."""
+        return self.layout.exponents(self.posterior.mode)[:, : self.layout.terms]
+
+    @property
+    def offsets(self) -> Array:
+        """The posterior mode of the classes' offsets, (class,), in nats."""
+        return self.layout.exponents(self.posterior.mode)[:, -1]
+
+    @property
+    def cell_offsets(self) -> Array:
+        """The posterior mode of the offsets of cells, (class, cell), in nats."""
+        return self.layout.exponents(self.posterior.mode)[:, self.layout.terms : -1]
+
+    def log_proba(self, terms: Array, offset: Array, cells: Array | None = None) -> Array:
+        """log p(c | x) as (row, class), averaged over the draws of the exponents.
+
+        Parameters
+        ----------
+        terms : array (row, class, term)
+            Of rows that were not learned, or with their rows left out.
+        offset : array (row, class)
+            log p(c | D).
+        cells : int array (row, column), optional
+            The cells that have offsets, as in :class:`bayesnb.dependence.conditional.Rows`.
+        """
+        v = self.layout.exponents(self.points)
+        found = np.empty(offset.shape)
+        step = max(1, 2**22 // max(1, len(v) * self.layout.classes))
+        for start in range(0, len(offset), step):
+            cut = slice(start, start + step)
+            log_p = log_posterior_of_classes(terms[cut], offset[cut], v, None if cells is None else cells[cut])
+            top = log_p.max(-1, keepdims=True)
+            found[cut] = (top[..., 0] + np.log(np.exp(log_p - top).mean(-1))).T
+        return found
+
+    def table(self, level: float = 0.89) -> pd.DataFrame:
+        """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior's mean.
+
+        The Bayes factor weighs an exponent that is learned against one that stays at the mean of its prior (1 for a
+        feature: it counts as in naive Bayes; 0 for a pair: independence). It is the ratio of prior to posterior
+        density there (Savage and Dickey; Dickey 1971), both Normal. Above 0 the labels speak for another exponent.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the interval.
+        """
+        n = self.layout.terms
+        mean, sd = (value[:n] for value in self.mean_and_sd())
+        half = ndtri(0.5 + level / 2) * sd
+        against = np.log(sd / self.sd[:n]) + 0.5 * ((mean - self.mean[:n]) / sd) ** 2
+        columns = {"mean": mean, "sd": sd, "lower": mean - half, "upper": mean + half, "log_bayes_factor": against}
+        # A name of two columns is joined, because an index of pairs would have two levels.
+        names = [" × ".join(map(str, name)) if isinstance(name, tuple) else name for name in self.names]
+        return pd.DataFrame(columns, index=pd.Index(names, name="term"))

@@ -23,7 +23,17 @@ from bayesnb.data.targets import labels_of
 from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
 from bayesnb.families.membership import Labels
-from bayesnb.model import Data, Estimate, NaiveBayes, Parameters, Posterior, Statistics, estimate_rule, normalize
+from bayesnb.model import (
+    Data,
+    Estimate,
+    NaiveBayes,
+    Parameters,
+    Posterior,
+    Statistics,
+    estimate_rule,
+    normalize,
+    probabilities,
+)
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
 from bayesnb.priors import class_prior as class_priors
 
@@ -232,8 +242,7 @@ class Classifier:
         array([[0.704, 0.296],
                [0.847, 0.153]])
         """
-        log_proba = self.predict_log_proba(X)
-        return np.exp(log_proba, out=log_proba)
+        return probabilities(self.predict_joint_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """log p(c | x, D), (row, class).

@@ -261,9 +261,8 @@ def validate(feature: Feature, x: Any) -> None:
     support = feature.family.support
     if sparse.issparse(x):
         # The cells that are not stored are 0, which is in every support that a sparse matrix can be read for.
-        wrong = support.invalid(x.data) | np.isnan(x.data)
-        if wrong.any():
-            at = int(np.flatnonzero(wrong)[0])
+        if not support.all_in(x.data):
+            at = int(np.flatnonzero(~support.contains(x.data))[0])
             row = int(np.searchsorted(x.indptr, at, side="right")) - 1
             _refuse(feature, x.indices[at], row, x.data[at], " of the sparse matrix")
         return

@@ -50,17 +50,18 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
     def statistic(self, x: Bag, members: Membership) -> WordCounts:
         counts = words.counts(x)
-        long = words.long_rows(words.lengths(counts))
+        lengths, base = words.orders(counts)
+        long = words.long_rows(lengths)
         if not len(long):
-            return self._of_short(x, counts, members)
+            return self._of_short(x, counts, base, members)
         short = np.setdiff1d(np.arange(len(x)), long)
         parts = [long[cut] for cut in slices(len(long), max(1, CELLS // max(1, len(x.words))))]
         long_ones = (self._of_long(x[rows], members[rows]) for rows in parts)
-        return reduce(add, long_ones, self._of_short(x[short], counts[short], members[short]))
+        return reduce(add, long_ones, self._of_short(x[short], counts[short], base[short], members[short]))
 
-    def _of_short(self, x: Bag, counts: Column, members: Membership) -> WordCounts:
+    def _of_short(self, x: Bag, counts: Column, base: Array, members: Membership) -> WordCounts:
         """The statistic of short rows, whose log base measures can simply be added."""
-        base, totals = members.totals(words.log_coefficient(counts)[:, None]), members.totals(counts)
+        base, totals = members.totals(base[:, None]), members.totals(counts)
         if sparse.issparse(x.counts):
             rows = members.weights()[:, None]
         else:
@@ -95,7 +96,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     def log_likelihood(self, theta: Theta, x: Bag) -> Array:
         counts, table = words.counts(x), theta["log_theta"]
         never = np.isneginf(table)
-        total = products(counts, np.where(never, 0.0, table)) + words.log_coefficient(counts)[:, None]
+        total = products(counts, np.where(never, 0.0, table)) + words.orders(counts)[1][:, None]
         return total + impossible(products(counts, never.astype(float))) if never.any() else total
 
     def quick_predictive(self, posterior: Dirichlet, x: Bag) -> Array | None:
@@ -110,21 +111,21 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     def quick_moment(self, posterior: Dirichlet, x: Bag, t: Array) -> Array:
         # A row has few of all words, so only its own words are summed over.
         counts = words.counts(x)
-        lengths = words.lengths(counts)
+        lengths, base = words.orders(counts)
         own = np.stack([words.rising(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)], axis=1)
         whole = log_rising(posterior.total, t * lengths[:, None])
         total = np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
-        return self._with_long(total + t * words.log_coefficient(counts)[:, None], posterior, x, lengths, t)
+        return self._with_long(total + t * base[:, None], posterior, x, lengths, t)
 
     def _with_long(self, total: Array, posterior: Dirichlet, x: Bag, lengths: Array, t: Array) -> Array:
         """The same, with the moments of the long rows replaced by those that follow from ``cells``."""
-        long = words.long_rows(lengths)
-        total[long] = self.derived_moment(posterior, x[long], t[long])
+        if len(long := words.long_rows(lengths)):
+            total[long] = self.derived_moment(posterior, x[long], t[long])
         return total
 
     def quick_left_out(self, posterior: Dirichlet, x: Bag, labels: Labels) -> Array:
         counts = words.counts(x)
-        lengths, own = words.lengths(counts), np.zeros(len(x))
+        (lengths, base), own = words.orders(counts), np.zeros(len(x))
         if words.sparse_and_large(counts):
             own = densities.rising(counts, posterior.alpha, labels.codes, labels.weight)
         else:
@@ -132,7 +133,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
                 rows = np.flatnonzero(labels.codes == c)
                 own[rows] = words.rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
         left = posterior.total[labels.codes] - labels.weight * lengths
-        total = own - log_rising(left, lengths) + words.log_coefficient(counts)
+        total = own - log_rising(left, lengths) + base
         # Long rows, and rows without which nothing proper is left, get the derived formula.
         return np.where((lengths > LONG) | (left <= 0) & (lengths > 0), np.nan, total)
 
@@ -159,4 +160,4 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         from pytensor import tensor as pt
 
         counts = words.dense_counts(x)
-        return pt.dot(counts, pt.log(theta["theta"]).T) + words.log_coefficient(counts)[:, None]
+        return pt.dot(counts, pt.log(theta["theta"]).T) + words.orders(counts)[1][:, None]

@@ -38,8 +38,14 @@ def mean_and_sd(s: Moments) -> dict[str, Array]:
 
 def _away(x: Array, m: Array, low: Array | float, unit: Array | float) -> Array:
     """How far x is from m + low, in units of ``unit``."""
-    with np.errstate(over="ignore"):
-        return (x / unit - m) - low
+    return (x / unit - m) - low
+
+
+def _log_away(x: Array, m: Array, low: Array | float, unit: Array | float) -> Array:
+    """The logarithm of the size of that, where it may be beyond all floats."""
+    away = np.abs(_away(x, m, low, unit))
+    far = np.isinf(away)
+    return np.where(far, np.log(np.abs(x)) - np.log(unit), np.log(away)) if far.any() else np.log(away)
 
 
 def log_normal(x: Array, mu: Array, root_tau: Array, low: Array | float = 0.0, unit: Array | float = 1.0) -> Array:
@@ -83,18 +89,16 @@ def _within_floats(total: Array, x: Array, mu: Array, root_tau: Array, low: Arra
     class is the one with the smallest Σ z², because all other terms are negligible beside it; the sums are compared by
     their logarithms. Classes with equal sums are all likeliest.
     """
-    beyond = np.isneginf(total).all(axis=-1)
-    if not beyond.any():
+    if total.min(initial=0.0) > -np.inf:
         return total
+    beyond = np.isneginf(total).all(axis=-1)
     # A row that holds an infinite number stays impossible.
     beyond &= ~np.isinf(x).any(axis=-1)
     rows = np.flatnonzero(beyond.reshape(-1, len(x)).any(axis=0))
 
     def log_square(x: Array, mu: Array, root_tau: Array, low: Array, unit: Array) -> Array:
         with np.errstate(all="ignore"):
-            away = np.abs(_away(x, mu, low, unit))
-            log_away = np.where(np.isinf(away), np.log(np.abs(x)) - np.log(unit), np.log(away))
-            return 2 * (log_away + np.log(root_tau))
+            return 2 * (_log_away(x, mu, low, unit) + np.log(root_tau))
 
     missing = np.isnan(x[rows])[:, None]
     squares = log_square(x[rows][:, None], *(v[..., None, :, :] for v in (mu, root_tau, low, unit)))
@@ -180,10 +184,9 @@ def log_student(
 ) -> Array:
     """The Student-t log density of each cell, log_height - exponent ln(1 + z²) with z = (x - m) scale."""
     # log1p(z²) as a sum of logarithms: z² overflows where a column of tiny scale is asked far out.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        away = np.abs(_away(x, m, low, unit))
-        far = np.where(np.isinf(away), np.log(np.abs(x)) - np.log(unit), np.log(away)) + np.log(scale)
-        return log_height - exponent * np.logaddexp(0.0, 2.0 * far)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        log_z = _log_away(x, m, low, unit) + np.log(scale)
+        return log_height - exponent * np.logaddexp(0.0, 2.0 * log_z)
 
 
 def pymc_log_normal(mu: Any, tau: Any, x: Array) -> Any:

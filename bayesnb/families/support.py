@@ -35,12 +35,15 @@ class Support:
         What to do with a column that holds other values, for errors.
     contains : function
         Which numbers of an array are in the support, as booleans.
+    interval : bool
+        Whether with two numbers all those between them are in the support.
     """
 
     name: str
     needs: str
     cure: str
     contains: Callable[[Array], Array]
+    interval: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -48,6 +51,13 @@ class Support:
     def invalid(self, x: Array) -> Array:
         """Which numbers of an array are outside the support. A missing value (NaN) never is."""
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
+
+    def all_in(self, x: Array) -> bool:
+        """Whether all numbers of an array are in the support; a missing value (NaN) is not."""
+        if self.interval and x.size:
+            # NaN is the smallest and the largest number of an array that holds it.
+            x = np.array([x.min(), x.max()])
+        return bool(self.contains(x).all())
 
 
 REALS = Support("reals", "a finite number", "write a missing value (NaN) or a number there", np.isfinite)
@@ -68,6 +78,10 @@ LEVELS = Support("levels", "a level", "use Categorical() for it", lambda x: x >=
 """Codes of the levels of a column; -1 is missing."""
 
 BAG = Support(
-    "vector of counts", "a count that is not negative", "use Gaussian() for it", lambda x: (x >= 0) & np.isfinite(x)
+    "vector of counts",
+    "a count that is not negative",
+    "use Gaussian() for it",
+    lambda x: (x >= 0) & np.isfinite(x),
+    interval=True,
 )
 """All columns of a row together: how often each word occurs. Fractions, such as tf-idf weights, are read too."""

@@ -117,17 +117,14 @@ def log_rising_of_lengths(total: Array, lengths: Array) -> Array:
     return log_rising(total, distinct[:, None])[place]
 
 
-def lengths(counts: Column) -> Array:
-    """N, the words of each row."""
-    return np.asarray(counts.sum(axis=1)).ravel()
-
-
-def log_coefficient(counts: Column) -> Array:
-    """ln N! - Σ ln x!, the logarithm of the number of orders that the words of a row can have."""
+def orders(counts: Column) -> tuple[Array, Array]:
+    """N of each row, and ln N! - Σ ln x!, the logarithm of the number of orders that its words can have."""
     if sparse_and_large(counts):
-        n_words, factorials = densities.log_factorials(counts)
-        return gammaln(n_words + 1) - factorials
-    return gammaln(lengths(counts) + 1) - _row_sums(counts, lambda row, word, n: gammaln(n + 1))
+        lengths, factorials = densities.log_factorials(counts)
+    else:
+        lengths = np.asarray(counts.sum(axis=1)).ravel()
+        factorials = _row_sums(counts, lambda row, word, n: gammaln(n + 1))
+    return lengths, gammaln(lengths + 1) - factorials
 
 
 def rising(alpha: Array, counts: Column, t: Array, left_out: Array | None = None) -> Array:

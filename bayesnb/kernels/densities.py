@@ -238,7 +238,7 @@ def over_last(combine: np.ufunc, x: Array) -> Array:
     Few items are combined one by one: numpy is slow at short rows, and adds up to eight of them in this order too.
     """
     if 0 < x.shape[-1] < 8:
-        return reduce(combine, np.moveaxis(x, -1, 0))[..., None]
+        return reduce(combine, (x[..., k : k + 1] for k in range(x.shape[-1])))
     return combine.reduce(x, axis=-1, keepdims=True)
 
 
@@ -253,40 +253,27 @@ def add_row(joint: Array, row: Array) -> Array:
     return joint
 
 
-def normalized(joint: Array, logs: bool = True, found: Array | None = None) -> Array | None:
-    """Rows as probabilities or their logarithms, (row, class); ``None`` where a row is all -inf.
+def normalized(joint: Array, logs: bool = True) -> Array | None:
+    """Rows (row, class) as probabilities, or with ``logs`` their logarithms; ``None`` where a row is all -inf.
 
-    Parameters
-    ----------
-    joint : array (row, class)
-        Logarithms, up to a constant a row.
-    logs : bool
-    found : array (row, class), optional
-        Where they are written.
+    ``joint`` holds their logarithms, up to a constant for each row.
     """
     from bayesnb.kernels.compiled import densities as loops
 
-    found = np.empty(joint.shape) if found is None else found
+    found = np.empty(joint.shape)
 
     def part(cut: slice) -> bool:
         below = found[cut]
         if not loops.below_top(blocks.contiguous(joint[cut]), below):
             return False
         powers = np.exp(below, out=None if logs else below)
-        if logs:
-            # The largest is 1, and log1p of the others keeps the digits of a row that is all but certain.
-            powers[np.arange(len(powers)), below.argmax(axis=1)] = 0.0
-        if powers.shape[1] < 64:
-            # Class by class: numpy is slow at short sums.
-            total = powers[:, 0].copy()
-            for c in range(1, powers.shape[1]):
-                total += powers[:, c]
-        else:
-            total = powers.sum(axis=1)
-        if logs:
-            below -= np.log1p(total)[:, None]
-        else:
-            powers /= total[:, None]
+        if not logs:
+            loops.shares(powers)
+            return True
+        # The largest is 1, and log1p of the others keeps the digits of a row that is all but certain.
+        rest = np.empty(len(powers))
+        loops.others(powers, rest)
+        below -= np.log1p(rest, out=rest)[:, None]
         return True
 
     return found if all(blocks.each(part, blocks.cuts(len(joint), joint.shape[1]))) else None

@@ -54,11 +54,7 @@ def normalize(log_joint: Array) -> Array:
         log_p = densities.normalized(log_joint)
         if log_p is not None:
             return log_p
-    largest = densities.over_last(np.maximum, log_joint)
-    if np.isneginf(largest).any():
-        raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(largest))[:, -2] if largest.ndim > 1 else [0]))
-    # The largest is subtracted first: beside a joint of -1e17, the logarithm of the sum would be lost to rounding.
-    below = log_joint - largest
+    below = _below_largest(log_joint)
     # The largest is now 1, and log1p of the sum of the others keeps the digits of an almost certain row.
     others = np.exp(below)
     np.put_along_axis(others, below.argmax(-1)[..., None], 0.0, -1)
@@ -71,7 +67,16 @@ def probabilities(log_joint: Array) -> Array:
         flat = log_joint.reshape(-1, log_joint.shape[-1])
         if (p := densities.normalized(flat, logs=False)) is not None:
             return p.reshape(log_joint.shape)
-    return np.exp(normalize(log_joint))
+    powers = np.exp(_below_largest(log_joint))
+    return powers / densities.over_last(np.add, powers)
+
+
+def _below_largest(log_joint: Array) -> Array:
+    """Each row less its largest: beside a joint of -1e17, the logarithm of the sum would be lost to rounding."""
+    largest = densities.over_last(np.maximum, log_joint)
+    if np.isneginf(largest).any():
+        raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(largest))[:, -2] if largest.ndim > 1 else [0]))
+    return log_joint - largest
 
 
 @dataclass(frozen=True)

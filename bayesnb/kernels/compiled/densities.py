@@ -315,3 +315,25 @@ def below_top(joint: Array, found: Array) -> bool:
         for c in range(len(row)):
             found[i, c] = row[c] - top
     return possible
+
+
+@compiled_sum
+def shares(powers: Array) -> None:
+    """Divide each row by its sum."""
+    for i in range(len(powers)):
+        row, total = powers[i], 0.0
+        for c in range(len(row)):
+            total += row[c]
+        for c in range(len(row)):
+            row[c] /= total
+
+
+@compiled_sum
+def others(powers: Array, found: Array) -> None:
+    """Sum of each row without one of its largest, which are 1."""
+    for i in range(len(powers)):
+        row, total, tops = powers[i], 0.0, -1
+        for c in range(len(row)):
+            total += 0.0 if row[c] == 1.0 else row[c]
+            tops += row[c] == 1.0
+        found[i] = total + tops

@@ -69,9 +69,10 @@ class Target:
             _require_one_kind(distinct, codes)
         if distinct.dtype.kind == "f":
             assert_all_finite(distinct, input_name="y")
-        # scikit-learn needs only the distinct labels; each is given twice, or it would warn that all are unique.
-        few = len(distinct) <= len(codes) // 2
-        check_classification_targets(np.tile(distinct, 2) if few else distinct[codes[codes >= 0]])
+        # Text and whole numbers are classes; scikit-learn's slow check would only warn if nearly all of many differ.
+        nearly_all = len(codes) > 20 and len(distinct) > len(codes) // 2
+        if nearly_all or not (distinct.dtype.kind in "biuU" or isinstance(distinct[0], str)):
+            check_classification_targets(distinct[codes[codes >= 0]] if nearly_all else np.tile(distinct, 2))
         classes, place = np.unique(distinct, return_inverse=True)
         return cls(_placed(codes, place), classes, declared)
 

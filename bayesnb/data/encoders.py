@@ -98,15 +98,20 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Float64 (row, column), NaN where missing.
-
-    A large block of reals for a conjugate pair is not validated: an infinite cell shows in the sums (see ``support``).
-    """
+    """Float64 (row, column), NaN where missing. ``Schema.encode`` validates those for a conjugate pair together."""
     table.require_dense(feature.family)
     x = _matrix(table, feature.columns)
-    if not (feature.family.support == REALS and feature.family.exact and large_enough(x.size)):
+    if not (feature.family.support is REALS and feature.family.exact):
         validate(feature, x)
     return feature, x
+
+
+def checked_together(feature: Feature, x: Any) -> bool:
+    """Whether a block is one of reals that are still to be validated.
+
+    A large block for a conjugate pair is never validated: an infinite cell shows in the sums (see ``support``).
+    """
+    return feature.family.support is REALS and feature.family.exact and not large_enough(x.size)
 
 
 def _matrix(table: Table, columns: Names) -> Array:

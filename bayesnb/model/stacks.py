@@ -8,7 +8,7 @@ side by side in one array: :func:`groups` finds such features, :func:`stacked` p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from itertools import pairwise
@@ -101,7 +101,8 @@ def each[T](
 
 def widths(parts: Sequence[Any]) -> list[int]:
     """How many columns each part has."""
-    return [next(iter(_arrays(part).values())).shape[1] for part in parts]
+    name = next(iter(_arrays(parts[0])))
+    return [(getattr(part, name) if name else part).shape[1] for part in parts]
 
 
 def stacked(parts: Sequence[Any]) -> Any:
@@ -119,7 +120,7 @@ def stacked(parts: Sequence[Any]) -> Any:
         if not arrays or any(v.ndim < 2 for v in arrays.values()) or not all(isinstance(v, str | None) for v in others):
             raise ValueError("not all fields have an axis of columns")
         side_by_side = {name: np.concatenate([getattr(part, name) for part in parts], 1) for name in arrays}
-        return _of(parts[0], shared | side_by_side)
+        return _of(parts[0], shared, side_by_side.items())
     if not all(type(x) is np.ndarray and x.ndim == 2 for x in parts):
         raise ValueError("not all columns are dense arrays of numbers")
     return np.concatenate(parts, axis=1)
@@ -142,7 +143,8 @@ def split(answer: Any, columns: Sequence[int]) -> list[Any]:
         raise ValueError("not all fields have an axis of columns")
     ends = np.cumsum([0, *columns]).tolist()
     shared = {f.name: getattr(answer, f.name) for f in fields(answer)}
-    return [_of(answer, shared | {name: v[:, a:b] for name, v in arrays.items()}) for a, b in pairwise(ends)]
+    own = zip(*([v[:, a:b] for a, b in pairwise(ends)] for v in arrays.values()), strict=True)
+    return [_of(answer, shared, zip(arrays, cells, strict=True)) for cells in own]
 
 
 def _arrays(part: Statistic | Prior | Array) -> dict[str, Array]:
@@ -152,8 +154,9 @@ def _arrays(part: Statistic | Prior | Array) -> dict[str, Array]:
     return {f.name: v for f in fields(part) if isinstance(v := getattr(part, f.name), np.ndarray)}
 
 
-def _of[S: (Statistic, Prior)](like: S, values: dict[str, Any]) -> S:
+def _of[S: (Statistic, Prior)](like: S, shared: dict[str, Any], own: Iterable[tuple[str, Any]]) -> S:
     """An object of the same class with other fields. They are not validated again, because those of its parts were."""
     made = object.__new__(type(like))
-    made.__dict__.update(values)
+    made.__dict__.update(shared)
+    made.__dict__.update(own)
     return made

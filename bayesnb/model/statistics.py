@@ -126,8 +126,8 @@ class Statistics:
 
     def finite(self) -> bool:
         """Whether all numbers are finite."""
-        numbers = [v.ravel() for s in self.features.values() for v in s.arrays().values()]
-        return not numbers or bool(np.isfinite(np.concatenate(numbers)).all())
+        numbers = [v for s in self.features.values() for v in vars(s).values() if isinstance(v, np.ndarray)]
+        return not numbers or bool(np.isfinite(np.concatenate(numbers, axis=None)).all())
 
     def without(self, other: Statistics) -> Statistics:
         """``self - other``, where ``other`` is a part of the learned rows.

@@ -8,8 +8,6 @@ import io
 import json
 import pickle
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -1090,40 +1088,3 @@ def test_more_folds_than_rows_of_a_class_are_refused_with_their_number(write, ca
     assert (code, out) == (1, "")
     assert re.search(said("4", "smallest class", "(2)"), err)
     assert "Traceback" not in err
-
-
-# --- What is imported ---
-
-HEAVY = ["pymc", "pytensor", "arviz", "matplotlib", "numba", "polars", "dask", "pyspark", "duckdb"]
-
-
-def python(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
-
-
-def test_help_imports_nothing_that_is_slow():
-    done = python("-X", "importtime", "-m", "bayesnb", "--help")
-    assert "Usage: bayesnb" in done.stdout
-    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
-    assert "click" in imported
-    assert not imported & {*HEAVY, "pandas", "sklearn", "numpy", "scipy", "narwhals", "pyarrow"}
-
-
-def test_import_bayesnb_imports_nothing_that_is_slow():
-    done = python("-c", "import sys, bayesnb; print(*sorted({name.partition('.')[0] for name in sys.modules}))")
-    imported = set(done.stdout.split())
-    assert "bayesnb" in imported
-    assert not imported & {*HEAVY, "pandas", "sklearn", "pyarrow"}
-
-
-def test_the_estimator_imports_neither_the_sampler_nor_a_compiler_nor_a_plot():
-    code = """
-        import sys, pandas as pd
-        from bayesnb import BayesianNB
-        X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "t": ["u", "v", "u"]})
-        BayesianNB().fit(X, [0, 1, 0]).predict_proba(X)
-        print(*sorted({name.partition(".")[0] for name in sys.modules}))
-    """
-    imported = set(python("-c", "\n".join(line.strip() for line in code.splitlines())).stdout.split())
-    assert "sklearn" in imported
-    assert not imported & set(HEAVY)

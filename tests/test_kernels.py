@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from textwrap import dedent
 
 import numba
@@ -96,31 +98,31 @@ def test_any_number_of_threads_gives_the_same_bits(kind, compiled):
     answers = []
     for n in (1, 2):
         with threads(n):
+            assert blocks.threads() == n
             clf = BayesianNB(family, random_state=0).fit(X, y, weight)
             answers.append([clf.predict_log_proba(X), clf.loo(X, y, weight).to_numpy(), clf.sample_proba(X[:50], 20)])
     for one, two in zip(*answers, strict=True):
         assert_array_equal(one, two)
 
 
-class threads:  # noqa: N801
-    """Set the number of threads that numba uses."""
-
-    def __init__(self, n: int) -> None:
-        if n > numba.config.NUMBA_NUM_THREADS:
-            pytest.skip(f"there are fewer than {n} processors")
-        self.n, self.before = n, numba.get_num_threads()
-
-    def __enter__(self) -> None:
-        numba.set_num_threads(self.n)
-
-    def __exit__(self, *error: object) -> None:
-        numba.set_num_threads(self.before)
+@contextmanager
+def threads(n: int) -> Iterator[None]:
+    """Set the number of threads that numba and the matrix library use."""
+    if n > numba.config.NUMBA_NUM_THREADS:
+        pytest.skip(f"there are fewer than {n} processors")
+    before = numba.get_num_threads()
+    numba.set_num_threads(n)
+    try:
+        with threadpool_limits(n):
+            yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def test_the_number_of_threads_follows_numba_and_threadpoolctl():
-    with threads(1):
+    with threads(1), threadpool_limits(2):
         assert blocks.threads() == 1
-    with threads(2), threadpool_limits(2):
+    with threads(2):
         assert blocks.threads() == 2
         with threadpool_limits(1):
             assert blocks.threads() == 1
@@ -128,7 +130,7 @@ def test_the_number_of_threads_follows_numba_and_threadpoolctl():
 
 def test_results_are_joined_in_the_order_of_the_blocks_and_a_worker_starts_no_threads():
     parts = [slice(k, k + 1) for k in range(20)]
-    with threads(2), threadpool_limits(2):
+    with threads(2):
         assert list(blocks.each(lambda cut: (cut.start, blocks.threads()), parts)) == [(k, 1) for k in range(20)]
 
 
@@ -537,28 +539,15 @@ def python(code: str, **environment: str) -> str:
     return done.stdout
 
 
-def test_small_tables_load_no_compiler():
-    out = python("""
-        import sys
-        from bayesnb.cli import cli
-        assert not cli.main(["compare", "play-tennis"], standalone_mode=False)
-        import numpy as np
-        from bayesnb import BayesianNB
-        X = np.random.default_rng(0).normal(size=(1000, 20))
-        clf = BayesianNB().fit(X, np.arange(1000) % 3)
-        clf.predict_proba(X[:1]), clf.loo(X, np.arange(1000) % 3), clf.sample_proba(X[:1])
-        print([name for name in ("numba", "llvmlite") if name in sys.modules])
-    """)
-    assert out.splitlines()[-1] == "[]"
-
-
 LARGE = """
     import sys
     import numpy as np
     from bayesnb import BayesianNB
     X = np.random.default_rng(0).normal(size=(60_000, 10))
     y = np.arange(60_000) % 2
-    proba = BayesianNB().fit(X, y).predict_proba(X)
+    clf = BayesianNB().fit(X[:100], y[:100])
+    assert "numba" not in sys.modules
+    proba = clf.predict_proba(X)
     assert "numba" in sys.modules and "pymc" not in sys.modules
     from bayesnb.kernels.compiled import densities as loops
     print(type(loops.excess._cache).__name__, round(float(proba.sum()), 6))

@@ -1,8 +1,6 @@
 """Sampled families agree with quadrature and with conjugate pairs, and refuse what needs a closed form."""
 
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -332,14 +330,6 @@ def test_a_learned_smoothing_has_a_linear_form(unsampled):
     weights, intercept = clf.linear_form()
     scores = weights.loc[[("x", level) for level in X["x"]]].to_numpy() + intercept.to_numpy()
     assert_allclose(scores, clf.predict_joint_log_proba(X[["x"]]))
-
-
-def test_bayesnb_is_imported_without_pymc():
-    code = (
-        "import sys, bayesnb as nb; nb.StudentT(); nb.HierarchicalCategorical(2, 1); nb.FromPyMC; "
-        "print('pymc' in sys.modules or 'pytensor' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 # NUTS

@@ -214,19 +214,6 @@ def test_five_hundred_features_share_an_array(tmp_path):
         assert set(tree["categorical"]["counts"].coords) == {"class_label", "feature", "column", "category"}
 
 
-def test_describing_a_file_loads_neither_pymc_nor_numba(tmp_path):
-    everything().save(tmp_path / "model.nc")
-    code = (
-        "import sys, bayesnb\n"
-        f"found = bayesnb.describe({str(tmp_path / 'model.nc')!r})\n"
-        "assert found['rows'] == {'no': 20.0, 'yes': 10.0} or sum(found['rows'].values()) > 0\n"
-        "assert [f['family'] for f in found['features']][0] == 'Categorical'\n"
-        "loaded = {'pymc', 'numba', 'pytensor', 'arviz', 'matplotlib'} & set(sys.modules)\n"
-        "assert not loaded, loaded\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_a_description_has_the_parameters_and_what_was_learned(tmp_path):
     clf = everything()
     clf.save(tmp_path / "model.nc")
@@ -502,21 +489,28 @@ def long_attribute(path):
 LOADED = """
 import resource, sys, bayesnb as nb, h5py
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-try:
-    nb.load(sys.argv[1])
-except nb.ModelFileError as error:
-    print(error)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+for path in sys.argv[1:]:
+    try:
+        nb.load(path)
+    except nb.ModelFileError as error:
+        print(error)
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
 
-@pytest.mark.parametrize("bomb", [shared_text, long_text, long_attribute, hard_links, wide_cells, ragged_levels])
-def test_a_small_file_that_would_fill_memory_is_refused_before_it_does(bomb, model):
-    path = bomb(model)
-    done = subprocess.run([sys.executable, "-c", LOADED, path], capture_output=True, text=True, check=True)
-    said, grown = done.stdout.splitlines()
-    assert "bytes of memory, which is too much for a file of this size" in said
-    assert int(grown) < 100
+def test_a_small_file_that_would_fill_memory_is_refused_before_it_does(model, tmp_path):
+    paths = []
+    for bomb in (shared_text, long_text, long_attribute, hard_links, wide_cells, ragged_levels):
+        folder = tmp_path / bomb.__name__
+        folder.mkdir()
+        paths.append(bomb(Path(shutil.copy(model, folder))))
+    # The process remembers the most memory it has ever had, so each figure is that of the files so far.
+    done = subprocess.run([sys.executable, "-c", LOADED, *paths], capture_output=True, text=True, check=True)
+    said = done.stdout.splitlines()
+    for path, refusal, grown in zip(paths, said[::2], said[1::2], strict=True):
+        assert str(path) in refusal
+        assert "bytes of memory, which is too much for a file of this size" in refusal
+        assert int(grown) < 100, path
 
 
 def test_a_large_honest_model_comes_back(tmp_path):
@@ -641,7 +635,7 @@ def test_a_thousand_mutated_files_load_to_the_same_model_or_are_refused(model, t
 
 
 @given(data=st.data())
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_changed_schema_with_right_digests_gives_a_model_or_a_model_file_error(data, model):
     with h5py.File(io.BytesIO(model.read_bytes())) as file:
         name = data.draw(st.sampled_from(["schema", "configuration"]))

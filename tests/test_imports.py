@@ -1,0 +1,104 @@
+"""Nothing heavy is imported before it is needed: one process takes step after step and says what is loaded by then."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+STEPS = """
+import contextlib, io, json, sys
+
+loaded = {}
+
+def after(step):
+    loaded[step] = sorted({name.partition(".")[0] for name in sys.modules})
+
+with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(SystemExit):
+    from bayesnb import cli
+    cli.main(["--help"])
+assert "Usage: bayesnb" in said.getvalue()
+after("help")
+
+import bayesnb as nb
+after("import")
+
+nb.datasets.names()
+after("names of data sets")
+
+nb.StudentT(), nb.HierarchicalCategorical(2, 1), nb.FromPyMC
+after("families that are sampled")
+
+import pandas as pd
+frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "t": ["u", "v", "u"], "y": list("pqp")})
+X, y = frame[["a", "t"]], frame["y"]
+clf = nb.BayesianNB(random_state=0).fit(X, y)
+clf.predict_proba(X), clf.loo(X, y), clf.sample_proba(X)
+after("fit and predict")
+
+list(nb.BayesianNB().fit(iter([frame]), "y").predict_table(iter([frame])))
+after("tables in parts")
+
+with contextlib.redirect_stdout(io.StringIO()):
+    assert not cli.cli.main(["compare", "play-tennis"], standalone_mode=False)
+after("compare")
+
+clf.save(sys.argv[1])
+assert nb.describe(sys.argv[1])["rows"] == {"p": 2.0, "q": 1.0}
+after("describe a file")
+
+import bayesnb.plots, bayesnb.report
+after("plots and report")
+print(json.dumps(loaded))
+"""
+
+ENGINES = {"polars", "dask", "distributed", "pyspark", "duckdb"}
+HEAVY = {"pymc", "pytensor", "arviz", "matplotlib", "numba", "llvmlite", *ENGINES}
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """The packages that are loaded after each step."""
+    path = tmp_path_factory.mktemp("imports") / "model.nc"
+    done = subprocess.run([sys.executable, "-c", STEPS, path], capture_output=True, text=True, check=True)
+    return {step: set(names) for step, names in json.loads(done.stdout).items()}
+
+
+def test_help_imports_nothing_that_is_slow(loaded):
+    assert "click" in loaded["help"]
+    slow = {"pandas", "sklearn", "numpy", "scipy", "narwhals", "pyarrow", "rich", "h5py"}
+    assert not loaded["help"] & (HEAVY | slow)
+
+
+def test_import_bayesnb_imports_nothing_that_is_slow(loaded):
+    assert "bayesnb" in loaded["import"]
+    assert not loaded["import"] & {*HEAVY, "pandas", "sklearn", "pyarrow"}
+
+
+def test_listing_the_names_of_data_sets_does_not_import_pandas(loaded):
+    assert "pandas" not in loaded["names of data sets"]
+
+
+def test_families_that_are_sampled_are_made_without_pymc(loaded):
+    assert not loaded["families that are sampled"] & {"pymc", "pytensor"}
+
+
+def test_a_small_table_is_learned_and_predicted_with_neither_sampler_nor_compiler_nor_plot(loaded):
+    assert "sklearn" in loaded["fit and predict"]
+    assert not loaded["fit and predict"] & {*HEAVY, "h5py", "xarray"}
+
+
+def test_no_engine_is_imported_unless_its_table_is_passed_in(loaded):
+    assert not loaded["tables in parts"] & {*ENGINES, "pymc", "h5py", "xarray"}
+
+
+def test_the_command_that_compares_loads_no_compiler(loaded):
+    assert not loaded["compare"] & {"numba", "llvmlite"}
+
+
+def test_describing_a_file_loads_neither_pymc_nor_numba(loaded):
+    assert not loaded["describe a file"] & {"pymc", "numba", "pytensor", "arviz", "matplotlib"}
+
+
+def test_neither_plots_nor_report_imports_matplotlib_before_it_draws(loaded):
+    assert not loaded["plots and report"] & {"matplotlib", "arviz"}

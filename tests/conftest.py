@@ -1,13 +1,63 @@
-"""What several files of tests share: both roads of every sum, and engines that take long to start."""
+"""What several files of tests share: a table, both roads of every sum, and what takes long to start."""
 
+import multiprocessing
 import os
 import shutil
 import sys
 import warnings
 
-import pytest
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Several workers share the cores, so each has one thread for its matrices.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+
+from bayesnb import Gaussian, GaussianKnownVariance, Multinomial, Poisson
 from bayesnb.kernels import blocks
+
+FEATURES = {
+    "reals": (Gaussian(), ["g", "h"]),
+    "known": GaussianKnownVariance(variance=2.0),
+    "events": Poisson(exposure="hours"),
+    "words": (Multinomial(), ["cat", "dog", "emu"]),
+}
+
+
+def mixed(n: int, n_classes: int = 2, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """A table with a column for each family, and missing values."""
+    rng = default_rng(seed)
+    y = np.resize(np.arange(n_classes), n)
+    hours = rng.uniform(0.5, 2.0, n)
+    X = pd.DataFrame(
+        {
+            "c": rng.choice(list("abc"), n),
+            "b": rng.random(n) < 0.3 + 0.2 * y,
+            "g": rng.normal(y, 1.0),
+            "h": rng.normal(2 * y, 1.0 + y),
+            "known": rng.normal(y, 1.4),
+            "events": rng.poisson(hours * (2 + y)).astype(float),
+            "hours": hours,
+            "cat": rng.poisson(1.0 + y),
+            "dog": rng.poisson(2.0, n),
+            "emu": rng.poisson(0.5, n),
+        }
+    )
+    for name in ("c", "g", "events"):
+        X[name] = X[name].mask(rng.random(n) < 0.15)
+    return X, np.array(list("uvw"))[y]
+
+
+def pytest_configure(config):
+    """Let all processes of the tests share their bytecode, even where Python is told to write none.
+
+    Without it each of them compiles all that it imports of pandas, scipy and scikit-learn again.
+    """
+    if sys.dont_write_bytecode and config.pluginmanager.has_plugin("cacheprovider"):
+        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.cache.mkdir("bytecode")))
+        del os.environ["PYTHONDONTWRITEBYTECODE"]
 
 
 @pytest.fixture(scope="module", params=["numpy", "compiled"])
@@ -17,6 +67,14 @@ def road(request):
         if request.param == "compiled":
             patch.setattr(blocks, "COMPILED_FROM", 0)
         yield request.param
+
+
+@pytest.fixture(scope="session")
+def processes():
+    """Processes that start quickly: a server, which has imported what they need, forks them."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["bayesnb.cli", "bayesnb.estimator", "bayesnb.modelfile", "h5py", "pyarrow.parquet"])
+    return context
 
 
 @pytest.fixture(scope="session")
@@ -53,3 +111,21 @@ def spark():
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium. Its event loop would disturb the tests of other modules."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed (apt-get install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    arguments = [
+        "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    ]  # fmt: skip
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield browser
+        browser.close()

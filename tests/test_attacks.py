@@ -2,8 +2,6 @@
 
 import gc
 import hashlib
-import subprocess
-import sys
 import tracemalloc
 from pathlib import Path
 
@@ -124,13 +122,6 @@ def test_every_container_gives_the_same_probabilities(container):
 
 # Processes. (Threads: ``test_any_number_of_threads_gives_the_same_bits`` in test_kernels.)
 
-BITS = """
-import hashlib, sys
-sys.path.insert(0, sys.argv[1])
-from test_attacks import bits
-print(bits())
-"""
-
 
 def bits() -> str:
     """The digest of all that a model of numbers and levels answers."""
@@ -140,9 +131,9 @@ def bits() -> str:
     return hashlib.sha256(b"".join(answer.tobytes() for answer in answers)).hexdigest()
 
 
-def test_another_process_gives_the_same_bits():
-    command = [sys.executable, "-c", BITS, str(Path(__file__).parent)]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == bits()
+def test_another_process_gives_the_same_bits(processes):
+    with processes.Pool(1) as pool:
+        assert pool.apply(bits) == bits()
 
 
 # Long service

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import FEATURES, mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -17,7 +18,6 @@ from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.priors import Dirichlet
-from tests.test_uncertainty import FEATURES, mixed
 
 ESTIMATES = ("predictive", "mean", "map")
 

@@ -1,6 +1,5 @@
 """The interactive page shows the numbers of the library, makes no network request and can be used by keyboard."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +10,7 @@ from bayesnb.answers.uncertainty import intervals
 from bayesnb.families.categorical import CategoryCounts, Coded
 
 PAGE = Path(__file__).parent.parent / "docs" / "explore.html"
-CHROMIUM = shutil.which("chromium")
-ARGUMENTS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)"),
-]
+pytestmark = pytest.mark.browser
 
 
 class Page:
@@ -59,16 +50,6 @@ class Page:
             slider.dispatchEvent(new Event("input", { bubbles: true })); }""",
             [where, value],
         )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import io
 import json
 import os
 import re
-import shutil
 import stat
 from html.parser import HTMLParser
 from pathlib import Path
@@ -25,7 +24,6 @@ from bayesnb import BayesianNB, Gaussian, NormalGamma, cli, datasets
 from bayesnb.cli import printing
 from bayesnb.evaluation import compare_estimates
 from bayesnb.report import markdown, report, write
-from bayesnb.report import page as sections
 
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = "&<>\"'|\nx"
@@ -280,11 +278,12 @@ def test_long_tables_are_shortened_with_a_note():
     assert "| level 99 |" not in page
 
 
-def test_only_the_rows_with_the_highest_entropy_are_split_by_draws(tennis, monkeypatch):
-    clf, X, y = tennis
-    monkeypatch.setattr(sections, "CANDIDATES", 3)
-    page = report(clf, X, y, format="md", rows=14, draws=50)
-    assert "Of 14 rows, the 3 with the highest predictive entropy are shown." in page
+def test_only_the_rows_with_the_highest_entropy_are_split_by_draws():
+    # Row k lies k units from the middle of two classes, so that the last rows are the most certain ones.
+    X = pd.DataFrame({"x": np.repeat(np.arange(275.0), 2) * np.tile([-1, 1], 275)})
+    y = np.tile(["left", "right"], 275)
+    page = report(BayesianNB(random_state=0).fit(X, y), X, y, format="md", rows=3, draws=20)
+    assert "Of 550 rows, the 500 with the highest predictive entropy are shown." in page
     assert page.count("Ledger of row") == 3
 
 
@@ -642,36 +641,25 @@ def test_an_infinite_contribution_has_an_arrow():
 
 # In a browser
 
-CHROMIUM = shutil.which("chromium")
-ARGUMENTS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
-def test_in_a_browser_the_page_runs_nothing_requests_nothing_and_logs_nothing(hostile_html, tmp_path):
-    from playwright.sync_api import sync_playwright
-
+def test_in_a_browser_the_page_runs_nothing_requests_nothing_and_logs_nothing(browser, hostile_html, tmp_path):
     path = tmp_path / "page.html"
     write(hostile_html, path)
     asked, said, alarms = [], [], []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": 1100, "height": 900})
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("dialog", lambda dialog: (alarms.append(dialog.message), dialog.dismiss()))
-        page.goto(path.as_uri(), wait_until="networkidle")
-        drawn = page.eval_on_selector_all("img", "all => all.map(one => one.naturalWidth)")
-        styled = page.eval_on_selector("table", "one => getComputedStyle(one).borderCollapse")
-        overflow = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-        scripts = page.evaluate("document.scripts.length")
-        title = page.title()
-        shot = page.screenshot(path=tmp_path / "page.png", full_page=True)
-        browser.close()
+    page = browser.new_page(viewport={"width": 1100, "height": 900})
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: (alarms.append(dialog.message), dialog.dismiss()))
+    page.goto(path.as_uri(), wait_until="networkidle")
+    drawn = page.eval_on_selector_all("img", "all => all.map(one => one.naturalWidth)")
+    styled = page.eval_on_selector("table", "one => getComputedStyle(one).borderCollapse")
+    overflow = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    scripts = page.evaluate("document.scripts.length")
+    title = page.title()
+    shot = page.screenshot(path=tmp_path / "page.png", full_page=True)
+    page.close()
     assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
     assert said == []
     assert alarms == []
@@ -684,7 +672,6 @@ def test_in_a_browser_the_page_runs_nothing_requests_nothing_and_logs_nothing(ho
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
 @pytest.mark.parametrize(
     "intruder",
     [
@@ -695,20 +682,16 @@ def test_in_a_browser_the_page_runs_nothing_requests_nothing_and_logs_nothing(ho
         "<iframe src=https://example.invalid></iframe>",
     ],
 )
-def test_in_a_browser_the_content_policy_blocks_unescaped_scripts_too(tennis_html, tmp_path, intruder):
-    from playwright.sync_api import sync_playwright
-
+def test_in_a_browser_the_content_policy_blocks_unescaped_scripts_too(browser, tennis_html, tmp_path, intruder):
     path = tmp_path / "page.html"
     write(tennis_html.replace("<h1>", f"{intruder}<h1>"), path)
     said, alarms, arrived = [], [], []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        page = browser.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("dialog", lambda dialog: (alarms.append(dialog.message), dialog.dismiss()))
-        page.on("response", lambda response: arrived.append(response.url))
-        page.goto(path.as_uri(), wait_until="networkidle")
-        browser.close()
+    page = browser.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: (alarms.append(dialog.message), dialog.dismiss()))
+    page.on("response", lambda response: arrived.append(response.url))
+    page.goto(path.as_uri(), wait_until="networkidle")
+    page.close()
     assert any("Content Security Policy" in text for text in said)
     assert alarms == []
     assert not [url for url in arrived if url.startswith("http")]

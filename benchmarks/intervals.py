@@ -40,8 +40,8 @@ def coverage(
     tail = (1 - prob) / 2
     for k in range(simulations):
         theta = before.draw(rng)
-        posterior = sbc.believed(model, *sbc.rows(model, theta, n_rows, rng, labels), labels)
-        new, _ = sbc.rows(model, posterior.draw(rng) if apart else theta, 1, rng, labels)
+        posterior = sbc.believed(model, *sbc.rows(before, theta, n_rows, rng), labels)
+        new, _ = sbc.rows(before, posterior.draw(rng) if apart else theta, 1, rng)
         drawn = None if n_classes == 2 else PosteriorDraws(posterior, 4000, [seed, k])
         # A probability close to 1 has no digits left to be compared by; the least one has them all.
         c = posterior.log_predictive(new, 1)[0].argmin()

@@ -49,13 +49,11 @@ def believed(model: NaiveBayes, data: Data, y: Array, labels: tuple[str, ...] = 
     return model.posterior(model.statistics(data, Labels.of(y, len(labels)), labels))
 
 
-def rows(
-    model: NaiveBayes, theta: Parameters, n: int, rng: np.random.Generator, labels: tuple[str, ...] = LABELS
-) -> tuple[Data, Array]:
-    """New rows from one point of the parameters, encoded."""
-    y = rng.choice(len(labels), size=n, p=np.exp(theta.log_pi))
+def rows(before: Posterior, theta: Parameters, n: int, rng: np.random.Generator) -> tuple[Data, Array]:
+    """New rows from one point of the parameters, encoded; ``before`` is what is believed before any row."""
+    y = rng.choice(len(theta.log_pi), size=n, p=np.exp(theta.log_pi))
     own = {name: {key: value[y] for key, value in one.items()} for name, one in theta.features.items()}
-    some = nothing(model, labels).statistics.features
+    some, model = before.statistics.features, before.model
     # A bag of words has length 1 where nothing was seen: here each row gets ten words.
     length = {"words": some["words"] + _length(some["words"])}
     x = {name: family.sample(own[name], rng, length.get(name, some[name])) for name, family in model.features.items()}
@@ -84,7 +82,7 @@ def ranks(sampler: str, simulations: int, n_rows: int = 12, size: int = 99, seed
     prior, found = nothing(MODEL), []
     for _ in range(simulations):
         theta = prior.draw(rng)
-        data, y = rows(MODEL, theta, n_rows, rng)
+        data, y = rows(prior, theta, n_rows, rng)
         posterior = believed(MODEL, data, y)
         blocks = layout.blocks(MODEL, posterior.statistics)
         truth = layout.variables(theta, blocks)
@@ -118,7 +116,7 @@ def geweke(steps: int, n_rows: int = 5, seed: int = 0) -> pd.Series:
     marginal = layout.variables(prior.draw(rng, (steps,)), blocks)
     theta, chain = prior.draw(rng), []
     for _ in range(steps):
-        data, y = rows(MODEL, theta, n_rows, rng)
+        data, y = rows(prior, theta, n_rows, rng)
         theta = believed(MODEL, data, y).draw(rng)
         chain.append(layout.variables(theta, blocks))
     z = {}

@@ -28,7 +28,7 @@ def test_a_wrong_update_makes_the_ranks_not_uniform(monkeypatch):
 
 
 def test_alternating_sampling_and_fitting_keeps_the_prior_distribution():
-    z = sbc.geweke(steps=2000, seed=2)
+    z = sbc.geweke(steps=1000, seed=2)
     assert len(z) >= 24
     assert z.abs().max() < stats.norm.isf(1e-4 / len(z))
 

@@ -258,7 +258,7 @@ def test_what_is_piped_stays_as_it_was(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", ["inspect WIDE", "sample MODEL -n 200000", "compare play-tennis --format json", "--help"]
+    "command", ["inspect WIDE", "sample MODEL -n 20000", "compare play-tennis --format json", "--help"]
 )
 def test_a_reader_who_has_read_enough_ends_it_quietly(model, tmp_path, command):
     wide = tmp_path / "wide.csv"

@@ -2,8 +2,6 @@
 
 import gzip
 import re
-import subprocess
-import sys
 import tempfile
 from itertools import chain, pairwise
 from pathlib import Path
@@ -172,7 +170,7 @@ def test_folders_named_key_equals_value_become_columns(folder, one_pass):
 
 
 @given(cuts=st.lists(st.integers(0, N), max_size=12), order=st.randoms(use_true_random=False))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_neither_the_division_nor_the_order_of_the_parts_matters(cuts, order):
     edges = [0, *sorted(cuts), N]
     parts = [FRAME.iloc[a:b] for a, b in pairwise(edges)]
@@ -415,11 +413,14 @@ def test_summaries_can_be_pickled():
 # CSV
 
 
-def test_a_csv_column_may_change_its_type_between_blocks(tmp_path, monkeypatch):
+# A cell of so many letters that a block of a file, of 8 MiB, holds few rows.
+LONG = "l" * 2**18
+
+
+def test_a_csv_column_may_change_its_type_between_blocks(tmp_path):
     path = tmp_path / "t.csv"
-    rows = ["x,z,e,t,y"] + ["1,0,,u,a"] * 30 + ["2,1,,v,b"] * 30 + ["2.5,7,0.5,late,a"] * 30
+    rows = ["x,z,e,t,y"] + [f"1,0,,{LONG},a"] * 30 + ["2,1,,v,b"] * 30 + [f"2.5,7,0.5,{LONG},a"] * 40
     path.write_text("\n".join(rows), encoding="utf-8")
-    monkeypatch.setattr("bayesnb.data.csv_reader.BLOCK", 200)
     clf = BayesianNB().fit(path, "y")
     whole = pd.read_csv(path)
     assert_same(clf.statistics_, BayesianNB().fit(whole.drop(columns="y"), whole["y"]).statistics_)
@@ -471,7 +472,7 @@ def families_and_levels(clf):
     return {name: (type(f.family).__name__, f.levels) for name, f in clf.schema_.features.items()}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(csv_columns())
 def test_a_csv_file_gives_the_families_and_probabilities_that_pandas_cells_give(columns):
     with tempfile.TemporaryDirectory() as folder:
@@ -508,10 +509,9 @@ def test_every_command_reads_one_file_alike(block, tmp_path, monkeypatch, capsys
     assert [family for family in families["compare"] if family in fitted][: len(fitted)] == fitted
 
 
-def test_text_after_numbers_in_a_later_block_is_refused_by_the_frame_as_by_the_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesnb.data.csv_reader.BLOCK", 24)
+def test_text_after_numbers_in_a_later_block_is_refused_by_the_frame_as_by_the_parts(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("x,y\n" + "1,a\n2,b\n" * 20 + "late,a\n" * 10)
+    path.write_text("x,t,y\n" + f"1,{LONG},a\n2,v,b\n" * 40 + "late,v,a\n" * 10)
     for read in (readers.frame, lambda path: BayesianNB().fit(path, "y")):
         with pytest.raises(ValueError, match=r"column 'x' holds .* in one part of the table and .* in another"):
             read(path)
@@ -724,19 +724,7 @@ def test_a_table_to_predict_may_be_empty_in_parts(one_pass):
     assert [len(part) for part in one_pass.predict_table(parts)] == [0, 5]
 
 
-# What is not loaded, and what is shown
-
-
-def test_no_engine_is_imported_unless_its_table_is_passed_in():
-    code = (
-        "import sys, bayesnb, pandas as pd\n"
-        "frame = pd.DataFrame({'x': [1.0, 2.0, 3.0], 'y': list('aba')})\n"
-        "clf = bayesnb.BayesianNB().fit(iter([frame]), 'y')\n"
-        "list(clf.predict_table(iter([frame])))\n"
-        "loaded = {'dask', 'distributed', 'pyspark', 'duckdb', 'polars', 'pymc', 'h5py', 'xarray'} & set(sys.modules)\n"
-        "assert not loaded, loaded\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+# What is shown
 
 
 def test_progress_is_shown_on_a_terminal_if_reading_takes_long(monkeypatch, capsys):

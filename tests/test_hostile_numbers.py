@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import re
 from collections.abc import Sequence
@@ -758,11 +759,12 @@ def test_forgetting_every_row_gives_the_prior_again(estimate: str, rowwise: bool
     ids=str,
 )
 def test_rows_with_equal_values_can_be_forgotten_in_any_order(values: list[float]):
-    for order in itertools.permutations(range(len(values))):
-        clf = BayesianNB().partial_fit(np.array(values)[:, None], np.zeros(len(values), int), classes=[0])
-        for i in order:
-            clf.forget([[values[i]]], [0])
-        s = clf.statistics_.features["x"]
+    clf = BayesianNB().partial_fit(np.array(values)[:, None], np.zeros(len(values), int), classes=[0])
+    for order in sorted(set(itertools.permutations(values))):
+        left = copy.deepcopy(clf)
+        for value in order:
+            left.forget([[value]], [0])
+        s = left.statistics_.features["x"]
         assert (s.n[0, 0], s.mean[0, 0], s.scatter[0, 0]) == (0.0, 0.0, 0.0)
 
 
@@ -800,7 +802,7 @@ def hostile_tables(draw: st.DrawFn, limit: float) -> tuple[np.ndarray, list[int]
     return np.array(rows[:n]), y, np.array(rows[n:])
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(hostile_tables(1e150))
 @example((np.array([[0.0, 1e-150], [0.0, -1e-150]]), [0, 1], np.array([[1e150, 1e150]])))
 def test_the_predictive_gives_probabilities_for_any_numbers(table):
@@ -812,7 +814,7 @@ def test_the_predictive_gives_probabilities_for_any_numbers(table):
     assert np.isfinite(clf.log_evidence_.joint)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(hostile_tables(1e70))
 @example((np.array([[5.0, 0.0], [5.0, 0.0]]), [0, 1], np.array([[1e9, 0.0]])))
 def test_the_posterior_mean_gives_probabilities_for_any_numbers(table):

@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
-from bayesnb import BayesianNB, Exponents, ModelFileError, Poisson, StudentT, describe, load
+from bayesnb import BayesianNB, Exponents, ImpossibleRowError, ModelFileError, Poisson, StudentT, describe, load
 from bayesnb.data.rows import Rows
 from bayesnb.dependence.conditional import log_likelihood
 from bayesnb.dependence.learned import draw
@@ -575,6 +575,33 @@ def test_another_class_prior_adds_the_change_of_its_logarithm(estimate):
     assert_allclose(clf.with_class_prior(each).predict_proba(X), shifted.predict_proba(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_a_class_that_is_ruled_out_has_the_probability_0_in_every_answer(how):
+    X, _ = table()
+    clf = fitted(how, random_state=0).with_class_prior({"a": 0.0, "b": 0.5, "c": 0.5})
+    assert_array_equal(clf.predict_proba(X[:3])[:, 0], 0.0)
+    assert_array_equal(clf.predict_interval(X[:3])["a"], 0.0)
+    assert np.isfinite(clf.explain(X[:3])[["lower", "upper"]]).all(axis=None)
+    if how != HOW[-1]:
+        assert np.isneginf(clf.log_odds(X[:3])["a"]["b"]["mean"]).all()
+
+
+def test_values_of_any_size_are_answered():
+    x = default_rng(0).normal(size=(60, 3))
+    clf = BayesianNB(dependence="pairwise").fit(x, (x[:, 0] > 0).astype(int))
+    assert "joint" in clf.exponents_.index
+    assert_allclose(clf.predict_proba(np.full((1, 3), 1e300)).sum(), 1.0)
+    assert_allclose(clf.predict_proba(np.full((1, 3), np.nan)).sum(), 1.0)
+
+
+def test_an_impossible_row_is_reported_and_one_class_ruled_out_is_not():
+    T = pd.DataFrame({"a": list("xxyy") * 5, "b": list("uuvv") * 5})
+    clf = BayesianNB(dependence="weighted", estimate="map").fit(T, [0, 0, 1, 1] * 5)
+    assert_array_equal(clf.predict_proba(T[:1]), [[1.0, 0.0]])
+    with pytest.raises(ImpossibleRowError, match="row 0"):
+        clf.predict(pd.DataFrame({"a": ["x"], "b": ["v"]}))
+
+
 def test_class_frequencies_of_new_rows_are_estimated_with_the_exponents():
     X, y = table(600)
     clf = BayesianNB(FEATURES, dependence="weighted").fit(X, y)
@@ -622,7 +649,7 @@ def test_nuts_judges_the_posterior_of_the_exponents():
     X, y = table()
     verdict = fitted("weighted", random_state=0).verify(stage="exponents", learned=(X, y), draws=1000, chains=2)
     assert verdict.agrees
-    assert verdict.parameters["off"].abs().max() < 0.2
+    assert verdict.parameters["off"].abs().max() < 0.4
     assert "agree" in str(verdict)
 
 

@@ -223,9 +223,30 @@ def log_odds_moments(
             "predict_interval or sample_proba, which draw"
         )
     posterior.model.require_exact("the moments of the log-odds", "use sample_proba, which draws")
+    n_classes, moments = len(posterior.labels), dependence.exponents.moments()
+    difference, between = np.empty((2, n_rows, n_classes, n_classes))
+    for cut in terms.in_blocks(n_rows, n_classes**2, len(moments[0])):
+        part, n = part_of(data, cut), cut.stop - cut.start
+        centre, spread, steps = _moments_of_classes(posterior, dependence, part, n, *moments)
+        centre = centre + np.broadcast_to(offset, (n_rows, n_classes))[cut]
+        apart = steps[:, :, None] - steps[:, None, :]
+        with np.errstate(invalid="ignore"):
+            difference[cut] = centre[:, :, None] - centre[:, None, :]
+        between[cut] = spread[:, :, None] + spread[:, None, :] + ((apart @ moments[1]) * apart).sum(-1)
+    same = np.arange(n_classes)
+    difference[:, same, same] = between[:, same, same] = 0.0
+    return difference, between
+
+
+def _moments_of_classes(
+    posterior: Posterior, dependence: Dependence, data: Data, n_rows: int, mean: Array, covariance: Array
+) -> tuple[Array, Array, Array]:
+    """Mean of ln p(c, x | θ, w) and the part of its variance that θ has, (row, class), and the exponents' steps.
+
+    A step of the exponents, (row, class, parameter), moves ln p(c, x) by the terms, and one of an offset by 1, if the
+    row has it.
+    """
     layout, n = dependence.exponents.layout, dependence.exponents.layout.terms
-    mean, covariance = dependence.exponents.moments()
-    squares = mean[:n] ** 2 + np.diagonal(covariance)[:n]
     columns = [
         piece.family.log_moment_slopes(piece.believed, piece.of(data[piece.feature]), 0.0)
         for piece in terms.pieces(posterior)
@@ -234,15 +255,9 @@ def log_odds_moments(
     if dependence.spec.by == "model":
         level, spread = level.sum(-1, keepdims=True), spread.sum(-1, keepdims=True)
     level = np.concatenate([level, dependence.beside(posterior, data, n_rows)], axis=-1)[..., :n]
-    spread = spread @ squares[: spread.shape[-1]]
+    squares = mean[:n] ** 2 + np.diagonal(covariance)[:n]
     first, second = posterior.label.log_power_slopes(np.zeros(layout.classes))
-    # A step of the exponents moves log p(c, x) by the terms, and one of an offset by 1, if the row has it.
     held = np.column_stack([indicators(dependence.cells(data, n_rows), n_rows, layout.cells), np.ones(n_rows)])
     own = np.einsum("ck,rj->rckj", np.eye(layout.classes), held).reshape(n_rows, layout.classes, -1)
     steps = np.concatenate([level, own], axis=-1)
-    centre = first + steps @ mean + offset
-    between = steps[:, :, None] - steps[:, None, :]
-    of_exponents = ((between @ covariance) * between).sum(-1)
-    spread = spread + second
-    both = np.where(np.eye(layout.classes, dtype=bool), 0.0, spread[:, :, None] + spread[:, None, :])
-    return centre[:, :, None] - centre[:, None, :], both + of_exponents
+    return first + steps @ mean, spread @ squares[: spread.shape[-1]] + second, steps

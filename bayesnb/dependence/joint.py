@@ -16,7 +16,7 @@ from scipy.special import multigammaln
 from bayesnb.families.membership import Labels
 from bayesnb.families.statistic import Statistic
 from bayesnb.kernels.blocks import cuts
-from bayesnb.numerics import Array
+from bayesnb.numerics import Array, log
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +121,17 @@ class JointGaussian:
     def _along(self, c: int, x: Array, delta: Array | float) -> Array:
         """The rise of ln Z of a class by δ further rows at x, (row,), x in units of the prior."""
         kappa, nu, columns = self.kappa[c], self.nu[c], len(self.centre)
-        far = (solve_triangular(self.factor[c], (x - self.mean[c]).T, lower=True) ** 2).sum(0)
+        away = solve_triangular(self.factor[c], (x - self.mean[c]).T, lower=True)
+        # The square of a value of 1e200 overflows, and its logarithm does not.
+        size = np.abs(away).max(0)
+        size = np.where(size > 0, size, 1.0)
+        log_far = 2 * np.log(size) + log(((away / size) ** 2).sum(0))
+        step = np.broadcast_to(kappa * delta / (kappa + delta), size.shape)
+        near = np.where(step < 0, size, 0.0) ** 2 * ((away / size) ** 2).sum(0)
+        wider = np.where(
+            step < 0, np.log1p(np.minimum(step, 0.0) * near), np.logaddexp(0.0, log(np.maximum(step, 0.0)) + log_far)
+        )
         log_det = 2 * np.log(np.diagonal(self.factor[c])).sum()
-        wider = np.log1p(kappa * delta / (kappa + delta) * far)
         rise = multigammaln((nu + np.asarray(delta)) / 2, columns) - multigammaln(nu / 2, columns)
         return rise - delta / 2 * log_det - (nu + delta) / 2 * wider - columns / 2 * np.log1p(delta / kappa)
 

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from bayesnb.dependence.conditional import Layout, log_posterior_of_classes
 from bayesnb.dependence.laplace import EXACT, Laplace
-from bayesnb.numerics import Array
+from bayesnb.numerics import Array, log
 
 if TYPE_CHECKING:
     from bayesnb.dependence.exponents import Exponents, Group
@@ -159,7 +159,9 @@ class LearnedExponents:
             cut = slice(start, start + step)
             log_p = log_posterior_of_classes(terms[cut], offset[cut], v, None if cells is None else cells[cut])
             top = log_p.max(-1, keepdims=True)
-            found[cut] = (top[..., 0] + np.log(np.exp(log_p - top).mean(-1))).T
+            # A class whose prior is 0 has -inf in every draw.
+            top = np.where(np.isneginf(top), 0.0, top)
+            found[cut] = (top[..., 0] + log(np.exp(log_p - top).mean(-1))).T
         return found
 
     def table(self, level: float = 0.89) -> pd.DataFrame:

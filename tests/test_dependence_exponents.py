@@ -13,6 +13,7 @@ from scipy.stats import norm
 from bayesnb.dependence.conditional import Layout, Rows, derivatives, log_likelihood
 from bayesnb.dependence.exponents import Exponents, Group
 from bayesnb.dependence.laplace import laplace
+from bayesnb.dependence.learned_exponents import learn_exponents
 from bayesnb.dependence.program import parameters_of, pymc_model, verify
 from bayesnb.dependence.termset import relative
 
@@ -38,16 +39,16 @@ def halves(r: Rows):
 
 
 def plain_log_likelihood(r: Rows, layout: Layout, point: np.ndarray) -> float:
-    """The same from the definition, row by row."""
+    """The same from the definition, a cell and a class at a time."""
     w, by_class = point[: layout.terms], point[layout.terms :].reshape(layout.classes, -1)
-    total, deviating = 0.0, [t for t in layout.own if t < layout.terms]
-    for i, y in enumerate(r.codes):
-        joint = r.offset[i] + by_class[:, -1] + r.terms[i] @ w
-        joint += (r.terms[i][:, deviating] * by_class[:, : len(deviating)]).sum(1)
-        if layout.cells:
-            joint += sum(by_class[:, len(deviating) + k] for k in r.cells[i] if k >= 0)
-        total += r.weight[i] * (joint[y] - logsumexp(joint))
-    return float(total)
+    deviating = [t for t in layout.own if t < layout.terms]
+    joint = r.offset + by_class[:, -1] + r.terms @ w
+    for c in range(layout.classes):
+        joint[:, c] += r.terms[:, c, deviating] @ by_class[c, : len(deviating)]
+        for k in range(layout.cells):
+            joint[:, c] += by_class[c, len(deviating) + k] * (r.cells == k).any(1)
+    own = joint[np.arange(len(r.codes)), r.codes] - logsumexp(joint, axis=1)
+    return float(r.weight @ own)
 
 
 @pytest.mark.parametrize("cells", [0, 5])
@@ -98,7 +99,7 @@ def test_the_evidence_is_the_integral_over_the_exponents():
 def learn(r: Rows, groups: list[Group] | None = None, cells: int = 0, **spec):
     n = r.terms.shape[2]
     groups = [Group("features", n, 1.0, 1.0)] if groups is None else groups
-    return Exponents(**spec).learn(lambda: [r], groups, [f"t{k}" for k in range(n)], cells=cells)
+    return learn_exponents(Exponents(**spec), lambda: [r], groups, [f"t{k}" for k in range(n)], cells=cells)
 
 
 def test_exponents_of_nothing_are_naive_bayes():
@@ -181,8 +182,8 @@ def test_the_sample_only_chooses_and_starts():
     few = Rows(*(getattr(r, f)[:50] for f in ("terms", "offset", "codes", "weight")))
     groups = [Group("features", 4, 1.0, 0.5)]
     names = list("abcd")
-    direct = Exponents().learn(lambda: [r], groups, names)
-    by_sample = Exponents().learn(lambda: [r], groups, names, sample=lambda: [few])
+    direct = learn_exponents(Exponents(), lambda: [r], groups, names)
+    by_sample = learn_exponents(Exponents(), lambda: [r], groups, names, sample=lambda: [few])
     assert_allclose(by_sample.posterior.mode, direct.posterior.mode, atol=1e-6)
 
 

@@ -1,7 +1,6 @@
 """Exponents: to what power each term of naive Bayes should count, as learned from the labels.
 
-Start with :class:`Exponents`, the specification: its :meth:`~Exponents.learn` reads terms with their rows left out and
-gives :class:`~bayesnb.dependence.learned_exponents.LearnedExponents`, what is believed of them.
+Start with :class:`Exponents`, the specification. What is learned by it stands in ``learned_exponents``.
 """
 
 from __future__ import annotations
@@ -13,9 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.dependence.conditional import Layout, Source
-from bayesnb.dependence.laplace import MODE, NEAR, Laplace, draws, laplace
-from bayesnb.dependence.learned_exponents import LearnedExponents
+from bayesnb.dependence.conditional import Layout
 from bayesnb.numerics import Array
 
 
@@ -154,58 +151,6 @@ class Exponents:
             if value < 1 or value != int(value):
                 raise ValueError(f"Expected {name} to be a whole number, at least 1; got {value!r}")
 
-    def learn(
-        self,
-        source: Source,
-        groups: Sequence[Group],
-        names: Sequence[Any],
-        sample: Source | None = None,
-        cells: int = 0,
-    ) -> LearnedExponents:
-        """The posterior of the exponents.
-
-        Parameters
-        ----------
-        source : callable
-            Gives blocks of :class:`Rows`, all of them whenever it is called. Their terms leave the row itself out.
-        groups : sequence of Group
-            The terms in their order, and the priors of their exponents.
-        names : sequence
-            What each term is called.
-        sample : callable, optional
-            Blocks of fewer rows, drawn at random, to choose standard deviations on and to start from.
-        cells : int
-            How many cells have offsets.
-
-        Raises
-        ------
-        ValueError
-            Where a term is not finite, as under a prior that gives a level the probability 0.
-        """
-        few = source if sample is None else sample
-        layout = layout_of(groups, _classes(few, groups, names), cells)
-        every = {group.name: group.sd for group in groups} | {OWN: self.class_sd, CELLS: self.cell_sd}
-        unused = {OWN: not any(group.by_class for group in groups), CELLS: not cells}
-        scales = {name: float(np.atleast_1d(sd)[0]) for name, sd in every.items()}
-        choices = {name: np.atleast_1d(sd).tolist() for name, sd in every.items() if not unused.get(name)}
-
-        def at(scales: dict[str, float], start: Array, over: Source = few, enough: float = NEAR) -> Laplace:
-            return laplace(over, layout, *self.prior(layout, groups, scales), start, enough)
-
-        best, changed, turn = at(scales, self.prior(layout, groups, scales)[0]), True, 0
-        while changed and turn < 3:
-            changed, turn = False, turn + 1
-            for name, several in choices.items():
-                for sd in several:
-                    if sd != scales[name]:
-                        other = at(scales | {name: sd}, best.mode)
-                        if other.log_evidence > best.log_evidence:
-                            best, scales, changed = other, scales | {name: sd}, True
-        best = at(scales, best.mode, source, MODE)
-        rng = np.random.default_rng(self.random_seed)
-        points, off = draws(source, layout, *self.prior(layout, groups, scales), best, self.draws, rng)
-        return LearnedExponents.of(self, layout, groups, names, scales, best, points, off)
-
     def drawn(self, n_rows: int, most: int) -> Array | slice:
         """Rows drawn at random, at most so many, in their order; all of them where there are no more."""
         if n_rows <= most:
@@ -249,26 +194,6 @@ def layout_of(groups: Sequence[Group], classes: int, cells: int = 0) -> Layout:
     layout = Layout.of(first, classes, own, cells)
     require_few(layout.size)
     return layout
-
-
-def _classes(source: Source, groups: Sequence[Group], names: Sequence[Any]) -> int:
-    """How many classes there are; the terms are looked at once."""
-    classes, expected = None, sum(group.terms for group in groups)
-    for rows in source():
-        classes = rows.offset.shape[1]
-        if rows.terms.shape[2] != expected or len(names) != expected:
-            raise ValueError(
-                f"Expected {expected} terms, as the groups say; got {rows.terms.shape[2]} terms and {len(names)} names"
-            )
-        if not np.isfinite(rows.terms).all():
-            t = int(np.argwhere(~np.isfinite(rows.terms))[0, 2])
-            raise ValueError(
-                f"term {names[t]!r}: a row has probability 0 under a class, so no exponent can be learned for it; "
-                "use a proper prior, under which every value has a positive probability"
-            )
-    if classes is None:
-        raise ValueError("Expected at least one block of rows, if only an empty one; got none")
-    return classes
 
 
 def require_few(parameters: int) -> None:

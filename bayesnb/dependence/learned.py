@@ -18,7 +18,7 @@ from bayesnb.dependence import terms
 from bayesnb.dependence.conditional import Rows, Source, indicators
 from bayesnb.dependence.counting import Cells, DependenceStatistics
 from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, require_few
-from bayesnb.dependence.learned_exponents import LearnedExponents
+from bayesnb.dependence.learned_exponents import LearnedExponents, learn_exponents
 from bayesnb.dependence.termset import TermSet, exponent_terms, left_out_terms, predictive_terms, relative
 from bayesnb.families.membership import Labels
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, part_of
@@ -337,7 +337,7 @@ def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, s
     if n > 2 * SAMPLE:
         first = [rows(spec.drawn(n, SAMPLE))]
         sample = lambda: first  # noqa: E731
-    exponents = spec.learn(source, found.groups(spec, len(columns)), names, sample, cells)
+    exponents = learn_exponents(spec, source, found.groups(spec, len(columns)), names, sample, cells)
     return Dependence(found, exponents, float(labels.weight.sum()))
 
 

@@ -1,14 +1,14 @@
 """What is believed of the exponents after the labels.
 
-Start with :class:`LearnedExponents`, which :meth:`bayesnb.Exponents.learn` gives: it answers p(c | x) for the terms of
-rows, as a table, at a point, and by draws.
+Start with :func:`learn_exponents`, which reads terms with their rows left out and gives :class:`LearnedExponents`: that
+answers p(c | x) for the terms of rows, as a table, at a point, and by draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,10 @@ from numpy.random import Generator
 from scipy.linalg import cholesky
 from scipy.special import ndtri
 
-from bayesnb.dependence.conditional import Layout, log_posterior_of_classes
-from bayesnb.dependence.laplace import EXACT, Laplace
+from bayesnb.dependence.conditional import Layout, Source, log_posterior_of_classes
+from bayesnb.dependence.exponents import CELLS, OWN, Exponents, Group, layout_of
+from bayesnb.dependence.laplace import EXACT, MODE, NEAR, Laplace, draws, laplace
 from bayesnb.numerics import Array, log
-
-if TYPE_CHECKING:
-    from bayesnb.dependence.exponents import Exponents, Group
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,3 +182,77 @@ class LearnedExponents:
         # A name of two columns is joined, because an index of pairs would have two levels.
         names = [" × ".join(map(str, name)) if isinstance(name, tuple) else name for name in self.names]
         return pd.DataFrame(columns, index=pd.Index(names, name="term"))
+
+
+def learn_exponents(
+    spec: Exponents,
+    source: Source,
+    groups: Sequence[Group],
+    names: Sequence[Any],
+    sample: Source | None = None,
+    cells: int = 0,
+) -> LearnedExponents:
+    """The posterior of the exponents under the priors of a specification.
+
+    Parameters
+    ----------
+    spec : Exponents
+    source : callable
+        Gives blocks of :class:`Rows`, all of them whenever it is called. Their terms leave the row itself out.
+    groups : sequence of Group
+        The terms in their order, and the priors of their exponents.
+    names : sequence
+        What each term is called.
+    sample : callable, optional
+        Blocks of fewer rows, drawn at random, to choose standard deviations on and to start from.
+    cells : int
+        How many cells have offsets.
+
+    Raises
+    ------
+    ValueError
+        Where a term is not finite, as under a prior that gives a level the probability 0.
+    """
+    few = source if sample is None else sample
+    layout = layout_of(groups, _classes(few, groups, names), cells)
+    every = {group.name: group.sd for group in groups} | {OWN: spec.class_sd, CELLS: spec.cell_sd}
+    unused = {OWN: not any(group.by_class for group in groups), CELLS: not cells}
+    scales = {name: float(np.atleast_1d(sd)[0]) for name, sd in every.items()}
+    choices = {name: np.atleast_1d(sd).tolist() for name, sd in every.items() if not unused.get(name)}
+
+    def at(scales: dict[str, float], start: Array, over: Source = few, enough: float = NEAR) -> Laplace:
+        return laplace(over, layout, *spec.prior(layout, groups, scales), start, enough)
+
+    best, changed, turn = at(scales, spec.prior(layout, groups, scales)[0]), True, 0
+    while changed and turn < 3:
+        changed, turn = False, turn + 1
+        for name, several in choices.items():
+            for sd in several:
+                if sd != scales[name]:
+                    other = at(scales | {name: sd}, best.mode)
+                    if other.log_evidence > best.log_evidence:
+                        best, scales, changed = other, scales | {name: sd}, True
+    best = at(scales, best.mode, source, MODE)
+    rng = np.random.default_rng(spec.random_seed)
+    points, off = draws(source, layout, *spec.prior(layout, groups, scales), best, spec.draws, rng)
+    return LearnedExponents.of(spec, layout, groups, names, scales, best, points, off)
+
+
+def _classes(source: Source, groups: Sequence[Group], names: Sequence[Any]) -> int:
+    """How many classes there are; the terms are looked at once."""
+    classes, expected = None, sum(group.terms for group in groups)
+    for rows in source():
+        classes = rows.offset.shape[1]
+        if rows.terms.shape[2] != expected or len(names) != expected:
+            raise ValueError(
+                f"Expected {expected} terms, as the groups say; got {rows.terms.shape[2]} terms and {len(names)} names"
+            )
+        if not np.isfinite(rows.terms).all():
+            t = int(np.argwhere(~np.isfinite(rows.terms))[0, 2])
+            raise ValueError(
+                f"term {names[t]!r}: a row has probability 0 under a class, so no exponent can be learned for it; "
+                "use a proper prior, under which every value has a positive probability"
+            )
+    if classes is None:
+        raise ValueError("Expected at least one block of rows, if only an empty one; got none")
+    return classes

@@ -44,6 +44,7 @@ from bayesnb.families.categorical import Coded
 from bayesnb.families.membership import Labels
 from bayesnb.families.moments import Moments
 from bayesnb.families.multinomial import Bag
+from bayesnb.kernels.expansions import distilled
 from bayesnb.model import ESTIMATES
 
 SMOOTHED = ("predictive", "mean", "map")
@@ -876,6 +877,17 @@ def test_a_sentinel_among_a_thousand_ages_can_be_unlearned():
     fresh = BayesianNB().fit(X, y)
     assert_allclose(clf.tables()["age"].to_numpy(float), fresh.tables()["age"].to_numpy(float), rtol=1e-12)
     assert_allclose(clf.predict_proba(X), fresh.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("depth", [0, 30, 53, 80, 106, 130])
+def test_an_expansion_keeps_150_bits_however_far_its_terms_cancel(depth: int):
+    rng = default_rng(depth)
+    large, small = (rng.standard_normal((3, 50)) * 2.0 ** -(54.0 * np.arange(3)[:, None] + k) for k in (0, depth))
+    terms = [*large, *small, *(-large * (1 + rng.choice([0.0, 2.0**-40], (3, 50))))]
+    sums, lost = distilled(terms, (50,))
+    for k in range(50):
+        off = abs(sum(Fraction(float(term[k])) for term in terms) - sum(Fraction(float(v)) for v in sums[k]))
+        assert off <= Fraction(lost[k]) * 2 <= Fraction(2) ** -150
 
 
 @pytest.mark.parametrize("seed", range(3))

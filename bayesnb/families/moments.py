@@ -60,6 +60,7 @@ class Moments(Statistic):
     parts : array (class, column, PARTS), optional
         What the others follow from: Σ w, Σ w x and Σ w x² as expansions of three floats, the size of the rounding error
         of the scatter where it was summed with rounding, and what the expansion of Σ w x² lacks.
+        ``None`` where the others say as much, as for one row and for rows that were summed with rounding.
     """
 
     n: Array = per("column")

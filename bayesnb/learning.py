@@ -80,8 +80,7 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
     """What a table says, whatever was learned before."""
     require_dependence(settings)
     if engines.streams(X):
-        _require_cells_in_memory(settings, None)
-        return of_summary(settings, None, _summary(settings, X, y, sample_weight), y)
+        return _of_parts(settings, X, y, sample_weight)
     name = getattr(y, "name", None)
     target = name if isinstance(name, str | int) and name != "" else None
     rows = Rows.of(X, y, sample_weight, settings.unlabelled)
@@ -100,6 +99,22 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
     schema, statistics = rows.statistics(None, settings.features, settings.unseen)
     learned = believed(settings, None, schema, statistics, rows.target.classes, rows.target.declared, target=target)
     return learned if settings.dependence is None else _with_exponents(settings, learned, rows)
+
+
+def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()) -> Classifier:
+    """What a table says that is read in parts, whatever was learned before.
+
+    Exponents are learned from rows that are drawn while it is read, and the cells of shapes and pairs are counted of
+    these rows alone.
+    """
+    if settings.dependence is None:
+        return of_summary(settings, None, _summary(settings, X, y, sample_weight), y, named)
+    _require_names(y, sample_weight)
+    spec = dependent.named(settings.dependence)
+    summary, rows = engines.summary_and_sample(settings, X, y, sample_weight, spec.rows, spec.random_seed)
+    if rows is None:
+        raise ValueError(f"none of {spec.rows} rows that were drawn has a class; draw more, with Exponents(rows=...)")
+    return _with_exponents(settings, of_summary(settings, None, summary, y, named), rows)
 
 
 def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
@@ -134,6 +149,8 @@ def with_rows(
     require_dependence(settings)
     if engines.streams(X):
         _require_cells_in_memory(settings, before)
+        if before is None:
+            return _of_parts(settings, X, y, sample_weight, named)
         return of_summary(settings, before, _summary(settings, X, y, sample_weight, schema), y, named)
     rows = Rows.of(X, y, sample_weight, settings.unlabelled, schema).labelled().counted()
     schema, statistics = rows.statistics(schema, settings.features, settings.unseen)
@@ -271,14 +288,8 @@ def require_dependence(settings: Any) -> None:
 
 def _require_cells_in_memory(settings: Any, before: Classifier | None) -> None:
     """Refuse a table that is read in parts where the cells of its shapes and pairs would have to be counted."""
-    if settings.dependence is None:
-        return
-    if before is None:
-        raise ValueError(
-            "exponents are learned from rows in memory, and this table is read in parts: fit it with dependence=None, "
-            f"then set_params(dependence={settings.dependence!r}) and learn_exponents(X, y) from a sample of its rows"
-        )
-    if before.dependence is not None and not before.dependence.statistics.cells.empty:
+    held = None if settings.dependence is None or before is None else before.dependence
+    if held is not None and not held.statistics.cells.empty:
         raise ValueError(
             "the cells of shapes and pairs are counted of rows in memory, and this table is read in parts: pass it as "
             "several tables in memory, or learn it with dependence=None and then learn_exponents(X, y) from a sample"
@@ -287,13 +298,18 @@ def _require_cells_in_memory(settings: Any, before: Classifier | None) -> None:
 
 def _summary(settings: Any, X: Any, y: Any, sample_weight: Any, schema: Schema | None = None) -> Summary:
     """The summary of a table that is read in parts, and names its own columns."""
+    _require_names(y, sample_weight)
+    return engines.summary(settings, X, y, sample_weight, schema)
+
+
+def _require_names(y: Any, sample_weight: Any) -> None:
+    """Refuse labels and weights that are no names of columns."""
     for what, name in (("y", y), ("sample_weight", sample_weight)):
         if not isinstance(name, str | int | None) or (what == "y" and name is None):
             raise TypeError(
                 f"X is no 2-dimensional table in memory, but read in parts, so {what} is the name of one of its "
                 f"columns; got {name!r}"
             )
-    return engines.summary(settings, X, y, sample_weight, schema)
 
 
 def of_summary(

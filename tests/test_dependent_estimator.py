@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import h5py
 import numpy as np
@@ -285,19 +286,46 @@ def test_naive_bayes_gets_exponents_from_a_sample_of_its_rows():
     assert naive.classifier_.dependence is None
 
 
-def test_a_table_in_parts_is_refused_with_a_cure_that_works():
+def parts_of(X: pd.DataFrame, y: pd.Series, *cuts: int):
+    whole = X.assign(kind=y.to_numpy())
+    return (whole[a:b] for a, b in pairwise([0, *cuts, len(whole)]))
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_a_table_in_parts_gives_the_exponents_of_the_same_table_in_memory(how):
     X, y = table()
-    parts = [X.assign(kind=y)[:50], X.assign(kind=y)[50:]]
+    clf = BayesianNB(FEATURES, dependence=how).fit(parts_of(X, y, 20, 50), "kind")
+    assert_allclose(clf.predict_proba(X), fitted(how).predict_proba(X), atol=1e-8)
+
+
+def test_the_rows_that_are_drawn_do_not_depend_on_how_the_table_is_cut(tmp_path):
+    X, y = table()
+    spec = Exponents(rows=40)
+    one, many = (BayesianNB(FEATURES, dependence=spec).fit(parts_of(X, y, *cuts), "kind") for cuts in ((), (7, 60)))
+    assert one.exponents_.attrs["rows"] == 40.0
+    assert_allclose(one.predict_proba(X), many.predict_proba(X), atol=1e-8)
+    X.assign(kind=y).to_parquet(tmp_path / "rows.parquet")
+    read = BayesianNB(FEATURES, dependence=spec).fit(tmp_path / "rows.parquet", "kind")
+    assert_allclose(read.predict_proba(X), one.predict_proba(X), atol=1e-8)
+
+
+def test_further_parts_are_refused_where_cells_would_have_to_be_counted():
+    X, y = table()
+    with pytest.raises(ValueError, match="several tables in memory"):
+        fitted("weighted").partial_fit(parts_of(X, y, 50), "kind")
+    tempered = fitted("tempered").partial_fit(parts_of(X, y, 50), "kind")
+    assert_array_equal(tempered.class_count_, 2 * fitted(None).class_count_)
+
+
+def test_frames_of_another_process_are_refused_with_a_cure_that_works():
+    X, y = table()
+    dask = pytest.importorskip("dask.dataframe")
     clf = BayesianNB(FEATURES, dependence="weighted")
-    with pytest.raises(ValueError, match=r"learn_exponents\(X, y\) from a sample"):
-        clf.fit(iter(parts), "kind")
-    clf.set_params(dependence=None).fit(iter(parts), "kind")
+    with pytest.raises(ValueError, match=r"Dask DataFrame.*learn_exponents\(X, y\) from a sample"):
+        clf.fit(dask.from_pandas(X.assign(kind=y), npartitions=2), "kind")
+    clf.set_params(dependence=None).fit(parts_of(X, y, 50), "kind")
     clf.set_params(dependence="weighted").learn_exponents(X, y)
     assert_allclose(clf.predict_proba(X), fitted("weighted").predict_proba(X), atol=1e-9)
-    with pytest.raises(ValueError, match="several tables in memory"):
-        clf.partial_fit(iter(parts), "kind")
-    tempered = fitted("tempered").partial_fit(iter(parts), "kind")
-    assert_array_equal(tempered.class_count_, 2 * clf.class_count_)
 
 
 # Files and scikit-learn

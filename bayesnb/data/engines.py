@@ -16,8 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bayesnb.data import arrow, readers
+from bayesnb.data import arrow, readers, reservoir
 from bayesnb.data.progress import Progress
+from bayesnb.data.rows import Rows
 from bayesnb.data.summary import EmptySummary, PartSummarizer, Summary, pooled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL
@@ -93,6 +94,32 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
         weightless = f" of positive weight in {weight!r}" if weight is not None and whole.blank < whole.rows else ""
         raise ValueError(f"{NO_LABEL}{weightless}: {whole.rows} rows were read" if whole.rows else "there are no rows")
     return whole.settled(schema)
+
+
+def summary_and_sample(
+    model: Any, source: Any, target: Any, weight: Any, most: int, seed: int
+) -> tuple[Summary, Rows | None]:
+    """The summary of a table, and at most so many of its rows, drawn at random while it is read.
+
+    Raises
+    ------
+    ValueError
+        For the frames of Dask and Spark, which are read elsewhere.
+    """
+    if (engine := _engine(source)) in ("dask", "spark"):
+        raise ValueError(
+            f"the rows of a {engine.capitalize()} DataFrame are not drawn while it is read: fit it with "
+            "dependence=None, then set_params(dependence=...) and learn_exponents(X, y) from a sample in memory"
+        )
+
+    def tables() -> Iterator[Table]:
+        with _about_engine(source):
+            yield from frames(source)[0]
+
+    passing, sample = reservoir.drawn(tables(), most, seed)
+    whole = summary(model, passing, target, weight)
+    reading = PartSummarizer(model.features, model.unseen, model.unlabelled, target, weight, drop=True)
+    return whole, reading.rows(sample())[2]
 
 
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:

@@ -196,6 +196,22 @@ class PartSummarizer:
 
     def __call__(self, frame: Any) -> Summary | EmptySummary:
         """The summary of one part."""
+        read, blank, rows = self.rows(frame)
+        if rows is None:
+            return EmptySummary(read, blank)
+        table = rows.table
+        schema, statistics = rows.statistics(self.schema, self.features, self.unseen)
+        declared = {
+            column: table.column(column).declared if column in table.place else None
+            for feature in schema.features.values()
+            if feature.levels is not None
+            for column in feature.columns
+        }
+        declared[self.target] = rows.target.declared or None
+        return Summary(schema, statistics, rows.target.classes, read, blank, declared)
+
+    def rows(self, frame: Any) -> tuple[int, int, Rows | None]:
+        """How many rows a part has, how many of them have no class, and those that are learned from, if any are."""
         table = Table.of(frame)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
@@ -209,18 +225,7 @@ class PartSummarizer:
             )
         table = table.without([name for name in (self.target, self.weight) if name is not None]).rows(keep)
         blank = int(unlabelled.sum())
-        if not table.n_rows:
-            return EmptySummary(read, blank)
-        rows = Rows(table, target.rows(keep), weight[keep])
-        schema, statistics = rows.statistics(self.schema, self.features, self.unseen)
-        declared = {
-            column: table.column(column).declared if column in table.place else None
-            for feature in schema.features.values()
-            if feature.levels is not None
-            for column in feature.columns
-        }
-        declared[self.target] = target.declared or None
-        return Summary(schema, statistics, rows.target.classes, read, blank, declared)
+        return read, blank, Rows(table, target.rows(keep), weight[keep]) if table.n_rows else None
 
     def _weights(self, table: Table) -> Array:
         if self.weight is None:

@@ -78,7 +78,7 @@ class Exponents:
         The same of the offsets of cells. Of several, the one of the largest evidence.
     rows : int
         From how many rows, drawn at random, the exponents are learned where there are more, and real columns are cut
-        into cells. The cells are counted over all rows.
+        into cells. The cells are counted over all rows; of a table that is read in parts, over the drawn ones.
     draws : int
         How many draws from the posterior of the exponents are kept; probabilities are averaged over them.
     random_seed : int

@@ -83,6 +83,24 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     return pd.Series(first | parts | {"ece": score["ece"], "rows": len(codes)}, dtype=float)
 
 
+def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]:
+    """The class probabilities of rows by a classifier that has not learned them: what :func:`evaluate` scores.
+
+    Parameters
+    ----------
+    clf, X, y, cv
+        As in :func:`evaluate`.
+
+    Returns
+    -------
+    proba : array (row, class)
+    codes : int array (row,)
+        The position of each row's class.
+    """
+    log_joint, codes = _answers(*_folds(clf, X, y, cv))
+    return np.exp(log_proba_of(log_joint)), codes
+
+
 def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") -> pd.DataFrame:
     """Several classifiers on the same held-out rows, the best first, as ``arviz.compare`` has it.
 
@@ -202,7 +220,7 @@ def _folds(clf: Any, X: Any, y: Any, cv: Folds) -> tuple[list[Fold], Target]:
                 else "would leave a row out of the columns and not out of the exponents, which have learned its label"
             )
             raise ValueError(
-                f'Expected a number of folds for {what}, such as cv={_few_folds(codes)}; got cv="loo", which {why}'
+                f'Expected a number of folds for {what}, such as cv={few_folds(codes)}; got cv="loo", which {why}'
             )
         # A sampled family has no leave-one-out; refuse it before it is sampled, which takes long.
         Schema.infer(Table.of(X, min_rows=1), clf.features, clf.unseen).model(Dirichlet()).require_left_out()
@@ -280,7 +298,7 @@ def _splits(codes: Array, cv: Any) -> Iterator[tuple[Array, Array]]:
     return StratifiedKFold(int(cv), shuffle=True, random_state=0).split(codes, codes)
 
 
-def _few_folds(codes: Array) -> int:
+def few_folds(codes: Array) -> int:
     """Five folds, or as many as the smallest class has rows; at least two."""
     return max(2, min(5, int(np.bincount(codes).min())))
 
@@ -337,7 +355,7 @@ def compare_estimates(
             answers[estimate], codes = _answers(folds, target, lambda fitted, name=estimate: _by_estimate(fitted, name))
         except (BoundaryError, ImproperError) as error:
             answers[estimate] = str(error)
-    by = _few_folds(target.codes) if cv == "loo" else cv
+    by = few_folds(target.codes) if cv == "loo" else cv
     for name in dependence:
         try:
             answers[name], codes = _answers(*_folds(clone(plain).set_params(dependence=name), X, y, by))

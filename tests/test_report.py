@@ -229,6 +229,14 @@ def test_each_picture_is_not_blank_and_has_an_alternative_text(tennis_page):
         assert pixels.shape[1] == pytest.approx(2 * int(attrs["width"]), abs=2)
 
 
+def test_a_dependence_is_named_and_its_calibration_is_that_of_folds(tennis):
+    _, X, y = tennis
+    page = report(BayesianNB(dependence="tempered", random_state=0).fit(X, y), X, y, format="md", rows=0, draws=20)
+    assert "Dependence: tempered." in page
+    assert "Reliability of the 5-fold predictions of 14 rows" in page
+    assert "leave-one-out predictions" not in page
+
+
 def test_rows_0_gives_a_page_without_contributions_of_rows(tennis):
     page = Page(report(*tennis, rows=0, draws=50))
     assert not [caption for caption in page.texts("caption") if caption.startswith(("Row ", "The rows"))]

@@ -21,14 +21,15 @@ from bayesnb.cli.terminal import say, stdout
 @click.option("--rows", type=click.IntRange(0), default=5, show_default=True, help="Uncertain rows to explain.")
 @click.option("--by", type=click.Choice(["total", "epistemic"]), default="total", show_default=True,
               help="The entropy that makes a row uncertain.")  # fmt: skip
+@options.dependence
 @options.unit("Unit of the log-odds.")
 @options.draws("Exact draws for entropies.")
 @options.prob("Probability of the intervals.")
 @options.seed
 @options.force
 def report(
-    data: str, target: str | None, output: str, layout: str | None, title: str | None, rows: int, by: str, unit: str,
-    draws: int, prob: float, seed: int, force: bool,
+    data: str, target: str | None, output: str, layout: str | None, title: str | None, rows: int, by: str,
+    dependence: str | None, unit: str, draws: int, prob: float, seed: int, force: bool,
 ) -> int:  # fmt: skip
     """Write one self-contained page about a table: its model, its scores, its calibration, its uncertain rows.
 
@@ -39,7 +40,7 @@ def report(
 
     layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
     require_output(output, layout, [data], is_report, force)
-    name, X, y, clf = fitted(data, target, seed)
+    name, X, y, clf = fitted(data, target, seed, dependence)
     title = title if title is not None else f"Naive Bayes: {name}"
     page = page_of(clf, X, y, title, layout, rows, by, unit, prob, draws, progress=say)
     if output == "-":

@@ -54,13 +54,15 @@ def load(data: str, target: str | None) -> tuple[str, pd.DataFrame, pd.Series]:
     return data, frame.drop(columns=target), frame[target]
 
 
-def fitted(data: str, target: str | None, seed: int = 0) -> tuple[str, pd.DataFrame, pd.Series, BayesianNB]:
+def fitted(
+    data: str, target: str | None, seed: int = 0, dependence: str | None = None
+) -> tuple[str, pd.DataFrame, pd.Series, BayesianNB]:
     """The table, its labels and a model fitted to them; says on stderr what was read."""
     from bayesnb.estimator import BayesianNB
 
     name, X, y = load(data, target)
     say(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
-    clf = BayesianNB(random_state=seed).fit(X, y)
+    clf = BayesianNB(random_state=seed, dependence=dependence).fit(X, y)
     for column in identifiers(clf, len(X)):
         say(f"column {column!r} has about as many levels as there are rows: is it an identifier or free text?")
     return name, X, y, clf
@@ -127,6 +129,27 @@ def row_at(data: str, position: int) -> pd.DataFrame:
     raise click.BadParameter(
         f"there is no row {position} in {data}: it has {start}, counted from 0", param_hint="--row"
     )
+
+
+def some_rows(data: str, n: int) -> pd.DataFrame:
+    """Rows of a table of any size, in their order: all of them, or ``n`` drawn at random in one reading."""
+    import numpy as np
+    import pandas as pd
+
+    from bayesnb.data import engines
+
+    rng, kept, start = np.random.default_rng(0), pd.DataFrame(), 0
+    drawn = np.zeros(0)
+    tables, _ = engines.frames(source_of(data))
+    for table in tables:
+        part = table.source.to_pandas()
+        kept = pd.concat([kept, part.set_axis(range(start, start + len(part)))]) if start else part
+        start += len(part)
+        # Each row draws a number, and the smallest ones stay.
+        drawn = np.concatenate([drawn, rng.random(len(part))])
+        stay = np.sort(np.argpartition(drawn, n)[:n]) if len(drawn) > n else slice(None)
+        kept, drawn = kept.iloc[stay], drawn[stay]
+    return kept.reset_index(drop=True)
 
 
 def identifiers(clf: BayesianNB, n: int) -> list[Any]:

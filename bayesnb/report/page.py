@@ -21,7 +21,7 @@ from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.data.writers import replacing
 from bayesnb.estimator import BayesianNB
-from bayesnb.evaluation import compare_estimates, rows_at
+from bayesnb.evaluation import compare_estimates, few_folds, held_out, rows_at
 from bayesnb.priors import Array
 from bayesnb.report.dependence import TITLE, dependence
 from bayesnb.report.html import MARK, html
@@ -172,7 +172,7 @@ def _overview(clf: BayesianNB, table: Table, y: Any) -> Section:
         "Data",
         [
             f"{table.n_rows} rows, {len(clf.schema_.names)} columns, {len(clf.classes_)} classes.{named} "
-            f"Estimate: {clf.estimate}.",
+            f"Estimate: {clf.estimate}." + ("" if clf.dependence is None else f" Dependence: {clf.dependence}."),
             *_cut(frame, "Rows of each class"),
         ],
     )
@@ -222,21 +222,26 @@ def _comparison(clf: BayesianNB, table: Table, y: Any) -> Section:
 
 
 def _calibration(clf: BayesianNB, table: Table, y: Any, codes: Array, share: float) -> Section:
-    proba = clf.loo(table, y)["probability"].to_numpy()
+    if clf.dependence is None:
+        how, proba = "leave-one-out", clf.loo(table, y)["probability"].to_numpy()
+    else:
+        # Exponents learn from the labels, so that a row cannot be left out of them without another fit.
+        cv = few_folds(codes)
+        how, proba = f"{cv}-fold", held_out(clf, table, y, cv)[0]
     frame = plots.reliability_table(proba, codes, prob=share)
     worst = frame.loc[(frame["share"] - frame["confidence"]).abs().idxmax()]
     says = (
-        f"Reliability of the leave-one-out predictions of {len(codes)} rows in {len(frame)} bins of confidence. "
+        f"Reliability of the {how} predictions of {len(codes)} rows in {len(frame)} bins of confidence. "
         f"Farthest from the diagonal: confidence {worst['confidence']:.2f}, true in {worst['share']:.2f} of "
         f"{worst['rows']:.0f} rows."
     )
     text = (
-        f"How often the most probable class is the true one, by its leave-one-out probability ({clf.estimate}). "
+        f"How often the most probable class is the true one, by its {how} probability ({clf.estimate}). "
         f"The intervals are binomial, {share:.0%}."
     )
     frame = frame.set_index(frame["from"].map("{:.1f}".format) + " to " + frame["to"].map("{:.1f}".format))
     frame = frame.rename_axis("probability").drop(columns=["from", "to"])
-    picture = Picture(plots.reliability(proba, codes, prob=share), "Calibration, leave-one-out", says)
+    picture = Picture(plots.reliability(proba, codes, prob=share), f"Calibration, {how}", says)
     return Section("Calibration", [text, picture, Grid(frame, "Calibration, bin by bin", folded=True)])
 
 

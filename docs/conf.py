@@ -43,7 +43,7 @@ nitpick_ignore_regex = [
     # The priors of sampled families, which nobody names.
     ("py:class", r"bayesnb\.families\.(from_pymc|hierarchical|student)\..*"),
     # The statistics of the pairs: users see them as what statistics_ holds, and the how-to page describes them.
-    ("py:class", r"bayesnb\.families\.(bernoulli|categorical|exponential|moments|multinomial|poisson)\.\w+"),
+    ("py:class", r"bayesnb\.families\.(bernoulli|exponential|levels|moments|poisson|words)\.\w+"),
 ]
 
 templates_path = ["_templates"]

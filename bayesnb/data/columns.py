@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from numbers import Integral, Number
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -22,6 +22,7 @@ from bayesnb.priors import Array
 
 type Names = tuple[Any, ...]
 type Kind = Literal["boolean", "integer", "real", "text", "empty"]
+KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
 
 
 @dataclass(frozen=True, eq=False)

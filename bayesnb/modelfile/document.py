@@ -19,6 +19,7 @@ import numpy as np
 from bayesnb.__about__ import __version__
 from bayesnb.data import writers
 from bayesnb.data.binning import BinEdges
+from bayesnb.data.columns import KINDS
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.data.targets import labels_of
@@ -311,6 +312,7 @@ def _feature(name: Any, said: Mapping[str, Any]) -> Feature:
     columns, levels, cuts = feature.columns, feature.levels, feature.cuts
     fits = isinstance(feature.family, Family) and isinstance(columns, tuple) and isinstance(feature.kinds, tuple)
     fits = fits and len(set(columns)) == len(columns) > 0 and isinstance(feature.how, str)
+    fits = fits and len(feature.kinds) in (0, len(columns)) and all(kind in KINDS for kind in feature.kinds)
     if fits and (feature.family.support == LEVELS) != (levels is None):
         if levels is not None:
             fits = _tuples(levels) and len(levels) == len(columns) and all(len(set(n)) == len(n) for n in levels)

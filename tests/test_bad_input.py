@@ -1042,7 +1042,7 @@ def test_a_comparison_exits_with_0_and_prints_only_results_to_stdout(capsys):
     code, out, err = run(capsys, "compare", "play-tennis", "--format", "csv")
     assert code == 0
     rows = list(csv.DictReader(io.StringIO(out)))
-    assert [row["estimate"] for row in rows] == ["mle", "map", "mean", "predictive"]
+    assert [row["estimate"] for row in rows] == ["mle", "map", "mean", "predictive", "weighted", "pairwise"]
     assert 0 < float(rows[-1]["log_loss"]) < 10
     assert "14 rows" in err
     assert "14 rows" not in out
@@ -1057,7 +1057,9 @@ def test_json_output_is_valid_and_has_no_nan(data: str, capsys):
     document = json.loads(out, parse_constant=refuse)
     assert code == 0
     assert document["data"] == data
-    assert [score["estimate"] for score in document["scores"]] == ["mle", "map", "mean", "predictive"]
+    assert [score["estimate"] for score in document["scores"]] == [
+        "mle", "map", "mean", "predictive", "weighted", "pairwise",
+    ]  # fmt: skip
     for row in document["rows"]:
         assert sum(row["estimates"]["predictive"].values()) == pytest.approx(1)
         assert all(0 <= v["lower"] <= v["median"] <= v["upper"] <= 1 for v in row["interval"].values())

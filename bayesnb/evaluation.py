@@ -56,8 +56,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
-        fewer rows than there are folds, or "loo" is asked of another classifier; if what ``with_class_prior``
-        returned would have to be fitted anew.
+        fewer rows than there are folds, or "loo" is asked of another classifier or of a ``dependence``; if what
+        ``with_class_prior`` returned would have to be fitted anew.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -22,8 +23,7 @@ from bayesnb import (
     datasets,
     load,
 )
-from bayesnb.cli import learning
-from bayesnb.cli.rows import some_rows
+from bayesnb.dependence import learned
 
 
 def run(capsys, *arguments):
@@ -301,26 +301,10 @@ def test_exponents_of_a_large_table_are_learned_from_some_of_its_rows(capsys, tm
     rows = X.assign(species=y, n=1.5)
     rows[:200].to_parquet(tmp_path / "a.parquet")
     rows[200:].to_parquet(tmp_path / "b.parquet")
-    monkeypatch.setattr(learning, "EXPONENT_ROWS", 150)
+    monkeypatch.setitem(learned.NAMED, "tempered", replace(learned.NAMED["tempered"], rows=150))
     asked = ("fit", tmp_path / "*.parquet", "--target", "species", "--weight", "n", "--dependence", "tempered")
     code, _, err = run(capsys, *asked, "-o", tmp_path / "m.nc")
     assert code == 0
     assert "344 rows" in err
     assert "learning exponents from 150 rows" in err
     assert load(tmp_path / "m.nc").exponents_.attrs["rows"] == 225
-
-
-def test_some_rows_are_drawn_evenly_over_all_parts_in_their_order(tmp_path):
-    for k in range(4):
-        pd.DataFrame({"n": range(100 * k, 100 * k + 100)}).to_parquet(tmp_path / f"{k}.parquet")
-    few = some_rows(str(tmp_path / "*.parquet"), 200)["n"].to_numpy()
-    assert len(few) == 200
-    assert (np.diff(few) > 0).all()
-    assert (np.bincount(few // 100) > 30).all()
-    assert some_rows(str(tmp_path / "*.parquet"), 400)["n"].tolist() == list(range(400))
-
-
-def test_exponents_of_a_table_that_can_be_read_once_are_refused(capsys, tmp_path):
-    code, _, err = run(capsys, "fit", "-", "--target", "y", "--dependence", "weighted", "-o", tmp_path / "m.nc")
-    assert code == 2
-    assert "give a file" in err

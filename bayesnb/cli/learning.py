@@ -12,15 +12,12 @@ import click
 from bayesnb import datasets
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model, require_output, same_place
-from bayesnb.cli.rows import load_model, save_model, some_rows, source_of
+from bayesnb.cli.rows import load_model, save_model, source_of
 from bayesnb.cli.terminal import say
 from bayesnb.estimates import ESTIMATES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bayesnb.data.encoders import Feature
-    from bayesnb.estimator import BayesianNB
 
 
 @click.command(epilog=options.SOURCES)
@@ -50,14 +47,13 @@ def fit(
 ) -> int:  # fmt: skip
     """Learn a model from a table of any size, and write it to a file.
 
-    Exponents of a --dependence are learned in a second reading, from at most 50,000 rows that are drawn at random.
+    Exponents of a --dependence are learned from rows that are drawn at random while the table is read.
     """
     from bayesnb.data import engines
+    from bayesnb.dependence.learned import named
     from bayesnb.estimator import BayesianNB, learn_summary
 
     require_output(output, "model", [data], is_model, force)
-    if dependence is not None and data == "-":
-        raise click.UsageError("a --dependence reads the table twice, and stdin can be read once: give a file")
     source = source_of(data)
     if target is None:
         if source is data:
@@ -67,7 +63,16 @@ def fit(
     clf = BayesianNB(
         features or None, class_prior=_class_prior(class_prior), unseen=unseen, estimate=estimate, unlabelled_weight=0
     )
-    summary = engines.summary(clf, source, target, weight)
+    drawn = None
+    if dependence is None:
+        summary = engines.summary(clf, source, target, weight)
+    else:
+        spec = named(dependence)
+        summary, drawn = engines.summary_and_sample(clf, source, target, weight, spec.rows, spec.random_seed)
+        if drawn is None:
+            raise ValueError(
+                f"none of {spec.rows:,} rows that were drawn from {data} has a class to learn exponents from"
+            )
     if m is not None:
         before = summary.schema.features
         smooth = {name: _smoothed(feature, m) for name, feature in before.items()}
@@ -82,22 +87,12 @@ def fit(
     each = [f"{label} {n:,.10g}" for label, n in zip(classes, clf.class_count_, strict=True)]
     rows = ", ".join(each[:8]) + (f", and {len(each) - 8:,} classes more" if len(each) > 8 else "")
     say(f"{summary.rows:,} rows, {len(summary.schema.features)} features; {rows}")
-    if dependence is not None:
-        learn_exponents(clf.set_params(dependence=dependence), some_rows(data, EXPONENT_ROWS), target, weight)
+    if drawn is not None:
+        say(f"learning exponents from {len(drawn.weight):,} rows")
+        labels = drawn.target.classes[drawn.target.codes]
+        clf.set_params(dependence=dependence).learn_exponents(drawn.table, labels, drawn.weight)
     save_model(clf, output)
     return 0
-
-
-EXPONENT_ROWS = 50_000
-"""Rows from which exponents are learned: more hardly change them, and have to be held in memory."""
-
-
-def learn_exponents(clf: BayesianNB, frame: pd.DataFrame, target: str, weight: str | None) -> None:
-    """Learn the exponents of a fitted model from some of its rows."""
-    frame = frame[frame[target].notna()]
-    say(f"learning exponents from {len(frame):,} rows")
-    told = None if weight is None else frame[weight].to_numpy(float)
-    clf.learn_exponents(frame.drop(columns=[target, *([] if weight is None else [weight])]), frame[target], told)
 
 
 @click.command(epilog=options.SOURCES.replace("DATA", "MORE"))

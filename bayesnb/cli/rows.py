@@ -131,27 +131,6 @@ def row_at(data: str, position: int) -> pd.DataFrame:
     )
 
 
-def some_rows(data: str, n: int) -> pd.DataFrame:
-    """Rows of a table of any size, in their order: all of them, or ``n`` drawn at random in one reading."""
-    import numpy as np
-    import pandas as pd
-
-    from bayesnb.data import engines
-
-    rng, kept, start = np.random.default_rng(0), pd.DataFrame(), 0
-    drawn = np.zeros(0)
-    tables, _ = engines.frames(source_of(data))
-    for table in tables:
-        part = table.source.to_pandas()
-        kept = pd.concat([kept, part.set_axis(range(start, start + len(part)))]) if start else part
-        start += len(part)
-        # Each row draws a number, and the smallest ones stay.
-        drawn = np.concatenate([drawn, rng.random(len(part))])
-        stay = np.sort(np.argpartition(drawn, n)[:n]) if len(drawn) > n else slice(None)
-        kept, drawn = kept.iloc[stay], drawn[stay]
-    return kept.reset_index(drop=True)
-
-
 def identifiers(clf: BayesianNB, n: int) -> list[Any]:
     """List the categorical columns with almost as many levels as there are rows."""
     return [

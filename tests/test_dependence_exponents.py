@@ -249,7 +249,8 @@ def test_laplace_has_the_means_and_standard_deviations_of_nuts(seed):
     groups, cells = [Group("features", 4, 1.0, 0.5)], 5 * (seed % 2)
     found = verify(r, learn(r, groups, cells, draws=4000, cell_sd=0.3), draws=2000)
     assert found.convergence.converged
-    assert (found.parameters["off"].abs() < 0.1).all()
+    # The offset of a cell with few rows has a skewed posterior, whose mean is not its mode.
+    assert (found.parameters["off"].abs() < (0.2 if cells else 0.1)).all()
     assert_allclose(found.parameters["sd"], found.parameters["nuts_sd"], rtol=0.1)
     assert found.probability < 0.02
     assert "posterior standard deviations" in str(found)

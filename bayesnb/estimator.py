@@ -297,12 +297,9 @@ class BayesianNB(ClassifierMixin, BaseEstimator):
         """
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        return replace(
-            self._classifier,
-            absent=self.absent,
-            unlabelled=self.unlabelled,
-            unlabelled_weight=self.unlabelled_weight,
-            seed=self.random_state,
+        held, settings = self._classifier, learning.asked_with(self)
+        return (
+            held if all(getattr(held, name) is value for name, value in settings.items()) else replace(held, **settings)
         )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -387,7 +387,18 @@ def believed(
     if settings.dependence is not None:
         # Before any feature is sampled, which takes long.
         dependent.require_exact(schema.model(label))
+    others |= asked_with(settings)
     return Classifier.of(schema, statistics, classes, label, settings.estimate, declared=declared, **others)
+
+
+def asked_with(settings: Any) -> dict[str, Any]:
+    """The settings that questions are asked with, which may change after a fit, as fields of the classifier."""
+    return {
+        "absent": settings.absent,
+        "unlabelled": settings.unlabelled,
+        "unlabelled_weight": settings.unlabelled_weight,
+        "seed": settings.random_state,
+    }
 
 
 def _label_prior(settings: Any) -> Dirichlet | FixedProbabilities:

@@ -385,20 +385,15 @@ def believed(
         others = {"target": before.target, "em": before.em, "expected": before.expected} | others
     statistics = statistics.reindexed(labels_of(classes))
     if settings.dependence is not None:
-        # Before any feature is sampled, which takes long.
-        dependent.require_exact(schema.model(label))
-    others |= asked_with(settings)
-    return Classifier.of(schema, statistics, classes, label, settings.estimate, declared=declared, **others)
+        dependent.require_exact(schema.model(label))  # before any feature is sampled, which takes long
+    others |= asked_with(settings) | {"declared": declared}
+    return Classifier.of(schema, statistics, classes, label, settings.estimate, **others)
 
 
 def asked_with(settings: Any) -> dict[str, Any]:
     """The settings that questions are asked with, which may change after a fit, as fields of the classifier."""
-    return {
-        "absent": settings.absent,
-        "unlabelled": settings.unlabelled,
-        "unlabelled_weight": settings.unlabelled_weight,
-        "seed": settings.random_state,
-    }
+    names = "absent", "unlabelled", "unlabelled_weight"
+    return {name: getattr(settings, name) for name in names} | {"seed": settings.random_state}
 
 
 def _label_prior(settings: Any) -> Dirichlet | FixedProbabilities:

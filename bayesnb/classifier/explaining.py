@@ -246,9 +246,10 @@ def loo(self: Classifier, X: Any, y: Any, sample_weight: Any = None, by: str = "
     Notes
     -----
     With a dependence, the row is left out of the class prior and of all terms, those of shapes, pairs and joint columns
-    included. The exponents are held: they have seen the label of the row, one of many. By feature, terms stand as they
-    are, not multiplied by their exponents; those beside the columns belong to no naive Bayes, and take no part in the
-    sum.
+    included. The exponents are held, and they have seen the label of the row. So the answers are too good, by much if
+    rows are few (thirty columns of breast cancer: a log loss of 0.03, where five folds give 0.09). ``evaluate`` with
+    ``cv=5`` learns the exponents of each fold anew. By feature, terms stand as they are, not multiplied by their
+    exponents; those beside the columns belong to no naive Bayes, and take no part in the sum.
 
     Examples
     --------

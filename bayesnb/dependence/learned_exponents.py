@@ -216,9 +216,10 @@ def learn_exponents(
     few = source if sample is None else sample
     layout = layout_of(groups, _classes(few, groups, names), cells)
     every = {group.name: group.sd for group in groups} | {OWN: spec.class_sd, CELLS: spec.cell_sd}
-    unused = {OWN: not any(group.by_class for group in groups), CELLS: not cells}
+    chosen = [group.name for group in groups]
+    chosen += [OWN] * any(group.by_class for group in groups) + [CELLS] * (cells > 0)
     scales = {name: float(np.atleast_1d(sd)[0]) for name, sd in every.items()}
-    choices = {name: np.atleast_1d(sd).tolist() for name, sd in every.items() if not unused.get(name)}
+    choices = {name: np.atleast_1d(every[name]).tolist() for name in chosen}
 
     def at(scales: dict[str, float], start: Array, over: Source = few, enough: float = NEAR) -> Laplace:
         return laplace(over, layout, *spec.prior(layout, groups, scales), start, enough)

@@ -20,7 +20,17 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
-from bayesnb import BayesianNB, Exponents, ImpossibleRowError, ModelFileError, Poisson, StudentT, describe, load
+from bayesnb import (
+    BayesianNB,
+    Exponents,
+    ImpossibleRowError,
+    ModelFileError,
+    Poisson,
+    StudentT,
+    datasets,
+    describe,
+    load,
+)
 from bayesnb.data.rows import Rows
 from bayesnb.dependence.conditional import log_likelihood
 from bayesnb.dependence.learned import draw
@@ -80,7 +90,7 @@ def test_the_table_of_exponents_has_a_row_for_each_term():
     assert list(found.columns) == ["mean", "sd", "lower", "upper", "log_bayes_factor"]
     assert list(found.index[:5]) == ["size", "copy", "colour", "calls", "member"]
     assert {"shape of size", "size × copy", "joint"} <= set(found.index)
-    assert found.attrs == {"rows": 90.0, "older": False}
+    assert found.attrs == {"rows": 90.0, "older": False, "offsets": "cell"}
     assert ((found["lower"] < found["mean"]) & (found["mean"] < found["upper"])).all()
 
 
@@ -202,7 +212,7 @@ def test_rows_that_are_learned_and_forgotten_leave_the_probabilities_as_they_wer
     more, kinds = table(40, seed=1)
     clf, before = fitted(how), fitted(how)
     clf.partial_fit(more, [*kinds[:-3], "new", "new", "new"])
-    assert clf.exponents_.attrs == {"rows": 90.0, "older": True}
+    assert clf.exponents_.attrs == {"rows": 90.0, "older": True, "offsets": before.exponents_.attrs["offsets"]}
     assert_allclose(clf.predict_proba(X).sum(1), 1.0)
     assert clf.predict_proba(X).shape == (90, 4)
     clf.forget(more, [*kinds[:-3], "new", "new", "new"])
@@ -266,7 +276,7 @@ def test_exponents_are_learned_again_from_all_rows_or_a_sample():
     clf.learn_exponents(X, y)
     assert_allclose(clf.exponents_, fitted("weighted").exponents_, atol=1e-6)
     some = clf.learn_exponents(X[:60], y[:60]).exponents_
-    assert some.attrs == {"rows": 60.0, "older": False}
+    assert some.attrs == {"rows": 60.0, "older": False, "offsets": "cell"}
     strangers, kinds = table(400, seed=3)
     before = clf.predict_proba(X)
     with pytest.raises(ValueError, match="some of these were not"):
@@ -679,6 +689,22 @@ def test_nuts_judges_the_posterior_of_the_exponents():
     assert verdict.agrees
     assert verdict.parameters["off"].abs().max() < 0.4
     assert "agree" in str(verdict)
+
+
+def test_the_parameters_of_the_second_stage_are_called_by_their_cells_and_classes():
+    X, y = datasets.play_tennis()
+    X = pd.concat([X.assign(hours=[1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5] * 2)] * 3)
+    y = pd.concat([y] * 3)
+    frozen = BayesianNB(dependence=Exponents(cell_sd=0.3)).fit(X, y).classifier_
+    names = frozen.dependence.offset_names(frozen.posterior)
+    assert names[:3] == ["outlook = overcast", "outlook = rain", "outlook = sunny"]
+    assert names[-4:] == ["hours < 2", "2 ≤ hours < 4", "4 ≤ hours < 6", "6 ≤ hours"]
+    assert len(names) == frozen.dependence.exponents.layout.cells
+
+
+def test_the_table_says_where_the_rows_are_too_few_for_offsets_of_cells():
+    X, y = datasets.play_tennis()
+    assert BayesianNB(dependence="weighted").fit(X, y).exponents_.attrs["offsets"] == "class"
 
 
 def test_the_second_stage_is_of_the_rows_that_were_drawn():

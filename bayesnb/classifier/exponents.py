@@ -22,7 +22,8 @@ def exponents_(self: Classifier) -> pd.DataFrame:
 
     ``mean`` and ``sd`` of the posterior, ``lower`` and ``upper`` (89 %), and ``log_bayes_factor``, in nats, of an
     exponent that is learned against one that stays at its prior mean. ``attrs["rows"]`` is the weight of the rows
-    that they were learned from; ``attrs["older"]`` is true if rows were learned or forgotten since then.
+    that they were learned from; ``attrs["older"]`` is true if rows were learned or forgotten since then;
+    ``attrs["offsets"]`` is "class" if there were too few rows, or too many cells, for the offsets of cells.
 
     Examples
     --------

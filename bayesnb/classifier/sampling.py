@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.rows import Rows
-from bayesnb.data.targets import codes_of
+from bayesnb.data.targets import codes_of, labels_of
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data
 from bayesnb.priors import Array, ImproperError
@@ -384,4 +384,6 @@ def _verdict(
         raise ValueError(f'the exponents are judged by sampler="nuts"; got {sampler!r}')
     seed = 0 if self.seed is None else self.seed
     seed = seed if random_seed is None else random_seed
-    return program.verify(rows, self.dependence.exponents, draws=draws, chains=chains, random_seed=seed, **arguments)
+    names = labels_of(self.classes), self.dependence.offset_names(self.posterior)
+    judge = {"draws": draws, "chains": chains, "random_seed": seed, **arguments}
+    return program.verify(rows, self.dependence.exponents, *names, **judge)

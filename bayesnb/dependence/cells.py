@@ -7,6 +7,7 @@ seen, is -1. Two columns are compared cell by cell (see ``pairs``), and a real c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -77,6 +78,21 @@ class Dyadic:
     def codes(self, x: Array) -> Array:
         """The interval of each number; -1 for NaN."""
         return np.where(np.isnan(x), -1, self.paths[np.searchsorted(self.edges, x, side="right")])
+
+    def names(self, column: Any, depth: int) -> list[str]:
+        """What each interval of this depth is called, such as "2.5 ≤ length < 4"."""
+        places = self.paths >> self.coarser(depth)
+        low, high = np.append(-np.inf, self.edges), np.append(self.edges, np.inf)
+        found = []
+        for k in range(2 ** min(depth, self.depth)):
+            inside = np.flatnonzero(places == k)
+            if not inside.size:
+                found.append(f"no value of {column}")
+                continue
+            below, above = low[inside[0]], high[inside[-1]]
+            text = f"{column}" if np.isneginf(below) else f"{below:g} ≤ {column}"
+            found.append(text if np.isposinf(above) else f"{text} < {above:g}")
+        return found
 
     def coarser(self, depth: int) -> int:
         """By how many bits a path is cut to have this depth at most."""

@@ -151,6 +151,18 @@ class Grid:
         """The name of each column among those of all terms."""
         return [called[term] for term in self.terms]
 
+    def offset_names(self, called: Sequence[Any]) -> list[str]:
+        """What each cell that may have an offset is called, such as "outlook = rain" or "2.5 ≤ length < 4"."""
+        return [
+            text
+            for name, cut, axis in zip(self.names(called), self.cuts, self.axes(OFFSET_DEPTH), strict=True)
+            for text in (
+                cut.names(name, OFFSET_DEPTH)
+                if isinstance(cut, Dyadic)
+                else [f"{name} = {level}" for level in (cut if isinstance(cut, tuple) else range(axis.size))]
+            )
+        ]
+
 
 def _levels(cut: tuple[Any, ...] | int) -> int:
     """How many cells a column has that is not real."""

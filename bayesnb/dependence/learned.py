@@ -186,10 +186,19 @@ class Dependence:
         """Draws of the parameters of the columns with as many draws of the exponents."""
         return DrawnDependence(self, posterior, theta, self.exponents.drawn(rng, len(theta.log_pi)))
 
+    def offset_names(self, posterior: Posterior) -> list[str]:
+        """What the cells that have offsets are called; none where no cell has one."""
+        grid = self.statistics.cells.grid
+        return grid.offset_names(terms.names(posterior)) if self.exponents.layout.cells else []
+
     def table(self, level: float = 0.89) -> pd.DataFrame:
-        """The exponents, as :meth:`LearnedExponents.table`; ``attrs`` say which rows they were learned from."""
+        """The exponents, as :meth:`LearnedExponents.table`; ``attrs`` say which rows they were learned from.
+
+        They also say whether the classes have offsets of cells, or only one each.
+        """
         found = self.exponents.table(level)
-        found.attrs = {"rows": self.weight, "older": self.older}
+        offsets = "cell" if self.exponents.layout.cells else "class"
+        found.attrs = {"rows": self.weight, "older": self.older, "offsets": offsets}
         return found
 
 

@@ -5,6 +5,7 @@ Start with :func:`pymc_model`; :func:`verify` samples it and says how far the No
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,9 @@ class Verdict:
         )
 
 
-def verify(rows: Rows, learned: LearnedExponents, **sampler: Any) -> Verdict:
+def verify(
+    rows: Rows, learned: LearnedExponents, classes: Sequence[Any], cells: Sequence[str], **sampler: Any
+) -> Verdict:
     """Sample the exponents with NUTS and compare.
 
     Parameters
@@ -110,6 +113,8 @@ def verify(rows: Rows, learned: LearnedExponents, **sampler: Any) -> Verdict:
     rows : Rows
         The rows that the exponents were learned from.
     learned : LearnedExponents
+    classes, cells : sequence
+        What the classes are called, and the cells that have offsets.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``.
     """
@@ -120,11 +125,6 @@ def verify(rows: Rows, learned: LearnedExponents, **sampler: Any) -> Verdict:
     mean, sd = points.mean(0), points.std(0)
     own_mean, own_sd = learned.mean_and_sd()
     columns = {"mean": own_mean, "sd": own_sd, "nuts_mean": mean, "nuts_sd": sd, "off": (own_mean - mean) / sd}
-    own = [*learned.layout.own]
-    cells = [f"cell {k}" for k in range(learned.layout.cells)]
     names = [*map(str, learned.names), *cells, "offset"]
-    index = [
-        *names[: learned.layout.terms],
-        *(f"{names[t]}, class {c}" for c in range(learned.layout.classes) for t in own),
-    ]
+    index = names[: learned.layout.terms] + [f"{names[t]}, class {c}" for c in classes for t in learned.layout.own]
     return Verdict(pd.DataFrame(columns, pd.Index(index)), float(np.abs(ours - theirs).max()), convergence)

@@ -140,7 +140,7 @@ class Moments(Statistic):
         return "" if self.consistent() else "its sums are not those of its mean and scatter"
 
     def consistent(self) -> bool:
-        """True if all numbers are finite and those of people follow from ``parts``."""
+        """True if all numbers are finite, and weight, mean and scatter follow from ``parts``."""
         parts = self.sums()
         if parts.shape != (*self.n.shape, len(PARTS)) or self.unit.shape != self.n.shape:
             return False
@@ -148,9 +148,11 @@ class Moments(Statistic):
             return False
         if not (np.frexp(self.unit)[0] == 0.5).all() or (self.scatter < 0).any():
             return False
-        told = Moments.from_parts(parts, self.unit)
-        close = (np.abs(told.n - self.n) <= 1e-9 * self.n) & (np.abs(told.mean - self.mean) <= 1e-9 * np.abs(self.mean))
-        return bool((close & (np.abs(told.scatter - self.scatter) <= 1e-9 * self.scatter)).all())
+        implied = Moments.from_parts(parts, self.unit)
+        close = (np.abs(implied.n - self.n) <= 1e-9 * self.n) & (
+            np.abs(implied.mean - self.mean) <= 1e-9 * np.abs(self.mean)
+        )
+        return bool((close & (np.abs(implied.scatter - self.scatter) <= 1e-9 * self.scatter)).all())
 
     def measured_in(self, unit: Array) -> Moments:
         """The same in another unit, a power of two."""
@@ -179,7 +181,7 @@ class Moments(Statistic):
         """
         left, parts = self.n > 1e-12 * np.abs(before.n), self.sums()
         lost = parts[..., 10]
-        # Equal values have a mean that is a float, where a mean is known so well that this can be told.
+        # Equal values have a mean that is a float, where a mean is known so well that this can be implied.
         doubt = np.sqrt(lost) * 2.0**-76
         equal = (np.abs(self.scatter) <= 8 * lost) & (
             np.maximum(doubt, np.abs(self.low)) <= 2.0**-70 * np.abs(self.mean)

@@ -181,7 +181,7 @@ class Moments(Statistic):
         """
         left, parts = self.n > 1e-12 * np.abs(before.n), self.sums()
         lost = parts[..., 10]
-        # Equal values have a mean that is a float, where a mean is known so well that this can be implied.
+        # If all values that are left are equal, their mean is one float, and its low part is 0 up to rounding.
         doubt = np.sqrt(lost) * 2.0**-76
         equal = (np.abs(self.scatter) <= 8 * lost) & (
             np.maximum(doubt, np.abs(self.low)) <= 2.0**-70 * np.abs(self.mean)
@@ -216,7 +216,7 @@ class Moments(Statistic):
         n = s.n.sum(axis=0)
         with np.errstate(all="ignore"):
             share = np.where(n == 0, 0.0, s.n / n)
-            # Counted from a mean nearby, the second parts of the means are not lost.
+            # The means are counted from one near them, so that their low parts are not lost to rounding.
             near = (share * s.mean).sum(axis=0)
             away = (s.mean - near) + s.low
             step = (share * away).sum(axis=0)
@@ -230,7 +230,7 @@ def _expansions(parts: Array) -> Array:
 
 
 def _together(each: Iterable[Array], doubts: Array) -> Array:
-    """The sums of powers of which these (class, column, power, part) are a part each, and what they are in doubt by."""
+    """The sum of several sums of powers, (class, column, power, part) each; ``doubts`` are sizes of their errors."""
     terms = [expansion[..., part] for part in range(3) for expansion in each]
     sums, lost = distilled(terms, terms[0].shape)
     doubts[..., 1] += lost[..., 2]

@@ -41,7 +41,7 @@ def runs(power: Array) -> tuple[Array, Array, Array]:
 
 
 def student(x: Array, location: Array, scale: Array, power: Array, top: Array) -> tuple[Array, Array]:
-    """Σ_j top - power ln(1 + ((x - location) scale)²), (row, class), NaN adding nothing; and what it cannot answer.
+    """Σ_j top - power ln(1 + ((x - location) scale)²), (row, class), NaN adding nothing; and where it fails.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def student(x: Array, location: Array, scale: Array, power: Array, top: Array) -
         lead = total[cut]
         product = np.zeros((len(lead), *powers.shape))
         loops.excess(blocks.contiguous(x[cut], float), order, run, *cells, product, lead)
-        # One sum is quicker than a look at each: it is finite where all are.
+        # The sum is finite if all are, and it is quicker than a test of each.
         far = np.empty(0, np.intp)
         if not np.isfinite(product.sum()):
             far = np.flatnonzero(~np.isfinite(product).all(axis=(1, 2)))

@@ -46,7 +46,7 @@ def distilled(terms: Iterable[Array], shape: tuple[int, ...]) -> tuple[Array, Ar
 
     A pass replaces each two neighbours by their sum and its rounding error, from the last to the first, and so changes
     nothing in the sum of them all (Ogita, Rump and Oishi 2005). Where the terms cancel, the first pass leaves a small
-    number before large ones. The second sets that right for the first float, and one more for each that follows.
+    number before large ones. The second pass puts the first float right, the third the second, the fourth the third.
     """
     found = [term for term in terms if term.any()]
     for done in (0, 0, 1, 2):

@@ -38,7 +38,7 @@ def moments(x: Array, codes: Array, weight: Array, n_classes: int, chunk: int) -
             some_thin |= thin[c]
         if some_thin:
             _centre(x, codes, weight, start, stop, thin, part)
-        # A block in which a cell is missing has others: its later chunks are not tried without a look.
+        # Where one cell is missing, others usually are: the later chunks are summed by the slower loop at once.
         gaps = gaps or not _all_known(x, codes, weight, start, stop, total, part)
         if gaps:
             _known(x, codes, weight, start, stop, part)
@@ -132,7 +132,10 @@ def _join(whole: Array, part: Array) -> None:
 
 @compiled
 def weights(codes: Array, weight: Array, found: Array) -> None:
-    """Weight of each class, added to ``found`` (4, class): every fourth row to a sum of its own, so that none waits."""
+    """Weight of each class, added to ``found`` (4, class).
+
+    Every fourth row is added to a sum of its own, so that an addition need not wait for the one before it.
+    """
     for i in range(len(codes)):
         found[i & 3, codes[i]] += weight[i]
 
@@ -176,7 +179,7 @@ def tally(levels: Array, codes: Array, weight: Array, found: Array) -> None:
     for i in range(len(levels)):
         table, w = found[codes[i]], weight[i]
         for j in range(levels.shape[1]):
-            # Unsigned, -1 is past all levels, and no index is asked whether it counts from the end.
+            # As an unsigned number -1 is larger than every level, and no index can count from the end.
             level = np.uintp(levels[i, j])
             if level < n_levels:
                 table[j, level] += w

@@ -30,7 +30,7 @@ from bayesnb.families.membership import Column, Labels, Responsibilities
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.poisson import Exposed, Poisson
 from bayesnb.families.statistic import Statistic
-from bayesnb.priors import Array, Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior, Theta
+from bayesnb.priors import Array, Beta, BoundaryError, Dirichlet, Gamma, Normal, NormalGamma, Prior, Theta
 
 # A law that reaches a compiled loop is tried on both roads; what follows from formulas alone has one.
 both_roads = pytest.mark.usefixtures("road")
@@ -454,6 +454,26 @@ def test_leaving_a_row_out_equals_refitting_without_it(t: Table):
         others = t.family.update(t.prior, t.only(np.delete(np.arange(len(t)), i)))
         refitted = t.family.log_predictive(others, t.x[i : i + 1])
         assert_same([left_out[i]], [refitted[0, t.labels.codes[i]]])
+
+
+# If this fails, look at `log_kernel` of the prior, then at its `mode_theta` and `mean_theta`.
+@law()
+def test_a_point_without_a_row_is_that_of_a_fit_without_it(t: Table):
+    def plugged_in(point: str, i: int) -> float:
+        believed = t.family.update(t.prior, t.only(np.delete(np.arange(len(t)), i)))
+        theta = getattr(t.family, point)(believed)
+        return t.family.log_likelihood(theta, t.x[i : i + 1])[0, t.labels.codes[i]]
+
+    for point in ("mean", "mode"):
+        try:
+            left_out = t.family.log_left_out(t.posterior, t.x, t.labels, point)
+        except BoundaryError:
+            # A mode that lies on the boundary without some row is refused for that row too.
+            with pytest.raises(BoundaryError):
+                [plugged_in(point, i) for i in range(len(t))]
+            continue
+        rows = range(0, len(t), 3)
+        assert_same([left_out[rows]], [np.array([plugged_in(point, i) for i in rows])])
 
 
 # If this fails, look at the sparse branch of the method that fails.

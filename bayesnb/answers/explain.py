@@ -83,7 +83,8 @@ class OneWord:
 
     def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Chance, Array]:
         """The belief about the probability of each word, (cell, class), and its count, (cell, 1)."""
-        return Chance(posterior.alpha[:, x[:, 0].astype(np.intp)].T, posterior.total), x[:, [1]]
+        own = posterior.alpha[:, x[:, 0].astype(np.intp)].T
+        return Chance(own, posterior.total, posterior.outcomes), x[:, [1]]
 
 
 def contributions(

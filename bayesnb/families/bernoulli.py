@@ -91,7 +91,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
 
     def cells(self, posterior: Beta, x: Column) -> Cells:
         own = np.where(dense_cells(x)[:, None] == 1, posterior.alpha, posterior.beta)
-        return Chance(own, posterior.alpha + posterior.beta), (), 0.0
+        return Chance(own, posterior.alpha + posterior.beta, posterior.pair().outcomes), (), 0.0
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
         no, yes = theta["log_theta"][..., 0], theta["log_theta"][..., 1]

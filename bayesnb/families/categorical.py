@@ -50,9 +50,10 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
         return (s.counts,), Dirichlet.peak(s.counts)
 
     def cells(self, posterior: Dirichlet, x: Coded) -> Cells:
-        column, code = np.arange(x.codes.shape[1]), x.codes[:, None].astype(np.intp)
+        # A missing cell, of code -1, stands for level 0: every column has one.
+        column, code = np.arange(x.codes.shape[1]), np.maximum(x.codes[:, None], 0).astype(np.intp)
         own = posterior.alpha[np.arange(len(posterior.alpha))[:, None], column, code]
-        return Chance(own, posterior.total), (), 0.0
+        return Chance(own, posterior.total, posterior.outcomes), (), 0.0
 
     def log_likelihood(self, theta: Theta, x: Coded) -> Array:
         table = theta["log_theta"]

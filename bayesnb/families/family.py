@@ -32,7 +32,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -44,7 +44,7 @@ from bayesnb.families.support import REALS, Support
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, ImproperError, Prior, Theta, first, shared
-from bayesnb.priors.belief import parts_of
+from bayesnb.priors.belief import LocatedError, parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,8 +298,15 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             highest[rows] = np.maximum(highest[rows], own)
         return highest
 
-    def log_left_out(self, posterior: P, x: Column, labels: Labels) -> Array:
-        """log p(x_i | class of i, all rows but i) as (row,), for rows that ``posterior`` has seen."""
+    def log_left_out(
+        self, posterior: P, x: Column, labels: Labels, point: Literal["mode", "mean"] | None = None
+    ) -> Array:
+        """log p(x_i | class of i, all rows but i) as (row,), for rows that ``posterior`` has seen.
+
+        The parameters are integrated out, or ``point`` of their posterior without row i is plugged in.
+        """
+        if point is not None:
+            return self.derived_left_out(posterior, x, labels, point)
         total = self.quick_left_out(posterior, x, labels)
         if total is None:
             return self.derived_left_out(posterior, x, labels)
@@ -307,15 +314,24 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             total[odd] = self.derived_left_out(posterior, x[odd], labels[odd])
         return total
 
-    def derived_left_out(self, posterior: P, x: Column, labels: Labels) -> Array:
-        """``log_left_out`` as it follows from ``cells``: ``along`` of the posterior without the row, plus ln h."""
+    def derived_left_out(
+        self, posterior: P, x: Column, labels: Labels, point: Literal["mode", "mean"] | None = None
+    ) -> Array:
+        """``log_left_out`` as it follows from ``cells``: ``along`` of the posterior without the row, plus ln h.
+
+        Where a point is plugged in, ``log_kernel`` at that point of the posterior takes the place of ``along``.
+        """
         total = np.zeros(len(labels))
         for c in np.unique(labels.codes):
             own = np.flatnonzero(labels.codes == c)
             weight, rest = labels.weight[own], np.zeros(len(own))
             for rows, column, (belief, d, log_h), known in self._blocks(posterior.at([c]), x[own]):
-                left = _left(belief, d, np.where(known, weight[rows, None, None], 0.0), known, (int(c), column))
-                rest[rows] += np.where(known, left.along(*d) + log_h, 0.0).sum((1, 2))
+                cell = int(c), column
+                # Nothing is taken away where a cell is missing, and 0 times NaN would still be NaN.
+                d = tuple(v if v is None else np.where(known, v, 0.0) for v in d)
+                left = _left(belief, d, np.where(known, weight[rows, None, None], 0.0), known, cell)
+                value = left.along(*d) if point is None else belief.log_kernel(_theta(left, point, cell), *d)
+                rest[rows] += np.where(known, value + log_h, 0.0).sum((1, 2))
             total[own] = rest
         return total
 
@@ -361,3 +377,11 @@ def _left(belief: Any, d: tuple[Array, ...], weight: Array, known: Array, cell: 
             (cell[0], cell[1] + first(improper)[-1]),
         )
     return left
+
+
+def _theta(left: Any, point: str, cell: tuple[int, int]) -> Theta:
+    """The point of beliefs (row, 1, column) without their rows; an error names the class and the column of the cell."""
+    try:
+        return left.mode_theta() if point == "mode" else left.mean_theta()
+    except LocatedError as error:
+        raise type(error)(str(error), (cell[0], cell[1] + error.where[2], *error.where[3:])) from error

@@ -14,7 +14,7 @@ from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.statistic import Statistic
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import slices, within_table
+from bayesnb.kernels.blocks import within_table
 from bayesnb.model import stacks
 from bayesnb.model.probabilities import Evidence
 from bayesnb.model.statistics import Data, Statistics, about
@@ -264,31 +264,16 @@ class Posterior:
 
     def _log_left_out(self, data: Data, labels: Labels, rule: EstimateRule) -> Array:
         if rule.plugs_in:
-            total = self._point(rule).log_joint_features(data, len(labels))
-            cuts = slices(len(labels), 32)
-            own = np.concatenate([self._plug_in_left_out(data, labels, cut, rule.point) for cut in cuts])
+            total, point = self._point(rule).log_joint_features(data, len(labels)), rule.point
         else:
-            total = self.log_predictive_features(data, len(labels))
-            own = np.zeros(len(labels))
-            for name, family in self.model.features.items():
-                with self.statistics.about(name):
-                    own += family.log_left_out(self.features[name], data[name], labels)
+            total, point = self.log_predictive_features(data, len(labels)), None
+        own = np.zeros(len(labels))
+        for name, family in self.model.features.items():
+            with self.statistics.about(name):
+                own += family.log_left_out(self.features[name], data[name], labels, point)
         total[np.arange(len(labels)), labels.codes] = own
         total += self._log_label_left_out(labels, rule.point)
         return total
-
-    def _plug_in_left_out(self, data: Data, labels: Labels, cut: slice, point: str) -> Array:
-        """log p(x_i | estimate without row i) at the row's own class: each row is a class of its own."""
-        part = labels[cut]
-        alone = Labels(np.arange(len(part)), part.weight, len(part))
-        own = np.zeros(len(part))
-        for name, family in self.model.features.items():
-            with about(f"feature {name!r}", [self.labels[c] for c in part.codes], self.statistics.features[name]):
-                x, before = data[name][cut], self.statistics.features[name].take(part.codes)
-                rest = (before - family.statistic(x, alone)).settled(before)
-                believed = family.update(self.prior[name].at(part.codes), rest)
-                own += np.diagonal(family.log_likelihood(getattr(family, point)(believed), x))
-        return own
 
     def _log_label_left_out(self, labels: Labels, point: str) -> Array:
         """log p(c | all labels but that of row i) as (row, class)."""

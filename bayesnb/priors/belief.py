@@ -243,6 +243,11 @@ class Prior(Belief):
 
     @staticmethod
     @abstractmethod
+    def log_kernel(theta: Theta, *d: Array) -> Array:
+        """ln (L_d(θ) / max L_d); the parts of θ, in the form that likelihoods read, broadcast with d."""
+
+    @staticmethod
+    @abstractmethod
     def pymc_likelihood(theta: Mapping[str, Any], *d: Any) -> Any:
         """ln L_d(θ) of all cells together, as a scalar tensor."""
 

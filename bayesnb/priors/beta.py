@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size, log, log1p, log_gamma_slopes, log_rising
 from bayesnb.priors.belief import Prior, Theta, require_nonnegative, shared, spread
-from bayesnb.priors.dirichlet import Dirichlet
+from bayesnb.priors.dirichlet import Dirichlet, mode_on_boundary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,6 +147,10 @@ class Beta(Prior):
         return self.pair()
 
     @staticmethod
+    def log_kernel(theta: Theta, ones: Array, zeros: Array) -> Array:
+        return Dirichlet.log_kernel(theta, _paired(ones, zeros))
+
+    @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], ones: Any, zeros: Any) -> Any:
         from pytensor import tensor as pt
 
@@ -164,6 +168,10 @@ def _paired(ones: Array, zeros: Array) -> Array:
     return np.stack(np.broadcast_arrays(zeros, ones), axis=-1)
 
 
+ROUNDING = 1e-12
+"""A concentration this close to 1 is 1, as far as rounding can tell."""
+
+
 @dataclass(frozen=True, eq=False)
 class Chance:
     """The belief about the probability of one outcome, whose concentration is a part of a Dirichlet or a Beta.
@@ -177,16 +185,39 @@ class Chance:
         Concentration of the outcome.
     total : array
         Concentration of all outcomes.
+    outcomes : int or array
+        How many outcomes have a positive concentration.
     """
 
     own: Array
     total: Array
+    outcomes: int | Array
 
     def proper(self) -> Array:
         return self.total > 0
 
     def plus(self, t: float | Array = 1.0) -> Chance:
-        return Chance(self.own + t, self.total + t)
+        return Chance(self.own + t, self.total + t, self.outcomes)
+
+    def mean_theta(self) -> Theta:
+        return {"log_theta": log(self.own) - log(self.total)}
+
+    def mode_theta(self) -> Theta:
+        """The mode of all outcomes together, at this one; the concentrations of the others are at least 1."""
+        alone = self.outcomes == 1
+        # A weight that is added to 1 and taken away again may leave a little less than 1.
+        outside = (self.own < 1 - ROUNDING) & ~alone
+        if outside.any():
+            raise mode_on_boundary(self.own, outside)
+        excess = np.where(alone, 1.0, np.where(self.own > 1 + ROUNDING, self.own - 1, 0.0))
+        whole = np.where(alone, 1.0, np.where(self.total > self.outcomes + ROUNDING, self.total - self.outcomes, 0.0))
+        # A flat density has no single mode, so its centre is taken.
+        flat = whole <= 0
+        return {"log_theta": np.where(flat, -np.log(self.outcomes), log(excess) - log(np.where(flat, 1.0, whole)))}
+
+    @staticmethod
+    def log_kernel(theta: Theta) -> Array:
+        return theta["log_theta"]
 
     def along(self, t: float | Array = 1.0) -> Array:
         own, whole = log_rising(self.own, t), log_rising(self.total, t)

@@ -198,6 +198,11 @@ class Dirichlet(Prior):
             ) from None
 
     @property
+    def outcomes(self) -> Array:
+        """How many levels have a positive concentration, without the last axis."""
+        return (self.alpha > 0).sum(-1)
+
+    @property
     def total(self) -> Array:
         """A, the sum of the concentrations of each table."""
         if not isinstance(self.alpha, np.ndarray):
@@ -228,12 +233,7 @@ class Dirichlet(Prior):
         alone = support.sum(-1, keepdims=True) == 1
         outside = support & (self.alpha < 1) & ~alone
         if outside.any():
-            where = first(outside)
-            raise BoundaryError(
-                f"the mode is on the boundary, where concentration plus count is {self.alpha[where]:g} < 1; "
-                'use the mean (estimate="mean") or a concentration of at least 1',
-                where,
-            )
+            raise mode_on_boundary(self.alpha, outside)
         excess = np.where(support, self.alpha - 1, 0.0)
         share = np.where(alone, support, excess)
         rest = share.sum(-1, keepdims=True)
@@ -325,6 +325,12 @@ class Dirichlet(Prior):
         return {"log_theta": self.log_draw(rng, size)}
 
     @staticmethod
+    def log_kernel(theta: Theta, counts: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            each = np.where(counts == 0, 0.0, counts * theta["log_theta"])
+        return each.sum(-1) - Dirichlet.peak(counts)
+
+    @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], counts: Any) -> Any:
         from pytensor import tensor as pt
 
@@ -335,6 +341,16 @@ class Dirichlet(Prior):
 
         self.require_sampled()
         return pm.Dirichlet(name("theta"), a=shared(self.alpha), dims=dims)
+
+
+def mode_on_boundary(alpha: Array, outside: Array) -> BoundaryError:
+    """The error that a concentration is too small for a mode inside the range of θ."""
+    where = first(outside)
+    return BoundaryError(
+        f"the mode is on the boundary, where concentration plus count is {alpha[where]:g} < 1; "
+        'use the mean (estimate="mean") or a concentration of at least 1',
+        where,
+    )
 
 
 def _others(alpha: Array) -> Array:

@@ -161,6 +161,10 @@ class Normal(Prior):
         return {"mu": mu, "low": low}
 
     @staticmethod
+    def log_kernel(theta: Theta, precision: Array, mean: Array, low: Array) -> Array:
+        return -0.5 * precision * ((mean - theta["mu"]) + (low - theta.get("low", 0.0))) ** 2
+
+    @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], precision: Any, mean: Any, low: Any) -> Any:
         return -0.5 * (precision * ((mean - theta["mu"]) + low) ** 2).sum()
 

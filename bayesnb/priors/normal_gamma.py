@@ -316,6 +316,16 @@ class NormalGamma(Prior):
         return {"mu": mu, "tau": tau, "low": low, "unit": np.broadcast_to(unit, mu.shape)}
 
     @staticmethod
+    def log_kernel(theta: Theta, n: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> Array:
+        own = theta.get("unit", 1.0)
+        with np.errstate(over="ignore"):
+            if unit is not None:
+                mean, low, scatter = mean * unit, low * unit, scatter * unit * unit
+            gap = (mean / own - theta["mu"]) + (low / own - theta.get("low", 0.0))
+            squares = theta["tau"] * (scatter / own / own + n * gap**2)
+        return n * (0.5 * log(theta["tau"]) - np.log(own)) - 0.5 * squares
+
+    @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], n: Any, mean: Any, low: Any, scatter: Any, unit: Any) -> Any:
         from pytensor import tensor as pt
 

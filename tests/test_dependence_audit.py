@@ -131,7 +131,7 @@ def test_breast_cancer_has_many_dependent_pairs_and_log_odds_that_are_far_too_la
 
 def test_of_a_table_that_the_model_made_nothing_is_said_to_be_wrong():
     alarms = 0
-    for seed in range(10):
+    for seed in range(6):
         rng = default_rng(seed)
         y = np.resize([0, 1, 2], 90)
         X = {f"x{k}": rng.normal(rng.normal(size=3)[y], rng.gamma(3.0, size=3)[y]) for k in range(3)}
@@ -139,8 +139,8 @@ def test_of_a_table_that_the_model_made_nothing_is_said_to_be_wrong():
         X["level"] = np.array(["a", "b", "c"])[(rng.random((90, 1)) > p[:, :2]).sum(1)]
         found = asked(X, y)
         alarms += found.advice is not None or len(found.dependent) > 0
-    # Each of two statements may be wrong in a table of twenty: of ten tables, 4 would be a wonder (1 in 100).
-    assert alarms <= 3
+    # Each of two statements may be wrong in a table of twenty: of six tables, 3 would be a wonder (1 in 60).
+    assert alarms <= 2
     assert str(asked(*made_by_the_model())) == (
         "None of 3 pairs of columns shows dependence given the class; nothing says that log-odds are too large or too "
         "small; nothing need be done."

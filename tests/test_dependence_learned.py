@@ -109,15 +109,16 @@ def test_one_exponent_for_the_model_is_a_tempered_likelihood():
 
 
 def test_answers_are_the_same_in_one_block_and_in_many(monkeypatch):
-    features, data, labels = mixed(n=300)
+    features, data, labels = mixed(n=180)
     posterior = fitted(features, data, labels)
-    spec = Exponents(pairs=10, sd=0.3, pair_sd=0.1, joint_sd=0.3)
+    # Draws start at the mode, so they would take the time of many evaluations and show nothing more.
+    spec = Exponents(pairs=10, sd=0.3, pair_sd=0.1, joint_sd=0.3, draws=2)
     whole = learn(posterior, data, labels, spec)
     monkeypatch.setattr(terms, "in_blocks", lambda n, *_: [slice(k, min(k + 70, n)) for k in range(0, n, 70)])
     monkeypatch.setattr(learned, "HELD", 0)
     parts = learn(posterior, data, labels, spec)
     assert_allclose(parts.exponents.posterior.mode, whole.exponents.posterior.mode, atol=1e-6)
-    both = (found.log_proba(posterior, data, 300, point="mode") for found in (parts, whole))
+    both = (found.log_proba(posterior, data, 180, point="mode") for found in (parts, whole))
     assert_allclose(*both, atol=1e-5)
 
 

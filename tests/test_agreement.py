@@ -132,7 +132,7 @@ def models() -> dict[str, tuple[BayesianNB, pd.DataFrame]]:
 
 
 @pytest.mark.nuts
-@pytest.mark.parametrize("name", ["play-tennis", "heights", "penguins", "buys-computer"])
+@pytest.mark.parametrize("name", ["heights", "penguins"])
 def test_nuts_agrees_with_the_closed_form(name):
     clf, asked = models()[name]
     found = clf.verify(asked, sampler="nuts", draws=1000, chains=4, random_seed=7)
@@ -568,17 +568,30 @@ def test_the_ratio_of_averages_is_the_predictive_and_the_average_of_ratios_is_an
     assert (no - ratios.mean()) / error > 10
 
 
+def test_draws_of_play_tennis_agree_with_the_closed_form(tennis):
+    clf, _, tree = tennis
+    found = clf.verify(datasets.play_tennis()[0], tree=tree)
+    assert found.agrees, str(found)
+    assert found.convergence.converged
+
+
 # False alarms
 
 
 @pytest.fixture(scope="module")
 def repeated() -> list[agreement.Agreement]:
-    """200 checks of a correct model with a binary, a real and a count column, each with its own draws."""
-    X, y = every_family()
+    """100 checks of a correct model with three binary, three real and three count columns, each with its own draws."""
     names = ["smoker", "length", "calls"]
-    clf = BayesianNB({name: FAMILIES[name] for name in names}).fit(X[[*names, "hours"]], y)
-    (data, n), found = clf.classifier_.read(ASKED.iloc[[0, 3]][[*names, "hours"]]), []
-    for seed in range(1000, 1200):
+    parts = [every_family(seed=seed)[0][names].add_suffix(f" {seed}") for seed in (5, 6, 7)]
+    X, y = every_family()
+    X = pd.concat([*parts, X["hours"]], axis=1)
+    features = {name: (FAMILIES[name], [f"{name} {seed}" for seed in (5, 6, 7)]) for name in names}
+    clf = BayesianNB(features).fit(X, y)
+    asked = pd.concat([ASKED[names].add_suffix(f" {seed}") for seed in (5, 6, 7)] + [ASKED["hours"]], axis=1)
+    # Of the asked columns one of each is known, so that the averages of the factors are well within reach of the draws.
+    asked.loc[:, [c for c in asked if c.endswith((" 6", " 7"))]] = np.nan
+    (data, n), found = clf.classifier_.read(asked.iloc[[0, 3]]), []
+    for seed in range(1000, 1100):
         point = clf.posterior_.draw(default_rng(seed), (4, 500))
         blocks = layout.blocks(clf.posterior_.model, clf.statistics_)
         tree = draws.tree({"posterior": layout.variables(point, blocks)}, clf.posterior_)
@@ -586,7 +599,7 @@ def repeated() -> list[agreement.Agreement]:
     return found
 
 
-def test_at_most_1_of_200_correct_models_is_reported_as_different(repeated):
+def test_at_most_1_of_100_correct_models_is_reported_as_different(repeated):
     assert sum(not found.agrees for found in repeated) <= 1
 
 
@@ -599,7 +612,7 @@ def test_the_standardized_differences_of_a_correct_model_are_standard_normal(kin
     z = np.concatenate([found.table.loc[found.table["kind"] == kind, "z"] for found in repeated])
     if kind == "class predictive":
         z = z[::2]  # of two classes, the other is its negative
-    assert len(z) >= 400
+    assert len(z) >= 200
     assert stats.kstest(z, "norm").statistic < loose
     assert 0.9 < z.std() < 1.15
 
@@ -647,9 +660,9 @@ def chains(seed: int, shift: float) -> DataTree:
 
 
 def test_short_chains_of_one_distribution_are_not_refused_for_the_r_hat_of_chance():
-    found = [agreement.Convergence.of(chains(seed, 0.0)) for seed in range(60)]
+    found = [agreement.Convergence.of(chains(seed, 0.0)) for seed in range(30)]
     assert any(one.r_hat > 1.01 for one in found)
-    assert sum(not one.converged for one in found) <= 2
+    assert sum(not one.converged for one in found) <= 1
 
 
 def test_chains_half_a_standard_deviation_apart_are_refused_however_short():

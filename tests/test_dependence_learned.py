@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import logsumexp
 
-from bayesnb.dependence import counting, exponents, learned, terms
+from bayesnb.dependence import learned, terms
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.learned import Dependence, learn
 from bayesnb.dependence.termset import TermSet, left_out_terms, predictive_terms
@@ -209,10 +209,14 @@ def test_named_pairs_are_the_ones_that_get_a_term():
         learn(posterior, data, labels, Exponents(pairs=(("nowhere", names[0]),)))
 
 
-def test_too_many_columns_for_all_pairs_are_refused_with_the_cure(monkeypatch):
-    features, data, labels = mixed()
-    monkeypatch.setattr(counting, "MOST_COLUMNS", 5)
-    with pytest.raises(ValueError, match=r"8 columns have 28 pairs.*weighted"):
+def wide(columns: int):
+    """So many columns of twelve rows of two classes."""
+    return {"x": Gaussian()}, {"x": default_rng(0).normal(size=(12, columns))}, Labels.of(np.resize([0, 1], 12))
+
+
+def test_too_many_columns_for_all_pairs_are_refused_with_the_cure():
+    features, data, labels = wide(201)
+    with pytest.raises(ValueError, match=r"201 columns have 20100 pairs.*weighted"):
         learn(fitted(features, data, labels), data, labels, "pairwise")
 
 
@@ -246,10 +250,9 @@ def test_levels_that_were_never_seen_and_missing_cells_say_nothing_of_a_pair():
     assert np.isfinite(asked).all()
 
 
-def test_more_exponents_than_can_be_learned_together_are_refused_with_the_cure(monkeypatch):
-    features, data, labels = mixed()
-    monkeypatch.setattr(exponents, "MOST_PARAMETERS", 10)
+def test_more_exponents_than_can_be_learned_together_are_refused_with_the_cure():
+    features, data, labels = wide(4000)
     posterior = fitted(features, data, labels)
-    with pytest.raises(ValueError, match=r"at most 10.*tempered"):
+    with pytest.raises(ValueError, match=r"4002 exponents and offsets .* at most 4000.*tempered"):
         learn(posterior, data, labels, "weighted")
-    assert np.isfinite(learn(posterior, data, labels, "tempered").log_proba(posterior, data, 120)).all()
+    assert np.isfinite(learn(posterior, data, labels, "tempered").log_proba(posterior, data, 12)).all()

@@ -35,11 +35,12 @@ def test_alternating_sampling_and_fitting_keeps_the_prior_distribution():
 
 @pytest.mark.nuts
 def test_true_parameters_rank_uniformly_among_nuts_draws():
-    ranks = sbc.ranks("nuts", simulations=10, seed=3)
-    # Few simulations: all parameters together, by the mean rank of each simulation's parameters.
+    ranks = sbc.ranks("nuts", simulations=6, seed=3)
+    # Few simulations, so all parameters are judged together. Their 144 ranks have a mean that is known to 0.024 of the
+    # range and a spread that is known to 7%.
     centred = (ranks.to_numpy() + 0.5) / 100 - 0.5
     z = centred.mean() / np.sqrt(1 / 12 / centred.size)
-    assert centred.shape == (10, 24)
+    assert centred.shape == (6, 24)
     assert abs(z) < 4
     spread = (centred**2).mean() / (1 / 12)
     assert 0.6 < spread < 1.4

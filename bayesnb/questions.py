@@ -63,6 +63,7 @@ class Questions:
     describe = _asks(Classifier.describe)
     loo = _asks(Classifier.loo)
     independence = _asks(Classifier.independence)
+    suspicious_labels = _asks(Classifier.suspicious_labels)
     sample = _asks(Classifier.sample)
     to_pymc = _asks(Classifier.to_pymc)
     sample_posterior = _asks(Classifier.sample_posterior)

@@ -161,6 +161,25 @@ def test_the_audit_that_is_printed_is_that_of_the_estimator(capsys):
     assert f"{first['first']} × {first['second']}" in out
 
 
+def test_the_audit_doubts_the_labels_that_the_estimator_doubts(capsys):
+    X, y = datasets.play_tennis()
+    found = BayesianNB().fit(X, y).suspicious_labels(X, y)
+    _, out, _ = run(capsys, "audit", "play-tennis", "--format", "json", "--top", "3")
+    said = json.loads(out)["labels"]
+    assert (said["wrong"], said["sd"]) == pytest.approx((found.attrs["expected"], found.attrs["sd"]))
+    assert [row["row"] for row in said["rows"]] == found.index[:3].tolist()
+    assert said["rows"][0]["probability"] == pytest.approx(found["probability"].iloc[0])
+    _, out, _ = run(capsys, "audit", "play-tennis", "--top", "3")
+    assert f"{found.attrs['expected']:.1f} ± {found.attrs['sd']:.1f} of 14 labels" in " ".join(out.split())
+
+
+def test_the_audit_of_one_class_doubts_no_label(capsys, tmp_path):
+    pd.DataFrame({"a": list("xy") * 4, "b": list("xxyy") * 2, "y": "p"}).to_csv(tmp_path / "t.csv", index=False)
+    code, out, _ = run(capsys, "audit", str(tmp_path / "t.csv"), "--target", "y", "--format", "json")
+    assert code == 0
+    assert "labels" not in json.loads(out)
+
+
 def test_the_audit_says_which_columns_are_not_compared(capsys, tmp_path):
     X = pd.DataFrame({"id": [f"row {k}" for k in range(80)], "a": list("xy") * 40, "b": list("xxyy") * 20})
     X.assign(y=list("pqqp") * 20).to_csv(tmp_path / "t.csv", index=False)

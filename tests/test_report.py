@@ -125,6 +125,7 @@ def test_the_page_has_every_section_with_a_link_to_it(tennis_page):
         "The four estimates, by exact leave-one-out",
         "Calibration",
         "Dependence between columns",
+        "Labels to doubt",
         "Uncertain rows",
         "Evidence",
         "Versions",
@@ -176,6 +177,14 @@ def test_rows_can_be_ordered_by_epistemic_entropy(tennis):
     block = page.partition("The rows of the highest epistemic entropy")[2].partition("Ledger of")[0]
     shown = [int(line.split("|")[1]) for line in block.splitlines() if re.match(r"\| \d", line)]
     assert shown == clf.uncertainty(X, draws=200)["epistemic"].sort_values(ascending=False).index[:3].tolist()
+
+
+def test_the_doubtful_labels_are_those_of_the_estimator(tennis, tennis_page):
+    found = tennis[0].suspicious_labels(*tennis[1:])
+    table = tennis_page.table("Labels that are the least probable")
+    assert [line[0] for line in table[1:]] == [str(row) for row in found.index[:10]]
+    assert [line[1] for line in table[1:]] == found["label"].tolist()[:10]
+    assert f"{found.attrs['expected']:.1f} ± {found.attrs['sd']:.1f} of 14 labels" in " ".join(tennis_page.texts("p"))
 
 
 def test_the_advice_and_the_pairs_are_those_of_the_audit(tennis, tennis_page):
@@ -246,7 +255,7 @@ def test_rows_0_gives_a_page_without_contributions_of_rows(tennis):
 def test_progress_is_reported_step_by_step(tennis):
     said = []
     report(*tennis, format="md", rows=0, draws=50, progress=said.append)
-    assert len(said) == 5
+    assert len(said) == 6
     assert "leave-one-out" in said[0]
 
 
@@ -317,8 +326,9 @@ def test_an_estimate_that_gives_a_row_probability_0_loses_only_the_sections_that
     X = pd.DataFrame({"a": list("uuvvww"), "b": list("xyxyxy")})
     y = list("ppqqrr")
     page = report(BayesianNB(estimate="mle").fit(X, y), X, y, format="md", rows=0, draws=50)
-    assert page.count("Not available") == 1
-    assert "has probability 0 under every class" in page.partition("## Calibration")[2].partition("## Uncertain")[0]
+    assert page.count("Not available") == 2
+    for title, following in (("## Calibration", "## Dependence"), ("## Labels to doubt", "## Uncertain")):
+        assert "has probability 0 under every class" in page.partition(title)[2].partition(following)[0]
     assert "impossible" in page.partition("Scores of each estimate")[2].splitlines()[2]
 
 

@@ -2,9 +2,9 @@
 
 :class:`Classifier` is the only class. Predicting is written here. Its other methods are functions in one file for each
 kind of question: ``certainty`` (how sure), ``explaining`` (why), ``exponents`` (to what powers terms count),
-``auditing`` (whether the model is right about its rows), ``deciding`` (what to do), ``tabular`` (tables in, tables out)
-and ``sampling`` (new rows, PyMC). They check and name things; the formulas are in ``model``, ``uncertainty``,
-``decisions``, ``explain`` and ``audit``.
+``auditing`` (whether the model is right about its rows), ``label_noise`` (whether their labels are right), ``deciding``
+(what to do), ``tabular`` (tables in, tables out) and ``sampling`` (new rows, PyMC). They check and name things; the
+formulas are in ``model``, ``answers`` and ``dependence``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesnb.classifier import auditing, certainty, deciding, explaining, exponents, sampling, tabular
+from bayesnb.classifier import (
+    auditing,
+    certainty,
+    deciding,
+    explaining,
+    exponents,
+    label_noise,
+    sampling,
+    tabular,
+)
 from bayesnb.data.rows import Rows, table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
@@ -361,6 +370,7 @@ class Classifier:
     log_evidence = explaining.log_evidence
     log_evidence_ = property(explaining.log_evidence_)
     independence = auditing.independence
+    suspicious_labels = label_noise.suspicious_labels
 
     # The sampler's road
     sample = sampling.sample

@@ -1,4 +1,4 @@
-"""``bayesnb audit``: which columns depend on each other given the class, and what to do about it."""
+"""``bayesnb audit``: which columns depend on each other given the class, and which labels are to be doubted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_picture, require_output
-from bayesnb.cli.printing import plain, print_document, print_pairs, records_of
+from bayesnb.cli.printing import plain, print_document, print_labels, print_pairs, records_of
 from bayesnb.cli.rows import fitted
 from bayesnb.cli.terminal import say, stdout
 
@@ -19,18 +19,20 @@ if TYPE_CHECKING:
 @click.command(epilog=options.EMBEDDED)
 @click.argument("data", metavar="DATA")
 @options.target
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Pairs to print as a table.")
+@click.option(
+    "--top", type=click.IntRange(1), default=10, show_default=True, help="Pairs, and labels, to print as tables."
+)
 @options.prob("Of the intervals.")
 @click.option("-o", "--output", metavar="FILE", help="Also draw a map of all pairs, as a PNG or SVG file.")
-@options.layout("table", "json", "csv", help="json holds everything, csv all pairs.")
+@options.layout("table", "json", "csv", help="json holds all pairs, and labels; csv all pairs.")
 @options.force
 def audit(data: str, target: str | None, top: int, prob: float, output: str | None, layout: str, force: bool) -> int:
-    """Say which columns of a table depend on each other given the class, how strongly, and what to do about it.
+    """Say which columns of a table depend on each other given the class, and which labels are to be doubted.
 
     DATA is the name of an embedded data set, or a CSV or Parquet file. Naive Bayes takes the columns as independent
     given the class. Every pair of columns is held against that: by the exact Bayes factor, by the mutual information,
     and by what modelling the pair gains on rows that were left out. The time grows with the number of pairs: 30 columns
-    take about two seconds, 200 are the most.
+    take about two seconds, 200 are the most. A label is doubtful if it is improbable by the model of all other rows.
     """
     require_output(output, "picture", [data], is_picture, force)
     name, X, y, clf = fitted(data, target)
@@ -39,15 +41,20 @@ def audit(data: str, target: str | None, top: int, prob: float, output: str | No
     if left := [name for name in clf.schema_.names if name not in found.columns]:
         more = ", …" if len(left) > 5 else ""
         say(f"not compared (more than 64 levels, text to count, or exposure): {', '.join(map(repr, left[:5]))}{more}")
+    doubts = clf.suspicious_labels(X, y) if len(clf.classes_) > 1 else None
     if layout == "json":
         document = {"data": name, "target": str(y.name), "says": str(found), "advice": found.advice, "prob": prob}
-        print_document(
-            document | {"exponent": plain(found.exponent.to_dict()), "pairs": records_of(found.pairs, index=False)}
-        )
+        document |= {"exponent": plain(found.exponent.to_dict()), "pairs": records_of(found.pairs, index=False)}
+        if doubts is not None:
+            top_rows = records_of(doubts.head(top).rename_axis("row"))
+            document["labels"] = {"wrong": doubts.attrs["expected"], "sd": doubts.attrs["sd"], "rows": top_rows}
+        print_document(document)
     elif layout == "csv":
         stdout().write(found.pairs.to_csv(index=False))
     else:
         print_pairs(found, top, prob)
+        if doubts is not None:
+            print_labels(doubts, top)
     if output is not None:
         draw(found, output)
     return 0

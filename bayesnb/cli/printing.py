@@ -162,6 +162,24 @@ def print_pairs(found: Independence, top: int, prob: float) -> None:
     )
 
 
+def print_labels(found: pd.DataFrame, top: int) -> None:
+    """Print how many labels are expected to be wrong, and the rows whose label is the least probable."""
+    console = console_of()
+    expected, sd = found.attrs["expected"], found.attrs["sd"]
+    console.print(
+        f"\n{expected:.1f} ± {sd:.1f} of {len(found)} labels are expected to be wrong; fewer if columns depend on each "
+        "other.",
+        style="bold",
+        markup=False,
+    )
+    console.print(grid_of(found.head(top).rename_axis("row").reset_index(), 3))
+    console.print(
+        "probability: of the label, by the model of all other rows. suggested: the most probable class. wrong: the "
+        "probability that the label is wrong, if a share of all labels was replaced by another class.",
+        markup=False,
+    )
+
+
 def bar_of(share: float, half: int = 12) -> Any:
     """Draw a bar, to the right if the share is positive and to the left if it is negative; an arrow means infinite."""
     from rich.text import Text

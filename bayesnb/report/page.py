@@ -25,6 +25,8 @@ from bayesnb.evaluation import compare_estimates, few_folds, held_out, rows_at
 from bayesnb.priors import Array
 from bayesnb.report.dependence import TITLE, dependence
 from bayesnb.report.html import MARK, html
+from bayesnb.report.labels import TITLE as LABELS
+from bayesnb.report.labels import labels_to_doubt
 from bayesnb.report.markdown import markdown
 from bayesnb.report.parts import Grid, Part, Picture, Section, one_line
 
@@ -102,6 +104,8 @@ def report(
     sections.append(_or_reason("Calibration", lambda: _calibration(clf, table, y, codes, share)))
     say("weighing each pair of columns against independence")
     sections.append(_or_reason(TITLE, lambda: dependence(clf, table, y, share)))
+    say("doubting each label by the model of all the other rows")
+    sections.append(_or_reason(LABELS, lambda: labels_to_doubt(clf, table, y, labels)))
     say(f"splitting the uncertainty of the rows over {draws} posterior draws")
     sections.append(
         _or_reason("Uncertain rows", lambda: _uncertain(clf, table, labels, codes, rows, by, unit, share, draws))

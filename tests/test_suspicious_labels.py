@@ -1,0 +1,139 @@
+"""Labels to doubt: exact leave-one-out, the expected number of wrong labels, and wrong labels that were planted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import FEATURES, mixed
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import quad
+
+from bayesnb import BayesianNB, datasets
+from bayesnb.answers.label_noise import wrong_labels
+
+
+def drawn(n: int, shift: float, seed: int, columns: int = 4) -> tuple[pd.DataFrame, np.ndarray]:
+    """Three classes whose columns are independent within a class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    return pd.DataFrame({f"x{k}": rng.normal(shift * y, 1.0) for k in range(columns)}), y
+
+
+def flipped(y: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of which a share is replaced by another of three classes, and which these are."""
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(len(y), round(share * len(y)), replace=False)
+    z = y.copy()
+    z[rows] = (z[rows] + rng.integers(1, 3, len(rows))) % 3
+    return z, rows
+
+
+def test_the_probability_of_a_label_is_that_of_a_model_that_has_not_seen_the_row():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    found = clf.suspicious_labels(X, y)
+    assert found["probability"].is_monotonic_increasing
+    for i, row in found.iterrows():
+        # The levels are known in advance, as they are to the estimator.
+        declared = X.astype({name: pd.CategoricalDtype(sorted(set(X[name]))) for name in X})
+        without = BayesianNB().fit(declared.drop(index=i), y.drop(index=i)).predict_proba(X.loc[[i]])[0]
+        assert row["label"] == y[i]
+        assert row["probability"] == pytest.approx(without[["no", "yes"].index(y[i])], rel=1e-12)
+        assert row["suggested"] == ["no", "yes"][without.argmax()]
+        assert row["suggested_probability"] == pytest.approx(without.max(), rel=1e-12)
+
+
+def test_the_probabilities_of_a_mixed_table_are_those_of_loo():
+    X, y = mixed(30, 3)
+    clf = BayesianNB(FEATURES).fit(X, y)
+    proba = clf.loo(X, y)["probability"]
+    for i, row in clf.suspicious_labels(X, y).iterrows():
+        assert row["probability"] == pytest.approx(proba.loc[i, y[i]], rel=1e-12)
+
+
+def test_planted_wrong_labels_come_first_and_their_number_is_told():
+    expected, sd, ranks = [], [], []
+    for seed in range(4):
+        X, y = drawn(400, 2.0, seed, columns=6)
+        z, rows = flipped(y, 0.05, seed)
+        found = BayesianNB().fit(X, z).suspicious_labels(X, z)
+        expected.append(found.attrs["expected"])
+        sd.append(found.attrs["sd"])
+        ranks.append(np.isin(found.index[: len(rows)], rows).mean())
+    assert np.mean(ranks) > 0.9
+    assert_allclose(np.mean(expected), 20, atol=2.0)
+    assert (np.abs(np.array(expected) - 20) < 3 * np.array(sd) + 1).all()
+
+
+def test_where_classes_overlap_right_labels_are_not_taken_as_wrong():
+    X, y = drawn(600, 1.0, 0, columns=2)
+    found = BayesianNB().fit(X, y).suspicious_labels(X, y)
+    improbable = (1 - found["probability"]).sum()
+    assert improbable > 100
+    assert found.attrs["expected"] < 0.3 * improbable
+
+
+def test_copies_of_a_column_make_right_labels_look_wrong_and_the_docs_say_so():
+    z = np.random.default_rng(1).integers(2, size=400)
+    x = np.random.default_rng(2).normal(1.5 * z)
+    X = pd.DataFrame({f"copy {k}": x for k in range(8)})
+    plain, tempered = (BayesianNB(dependence=how).fit(X, z).suspicious_labels(X, z) for how in (None, "tempered"))
+    assert plain.attrs["expected"] > 50
+    assert tempered.attrs["expected"] < 20
+    assert "exponents have learned from all labels" in tempered.attrs["note"]
+    assert "note" not in plain.attrs
+
+
+def test_the_posterior_of_the_share_is_that_of_adaptive_quadrature():
+    rng = np.random.default_rng(0)
+    p, weight = rng.beta(2, 0.5, 40), rng.integers(1, 3, 40).astype(float)
+    q = (1 - p) / 2
+
+    def likelihood(share: float) -> float:
+        return float(np.prod(((1 - share) * p + share * q) ** weight)) * 1e10
+
+    whole = quad(likelihood, 0, 0.5, epsabs=0, epsrel=1e-11)[0]
+
+    def averaged(f) -> float:
+        return quad(lambda share: f(share) * likelihood(share), 0, 0.5, epsabs=0, epsrel=1e-11)[0] / whole
+
+    def wrong(share: float) -> np.ndarray:
+        return share * q / ((1 - share) * p + share * q)
+
+    found = wrong_labels(p, 3, weight)
+    assert_allclose(found.each[:5], [averaged(lambda s, i=i: wrong(s)[i]) for i in range(5)], rtol=1e-8)
+    assert found.expected == pytest.approx(averaged(lambda s: weight @ wrong(s)), rel=1e-8)
+    second = averaged(lambda s: weight @ (wrong(s) * (1 - wrong(s))) + (weight @ wrong(s)) ** 2)
+    assert found.sd == pytest.approx(np.sqrt(second - found.expected**2), rel=1e-6)
+
+
+@pytest.mark.parametrize("p", [np.ones(50), np.zeros(50), np.r_[np.ones(49), 0.0], np.full(50, 0.5)])
+def test_probabilities_of_0_and_1_have_an_answer(p):
+    found = wrong_labels(p, 2, np.ones(50))
+    assert ((found.each >= 0) & (found.each <= 1)).all()
+    assert found.expected == pytest.approx(found.each.sum())
+    assert np.isfinite(found.sd)
+
+
+def test_a_row_of_weight_two_is_two_rows_and_the_index_is_kept():
+    X, y = datasets.heights()
+    X = X.set_axis([f"person {k}" for k in range(len(X))])
+    weight = np.ones(len(y))
+    weight[:3] = 2.0
+    clf = BayesianNB().fit(X, y, weight)
+    found = clf.suspicious_labels(X, y, weight)
+    assert set(found.index) == set(X.index)
+    assert found.attrs["expected"] == pytest.approx(found["wrong"].loc[X.index] @ weight)
+    assert_array_equal(found["label"].loc[X.index], y)
+
+
+def test_what_has_no_answer_is_said():
+    X, y = datasets.play_tennis()
+    with pytest.raises(ValueError, match="there is one class"):
+        BayesianNB().fit(X, ["a"] * len(y)).suspicious_labels(X, ["a"] * len(y))
+    clf = BayesianNB().fit(X, y)
+    with pytest.raises(ValueError, match="y is missing in 1 of 14 rows"):
+        clf.suspicious_labels(X, y.mask(y.index == 3))
+    with pytest.raises(ValueError, match="leave-one-out is exact for rows that were counted"):
+        BayesianNB().fit(X, y.mask(y.index == 3)).suspicious_labels(X, y)

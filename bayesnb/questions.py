@@ -52,6 +52,7 @@ class Questions:
     estimate_class_prior = _asks(Classifier.estimate_class_prior)
     decide = _asks(Classifier.decide)
     predict_set = _asks(Classifier.predict_set)
+    conformal = _asks(Classifier.conformal)
     sample_proba = _asks(Classifier.sample_proba)
     predict_interval = _asks(Classifier.predict_interval)
     prob_top = _asks(Classifier.prob_top)

@@ -53,6 +53,7 @@ QUESTIONS = {
     "explain": lambda clf: clf.explain(X, "m", "n"),
     "estimate_class_prior": lambda clf: clf.estimate_class_prior(X),
     "loo": lambda clf: clf.loo(X, Y),
+    "conformal": lambda clf: clf.conformal(X, Y).p_values(X),
     "suspicious_labels": lambda clf: clf.suspicious_labels(X, Y),
 }
 

@@ -3,8 +3,8 @@
 :class:`Classifier` is the only class. Predicting is written here. Its other methods are functions in one file for each
 kind of question: ``certainty`` (how sure), ``explaining`` (why), ``exponents`` (to what powers terms count),
 ``auditing`` (whether the model is right about its rows), ``label_noise`` (whether their labels are right), ``deciding``
-(what to do), ``tabular`` (tables in, tables out) and ``sampling`` (new rows, PyMC). They check and name things; the
-formulas are in ``model``, ``answers`` and ``dependence``.
+(what to do), ``conformal`` (sets with a guarantee), ``tabular`` (tables in, tables out) and ``sampling`` (new rows,
+PyMC). They check and name things; the formulas are in ``model``, ``answers`` and ``dependence``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from scipy.special import logsumexp
 from bayesnb.classifier import (
     auditing,
     certainty,
+    conformal,
     deciding,
     explaining,
     exponents,
@@ -351,6 +352,7 @@ class Classifier:
     # What to do
     decide = deciding.decide
     predict_set = deciding.predict_set
+    conformal = conformal.conformal
     estimate_class_prior = deciding.estimate_class_prior
 
     # How sure

@@ -54,6 +54,9 @@ def decide(self: Classifier, X: Any, costs: pd.DataFrame, reject_cost: float | N
 def predict_set(self: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
     """The smallest set of classes whose probability is at least ``mass``, as bool (row, class).
 
+    It holds the true class as often as ``mass`` says if the class probabilities are right. A guarantee that does not
+    depend on them needs rows to calibrate with: see :meth:`conformal`.
+
     Examples
     --------
     >>> from bayesnb import BayesianNB, datasets

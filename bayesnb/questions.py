@@ -53,6 +53,8 @@ class Questions:
     decide = _asks(Classifier.decide)
     predict_set = _asks(Classifier.predict_set)
     conformal = _asks(Classifier.conformal)
+    ask_next = _asks(Classifier.ask_next)
+    label_next = _asks(Classifier.label_next)
     sample_proba = _asks(Classifier.sample_proba)
     predict_interval = _asks(Classifier.predict_interval)
     prob_top = _asks(Classifier.prob_top)

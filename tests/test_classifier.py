@@ -53,6 +53,8 @@ QUESTIONS = {
     "explain": lambda clf: clf.explain(X, "m", "n"),
     "estimate_class_prior": lambda clf: clf.estimate_class_prior(X),
     "loo": lambda clf: clf.loo(X, Y),
+    "ask_next": lambda clf: clf.ask_next({"size": [1.0]}),
+    "label_next": lambda clf: clf.label_next(X, n=1, draws=100),
     "conformal": lambda clf: clf.conformal(X, Y).p_values(X),
     "suspicious_labels": lambda clf: clf.suspicious_labels(X, Y),
 }

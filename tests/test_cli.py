@@ -161,6 +161,18 @@ def test_the_audit_that_is_printed_is_that_of_the_estimator(capsys):
     assert f"{first['first']} × {first['second']}" in out
 
 
+def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):
+    X, y = datasets.play_tennis()
+    found = BayesianNB().fit(X, y).ask_next({"wind": ["strong"]})["information"]
+    _, out, _ = run(capsys, "explain", "play-tennis", "--row", "wind=strong", "--format", "json")
+    said = {line["column"]: line["information"] for line in json.loads(out)["ask_next"]}
+    assert said == pytest.approx(found.to_dict())
+    _, out, _ = run(capsys, "explain", "play-tennis", "--row", "wind=strong")
+    assert f"What to ask next: {found.index[0]} {found.iloc[0]:.3f}, " in " ".join(out.split())
+    _, out, _ = run(capsys, "explain", "play-tennis", "--row", "0")
+    assert "What to ask next" not in out
+
+
 def test_the_audit_doubts_the_labels_that_the_estimator_doubts(capsys):
     X, y = datasets.play_tennis()
     found = BayesianNB().fit(X, y).suspicious_labels(X, y)

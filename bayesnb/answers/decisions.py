@@ -70,7 +70,7 @@ def decide(
     2     wait           0.18      False
     """
     proba = _of_classes(proba, classes)
-    cost_matrix = _cost_matrix(costs, classes)
+    cost_matrix = matrix_of(costs, classes)
     expected = proba @ cost_matrix
     choice = expected.argmin(axis=1)
     cost = expected[np.arange(len(choice)), choice]
@@ -95,7 +95,7 @@ def _of_classes(proba: Any, classes: Array) -> Array:
     return proba
 
 
-def _cost_matrix(costs: Any, classes: Array) -> Array:
+def matrix_of(costs: Any, classes: Array) -> Array:
     """The costs as an array (class, decision), in the order of the classes."""
     if not isinstance(costs, pd.DataFrame):
         raise TypeError(

@@ -3,8 +3,9 @@
 :class:`Classifier` is the only class. Predicting is written here. Its other methods are functions in one file for each
 kind of question: ``certainty`` (how sure), ``explaining`` (why), ``exponents`` (to what powers terms count),
 ``auditing`` (whether the model is right about its rows), ``label_noise`` (whether their labels are right), ``deciding``
-(what to do), ``conformal`` (sets with a guarantee), ``tabular`` (tables in, tables out) and ``sampling`` (new rows,
-PyMC). They check and name things; the formulas are in ``model``, ``answers`` and ``dependence``.
+(what to do), ``conformal`` (sets with a guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out)
+and ``sampling`` (new rows, PyMC). They check and name things; the formulas are in ``model``, ``answers`` and
+``dependence``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesnb.classifier import (
+    asking,
     auditing,
     certainty,
     conformal,
@@ -353,6 +355,8 @@ class Classifier:
     decide = deciding.decide
     predict_set = deciding.predict_set
     conformal = conformal.conformal
+    ask_next = asking.ask_next
+    label_next = asking.label_next
     estimate_class_prior = deciding.estimate_class_prior
 
     # How sure

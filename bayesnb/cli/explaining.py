@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.printing import plain, print_contributions, print_document, records_of
+from bayesnb.cli.printing import plain, print_contributions, print_document, print_questions, records_of
 from bayesnb.cli.rows import asked_rows, class_of, fitted, frame_of, load_model, parsed, row_at, template_of
 from bayesnb.cli.terminal import stdout
 
@@ -39,7 +39,8 @@ def explain(
     """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
 
     DATA is the name of an embedded data set, or a CSV or Parquet file, and a model is fitted to it; or MODEL is a file
-    that holds one, and the row is one of NEW. The entries sum to the total. A missing value adds nothing.
+    that holds one, and the row is one of NEW. The entries sum to the total. A missing value adds nothing; of those that
+    are, it is said how much each would tell about the class.
     """
     from bayesnb.modelfile import document
 
@@ -58,15 +59,23 @@ def explain(
             f"both are {label!r}: there are no odds of a class against itself", param_hint="--against"
         )
     contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
+    questions = clf.ask_next(frame)
     if layout == "json":
         proba = dict(zip(map(str, clf.classes_), map(float, clf.predict_proba(frame)[0]), strict=True))
         about = {"data": name, "target": str(target), "row": plain(asked), "probabilities": proba}
         about |= plain(contributions.iloc[0][["label", "against"]]) | {"unit": unit, "prob": prob}
-        print_document(about | {"entries": records_of(contributions.drop(columns=["label", "against"]))})
+        print_document(
+            about
+            | {
+                "entries": records_of(contributions.drop(columns=["label", "against"])),
+                "ask_next": records_of(questions),
+            }
+        )
     elif layout == "csv":
         stdout().write(contributions.to_csv())
     else:
         print_contributions(asked, contributions, unit, prob)
+        print_questions(questions)
     return 0
 
 

@@ -127,6 +127,21 @@ def print_contributions(asked: dict[str, Any], contributions: pd.DataFrame, unit
     )
 
 
+def print_questions(questions: pd.DataFrame) -> None:
+    """Print how much each missing value of a row would tell about the class."""
+    if questions.empty:
+        return
+    told = [f"{column} {value:.3f}" for column, value in questions["information"].head(8).items()]
+    more = f", and {len(questions) - 8} more" if len(questions) > 8 else ""
+    console_of().print(
+        visible(
+            f"What to ask next: {', '.join(told)}{more} nats of information about the class, of "
+            f"{questions.attrs['entropy']:.3f} that are missing"
+        ),
+        markup=False,
+    )
+
+
 def print_pairs(found: Independence, top: int, prob: float) -> None:
     """Print the advice of an audit, and the pairs that depend most."""
     import pandas as pd

@@ -1,0 +1,183 @@
+"""What to ask next: the worth of a missing value beside enumeration and fine grids, and rows to label."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import FEATURES, mixed
+from numpy.testing import assert_allclose
+from scipy.stats import entropy
+
+from bayesnb import BayesianNB, Binned, Exponential, Poisson, datasets
+from bayesnb.answers import asking
+
+COSTS = pd.DataFrame({"play": [10.0, 0.0], "stay": [0.0, 4.0]}, index=["no", "yes"])
+
+
+def worth(clf, row: dict, column: str, values, costs=None) -> float:
+    """Information or saving of a column of levels, by predicting every completed row."""
+    whole = pd.DataFrame([row | {column: value} for value in values])
+    weight = np.exp(np.logaddexp.reduce(clf.predict_joint_log_proba(whole), axis=1))
+    weight, after = weight / weight.sum(), clf.predict_proba(whole)
+    before = weight @ after
+    if costs is None:
+        return entropy(before) - weight @ entropy(after, axis=1)
+    matrix = costs.loc[list(clf.classes_)].to_numpy()
+    return (before @ matrix).min() - weight @ (after @ matrix).min(axis=1)
+
+
+@pytest.mark.parametrize("how", [{}, {"estimate": "map"}, {"dependence": "tempered"}, {"unseen": "new"}])
+def test_levels_are_worth_what_enumeration_says(how):
+    X, y = datasets.play_tennis()
+    clf = BayesianNB(**how).fit(X, y)
+    row = dict.fromkeys(X.columns) | {"wind": "strong"}
+    found = clf.ask_next(pd.DataFrame([row]), COSTS)
+    assert set(found.index) == {"outlook", "temperature", "humidity"}
+    for column in found.index:
+        levels = [*sorted(set(X[column])), *(["never seen"] if "unseen" in how else [])]
+        assert found.loc[column, "information"] == pytest.approx(worth(clf, row, column, levels), rel=1e-9, abs=1e-14)
+        assert found.loc[column, "saving"] == pytest.approx(worth(clf, row, column, levels, COSTS), rel=1e-9, abs=1e-14)
+    assert found["gain"].is_monotonic_decreasing
+    assert found.attrs["left_out"] < 1e-12
+
+
+def test_without_a_dependence_the_entropy_now_is_that_of_the_mean_over_answers():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    found = clf.ask_next({"wind": ["strong"]})
+    now = clf.set_params(absent="missing").predict_proba({"wind": ["strong"]})[0]
+    assert found.attrs["entropy"] == pytest.approx(entropy(now))
+    assert found["information"].is_monotonic_decreasing
+    assert list(found.columns) == ["information"]
+
+
+@pytest.mark.parametrize("how", [{}, {"dependence": "tempered"}])
+def test_reals_are_worth_what_a_fine_grid_says(how):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=40)
+    X = pd.DataFrame({"x": rng.normal(np.array([0, 3, 3.0])[y], np.array([1, 0.01, 5])[y]), "z": rng.normal(y)})
+    clf = BayesianNB(**how).fit(X, y)
+    row = pd.DataFrame({"x": [np.nan], "z": [1.2]})
+    log_row = np.logaddexp.reduce(clf.predict_joint_log_proba(row)[0])
+    # The trapezoid rule of a variable u with x = 3 + sinh(u), which is fine around the narrow class at 3.
+    u = np.linspace(-12, 12, 40_001)
+    values = pd.DataFrame({"x": 3 + np.sinh(u), "z": 1.2})
+    q = np.exp(clf.predict_joint_log_proba(values) - log_row) * (np.cosh(u) * (u[1] - u[0]))[:, None]
+    assert q.sum() == pytest.approx(1, abs=1e-6)
+    found = clf.ask_next(row)
+    expected = entropy(q.sum(0)) - q.sum(1) @ entropy(q, axis=1)
+    assert found.loc["x", "information"] == pytest.approx(expected, abs=1e-5)
+    assert found.attrs["left_out"] < 1e-8
+
+
+def test_counts_and_positive_numbers_and_bins_are_worth_what_sums_say():
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=60)
+    X = pd.DataFrame({
+        "n": rng.poisson(3 + 2 * y).astype(float),
+        "wait": rng.exponential(1.0 + 2 * y),
+        "binned": rng.normal(y),
+        "wet": rng.random(60) < 0.3 + 0.4 * y,
+    })  # fmt: skip
+    clf = BayesianNB({"n": Poisson(), "wait": Exponential(), "binned": Binned(edges=[0.0, 1.0])}).fit(X, y)
+    row = {"n": None, "wait": None, "binned": None, "wet": None}
+    found = clf.ask_next(pd.DataFrame([row]).astype({"n": float, "wait": float, "binned": float}))
+    assert found.loc["wet", "information"] == pytest.approx(worth(clf, row, "wet", [False, True]), rel=1e-9)
+    assert found.loc["binned", "information"] == pytest.approx(worth(clf, row, "binned", [-1.0, 0.5, 2.0]), rel=1e-9)
+    assert found.loc["n", "information"] == pytest.approx(worth(clf, row, "n", np.arange(200.0)), rel=1e-8)
+    # The fine grid of a variable u on (0, 1) with x = u / (1 - u).
+    u = (np.arange(20_000) + 0.5) / 20_000
+    whole = pd.DataFrame([row] * len(u)).assign(wait=u / (1 - u)).astype({"n": float, "binned": float})
+    q = np.exp(clf.predict_joint_log_proba(whole)) / (1 - u[:, None]) ** 2 / len(u)
+    assert found.loc["wait", "information"] == pytest.approx(asking.information(q / q.sum()), abs=1e-6)
+    assert found.attrs["left_out"] < 1e-8
+
+
+def test_a_mixed_row_names_what_cannot_be_asked():
+    X, y = mixed(40, 2)
+    clf = BayesianNB(FEATURES).fit(X, y)
+    row = X[:1].assign(cat=np.nan, dog=np.nan, emu=np.nan, events=np.nan, hours=np.nan, g=np.nan, b=None)
+    found = clf.ask_next(row)
+    assert found.attrs["not_asked"] == ["events", "words"]
+    assert {"g", "b"} <= set(found.index)
+    assert (found["information"] >= 0).all()
+    with_hours = clf.ask_next(row.assign(hours=1.5))
+    assert "events" in with_hours.index
+    assert with_hours.attrs["not_asked"] == ["words"]
+
+
+def test_a_whole_row_has_nothing_to_ask():
+    X, y = datasets.play_tennis()
+    found = BayesianNB().fit(X, y).ask_next(X[:1], COSTS)
+    assert list(found.columns) == ["information", "saving", "cost", "gain"]
+    assert len(found) == 0
+
+
+def test_an_answer_that_changes_no_decision_saves_nothing():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    always = pd.DataFrame({"play": [1.0, 0.0], "stay": [0.0, 1e6]}, index=["no", "yes"])
+    found = clf.ask_next({"wind": ["strong"]}, always, dict.fromkeys(X.columns, 0.5))
+    assert_allclose(found["saving"], 0, atol=1e-9)
+    assert_allclose(found["gain"], -0.5)
+    assert (found["information"] > 0).all()
+
+
+def test_what_cannot_be_asked_is_refused():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    with pytest.raises(ValueError, match="Expected a table of one row"):
+        clf.ask_next(X[:2])
+    with pytest.raises(ValueError, match="without costs there is no saving"):
+        clf.ask_next({"wind": ["weak"]}, feature_costs={"outlook": 1.0})
+    with pytest.raises(ValueError, match="Expected the cost of each missing column; got none for 'temperature'"):
+        clf.ask_next({"wind": ["weak"]}, COSTS, {"outlook": 1.0, "humidity": 1.0})
+    with pytest.raises(ValueError, match="column 'sun' was not fitted"):
+        clf.ask_next({"wind": ["weak"]}, COSTS, {"sun": 1.0})
+    with pytest.raises(ValueError, match="column 'outlook': Expected a finite number; got 'much'"):
+        clf.ask_next({"wind": ["weak"]}, COSTS, {"outlook": "much"})
+    with pytest.raises(TypeError, match="Expected costs as a DataFrame"):
+        clf.ask_next({"wind": ["weak"]}, {"no": 1})
+    with pytest.raises(ValueError, match="one class prior"):
+        clf.with_class_prior(np.full((1, 2), 0.5)).ask_next({"wind": ["weak"]})
+
+
+# Rows to label
+
+
+def test_the_row_to_label_is_the_one_of_the_largest_epistemic_uncertainty():
+    X, y = mixed(60, 3)
+    clf = BayesianNB(FEATURES, random_state=0).fit(X[:12], y[:12])
+    pool = X[12:]
+    found = clf.label_next(pool)
+    epistemic = clf.uncertainty(pool)["epistemic"]
+    assert found.index.tolist() == [epistemic.idxmax()]
+    assert found["information"].iloc[0] == pytest.approx(epistemic.max())
+    assert found["prediction"].iloc[0] == clf.predict(pool.loc[found.index])[0]
+
+
+def test_a_batch_is_not_made_of_copies_of_one_row():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"c": list("aabb")})
+    clf = BayesianNB(random_state=0).fit(X.astype(pd.CategoricalDtype(list("abcd"))), ["u", "u", "v", "v"])
+    pool = pd.DataFrame({"c": ["c"] * 10 + ["d"] * 2}, index=rng.permutation(12) + 100)
+    found = clf.label_next(pool, n=4)
+    chosen = pool.loc[found.index, "c"].tolist()
+    assert sorted(chosen) == ["c", "c", "d", "d"]
+    assert set(chosen[:2]) == {"c", "d"}
+    assert found.index.is_unique
+    top = clf.uncertainty(pool)["epistemic"].nlargest(4)
+    assert top.max() - top.min() < 0.02  # by themselves, all copies are worth the same
+
+
+def test_choosing_a_batch_changes_nothing_and_says_what_it_cannot():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB(random_state=0).fit(X, y)
+    before = clf.predict_proba(X)
+    assert len(clf.label_next(X, n=14, draws=200)) == 14
+    assert_allclose(clf.predict_proba(X), before)
+    assert clf.class_count_.sum() == 14
+    for n in (0, 15, 1.5, True):
+        with pytest.raises(ValueError, match="Expected n from 1 to the number of rows, 14"):
+            clf.label_next(X, n=n)

@@ -13,10 +13,13 @@ from .families.bernoulli import Bernoulli as Bernoulli
 from .families.categorical import Categorical as Categorical
 from .families.exponential import Exponential as Exponential
 from .families.from_pymc import FromPyMC as FromPyMC
+from .families.gamma_known_shape import GammaKnownShape as GammaKnownShape
 from .families.gaussian import Gaussian as Gaussian
 from .families.gaussian import GaussianKnownVariance as GaussianKnownVariance
 from .families.hierarchical import HierarchicalCategorical as HierarchicalCategorical
+from .families.log_normal import LogNormal as LogNormal
 from .families.multinomial import Multinomial as Multinomial
+from .families.negative_binomial import NegativeBinomial as NegativeBinomial
 from .families.poisson import Poisson as Poisson
 from .families.student import StudentT as StudentT
 from .model import Evidence as Evidence

@@ -92,6 +92,16 @@ def deviance(k: Array, m: Array, gap: Array) -> Array:
     return np.where(np.abs(v) < 0.1, near, far)
 
 
+def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array) -> Array:
+    """``deviance`` of k events in the exposure e at a rate, whose logarithm is known even if it is no ordinary float."""
+    expected = rate * e
+    gap = k - expected
+    with np.errstate(all="ignore"):
+        far = np.where(k == 0, 0.0, k * (np.log(k / e) - log_rate)) - gap
+        near = np.abs(gap) < 0.1 * (k + expected)
+    return np.where(near, deviance(k, expected, gap), far)
+
+
 def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """How much better two rates fit the counts ``a`` and ``b``, of exposures ``at`` and ``bt``, than one rate for both.
 

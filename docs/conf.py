@@ -43,7 +43,10 @@ nitpick_ignore_regex = [
     # The priors of sampled families, which nobody names.
     ("py:class", r"bayesnb\.families\.(from_pymc|hierarchical|student)\..*"),
     # The statistics of the pairs: users see them as what statistics_ holds, and the how-to page describes them.
-    ("py:class", r"bayesnb\.families\.(bernoulli|exponential|levels|moments|poisson|words)\.\w+"),
+    (
+        "py:class",
+        r"bayesnb\.families\.(bernoulli|events|exponential|levels|moments|negative_binomial|poisson|words)\.\w+",
+    ),
 ]
 
 templates_path = ["_templates"]

@@ -25,9 +25,12 @@ from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.exponential import Exponential
 from bayesnb.families.family import Family
+from bayesnb.families.gamma_known_shape import GammaKnownShape
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.log_normal import LogNormal
 from bayesnb.families.membership import Column, Labels, Responsibilities
 from bayesnb.families.multinomial import Bag, Multinomial
+from bayesnb.families.negative_binomial import NegativeBinomial
 from bayesnb.families.poisson import Exposed, Poisson
 from bayesnb.families.statistic import Statistic
 from bayesnb.priors import Array, Beta, BoundaryError, Dirichlet, Gamma, Normal, NormalGamma, Prior, Theta
@@ -90,6 +93,16 @@ FAMILIES: dict[str, tuple[Family, Callable[[Generator, int], Column]]] = {
     ),
     "poisson": (Poisson(), events),
     "exponential": (Exponential(Gamma(2.0)), lambda rng, n: rng.exponential([0.5, 40.0], (n, 2))),
+    "gamma, known shape": (
+        GammaKnownShape(shape=[0.5, 4.0]),
+        lambda rng, n: np.maximum(rng.gamma([0.5, 4.0], [2.0, 10.0], (n, 2)), 1e-9),
+    ),
+    "log-normal": (LogNormal(), lambda rng, n: rng.lognormal([0.0, 7.0], [1.0, 0.3], (n, 2))),
+    "negative binomial": (NegativeBinomial(), lambda rng, n: rng.geometric([0.6, 0.05], (n, 2)) - 1.0),
+    "negative binomial, given": (
+        NegativeBinomial(Beta(2.0, 3.5), r=[0.7, 5.0]),
+        lambda rng, n: rng.negative_binomial([0.7, 5.0], [0.3, 0.5], (n, 2)).astype(float),
+    ),
     "poisson, by class": (
         Poisson({"ant": Gamma(), "bee": Gamma(2, 0.5), "cow": Gamma([1.5, 6], [3, 2])}),
         events,

@@ -34,7 +34,8 @@ def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[
 
 
 def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
-    values = _readable(theta) if feature.family.exact or feature.levels is not None else dict(theta)
+    known = feature.family.exact or feature.levels is not None
+    values = feature.family.readable(theta) if known else dict(theta)
     if feature.family.support == BAG:
         return pd.DataFrame(values["probability"], index=label, columns=list(feature.columns))
     parts = {}
@@ -51,15 +52,6 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
     if len(parts) == 1:
         return next(iter(parts.values()))
     return pd.concat(parts, names=["column", "class"]).swaplevel()
-
-
-def _readable(theta: Theta) -> dict[str, Array]:
-    """Parameters in the units of the data: probabilities, rates, means and standard deviations."""
-    names = {"log_theta": "probability", "log_rate": "rate", "mu": "mean", "tau": "sd"}
-    return {
-        names.get(key, key): np.exp(value) if key.startswith("log_") else 1 / np.sqrt(value) if key == "tau" else value
-        for key, value in theta.items()
-    }
 
 
 def linear_form(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -93,6 +94,22 @@ def products(x: Column, table: Array) -> Array:
         return densities.stored_products(sparse.csr_array(x), table)
     flat = table.reshape(-1, table.shape[-1])
     return np.moveaxis((x @ flat.T).reshape(-1, *table.shape[:-1]), 0, -2)
+
+
+def of_each_column(name: str, value: Any, n_columns: int) -> Array:
+    """A known positive number of a likelihood, such as a variance, for each column; one number holds for all."""
+    value = np.asarray(value, float)
+    if value.shape not in ((), (n_columns,)) or not (np.isfinite(value) & (value > 0)).all():
+        raise ValueError(
+            f"Expected {name} to be one positive number, or one for each of {n_columns} columns; got {value.tolist()!r}"
+        )
+    return np.array(np.broadcast_to(value, (n_columns,)))
+
+
+def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
+    """Such numbers of picked columns, each given as (the numbers of its family, its position)."""
+    of_each = [(np.ravel(value), k) for value, k in cells]
+    return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 
 
 def impossible(*hits: Array) -> Array:

@@ -134,6 +134,18 @@ class Family[P: Belief, S: Statistic](ABC):
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        """θ in the terms of the data by name, (class, column[, level]): probabilities, rates, means. (A hook.)"""
+        names = {"log_theta": "probability", "log_rate": "rate", "mu": "mean", "tau": "sd"}
+        return {
+            names.get(key, key): np.exp(value)
+            if key.startswith("log_")
+            else 1 / np.sqrt(value)
+            if key == "tau"
+            else value
+            for key, value in theta.items()
+        }
+
     def of_columns(self, s: S) -> dict[str, Array]:
         """Numbers that describe each whole column, (column,), by name, such as its mean. (A hook.)"""
         return {}

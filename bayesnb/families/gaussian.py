@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families import normals
-from bayesnb.families.columns import over_columns
+from bayesnb.families.columns import gathered_columns, of_each_column, over_columns
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.moments import Moments
@@ -175,16 +175,7 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
         return normals.pymc_log_normal(theta["mu"], 1 / self._row_variance(x.shape[1]), x)
 
     def gathered(self, cells: Sequence[tuple[GaussianKnownVariance, int]]) -> GaussianKnownVariance:
-        of_each = [np.ravel(family.variance) for family, _ in cells]
-        return replace(
-            self, variance=np.array([v[k if len(v) > 1 else 0] for v, (_, k) in zip(of_each, cells, strict=True)])
-        )
+        return replace(self, variance=gathered_columns([(family.variance, k) for family, k in cells]))
 
     def _row_variance(self, n_columns: int) -> Array:
-        variance = np.asarray(self.variance, float)
-        if variance.shape not in ((), (n_columns,)) or not (np.isfinite(variance) & (variance > 0)).all():
-            raise ValueError(
-                f"Expected variance to be one positive number, or one for each of {n_columns} columns; "
-                f"got {self.variance!r}"
-            )
-        return np.array(np.broadcast_to(variance, (n_columns,)))
+        return of_each_column("variance", self.variance, n_columns)

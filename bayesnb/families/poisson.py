@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any
@@ -13,12 +13,12 @@ from numpy.random import Generator
 from scipy.special import gammaln, xlogy
 
 from bayesnb.families.columns import over_columns
+from bayesnb.families.events import Events
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Membership
-from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import COUNTS
 from bayesnb.kernels.blocks import slices
-from bayesnb.numerics import Array, deviance, disagreement, log_peak
+from bayesnb.numerics import Array, deviance, log_peak, rate_deviance
 from bayesnb.priors import Gamma, Theta
 
 
@@ -42,34 +42,6 @@ class Exposed:
     def columns(self, index: Sequence[int]) -> Exposed:
         """Some of the columns."""
         return Exposed(self.counts[:, index], self.exposure)
-
-
-@dataclass(frozen=True, eq=False)
-class Events(Statistic):
-    """Exposure, events, rows and the largest log-likelihood that one rate can give them, all (class, column).
-
-    When two parts are added, the largest log-likelihood falls by how much they disagree about their rate. A sum of log
-    base measures would be of the size k ln k, so at counts of 1e15 the evidence would have no digit left.
-    """
-
-    exposure: Array = per("column")
-    events: Array = per("column")
-    rows: Array = per("column")
-    log_peak: Array = per("column", before="log_base")
-
-    group = "poisson"
-    signed = frozenset({"log_peak"})
-
-    def __add__(self, other: Events) -> Events:
-        both = super().__add__(other)
-        apart = disagreement(self.events, other.events, self.exposure, other.exposure)
-        return replace(both, log_peak=both.log_peak - apart)
-
-    def seen(self) -> Array:
-        return self.rows
-
-    def renewed(self) -> Events:
-        return replace(self, log_peak=self.log_peak + Gamma.peak(self.events, self.exposure))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,13 +107,7 @@ class Poisson(Conjugate[Gamma, Events]):
         e = np.nan_to_num(x.exposure, nan=1.0)[:, None, None] if isinstance(x, Exposed) else 1.0
 
         def density(k: Array, log_rate: Array, rate: Array) -> Array:
-            expected = rate * e
-            gap = k - expected
-            with np.errstate(all="ignore"):
-                # The logarithm of the rate is known even if the rate is too small for a float.
-                far = np.where(k == 0, 0.0, k * (np.log(k / e) - log_rate)) - gap
-                near = np.abs(gap) < 0.1 * (k + expected)
-            return log_peak(k) - np.where(near, deviance(k, expected, gap), far)
+            return log_peak(k) - rate_deviance(k, e, log_rate, rate)
 
         return over_columns(density, _counts_and_exposure(x)[0], theta["log_rate"], theta["rate"])
 

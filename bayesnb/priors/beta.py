@@ -84,7 +84,8 @@ class Beta(Prior):
 
     def pair(self) -> Dirichlet:
         """The same belief about (1 - θ, θ), which keeps the digits of 1 - θ if θ is close to 1."""
-        return Dirichlet(np.stack(np.broadcast_arrays(self.beta, self.alpha), axis=-1))
+        # Not validated: without a row that a class does not have, a concentration may be negative.
+        return Dirichlet()._with(alpha=np.stack(np.broadcast_arrays(self.beta, self.alpha), axis=-1))
 
     def proper(self) -> Array:
         return self.alpha + self.beta > 0

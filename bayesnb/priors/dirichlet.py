@@ -285,7 +285,9 @@ class Dirichlet(Prior):
         each = np.where(alpha + added > 0, each, np.inf)
         # A structural zero that is counted makes the likelihood 0 at every θ.
         each = np.where(support, each, np.where(added > 0, -np.inf, np.where(added < 0, np.inf, 0.0)))
-        return each.sum(-1) - log_root(total, total + more)
+        own = each.sum(-1)
+        # Where the moment does not exist, the sum of the concentrations may be negative too.
+        return np.where(np.isposinf(own), np.inf, own - log_root(total, total + more))
 
     def slopes(self, counts: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
         t = np.asarray(t, float)[..., None]

@@ -21,6 +21,7 @@ from .families.log_normal import LogNormal as LogNormal
 from .families.multinomial import Multinomial as Multinomial
 from .families.negative_binomial import NegativeBinomial as NegativeBinomial
 from .families.poisson import Poisson as Poisson
+from .families.polya_tree import PolyaTree as PolyaTree
 from .families.student import StudentT as StudentT
 from .model import Evidence as Evidence
 from .model import ImpossibleRowError as ImpossibleRowError
@@ -34,6 +35,7 @@ from .modelfile.document import ModelChangedError as ModelChangedError
 from .modelfile.document import describe as describe
 from .priors import UNSEEN as UNSEEN
 from .priors import Beta as Beta
+from .priors import BetaTree as BetaTree
 from .priors import BoundaryError as BoundaryError
 from .priors import Dirichlet as Dirichlet
 from .priors import FixedProbabilities as FixedProbabilities

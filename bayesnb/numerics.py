@@ -93,7 +93,7 @@ def deviance(k: Array, m: Array, gap: Array) -> Array:
 
 
 def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array) -> Array:
-    """``deviance`` of k events in the exposure e at a rate, whose logarithm is known even if it is no ordinary float."""
+    """``deviance`` of k events in the exposure e at a rate, of which the logarithm is known even if it underflows."""
     expected = rate * e
     gap = k - expected
     with np.errstate(all="ignore"):

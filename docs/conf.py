@@ -45,7 +45,7 @@ nitpick_ignore_regex = [
     # The statistics of the pairs: users see them as what statistics_ holds, and the how-to page describes them.
     (
         "py:class",
-        r"bayesnb\.families\.(bernoulli|events|exponential|levels|moments|negative_binomial|poisson|words)\.\w+",
+        r"bayesnb\.families\.(bernoulli|events|exponential|levels|dyadic|moments|negative_binomial|poisson|polya_tree|words)\.\w+",
     ),
 ]
 

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import multivariate_t
 
-from bayesnb.dependence.cells import Dyadic
 from bayesnb.dependence.joint import JointGaussian, JointMoments
 from bayesnb.dependence.pairs import (
     Axis,
@@ -23,6 +22,7 @@ from bayesnb.dependence.pairs import (
     selected,
 )
 from bayesnb.dependence.polya import ShapeCounts, Shapes
+from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.membership import Labels
 

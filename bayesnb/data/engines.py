@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.data import arrow, readers, reservoir
@@ -83,11 +84,11 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
     with Progress("reading") as progress:
         match _engine(source):
             case "dask":
-                parts = _dask_parts(source, reading, progress)
+                parts = _dask_parts(source, reading.require_placed(), progress)
             case "spark":
-                parts = _spark_parts(source, reading)
+                parts = _spark_parts(source, reading.require_placed())
             case _:
-                parts = _each(source, reading, progress)
+                parts = _each(source, reading, progress, reading.placed)
         with contextlib.closing(parts), _about_engine(source):
             whole = pooled(parts)
     if isinstance(whole, EmptySummary):
@@ -145,14 +146,21 @@ def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: 
     return _each(source, score, Progress("predicting"))
 
 
-def _each(source: Any, ask: Callable[[Table], Any], progress: Progress) -> Iterator[Any]:
-    """The answer for each frame of a source that is read in this process."""
+def _each(
+    source: Any,
+    ask: Callable[[Table], Any],
+    progress: Progress,
+    first: Callable[[Table], Callable[[Table], Any]] | None = None,
+) -> Iterator[Any]:
+    """The answer for each frame of a source that is read in this process; ``first`` makes ``ask`` of the first one."""
     row = 0
     with _about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
         stack.enter_context(contextlib.closing(tables))
         stack.enter_context(progress)
         progress.total(total)
+        if first is not None and (head := next(tables, None)) is not None:
+            ask, tables = first(head), chain([head], tables)
         for n_rows, answer_of in _asked(tables, ask):
             try:
                 answer = answer_of()

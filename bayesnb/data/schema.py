@@ -350,6 +350,9 @@ def _feature(
         cuts = tuple(spec.fit(table.column(name).finite(), weight) for name in columns)
         levels = tuple(cut.names for cut in cuts)
         return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)
+    if spec.needs_rows:
+        table.require_dense(spec)
+        spec = spec.placed(np.column_stack([table.column(name).finite() for name in columns]), weight)
     if spec.support != LEVELS:
         return Feature(columns, spec, how)
     table.require_dense(spec)

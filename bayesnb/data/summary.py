@@ -21,6 +21,7 @@ from bayesnb.data.rows import Rows
 from bayesnb.data.schema import NO_VALUE, SPECIFIED, ZERO_ONE, Schema, named_levels
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
+from bayesnb.families.family import Family
 from bayesnb.families.membership import every_row
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics, in_order
@@ -157,6 +158,16 @@ def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) 
     )
 
 
+def _specs(features: Any) -> list[Any]:
+    """The specifications of features, in whatever form they were given."""
+    specified = features.values() if isinstance(features, Mapping) else [features]
+    return [spec[0] if isinstance(spec, tuple) and len(spec) == 2 else spec for spec in specified]
+
+
+def _families(features: Any) -> list[Family]:
+    return [spec for spec in _specs(features) if isinstance(spec, Family)]
+
+
 @dataclass(frozen=True, eq=False)
 class PartSummarizer:
     """How a part is summarised: the settings of the estimator, and which columns hold classes and weights.
@@ -185,14 +196,35 @@ class PartSummarizer:
     schema: Schema | None = None
 
     def __post_init__(self) -> None:
-        specified = self.features.values() if isinstance(self.features, Mapping) else [self.features]
-        for spec in specified if self.schema is None else ():
-            spec = spec[0] if isinstance(spec, tuple) and len(spec) == 2 else spec
+        for spec in _specs(self.features) if self.schema is None else ():
             if isinstance(spec, Binned) and spec.edges is None:
                 raise ValueError(
                     "the edges of Binned columns depend on all rows, and a table that is read in parts is read once: "
                     "give them, as Binned(edges=[...])"
                 )
+
+    def placed(self, first: Any) -> PartSummarizer:
+        """The same, with what families take from the first rows, such as the cells of a Pólya tree."""
+        if self.schema is not None or not any(spec.needs_rows for spec in _families(self.features)):
+            return self
+        rows = self.rows(first)[2]
+        if rows is None:
+            raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
+        found = Schema.infer(rows.table, self.features, self.unseen, rows.weight)
+        named = {name: f for name, f in found.features.items() if f.how == SPECIFIED and f.cuts is None}
+        placed = {name: (feature.family, list(feature.columns)) for name, feature in named.items()}
+        others = self.features if isinstance(self.features, Mapping) else {}
+        return replace(self, features={name: spec for name, spec in others.items() if name not in placed} | placed)
+
+    def require_placed(self) -> PartSummarizer:
+        """The same, or ``ValueError`` if families take something from the first rows: other machines read them."""
+        for spec in _families(self.features) if self.schema is None else ():
+            if spec.needs_rows:
+                raise ValueError(
+                    f"the cells of {type(spec).__name__} columns are taken from the first rows, and the parts of this "
+                    "table have no order: give edges=[...]"
+                )
+        return self
 
     def __call__(self, frame: Any) -> Summary | EmptySummary:
         """The summary of one part."""

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from bayesnb.dependence.cells import Dyadic
 from bayesnb.dependence.pairs import Axis
 from bayesnb.families.bernoulli import dense_cells
 from bayesnb.families.categorical import Coded
+from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.support import BAG, ZEROS_AND_ONES, Support
 from bayesnb.model import Data, NaiveBayes
 from bayesnb.numerics import Array

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.family import Added, Cells, Conjugate
-from bayesnb.families.levels import CategoryCounts, Coded, log_less_one, widest
+from bayesnb.families.levels import CategoryCounts, Coded, log_less_one, looked_up, widest
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.support import LEVELS
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import large_enough
 from bayesnb.numerics import Array
 from bayesnb.priors import Chance, Dirichlet, Theta
 
@@ -56,15 +55,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
         return Chance(own, posterior.total, posterior.outcomes), (), 0.0
 
     def log_likelihood(self, theta: Theta, x: Coded) -> Array:
-        table = theta["log_theta"]
-        if table.ndim == 3 and large_enough(x.codes.size * len(table)):
-            return densities.looked_up(x.codes, table)
-        # The code of a missing value is -1, which reads the last cell: ln 1.
-        table = np.concatenate([table, np.zeros((*table.shape[:-1], 1))], axis=-1)
-        total = np.zeros((*table.shape[:-2], len(x)))
-        for column, code in enumerate(x.codes.T):
-            total += table[..., column, :][..., code]
-        return np.swapaxes(total, -1, -2)
+        return looked_up(x.codes, theta["log_theta"])
 
     def quick_predictive(self, posterior: Dirichlet, x: Coded) -> Array:
         # One trial: E[θ] is the predictive probability.

@@ -150,6 +150,19 @@ class Family[P: Belief, S: Statistic](ABC):
         """Numbers that describe each whole column, (column,), by name, such as its mean. (A hook.)"""
         return {}
 
+    @property
+    def needs_rows(self) -> bool:
+        """True if it still takes something from the first rows, such as the edges of cells. (A hook.)"""
+        return False
+
+    def placed(self, x: Column, weight: Array) -> Self:
+        """The same family with what it takes from the first rows. (A hook.)"""
+        return self
+
+    def node_names(self) -> tuple[str, ...]:
+        """The names along the last axis of its variables, if it has one that is no level. (A hook.)"""
+        return ()
+
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
         """The likelihood of picked columns, each given as (its family, its position). (A hook, if columns differ.)"""
         return self
@@ -262,6 +275,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return dict(zip(self.conjugate.parameters, self.conjugate.point(theta), strict=True))
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
+        """θ from its PyMC variables. (A hook, if they do not determine it without the family.)"""
         return self.conjugate.theta(*(variables[name] for name in self.conjugate.parameters))
 
     def log_predictive(self, posterior: P, x: Column) -> Array:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families.statistic import Statistic, per
+from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import large_enough
 from bayesnb.numerics import Array
 from bayesnb.priors import Dirichlet
 
@@ -93,6 +95,18 @@ def log_less_one(posterior: Dirichlet) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         rest = np.log(np.where(posterior.total > 1, posterior.total - 1, np.nan))
         return np.log(posterior.alpha - 1) - rest[..., None]
+
+
+def looked_up(codes: Array, table: Array) -> Array:
+    """Σ_j table_j at the code of each cell, (..., row, class); the table is (..., class, column, code), -1 adds 0."""
+    if table.ndim == 3 and large_enough(codes.size * len(table)):
+        return densities.looked_up(codes, table)
+    # The code of a missing value is -1, which reads the last cell: ln 1.
+    table = np.concatenate([table, np.zeros((*table.shape[:-1], 1))], axis=-1)
+    total = np.zeros((*table.shape[:-2], len(codes)))
+    for column, code in enumerate(codes.T):
+        total += table[..., column, :][..., code]
+    return np.swapaxes(total, -1, -2)
 
 
 def widest(levels: tuple[tuple[Any, ...], ...]) -> int:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data.schema import Schema
-from bayesnb.dependence.cells import Dyadic
 from bayesnb.dependence.counting import Cells, DependenceStatistics
 from bayesnb.dependence.exponents import CELLS, OWN, Exponents, layout_of
 from bayesnb.dependence.grid import DEPTH, MOST_LEVELS, PAIR_DEPTH, Grid
@@ -24,6 +23,7 @@ from bayesnb.dependence.learned_exponents import LearnedExponents
 from bayesnb.dependence.pairs import PairCounts
 from bayesnb.dependence.polya import ShapeCounts
 from bayesnb.dependence.termset import TermSet
+from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.support import BAG
 from bayesnb.modelfile.container import ModelFileError, Variable
 from bayesnb.priors import Array

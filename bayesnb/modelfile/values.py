@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data.binning import BinEdges, Binned
-from bayesnb.dependence.cells import Dyadic
 from bayesnb.dependence.counting import Cells
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.grid import Grid
 from bayesnb.families import families
+from bayesnb.families.dyadic import Dyadic
 from bayesnb.priors import UNSEEN, FixedProbabilities
 
 EXACT = [family for family in families().values() if family.exact]

@@ -28,6 +28,7 @@ from bayesnb.priors.belief import shared as shared
 from bayesnb.priors.belief import spread as spread
 from bayesnb.priors.beta import Beta as Beta
 from bayesnb.priors.beta import Chance as Chance
+from bayesnb.priors.beta_tree import BetaTree as BetaTree
 from bayesnb.priors.dirichlet import Dirichlet as Dirichlet
 from bayesnb.priors.fixed import FixedProbabilities as FixedProbabilities
 from bayesnb.priors.gamma import Gamma as Gamma

@@ -86,7 +86,7 @@ class Block:
             values = [getattr(parts[feature], f.name) for feature, _ in self.members]
             if isinstance(values[0], np.ndarray):
                 one = [v[:, k] for v, (_, k) in zip(values, self.members, strict=True)]
-                if self.categories:
+                if self.family.support == LEVELS:
                     one = [v[:, : len(self.categories)] for v in one]
                 picked[f.name] = np.stack(one, axis=1)
             elif f.name == "levels":
@@ -149,6 +149,8 @@ def _block(
         categories = tuple(_joined([str(levels[i]) for levels in names], i) for i in range(key[-1]))
     elif family.support == BAG:
         categories = _unique([str(word) for word in s.words])
+    elif names := family.node_names():
+        categories = names
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
     labels = _unique([str(_columns(model, statistics, feature)[k]) for feature, k in members])
     family = family.gathered([(model.features[feature], k) for feature, k in members])

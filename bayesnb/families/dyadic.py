@@ -1,11 +1,8 @@
-"""Cells of a column: its levels, or dyadic intervals of a real column.
-
-Start with :class:`Cells`. The cells of all columns are numbered from 0; a missing value, or a level that was never
-seen, is -1. Two columns are compared cell by cell (see ``pairs``), and a real column is given a shape (see ``polya``).
-"""
+"""Dyadic intervals of a real column, which give it a shape (``polya_tree``) or make it comparable (``dependence``)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +66,26 @@ class Dyadic:
 
         halve(0, len(values), 0, depth)
         return cls(np.array(edges), np.array(paths, np.intp), depth)
+
+    @classmethod
+    def given(cls, edges: Sequence[float], depth: int) -> Dyadic:
+        """The intervals between these edges, half of them on either side of the first cut, and so on."""
+        inner, paths = np.asarray(edges, float), []
+        if inner.ndim != 1 or not np.isfinite(inner).all() or not (np.diff(inner) > 0).all():
+            raise ValueError(f"Expected edges that are finite and increase; got {edges!r}")
+        if len(inner) >= 2**depth:
+            raise ValueError(f"Expected at most {2**depth - 1} edges; got {len(inner)}")
+
+        def number(n: int, path: int, left: int) -> None:
+            """Number n intervals."""
+            if n == 1:
+                paths.append(path << left)
+                return
+            number((n + 1) // 2, 2 * path, left - 1)
+            number(n // 2, 2 * path + 1, left - 1)
+
+        number(len(inner) + 1, 0, depth)
+        return cls(inner, np.array(paths, np.intp), depth)
 
     @property
     def n(self) -> int:

@@ -1,0 +1,217 @@
+"""Real numbers of no particular shape: a density over dyadic cells, with a Pólya tree as its prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from bayesnb.families.dyadic import Dyadic
+from bayesnb.families.family import Added, Cells, Conjugate
+from bayesnb.families.levels import looked_up
+from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.statistic import Statistic, per
+from bayesnb.kernels import densities
+from bayesnb.numerics import Array, log
+from bayesnb.priors import BetaTree, Theta
+from bayesnb.priors.beta_tree import CELLS, DEPTH, NODES, cell_logs, nodes_above, splits
+
+NAMES = tuple(f"cell {k}" for k in range(CELLS))
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts(Statistic):
+    """Weight of each cell, (class, column, cell), and Σ w ln g(x), the log density within cells, (class, column)."""
+
+    counts: Array = per("column", parts=NAMES)
+    log_within: Array = per("column")
+
+    signed = frozenset({"log_within"})
+
+    def seen(self) -> Array:
+        return self.counts.sum(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class PolyaTree(Conjugate[BetaTree, CellCounts]):
+    """x has probability θ_k of cell k of its column, and a known density within it; θ has a Pólya tree as its prior.
+
+    The 64 cells halve the column again and again, so they are narrow where values are frequent. Within an inner cell
+    the density is uniform. The outer cells are open: u beyond their edge the density falls as w / (w + u)², where w is
+    the width of the next cell. What is within cells is the same for all classes, so it adds to the evidence and not to
+    the class. See :class:`BetaTree` for what is learned.
+
+    Parameters
+    ----------
+    prior : BetaTree
+    edges : sequence of float, optional
+        The inner edges of the cells, increasing, at most 63, in units of the columns. If not given, the cells are taken
+        from the first table. They are a part of the model: two models merge only if their cells are the same.
+    cuts : tuple of Dyadic, optional
+        The cells of each column, as they were taken from the first table.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> waits = {"minutes": [1.0, 1.2, 8.0, 8.5, 1.1, 3.0, 4.0, 3.5]}
+    >>> clf = BayesianNB({"minutes": PolyaTree(edges=[2, 6])}).fit(waits, ["bus"] * 5 + ["train"] * 3)
+    >>> clf.predict({"minutes": [1.1, 8.2, 3.5]})
+    array(['bus', 'bus', 'train'], dtype='<U5')
+    """
+
+    prior: Any = field(default_factory=BetaTree)
+    edges: Any = None
+    cuts: Any = None
+
+    conjugate = BetaTree
+
+    @property
+    def needs_rows(self) -> bool:
+        return self.edges is None and self.cuts is None
+
+    def placed(self, x: Array, weight: Array | None) -> PolyaTree:
+        if not self.needs_rows:
+            return self
+        return replace(self, cuts=tuple(Dyadic.of(column, DEPTH, weight) for column in x.T))
+
+    def gathered(self, cells: Sequence[tuple[PolyaTree, int]]) -> PolyaTree:
+        return replace(self, edges=None, cuts=tuple(family._cuts(k + 1)[k] for family, k in cells))
+
+    def node_names(self) -> tuple[str, ...]:
+        return tuple(str(k) for k in range(NODES))
+
+    def statistic(self, x: Array, members: Membership) -> CellCounts:
+        codes, log_within = self._cells(x)
+        return CellCounts(members.table(codes, CELLS), members.totals(log_within))
+
+    def resolve_prior(self, prior: BetaTree, s: CellCounts) -> BetaTree:
+        # Half a row in each cell that has a width, so that no share is 0 or 1 where a value may come.
+        return prior.over(s.counts.sum(0) + 0.5 * self._widths(s.counts.shape[1]), len(s.counts))
+
+    def added(self, s: CellCounts) -> Added:
+        left, right = splits(s.counts)
+        with_width = splits(self._widths(s.counts.shape[1]))
+        open_ = (with_width[0] > 0) & (with_width[1] > 0)
+        d = np.where(open_, left, 0.0), np.where(open_, right, 0.0)
+        return d, s.log_within + BetaTree.peak(*d)
+
+    def cells(self, posterior: BetaTree, x: Array) -> Cells:
+        codes, log_within = self._cells(x)
+        cell = np.broadcast_to(np.maximum(codes, 0)[:, None], (len(x), *posterior.share.shape[:-1]))
+        return posterior.path(cell), (), log_within[:, None]
+
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        codes, log_within = self._cells(x)
+        return looked_up(codes, theta["log_cell"]) + log_within.sum(-1, keepdims=True)
+
+    def quick_predictive(self, posterior: BetaTree, x: Array) -> Array:
+        return self.log_likelihood({"log_cell": posterior.log_cells()}, x)
+
+    def quick_left_out(self, posterior: BetaTree, x: Array, labels: Labels) -> Array | None:
+        if not labels.unweighted_and_large(x.size):
+            return None
+        codes, log_within = self._cells(x)
+        return densities.looked_up(codes, posterior.log_cells(1.0), labels.codes) + log_within.sum(-1)
+
+    def sample(self, theta: Theta, rng: Generator, s: CellCounts) -> Array:
+        log_cell = theta["log_cell"]
+        code = (log_cell + rng.gumbel(size=log_cell.shape)).argmax(-1)
+        return self._inside(code, rng.random(code.shape))
+
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        cells = np.exp(theta["log_cell"])
+        below = np.cumsum(cells, axis=-1)
+        shown = {}
+        for p in (0.05, 0.25, 0.5, 0.75, 0.95):
+            code = np.minimum((below < p * below[..., -1:]).sum(-1), CELLS - 1)
+            own, up_to = (np.take_along_axis(v, code[..., None], -1)[..., 0] for v in (cells, below))
+            shown[f"{p:.0%}"] = self._inside(code, np.clip(1 - (up_to - p) / np.where(own > 0, own, 1.0), 0.0, 1.0))
+        return shown
+
+    def _inside(self, code: Array, share: Array) -> Array:
+        """The value in a cell, (..., column), below which a share of the probability of the cell lies."""
+        column = np.arange(code.shape[-1])
+        low, high, width = (v[column, code] for v in self._bounds(code.shape[-1]))
+        lowest, highest = np.isinf(low), np.isinf(high)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # A column without edges has one cell, of two such tails.
+            down = width * (1 / np.where(highest, np.minimum(2 * share, 1), share) - 1)
+            up = width * (1 / np.where(lowest, np.minimum(2 * (1 - share), 1), 1 - share) - 1)
+            inner = low + share * (high - low)
+            alone = up - down
+        return np.select([lowest & highest, lowest, highest], [alone, high - down, low + up], inner)
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+        import pymc as pm
+        from pytensor import tensor as pt
+
+        codes, log_within = self._cells(x)
+        row, column = np.nonzero(codes >= 0)
+        p = pt.exp(self._pymc_log_cells(theta))
+        pm.Categorical(name, p=p[y[row], column], observed=codes[row, column])
+        pm.Potential(f"{name} within cells", pt.as_tensor(log_within.sum()))
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
+        from pytensor import tensor as pt
+
+        codes, log_within = self._cells(x)
+        picked = self._pymc_log_cells(theta)[:, np.arange(x.shape[1]), np.maximum(codes, 0)]
+        return pt.switch(codes >= 0, picked, 0.0).sum(-1).T + log_within.sum(-1, keepdims=True)
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        share = variables["share"]
+        left, right = splits(self._widths(share.shape[-2]))
+        log_left = np.where(right == 0, 0.0, np.where(left == 0, -np.inf, log(share)))
+        log_right = np.where(right == 0, -np.inf, np.where(left == 0, 0.0, log(1 - share)))
+        return {"log_cell": cell_logs(log_left, log_right)}
+
+    def _pymc_log_cells(self, theta: Mapping[str, Any]) -> Any:
+        """ln p of each cell, (class, column, cell); a half without width has probability 0."""
+        from pytensor import tensor as pt
+
+        share = theta["share"]
+        left, right = splits(self._widths(share.type.shape[1]))
+        log_left = pt.switch(right == 0, 0.0, pt.switch(left == 0, -np.inf, pt.log(share)))
+        log_right = pt.switch(right == 0, -np.inf, pt.switch(left == 0, 0.0, pt.log1p(-share)))
+        node, side = nodes_above(np.arange(CELLS))
+        return pt.stack([log_left, log_right], axis=-1)[:, :, node, side].sum(-1)
+
+    def _cuts(self, n_columns: int) -> tuple[Dyadic, ...]:
+        if self.cuts is not None:
+            return self.cuts
+        if self.edges is None:
+            raise ValueError("the cells of a PolyaTree are not known before the first rows; give edges=[...]")
+        return (Dyadic.given(self.edges, DEPTH),) * n_columns
+
+    def _widths(self, n_columns: int) -> Array:
+        """1 for each cell that has a width and 0 for the others, (column, cell)."""
+        found = np.zeros((n_columns, CELLS))
+        for k, cut in enumerate(self._cuts(n_columns)):
+            found[k, cut.paths] = 1.0
+        return found
+
+    def _bounds(self, n_columns: int) -> tuple[Array, Array, Array]:
+        """Lower and upper edge of each cell, and the width that an open cell is given, (column, cell)."""
+        (low, high), width = np.zeros((2, n_columns, CELLS)), np.ones((n_columns, CELLS))
+        for k, cut in enumerate(self._cuts(n_columns)):
+            edges = np.concatenate([[-np.inf], cut.edges, [np.inf]])
+            low[k, cut.paths], high[k, cut.paths] = edges[:-1], edges[1:]
+            inner = np.diff(cut.edges)
+            # Without an inner cell, the unit is the size of the only edge, or 1.
+            unit = float(abs(cut.edges[0])) or 1.0 if len(cut.edges) else 1.0
+            first, last = (inner[0], inner[-1]) if len(inner) else (unit, unit)
+            width[k, cut.paths] = np.concatenate([[first], inner, [last]])[: len(cut.paths)]
+        return low, high, width
+
+    def _cells(self, x: Array) -> tuple[Array, Array]:
+        """The cell of each value, -1 where missing, and the log density within it, 0 where missing; (row, column)."""
+        codes = np.stack([cut.codes(column) for cut, column in zip(self._cuts(x.shape[1]), x.T, strict=True)], axis=1)
+        low, high, width = (v[np.arange(x.shape[1]), codes] for v in self._bounds(x.shape[1]))
+        with np.errstate(invalid="ignore"):
+            beyond = np.where(np.isinf(low), np.where(np.isinf(high), np.abs(x), high - x), x - low)
+            outer = np.log(width) - 2 * np.log(width + beyond) - np.log(2.0) * (np.isinf(low) & np.isinf(high))
+        within = np.where(np.isinf(low) | np.isinf(high), outer, -np.log(width))
+        return codes, np.where(codes >= 0, within, 0.0)

@@ -1,0 +1,169 @@
+"""Pólya trees against enumeration, quadrature, and the trees that shape the columns of exponents."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import mpmath
+import numpy as np
+import pandas as pd
+import pytest
+from mpmath import loggamma, mpf
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from scipy import integrate
+
+from bayesnb import BayesianNB, BetaTree, PolyaTree, load
+from bayesnb.dependence.polya import ShapeCounts, Shapes
+from bayesnb.families.dyadic import Dyadic
+from bayesnb.families.membership import Labels
+
+EDGES = [-1.0, 0.0, 2.0]
+X = pd.DataFrame({"v": [-3.0, -0.5, -0.4, 1.0, 5.0, 0.1, 2.5, np.nan, 0.2, 8.0]})
+Y = ["a"] * 6 + ["b"] * 4
+
+
+def log_beta_binomial(a, b, left, right):
+    return (
+        loggamma(a + left) + loggamma(b + right) - loggamma(a + b + left + right)
+        - loggamma(a) - loggamma(b) + loggamma(a + b)
+    )  # fmt: skip
+
+
+def evidence_by_enumeration(counts, shares, prior):
+    """ln p(cells) of four cells, a sum over which of the three nodes stop."""
+    halves = [(counts[0] + counts[1], counts[2] + counts[3]), (counts[0], counts[1]), (counts[2], counts[3])]
+    strengths = [float(prior.strength), *[float(prior.strength * prior.growth)] * 2]
+    total, stop = mpf(0), mpf(float(prior.stop))
+    for root, low, high in product([True, False], repeat=3):
+        # Below a root that stops, nodes stop without a choice of their own.
+        if not root and (low or high):
+            continue
+        weight = stop if not root else (1 - stop) * ((1 - stop) if low else stop) * ((1 - stop) if high else stop)
+        value = mpmath.log(weight)
+        for splits, (left, right), q, s in zip((root, low, high), halves, shares, strengths, strict=True):
+            strength = mpf(s) if splits else mpf(float(prior.near))
+            value += log_beta_binomial(strength * mpf(q), strength * (1 - mpf(q)), left, right)
+        total += mpmath.exp(value)
+    return mpmath.log(total)
+
+
+def test_the_evidence_is_the_sum_over_all_ways_to_stop():
+    prior = BetaTree(3.0, 1.7, 0.4, 60.0)
+    clf = BayesianNB({"v": PolyaTree(prior, edges=EDGES)}).fit(X, Y)
+    cells = np.searchsorted(EDGES, X["v"].dropna(), side="right")
+    label = np.array(Y)[X["v"].notna()]
+    counts = np.array([np.bincount(cells[label == c], minlength=4) for c in "ab"])
+    pooled = counts.sum(0) + 0.5
+    shares = [pooled[:2].sum() / pooled.sum(), pooled[0] / pooled[:2].sum(), pooled[2] / pooled[2:].sum()]
+    with mpmath.workdps(40):
+        exact = sum(evidence_by_enumeration(row.tolist(), shares, prior) for row in counts)
+    s = clf.statistics_.features["v"]
+    assert_allclose(s.counts.sum(1)[:, [0, 16, 32, 48]], counts)
+    assert_allclose(clf.log_evidence_.conditional, float(exact) + s.log_within.sum(), rtol=1e-12)
+
+
+def test_leave_one_out_is_a_refit_with_the_same_cells_and_shares():
+    clf = BayesianNB({"v": PolyaTree(edges=EDGES)}).fit(X, Y)
+    share = clf.posterior_.features["v"].share[:1]
+    family = PolyaTree(BetaTree(share=share), edges=EDGES)
+    left_out = clf.loo(X, Y)
+    for i in (0, 3, 6):
+        rest = X.index != i
+        refit = BayesianNB({"v": family}).fit(X[rest], np.array(Y)[rest])
+        found = refit.predict_joint_log_proba(X[~rest])[0, "ab".index(Y[i])]
+        assert_allclose(left_out["log_density"][i], found, rtol=1e-10)
+
+
+def test_the_density_of_a_class_integrates_to_one_in_the_units_of_the_column():
+    clf = BayesianNB({"v": PolyaTree(edges=EDGES)}).fit(X, Y)
+    share = clf.tables()["(class)"]["probability"].to_numpy()
+
+    def density(x, c):
+        return np.exp(clf.predict_joint_log_proba({"v": [x]})[0, c]) / share[c]
+
+    for c in (0, 1):
+        parts = [integrate.quad(density, *ends, args=(c,))[0] for ends in pairwise([-np.inf, *EDGES, np.inf])]
+        assert_allclose(sum(parts), 1.0, atol=1e-7)
+
+
+def test_a_tree_whose_stopped_nodes_are_the_column_itself_is_the_shape_of_exponents():
+    rng = default_rng(0)
+    labels = Labels.of(np.arange(300) % 3, 3)
+    x = rng.normal(labels.codes, 1.0)[:, None]
+    cut = Dyadic.of(x[:, 0], 6)
+    shapes = Shapes.of(ShapeCounts.of(cut.codes(x[:, 0])[None], labels, 64))
+    family = PolyaTree(BetaTree(near=1e13), cuts=(cut,))
+    s = family.statistic(x, labels)
+    base = np.concatenate([level[0, ::2] for level in shapes.base[1:]])[None, None]
+    prior = BetaTree(near=1e13, share=base).over(s.counts.sum(0), 3)
+    cells = family.update(prior, s).log_cells()[:, 0]
+    pooled = np.log(s.counts.sum((0, 1)) / 300)
+    assert_allclose(cells - pooled, shapes.table()[0], rtol=1e-6, atol=1e-8)
+
+
+def test_a_class_that_is_distributed_as_the_column_is_believed_to_be():
+    rng = default_rng(1)
+    same, apart = rng.normal(size=2000), rng.normal(np.arange(2000) % 2, 1.0)
+    clf = BayesianNB(PolyaTree()).fit(pd.DataFrame({"same": same, "apart": apart}), np.arange(2000) % 2)
+    differs = {name: clf.posterior_.features[name].differs()[:, 0] for name in ("same", "apart")}
+    assert (differs["same"] < 0.2).all()
+    assert (differs["apart"] > 0.999).all()
+
+
+def test_the_slopes_of_a_whole_tree_are_derivatives():
+    rng = default_rng(2)
+    prior = BetaTree(3.0, 1.5, 0.4, 40.0).over(rng.integers(1, 9, (2, 64)).astype(float), 3)
+    left, right = rng.integers(0, 4, (2, 3, 2, 63)).astype(float)
+    posterior, step = prior.plus(left, right), 1e-5
+    first, second = posterior.slopes(left, right, 0.3)
+    at = [posterior.along(left, right, 0.3 + k * step) for k in (-1, 0, 1)]
+    peak = BetaTree.peak(left, right)
+    assert_allclose(first, (at[2] - at[0]) / (2 * step), rtol=1e-6)
+    others = [posterior.slopes(left, right, 0.3 + k * step)[0] for k in (-1, 1)]
+    assert_allclose(second, (others[1] - others[0]) / (2 * step), rtol=1e-6)
+    assert peak.shape == first.shape
+
+
+def test_parts_share_the_cells_of_the_first_and_other_models_are_refused(tmp_path):
+    rng = default_rng(3)
+    frames = [pd.DataFrame({"v": rng.normal(k, 1.0, 50), "y": np.arange(50) % 2}) for k in range(3)]
+    clf = BayesianNB({"v": PolyaTree()}).fit(iter(frames), "y")
+    first = Dyadic.of(frames[0]["v"].to_numpy(), 6)
+    assert_allclose(clf.schema_.features["v"].family.cuts[0].edges, first.edges)
+    whole = pd.concat(frames)
+    again = BayesianNB({"v": clf.schema_.features["v"].family}).fit(whole[["v"]], whole["y"])
+    assert_allclose(clf.predict_proba(whole[["v"]]), again.predict_proba(whole[["v"]]), rtol=1e-12)
+    clf.save(tmp_path / "m.nc")
+    assert_allclose(load(tmp_path / "m.nc").predict_proba(whole[["v"]]), clf.predict_proba(whole[["v"]]), rtol=1e-12)
+    other = BayesianNB({"v": PolyaTree()}).fit(frames[1][["v"]], frames[1]["y"])
+    with pytest.raises(ValueError, match="feature 'v': the two models differ in its family"):
+        clf.merge(other)
+
+
+@pytest.mark.parametrize(
+    ("edges", "said"),
+    [([1.0, 1.0], "increase"), ([0.0, np.inf], "finite"), (list(range(64)), "at most 63 edges; got 64")],
+)
+def test_edges_that_make_no_cells_are_refused(edges, said):
+    with pytest.raises(ValueError, match=said):
+        BayesianNB({"v": PolyaTree(edges=edges)}).fit(X, Y)
+
+
+@pytest.mark.parametrize("numbers", [{"strength": 0.0}, {"growth": -1.0}, {"near": np.inf}, {"stop": 1.5}])
+def test_a_prior_of_numbers_that_make_no_tree_is_refused(numbers):
+    with pytest.raises(ValueError, match=f"Expected {next(iter(numbers))} to be"):
+        BetaTree(**numbers)
+
+
+def test_quantiles_stand_in_the_table_of_parameters():
+    x = default_rng(4).normal(10.0, 2.0, 4000)
+    shown = BayesianNB({"v": PolyaTree()}).fit({"v": x}, ["a"] * 4000).tables()["v"].loc["a"]
+    assert_allclose(shown, np.quantile(x, [0.05, 0.25, 0.5, 0.75, 0.95]), atol=0.1)
+
+
+@pytest.mark.nuts
+def test_nuts_agrees_with_the_closed_form():
+    clf = BayesianNB({"v": PolyaTree(BetaTree(near=20.0), edges=EDGES)}).fit(X, Y)
+    found = clf.verify(X, sampler="nuts", draws=1000, chains=4, random_seed=7)
+    assert found.agrees, str(found)

@@ -2,6 +2,8 @@ from . import datasets as datasets
 from . import plots as plots
 from .__about__ import __version__ as __version__
 from .answers import scoring as scoring
+from .choosing import FamilyChoice as FamilyChoice
+from .choosing import choose_families as choose_families
 from .data import engines as engines
 from .data.binning import Binned as Binned
 from .dependence.exponents import Exponents as Exponents

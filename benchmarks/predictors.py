@@ -14,13 +14,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb import Categorical, Gaussian, NaiveBayes
+from bayesnb import Categorical, Gaussian, NaiveBayes, PolyaTree
 from bayesnb.dependence.learned import learn
 from bayesnb.families.categorical import Coded
+from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels
 
 type Array = np.ndarray
 type Method = Callable[[pd.DataFrame, Array, pd.DataFrame], Array]
+
+GAUSSIAN = Gaussian()
 
 
 def real(x: pd.DataFrame) -> list[str]:
@@ -43,8 +46,8 @@ def coded(learned: pd.DataFrame, new: pd.DataFrame) -> tuple[Array, Array, list[
     return both[0], both[1], names
 
 
-def ours(dependence: str | None) -> Method:
-    """Naive Bayes with Gaussian and categorical columns, and what depends on what as asked."""
+def ours(dependence: str | None, of_reals: Family = GAUSSIAN) -> Method:
+    """Naive Bayes with categorical columns and numbers of a family, and what depends on what as asked."""
 
     def method(x: pd.DataFrame, y: Array, new: pd.DataFrame) -> Array:
         a, b, names = coded(x, new)
@@ -52,8 +55,8 @@ def ours(dependence: str | None) -> Method:
         data: dict[str, Any] = {}
         asked: dict[str, Any] = {}
         if real(x):
-            features["reals"] = Gaussian()
             data["reals"], asked["reals"] = (t[real(x)].to_numpy(float) for t in (x, new))
+            features["reals"] = of_reals.placed(data["reals"], np.ones(len(x)))
         if names:
             features["levels"] = Categorical()
             data["levels"], asked["levels"] = Coded(a, tuple(names)), Coded(b, tuple(names))
@@ -171,6 +174,9 @@ def tree_augmented(x: pd.DataFrame, y: Array, new: pd.DataFrame) -> Array:
 
 METHODS: dict[str, Method] = {
     "naive Bayes": ours(None),
+    "naive Bayes of Pólya trees": ours(None, PolyaTree()),
+    "weighted Pólya trees": ours("weighted", PolyaTree()),
+    "pairwise Pólya trees": ours("pairwise", PolyaTree()),
     "tempered": ours("tempered"),
     "weighted": ours("weighted"),
     "pairwise": ours("pairwise"),

@@ -93,10 +93,10 @@ def test_a_tree_whose_stopped_nodes_are_the_column_itself_is_the_shape_of_expone
     x = rng.normal(labels.codes, 1.0)[:, None]
     cut = Dyadic.of(x[:, 0], 6)
     shapes = Shapes.of(ShapeCounts.of(cut.codes(x[:, 0])[None], labels, 64))
-    family = PolyaTree(BetaTree(near=1e13), cuts=(cut,))
+    family = PolyaTree(BetaTree(2.0, 1.0, near=1e13), cuts=(cut,))
     s = family.statistic(x, labels)
     base = np.concatenate([level[0, ::2] for level in shapes.base[1:]])[None, None]
-    prior = BetaTree(near=1e13, share=base).over(s.counts.sum(0), 3)
+    prior = BetaTree(2.0, 1.0, near=1e13, share=base).over(s.counts.sum(0), 3)
     cells = family.update(prior, s).log_cells()[:, 0]
     pooled = np.log(s.counts.sum((0, 1)) / 300)
     assert_allclose(cells - pooled, shapes.table()[0], rtol=1e-6, atol=1e-8)

@@ -56,8 +56,8 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
     Examples
     --------
     >>> from bayesnb import BayesianNB
-    >>> waits = {"minutes": [1.0, 1.2, 8.0, 8.5, 1.1, 3.0, 4.0, 3.5]}
-    >>> clf = BayesianNB({"minutes": PolyaTree(edges=[2, 6])}).fit(waits, ["bus"] * 5 + ["train"] * 3)
+    >>> waits = {"minutes": [1.0, 1.2, 8.0, 8.5, 1.1, 8.1, 1.3, 8.3, 3.0, 4.0, 3.5, 3.3, 4.2, 3.1]}
+    >>> clf = BayesianNB({"minutes": PolyaTree(edges=[2, 6])}).fit(waits, ["bus"] * 8 + ["train"] * 6)
     >>> clf.predict({"minutes": [1.1, 8.2, 3.5]})
     array(['bus', 'bus', 'train'], dtype='<U5')
     """

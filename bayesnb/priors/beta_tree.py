@@ -53,7 +53,7 @@ class BetaTree(Prior):
     strength : float
         Rows that the share of the column counts for at the root, where it splits.
     growth : float
-        By how much this strength grows with each level; a tree with growth above 1 is smoother in its details.
+        By how much this strength grows with each level: above 1, details are believed later than the large shape.
     stop : float
         Probability that a node stops, if those above it split.
     near : float
@@ -72,8 +72,8 @@ class BetaTree(Prior):
     _where_none = "pooled"
     parameters = ("share",)
 
-    strength: float | Array = 2.0
-    growth: float | Array = 1.0
+    strength: float | Array = 4.0
+    growth: float | Array = 2.0
     stop: float | Array = 0.5
     near: float | Array = 1000.0
     share: Any = None

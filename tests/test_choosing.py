@@ -1,0 +1,87 @@
+"""The choice of families against fits of every combination."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+
+from bayesnb import (
+    BayesianNB,
+    Exponential,
+    Gaussian,
+    LogNormal,
+    Poisson,
+    PolyaTree,
+    choose_families,
+    datasets,
+    evaluate,
+)
+
+FAMILIES = [Gaussian(), LogNormal(), Exponential()]
+
+
+def table() -> tuple[pd.DataFrame, np.ndarray]:
+    rng = default_rng(0)
+    y = np.arange(120) % 2
+    factors = rng.lognormal(1.0 + y, 1.0)
+    waits = rng.exponential(1.0 + 2.0 * y)
+    return pd.DataFrame({"size": factors, "wait": waits, "kind": np.where(rng.random(120) < 0.5, "u", "v")}), y
+
+
+def log_score(features, X, y):
+    return -len(y) * evaluate(BayesianNB(features), X, y)["log_loss"]
+
+
+def test_the_choice_for_the_class_is_the_best_of_all_combinations():
+    X, y = table()
+    choice = choose_families(X, y, FAMILIES)
+    scores = {
+        (a, b): log_score({"size": a, "wait": b}, X, y) for a, b in product(FAMILIES, repeat=2)
+    }  # fmt: skip
+    assert tuple(choice.features.values()) == max(scores, key=scores.get)
+    best = choice.table.query("chosen")["log_score"]
+    assert_allclose(best, max(scores.values()), rtol=1e-9)
+    # Every other row of the table is the score with one family changed.
+    for (column, name), row in choice.table.iterrows():
+        changed = choice.features | {column: next(f for f in FAMILIES if type(f).__name__ == name)}
+        assert_allclose(row["log_score"], scores[changed["size"], changed["wait"]], rtol=1e-9)
+
+
+def test_the_choice_by_evidence_is_the_family_of_the_largest_evidence_of_its_own_column():
+    X, y = table()
+    choice = choose_families(X, y, FAMILIES, by="evidence")
+    for column in ("size", "wait"):
+        evidence = [BayesianNB({column: f}).fit(X[[column]], y).log_evidence_.conditional for f in FAMILIES]
+        assert_allclose(choice.table.loc[column, "evidence"], evidence, rtol=1e-12)
+        assert_allclose(choice.table.loc[column, "weight"], np.exp(evidence - np.logaddexp.reduce(evidence)), rtol=1e-9)
+        assert choice.features[column] is FAMILIES[int(np.argmax(evidence))]
+    assert [type(family) for family in choice.features.values()] == [LogNormal, Exponential]
+
+
+def test_a_family_is_tried_on_the_columns_that_it_can_read():
+    X, y = datasets.penguins()
+    tried = choose_families(X, y, [Gaussian(), Poisson(), PolyaTree()]).table.reset_index().groupby("column")["family"]
+    assert "Poisson" in set(tried.get_group("body_mass_g"))
+    assert "Poisson" not in set(tried.get_group("bill_length_mm"))
+    assert "island" not in tried.groups
+
+
+@pytest.mark.parametrize(
+    ("X", "asked", "said"),
+    [
+        (table()[0], {"by": "loo"}, "Expected by to be 'class' or 'evidence'; got 'loo'"),
+        (table()[0], {"families": [Gaussian(), Gaussian()]}, "candidates of different classes"),
+        (table()[0], {"families": []}, "candidates of different classes"),
+        (table()[0][["kind"]], {}, "no column holds numbers"),
+        (table()[0][["size"]].to_numpy(), {}, "whose columns have names"),
+        (pd.DataFrame({"v": np.linspace(-1, 1, 120)}), {"families": [LogNormal()]}, "can read column 'v'"),
+    ],
+)
+def test_what_leaves_no_choice_is_refused(X, asked, said):
+    with pytest.raises(ValueError, match=said):
+        choose_families(X, table()[1], **asked)

@@ -13,10 +13,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, settings
 from numpy.random import default_rng
 
 from bayesnb import Gaussian, GaussianKnownVariance, Multinomial, Poisson
 from bayesnb.kernels import blocks
+
+# A test does not fail because the machine has other work to do.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 FEATURES = {
     "reals": (Gaussian(), ["g", "h"]),

@@ -171,7 +171,7 @@ def random_tables(draw, elements: st.SearchStrategy, unique: bool = False):
     return X, y, draw(arrays(float, n, elements=weights))
 
 
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 
 
 @few

@@ -170,7 +170,7 @@ def test_folders_named_key_equals_value_become_columns(folder, one_pass):
 
 
 @given(cuts=st.lists(st.integers(0, N), max_size=12), order=st.randoms(use_true_random=False))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_neither_the_division_nor_the_order_of_the_parts_matters(cuts, order):
     edges = [0, *sorted(cuts), N]
     parts = [FRAME.iloc[a:b] for a, b in pairwise(edges)]
@@ -472,7 +472,7 @@ def families_and_levels(clf):
     return {name: (type(f.family).__name__, f.levels) for name, f in clf.schema_.features.items()}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(csv_columns())
 def test_a_csv_file_gives_the_families_and_probabilities_that_pandas_cells_give(columns):
     with tempfile.TemporaryDirectory() as folder:

@@ -213,7 +213,7 @@ def law(
             test(data.draw(tables(name), label="table"))
 
         trial.__name__ = test.__name__
-        tried = settings(max_examples=10, deadline=None, derandomize=True)(given(data=st.data())(trial))
+        tried = settings(max_examples=10, derandomize=True)(given(data=st.data())(trial))
         return pytest.mark.parametrize("name", names)(tried)
 
     return of

@@ -147,7 +147,7 @@ def assert_same(a: Statistics, b: Statistics, rtol: float = 1e-12) -> None:
 # --- The fast road ---
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 10**6),
     known=st.integers(2, 8),

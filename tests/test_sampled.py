@@ -111,6 +111,23 @@ def test_the_statistic_counts_distinct_values_so_that_rows_can_be_added_and_forg
         (whole - family.statistic(np.array([[9.0, 9.0]]), Labels.of([0], 2))).settled(whole)
 
 
+def test_a_weighted_row_is_learned_like_repeated_rows_and_a_missing_cell_not_at_all():
+    rng = default_rng(6)
+    x, y = rng.standard_t(3, (60, 1)).round(1), rng.integers(0, 2, 60)
+    x[10:15] = np.nan
+    seen, weight = ~np.isnan(x[:, 0]), rng.integers(1, 3, 60)
+    twice = np.repeat(np.arange(60), weight)
+    family = StudentT()
+    # NUTS gets only the distinct values and their weights, and has a seed: equal statistics give equal draws.
+    for one, other in (
+        (family.statistic(x, Labels.of(y, weight=weight)), family.statistic(x[twice], Labels.of(y[twice]))),
+        (family.statistic(x, Labels.of(y)), family.statistic(x[seen], Labels.of(y[seen]))),
+    ):
+        a, b = WeightedValues.of(one), WeightedValues.of(other)
+        for name in ("value", "code", "column", "weight"):
+            assert_array_equal(getattr(a, name), getattr(b, name))
+
+
 def test_two_rows_of_weight_one_half_equal_one_row():
     family, x = StudentT(), np.array([[1.0], [2.0]])
     hard = family.statistic(x, Labels.of([0, 1]))
@@ -334,6 +351,9 @@ def test_a_learned_smoothing_has_a_linear_form(unsampled):
 
 # NUTS
 
+SHORT = {"draws": 500, "tune": 500, "chains": 2}
+"""Enough for an average to be known to 5% of a standard deviation."""
+
 
 @pytest.mark.nuts
 def test_student_t_agrees_with_quadrature():
@@ -374,7 +394,7 @@ def test_student_t_predicts_better_than_gaussian_with_gross_outliers():
     X = pd.DataFrame({"x": x})
     losses = {
         name: log_loss(y[rest], BayesianNB(family).fit(X[train], y[train]).predict_proba(X[rest]))
-        for name, family in (("student", StudentT()), ("gaussian", Gaussian()))
+        for name, family in (("student", StudentT(**SHORT)), ("gaussian", Gaussian()))
     }
     assert losses["student"] < 0.5 * losses["gaussian"]
     assert losses["student"] < 0.35
@@ -385,7 +405,7 @@ def test_student_t_with_many_degrees_of_freedom_agrees_with_gaussian():
     rng = default_rng(1)
     y = rng.integers(0, 3, 600)
     X = rng.normal(y[:, None] * [1.0, 0.5], [1.0, 2.0], (600, 2))
-    student, gaussian = BayesianNB(StudentT(nu=1e6)).fit(X, y), BayesianNB(Gaussian()).fit(X, y)
+    student, gaussian = BayesianNB(StudentT(nu=1e6, **SHORT)).fit(X, y), BayesianNB(Gaussian()).fit(X, y)
     # Both priors are worth about a row of 200.
     assert_allclose(student.predict_proba(X), gaussian.predict_proba(X), atol=0.02)
 
@@ -463,22 +483,18 @@ def test_predictions_do_not_depend_on_the_order_and_the_parts_of_the_rows():
     X.loc[10:14, "x"] = np.nan
 
     def fitted():
-        return BayesianNB({"x": StudentT(draws=500, tune=500, chains=2)})
+        return BayesianNB({"x": StudentT(**SHORT)})
 
-    whole = fitted().fit(X, y).predict_proba(X)
+    once = fitted().fit(X, y)
+    whole = once.predict_proba(X)
     parts = fitted().partial_fit(X[30:], y[30:]).partial_fit(X[:30], y[:30])
     assert_allclose(parts.predict_proba(X), whole, rtol=1e-10)
     weight = rng.integers(1, 3, 60)
-    twice = np.repeat(np.arange(60), weight)
     weighed = fitted().fit(X, y, sample_weight=weight)
-    assert_allclose(weighed.predict_proba(X), fitted().fit(X.iloc[twice], y[twice]).predict_proba(X), rtol=1e-10)
     rest = weighed.forget(X, y, sample_weight=weight - 1.0)
     assert_allclose(rest.predict_proba(X), whole, rtol=1e-10)
-    # A missing value says nothing, in fitting and in predicting.
+    # A missing value says nothing in predicting.
     seen = X["x"].notna()
-    alone = fitted().fit(X.loc[seen, ["x"]], y[seen]).posterior_.features["x"]
-    for name, value in alone.theta.items():
-        assert_array_equal(value, fitted().fit(X[["x"]], y).posterior_.features["x"].theta[name])
     without = BayesianNB().fit(X[["z"]], y).predict_proba(X[["z"]])
     assert_allclose(whole[~seen], without[~seen], rtol=1e-12)
 

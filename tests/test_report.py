@@ -21,6 +21,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
 from bayesnb import BayesianNB, Gaussian, NormalGamma, cli, datasets
+from bayesnb.answers.decisions import smallest_set
 from bayesnb.cli import printing
 from bayesnb.evaluation import compare_estimates
 from bayesnb.report import markdown, report, write
@@ -177,6 +178,17 @@ def test_rows_can_be_ordered_by_epistemic_entropy(tennis):
     block = page.partition("The rows of the highest epistemic entropy")[2].partition("Ledger of")[0]
     shown = [int(line.split("|")[1]) for line in block.splitlines() if re.match(r"\| \d", line)]
     assert shown == clf.uncertainty(X, draws=200)["epistemic"].sort_values(ascending=False).index[:3].tolist()
+
+
+def test_the_sets_of_the_page_hold_the_class_as_often_as_those_of_the_estimator(tennis, tennis_page):
+    clf, X, y = tennis
+    table = tennis_page.table("Sets of classes")
+    assert table[0] == ["asked", "held", "size", "conformal_size"]
+    proba, codes = clf.loo(X, y)["probability"].to_numpy(), np.searchsorted(["no", "yes"], y)
+    for line in table[1:]:
+        inside = smallest_set(proba, clf.classes_, float(line[0])).to_numpy()
+        assert float(line[1]) == pytest.approx(inside[np.arange(14), codes].mean(), abs=1e-3)
+        assert float(line[2]) == pytest.approx(inside.sum(1).mean(), abs=1e-3)
 
 
 def test_the_doubtful_labels_are_those_of_the_estimator(tennis, tennis_page):

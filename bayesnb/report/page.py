@@ -29,6 +29,7 @@ from bayesnb.report.labels import TITLE as LABELS
 from bayesnb.report.labels import labels_to_doubt
 from bayesnb.report.markdown import markdown
 from bayesnb.report.parts import Grid, Part, Picture, Section, one_line
+from bayesnb.report.sets import sets
 
 LONGEST = 40
 """Rows and columns of a table that are written out; of the rest, the page says how many there are."""
@@ -246,7 +247,8 @@ def _calibration(clf: BayesianNB, table: Table, y: Any, codes: Array, share: flo
     frame = frame.set_index(frame["from"].map("{:.1f}".format) + " to " + frame["to"].map("{:.1f}".format))
     frame = frame.rename_axis("probability").drop(columns=["from", "to"])
     picture = Picture(plots.reliability(proba, codes, prob=share), f"Calibration, {how}", says)
-    return Section("Calibration", [text, picture, Grid(frame, "Calibration, bin by bin", folded=True)])
+    grid = Grid(frame, "Calibration, bin by bin", folded=True)
+    return Section("Calibration", [text, picture, grid, *sets(proba, codes, clf.classes_, how)])
 
 
 def _uncertain(

@@ -22,7 +22,7 @@ from benchmarks.prediction import folds, load
 
 type Array = np.ndarray
 
-TABLES = ("bupa", "hayes-roth", "heart", "ionosphere", "led7digit", "pima", "sonar", "vehicle", "wdbc", "wine")
+TABLES = ("bupa", "hayes-roth", "heart", "ionosphere", "iris", "pima", "sonar", "tae", "wdbc", "wine")
 COVERAGES = (0.9, 0.95)
 
 

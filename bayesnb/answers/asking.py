@@ -95,7 +95,7 @@ def joint_of(
     else:
         joint = found(*_nodes(_drawn(family, believed, x, column), family.support is POSITIVE))
     total = joint.sum()
-    return joint / total, abs(1 - total)
+    return joint / total, float(abs(1 - total))
 
 
 def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:

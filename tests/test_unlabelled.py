@@ -1,4 +1,4 @@
-"""EM never lowers its objective; EM and the sampler agree with exact enumeration on small tables."""
+"""EM never lowers its objective; EM and both samplers agree with exact enumeration on small tables."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.poisson import Exposed
 from bayesnb.priors import FixedProbabilities
-from bayesnb.sampling import draws, layout, nuts, pymc_model
+from bayesnb.priors.belief import parts_of
+from bayesnb.sampling import draws, gibbs, layout, nuts, pymc_model
 
 CLASSES = ("ant", "bee")
 
@@ -394,6 +395,150 @@ def test_the_estimator_samples_with_the_labels_summed_out():
     assert log_loss(y, proba) < log_loss(y, BayesianNB().fit(X[:4], y[:4]).predict_proba(X))
 
 
+# --- Gibbs: labels drawn ---
+
+
+def by_gibbs(case: Case, *, draws: int = 400, chains: int = 24, tune: int = 40, seed: int = 0) -> gibbs.Drawn:
+    alone = case.model.posterior(case.labelled)
+    return gibbs.sample(alone, case.free, case.n_free, draws, chains, default_rng(seed), tune)
+
+
+def assert_mean_over_chains(draws: np.ndarray, expected: np.ndarray, sigmas: float = 4.5) -> None:
+    """The mean of independent chains, (chain, ...), is the expected value within Monte Carlo error."""
+    error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
+    z = (draws.mean(axis=0) - expected) / np.where(error > 0, error, 1.0)
+    assert np.abs(z).max() < sigmas, z
+
+
+@pytest.mark.parametrize("names", [("hue", "size"), ("wings", "words", "visits")])
+def test_gibbs_draws_of_labels_and_parameters_equal_enumeration_over_all_256_labellings(names):
+    case = Case(11, 14, 6, {name: INFORMED[name] for name in names}, LABEL["learned"], missing=0.1)
+    labellings = list(product(range(2), repeat=8))
+    priors = case.model.posterior(case.labelled)
+    given = [priors.given(case.labelled + case.statistics(case.free, Labels.of(codes, 2))) for codes in labellings]
+    log_p = np.array([posterior.log_evidence().joint for posterior in given])
+    share = np.exp(log_p - logsumexp(log_p))
+    proba = share @ np.array(labellings)
+    drawn = by_gibbs(case)
+    assert_mean_over_chains(drawn.proba[..., 1], proba)
+    assert_mean_over_chains(drawn.labels.mean(axis=1), proba)
+
+    def mixed(value: Any) -> np.ndarray:
+        return np.tensordot(share, np.stack([value(posterior) for posterior in given]), 1)
+
+    pi = np.exp(drawn.parameters.log_pi)
+    assert_mean_over_chains(pi.mean(axis=1), mixed(lambda p: p.label.mean()))
+    squares = mixed(lambda p: p.label.variance() + p.label.mean() ** 2)
+    assert_mean_over_chains((pi**2).mean(axis=1), squares)
+    for name, family in case.model.features.items():
+        values = family.variables(drawn.parameters.features[name])
+        for k, value in enumerate(values.values()):
+            assert_mean_over_chains(
+                value.mean(axis=1), mixed(lambda p, name=name, k=k: parts_of(p.features[name].mean())[k])
+            )
+
+
+def test_gibbs_holds_class_probabilities_that_are_known():
+    case = Case(11, 10, 6, {"hue": INFORMED["hue"]}, LABEL["known"], missing=0.1)
+    drawn = by_gibbs(case, draws=200)
+    assert_mean_over_chains(drawn.proba, enumerated(case)[0])
+    assert_allclose(np.exp(drawn.parameters.log_pi), np.broadcast_to([0.3, 0.7], (24, 200, 2)))
+
+
+def test_gibbs_without_unlabelled_rows_draws_the_exact_posterior():
+    X, y, _ = simulated(40)
+    clf = BayesianNB(random_state=0).fit(X[["x0"]], y)
+    found = clf.verify(X[:3][["x0"]], sampler="gibbs", learned=(X[["x0"]], y), draws=300, tune=0)
+    assert found.agrees
+    assert found.convergence.ess > 700
+
+
+def test_gibbs_gives_the_tree_of_the_other_samplers_and_the_labels():
+    import arviz as az
+
+    X, y, target = simulated(24)
+    X = X[["x0", "hue"]]
+    target[[4, *range(9, 20)]] = y[[4, *range(9, 20)]]
+    clf = BayesianNB({"x0": INFORMED["size"]}, random_state=0).fit(X, target)
+    tree = clf.sample_posterior(600, sampler="gibbs", X=X, y=target, tune=50)
+    exact = clf.sample_posterior(600)
+    assert tree["posterior"].dataset.sizes == exact["posterior"].dataset.sizes
+    for name, values in exact["posterior"].items():
+        assert tree["posterior"][name].dims == values.dims
+        for axis in values.dims:
+            assert_array_equal(tree["posterior"][name][axis], values[axis])
+    assert (az.summary(tree)["r_hat"].astype(float) < 1.05).all()
+    labels = tree["unlabelled"]
+    assert labels["row"].to_numpy().tolist() == [5, 6, 7, 8, 20, 21, 22, 23]
+    assert labels["class_label"].to_numpy().tolist() == ["no", "yes"]
+    assert labels["y"].dims == ("chain", "draw", "row")
+    assert_allclose(labels["p"].sum("class_label"), 1.0)
+    assert_allclose(labels["y"].mean(("chain", "draw")), labels["p"].sel(class_label="yes").mean("chain"), atol=0.1)
+    drawn = draws.parameters(tree, clf.posterior_)
+    joint = drawn.log_joint(clf.classifier_.read(X.iloc[labels["row"].to_numpy()])[0], 8)
+    assert_allclose(tree["sample_stats"]["log_likelihood_unlabelled"], logsumexp(joint, axis=-1).sum(axis=-1))
+
+
+def test_gibbs_spreads_wider_than_expected_counts():
+    clf, X, y = half_labelled()
+    drawn = clf.sample_posterior(1000, sampler="gibbs", X=X, y=y, tune=50)["posterior"]
+    for name in ("pi", "mu_gaussian"):
+        wide = drawn[name].std(("chain", "draw")).to_numpy()
+        held = clf.sample_posterior(1000)["posterior"][name].std(("chain", "draw")).to_numpy()
+        assert (wide > 1.1 * held).all(), name
+
+
+def test_gibbs_gives_the_same_draws_for_the_same_seed():
+    case = small()
+    a, b = (by_gibbs(case, draws=5, chains=2, seed=5) for _ in range(2))
+    assert_array_equal(a.parameters.log_pi, b.parameters.log_pi)
+    assert_array_equal(a.labels, b.labels)
+
+
+def test_gibbs_warns_if_its_chains_did_not_converge():
+    clf, X, y = half_labelled()
+    with pytest.warns(UserWarning, match="The Gibbs sampler did not converge: .*effective draws"):
+        clf.sample_posterior(20, sampler="gibbs", X=X, y=y, tune=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({}, ValueError, r"pass the learned rows.*sampler=\"gibbs\", X=X, y=y"),
+        ({"rows": slice(13)}, ValueError, "rows of weight 13 were given and rows of weight 14 were learned"),
+        ({"rows": slice(14), "thin": 3}, TypeError, r"no argument of the Gibbs sampler but tune; got \['thin'\]"),
+        ({"rows": slice(14), "tune": -1}, ValueError, "tune to be a whole number, 0 or more; got -1"),
+    ],
+)
+def test_gibbs_refuses_what_it_cannot_use(arguments, error, words):
+    clf, X, y = half_labelled()
+    rows = arguments.pop("rows", None)
+    with pytest.raises(error, match=words):
+        clf.sample_posterior(sampler="gibbs", **({} if rows is None else {"X": X[rows], "y": y[rows]}), **arguments)
+
+
+def test_gibbs_refuses_rows_that_count_in_part():
+    X, _, target = simulated(24)
+    clf = BayesianNB(unlabelled_weight=0.5).fit(X, target)
+    with pytest.raises(ValueError, match=r'unlabelled_weight=0.5 .*sampler="nuts", or fit with unlabelled_weight=1'):
+        clf.sample_posterior(sampler="gibbs", X=X, y=target)
+
+
+@pytest.mark.nuts
+def test_gibbs_and_nuts_have_one_posterior():
+    from arviz_stats.base import array_stats
+
+    clf, X, y = half_labelled()
+    a = clf.sample_posterior(2000, 4, sampler="gibbs", X=X, y=y)["posterior"]
+    b = clf.sample_posterior(1000, 2, sampler="nuts", X=X, y=y, random_seed=3)["posterior"]
+    for name in a.data_vars:
+        for power in (1, 2):
+            one, two = (np.moveaxis(tree[name].to_numpy() ** power, (0, 1), (-2, -1)) for tree in (a, b))
+            errors = [array_stats.mcse(v, chain_axis=-2, draw_axis=-1, method="mean") for v in (one, two)]
+            z = (one.mean((-2, -1)) - two.mean((-2, -1))) / np.hypot(*errors)
+            assert np.abs(z).max() < 4.5, (name, power, z)
+
+
 # --- The estimator ---
 
 
@@ -677,9 +822,16 @@ def test_verify_with_the_learned_rows_sums_the_labels_out_and_disagrees_with_exp
     assert not clf.verify([[-1.0], [0.5], [2.0]], random_seed=3, learned=(X, y)).agrees
 
 
+def test_verify_by_gibbs_disagrees_with_expected_counts():
+    clf, X, y = half_labelled()
+    how = {"sampler": "gibbs", "learned": (X, y), "random_seed": 3, "draws": 1000, "tune": 50}
+    assert not clf.verify([[-1.0], [0.5], [2.0]], **how).agrees
+
+
 def test_answers_about_the_parameters_say_that_labels_were_taken_as_expected_counts():
     clf, X, y = half_labelled()
     for frame in (clf.predict_interval(X), clf.uncertainty(X)):
         assert "expected counts" in frame.attrs["note"]
+        assert 'sample_posterior(sampler="gibbs", X=X, y=y)' in frame.attrs["note"]
     counted = BayesianNB(random_state=0).fit(X[:6], y[:6])
     assert "note" not in counted.predict_interval(X).attrs

@@ -3,9 +3,9 @@
 :class:`Classifier` is the only class. Predicting is written here. Its other methods are functions in one file for each
 kind of question: ``certainty`` (how sure), ``explaining`` (why), ``exponents`` (to what powers terms count),
 ``auditing`` (whether the model is right about its rows), ``label_noise`` (whether their labels are right), ``deciding``
-(what to do), ``conformal`` (sets with a guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out)
-and ``sampling`` (new rows, PyMC). They check and name things; the formulas are in ``model``, ``answers`` and
-``dependence``.
+(what to do), ``conformal`` (sets with a guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out),
+``sampling`` (new rows, PyMC) and ``verifying`` (one road by the other). They check and name things; the formulas are in
+``model``, ``answers`` and ``dependence``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from bayesnb.classifier import (
     label_noise,
     sampling,
     tabular,
+    verifying,
 )
 from bayesnb.data.rows import Rows, table_of
 from bayesnb.data.schema import Schema
@@ -382,7 +383,7 @@ class Classifier:
     sample = sampling.sample
     to_pymc = sampling.to_pymc
     sample_posterior = sampling.sample_posterior
-    verify = sampling.verify
+    verify = verifying.verify
 
 
 def _require_point(model: NaiveBayes, estimate: Estimate) -> None:

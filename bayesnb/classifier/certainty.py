@@ -32,7 +32,7 @@ MEMORY = 2**29
 
 EXPECTED_LABELS = (
     "rows without a label were learned as expected counts, as if their labels had been counted, so the parameters are "
-    'known less well than this says; sample_posterior(sampler="nuts", X=X, y=y) sums the labels out'
+    'known less well than this says; sample_posterior(sampler="gibbs", X=X, y=y) draws the labels too'
 )
 
 

@@ -1,4 +1,4 @@
-"""The model as one that makes data: new rows, the program in PyMC, its draws, and the check of one road by the other.
+"""The model as one that makes data: new rows, the program in PyMC, and draws of the parameters.
 
 Every function here is a method of :class:`bayesnb.classifier.Classifier`, its ``self``. PyMC and ArviZ are
 imported when they are asked for.
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from bayesnb.data.rows import Rows
-from bayesnb.data.targets import codes_of, labels_of
+from bayesnb.data.targets import codes_of
 from bayesnb.kernels.blocks import slices
-from bayesnb.model import Data
+from bayesnb.model import Data, Statistics
 from bayesnb.priors import Array, ImproperError
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 
     from bayesnb.classifier import Classifier
     from bayesnb.dependence import conditional
-    from bayesnb.dependence.program import Verdict
-    from bayesnb.sampling.agreement import Agreement
+    from bayesnb.sampling import gibbs
 
 
 def sample(self: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
@@ -65,13 +65,13 @@ def _sample_rows(self: Classifier, n: int, chosen: int | None, rng: np.random.Ge
 
 
 def _sample_block(self: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:
-    encoded, codes = _sample_encoded(self, n, chosen, rng)
+    encoded, codes = sample_encoded(self, n, chosen, rng)
     frame = self.schema.decode(encoded)
     frame.insert(0, "y" if "y" not in frame else "y_", self.classes[codes])
     return frame
 
 
-def _sample_encoded(self: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:
+def sample_encoded(self: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:
     """New encoded rows, (row, column) for each feature, and the codes of their classes."""
     theta = self.posterior.draw(rng, (n,)) if self.plug_in is None else self.plug_in.repeated(n)
     noisy = theta.log_pi + rng.gumbel(size=theta.log_pi.shape)
@@ -124,7 +124,7 @@ def to_pymc(
     if stage == "exponents":
         from bayesnb.dependence import program
 
-        return program.pymc_model(_second_stage(self, X, y, sample_weight), self.dependence.exponents)
+        return program.pymc_model(second_stage(self, X, y, sample_weight), self.dependence.exponents)
     if sample_weight is not None:
         raise TypeError('sample_weight is for stage="exponents": the sufficient statistics have the weights in them')
     self.require_one_class_prior("to_pymc")
@@ -144,7 +144,7 @@ def to_pymc(
     return pymc_model.build(self.posterior, data, codes, likelihood)
 
 
-def _second_stage(self: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> conditional.Rows:
+def second_stage(self: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> conditional.Rows:
     """The rows that the exponents were learned from, each left out of its terms."""
     if self.dependence is None:
         raise ValueError('there are no exponents: fit with dependence="weighted" or another one')
@@ -159,20 +159,32 @@ def _summed_out(self: Classifier, X: Any, y: Any) -> pm.Model | None:
     """The PyMC model of the learned rows if some have no label; ``None`` if all have one."""
     from bayesnb.sampling import pymc_model
 
-    if X is None or y is None:
+    learned = _learned(self, X, y) if X is not None and y is not None else None
+    if learned is None or not len(learned.weight):
         return None
-    rows = Rows.of(X, y, None, self.unlabelled, self.schema)
-    if rows.target.complete:
-        return None
-    rows = rows.weighing_unlabelled(self.unlabelled_weight)
+    return pymc_model.summed_out(self.posterior, learned.labelled, learned.data, learned.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """The rows that were learned: the statistics of those with a label, the columns and weights of the others."""
+
+    labelled: Statistics
+    data: Data
+    weight: Array
+    place: Array
+
+
+def _learned(self: Classifier, X: Any, y: Any) -> _Learned:
+    """The learned rows in two, where these are they."""
+    rows = Rows.of(X, y, None, self.unlabelled, self.schema).weighing_unlabelled(self.unlabelled_weight)
     if not np.isclose(rows.weight.sum(), self.statistics.rows.sum()):
         raise ValueError(
             f"rows of weight {rows.weight.sum():g} were given and rows of weight {self.statistics.rows.sum():g} were "
             "learned: pass exactly the rows that were learned, with the unlabelled ones, and no sample weights"
         )
     data = self.schema.read(rows.table)[1]
-    counted, free, weight = rows.split(self.posterior.model, data, self.classes)
-    return pymc_model.summed_out(self.posterior, counted, free, weight)
+    return _Learned(*rows.split(self.posterior.model, data, self.classes), np.flatnonzero(~rows.target.labelled))
 
 
 def sample_posterior(
@@ -191,31 +203,40 @@ def sample_posterior(
     Parameters
     ----------
     draws, chains : int
-    sampler : {"exact", "nuts"}
-        Independent draws of the conjugate posterior, or NUTS on the PyMC model. Both give the same variables,
+    sampler : {"exact", "nuts", "gibbs"}
+        Independent draws of the conjugate posterior; NUTS on the PyMC model; or, where rows without a label were
+        learned, a Gibbs sampler, which draws these labels and the parameters in turn. All give the same variables,
         dimensions and coordinates.
     random_seed : int, optional
         The estimator's ``random_state`` by default.
     X, y : table and labels, optional
         Rows for ``include``. They also become part of ``observed_data``, as class codes and encoded columns. For
-        "nuts", the learned rows if some of them have no label; these labels are summed out.
+        "nuts", the learned rows if some of them have no label; these labels are summed out. For "gibbs", the learned
+        rows.
     include : of "posterior_predictive", "prior_predictive", "log_likelihood"
         Replicates of those rows from every draw, and log p(x_i, y_i | θ) for ``arviz.loo``, under the name ``y``,
         by which ArviZ pairs it with what is observed. Checks that are for one variable are told which:
         ``arviz.plot_ppc_pava(tree, var_names="y")``, ``arviz.plot_loo_pit(tree, var_names="y")``.
     **arguments
-        Of ``pymc.sample``, for "nuts".
+        Of ``pymc.sample``, for "nuts". For "gibbs", ``tune``: the steps of each chain before its first draw (200).
 
     Returns
     -------
     DataTree
         Groups ``posterior``, ``prior`` (where it is proper), ``observed_data`` and ``constant_data``;
-        ``sample_stats`` for "nuts".
+        ``sample_stats`` for "nuts" and "gibbs". For "gibbs" also ``unlabelled``: by chain, the draws ``y`` of the
+        labels, as class codes, and the probabilities ``p`` of the classes, for each row without a label (the
+        coordinate ``row`` is its place in X).
+
+    Raises
+    ------
+    ValueError
+        For "gibbs", without the learned rows, or if unlabelled rows count by another weight than 1.
 
     Warns
     -----
     UserWarning
-        If NUTS did not converge, with r_hat, effective draws and divergences.
+        If the chains of NUTS or of the Gibbs sampler did not converge, with r_hat, effective draws and divergences.
 
     Examples
     --------
@@ -225,33 +246,75 @@ def sample_posterior(
     >>> tree = clf.sample_posterior(draws=100, chains=2)
     >>> tree["posterior"]["theta_categorical_3"].dims
     ('chain', 'draw', 'class_label', 'categorical_3_feature', 'categorical_3_category')
+
+    The labels of the last two days are not known:
+
+    >>> y[12:] = None
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> tree = clf.sample_posterior(250, sampler="gibbs", X=X, y=y, tune=50)
+    >>> tree["unlabelled"]["p"].sel(class_label="yes").mean("chain").round(1).values
+    array([0.8, 0.6])
     """
+    from xarray import DataTree
+
     from bayesnb.chains import Convergence
     from bayesnb.sampling import draws as drawing
-    from bayesnb.sampling import nuts
+    from bayesnb.sampling import layout, nuts
 
     self.require_one_class_prior("sample_posterior")
-    if sampler not in ("exact", "nuts"):
-        raise ValueError(f"Expected sampler to be 'exact' or 'nuts'; got {sampler!r}")
+    if sampler not in ("exact", "nuts", "gibbs"):
+        raise ValueError(f"Expected sampler to be 'exact', 'nuts' or 'gibbs'; got {sampler!r}")
     if arguments and sampler == "exact":
         raise TypeError(f"exact draws take no arguments of pymc.sample; got {sorted(arguments)}")
+    if sampler == "gibbs" and (odd := sorted(set(arguments) - {"tune"})):
+        raise TypeError(f"Expected no argument of the Gibbs sampler but tune; got {odd}")
     seed = self.seed if random_seed is None else random_seed
     rng = np.random.default_rng(seed)
     groups = drawing.exact(self.posterior, rng, (chains, draws))
+    others: dict[str, Any] = {}
+    labels_known = True
     if sampler == "nuts":
         summed_out = _summed_out(self, X, y)
+        labels_known = summed_out is None
         sampled = nuts.sample(self.posterior, draws, chains, seed, summed_out, **arguments)
         groups["posterior"] = {name: sampled["posterior"][name].to_numpy() for name in groups["posterior"]}
-    if include or (X is not None and not (sampler == "nuts" and summed_out is not None)):
+        others["sample_stats"] = sampled["sample_stats"].dataset
+    elif sampler == "gibbs":
+        rows, drawn = _by_gibbs(self, X, y, draws, chains, rng, **arguments)
+        labels_known = not len(rows.place)
+        blocks = layout.blocks(self.posterior.model, self.statistics)
+        groups["posterior"] = layout.variables(drawn.parameters, blocks)
+        others = drawn.datasets(self.posterior.labels, rows.place)
+    if include or (X is not None and labels_known):
         groups |= _row_groups(self, groups, X, y, include, rng)
     tree = drawing.tree(groups, self.posterior)
-    if sampler == "exact":
-        return tree
-    tree["sample_stats"] = sampled["sample_stats"]
-    convergence = Convergence.of(tree)
-    if not convergence.converged:
-        warnings.warn(f"NUTS did not converge: {convergence}", UserWarning, stacklevel=2)
+    for group, dataset in others.items():
+        tree[group] = DataTree(dataset)
+    if sampler != "exact" and not (convergence := Convergence.of(tree)).converged:
+        name = "NUTS" if sampler == "nuts" else "The Gibbs sampler"
+        warnings.warn(f"{name} did not converge: {convergence}", UserWarning, stacklevel=2)
     return tree
+
+
+def _by_gibbs(
+    self: Classifier, X: Any, y: Any, draws: int, chains: int, rng: np.random.Generator, tune: int = 200
+) -> tuple[_Learned, gibbs.Drawn]:
+    """The learned rows, and draws of the parameters and of the labels that some of these rows lack."""
+    from bayesnb.sampling import gibbs
+
+    if X is None or y is None:
+        raise ValueError(
+            "the Gibbs sampler draws the labels of the learned rows that have none: pass the learned rows, as "
+            'sample_posterior(sampler="gibbs", X=X, y=y)'
+        )
+    rows = _learned(self, X, y)
+    if not (rows.weight == 1).all():
+        raise ValueError(
+            f"unlabelled_weight={self.unlabelled_weight:g} raises the likelihood of the unlabelled rows to that power, "
+            'and the Gibbs sampler draws labels of whole rows: use sampler="nuts", or fit with unlabelled_weight=1'
+        )
+    alone = self.posterior.given(rows.labelled)
+    return rows, gibbs.sample(alone, rows.data, len(rows.place), draws, chains, rng, tune)
 
 
 def _row_groups(
@@ -281,109 +344,3 @@ def _row_groups(
         joint = drawn.log_joint(data, len(codes))
         groups_of_rows["log_likelihood"] = {"y": joint[..., np.arange(len(codes)), codes]}
     return groups_of_rows
-
-
-def verify(
-    self: Classifier,
-    X: Any = None,
-    sampler: str = "nuts",
-    draws: int = 1000,
-    chains: int = 4,
-    random_seed: Any = None,
-    tree: DataTree | None = None,
-    learned: tuple[Any, ...] | None = None,
-    stage: str = "parameters",
-    **arguments: Any,
-) -> Agreement | Verdict:
-    """Hold the closed form against sampled draws.
-
-    Parameters
-    ----------
-    X : table, optional
-        Rows whose factors and class predictive are compared; 20 rows drawn from the model if not given.
-    sampler : {"nuts", "exact"}
-        The independent judge, or exact draws (which judge the predictives but not the posterior).
-    draws, chains, random_seed, **arguments
-        As in :meth:`sample_posterior`.
-    tree : DataTree, optional
-        Draws to judge by instead, of this model written down or fitted elsewhere; variables and coordinates as
-        those of :meth:`sample_posterior`.
-    learned : (X, y), optional
-        The learned rows, needed where some have no label: NUTS then samples the model with their labels summed out.
-        The closed form of such a fit takes labels as expected counts, and the two disagree. For the exponents, the
-        rows that these were learned from, (X, y) or (X, y, sample_weight).
-    stage : {"parameters", "exponents"}
-        What is judged: the parameters of the columns; or, with a dependence, the exponents, whose posterior is
-        Laplace's approximation, corrected where it is far off.
-
-    Returns
-    -------
-    Agreement
-        ``.agrees``, ``.to_frame()``, ``.plug_ins``, ``.plot()``.
-    Verdict
-        For the exponents: ``.agrees``, ``.parameters`` (a table), ``.probability``, and all of it in words as ``str``.
-
-    Raises
-    ------
-    ConvergenceError
-        If the chains did not converge.
-    ValueError
-        If rows without a label were learned and neither ``learned`` nor ``tree`` is given.
-
-    Examples
-    --------
-    >>> from bayesnb import BayesianNB, datasets
-    >>> X, y = datasets.play_tennis()
-    >>> clf = BayesianNB(random_state=0).fit(X, y)
-    >>> clf.verify(X[:2], sampler="exact").agrees
-    True
-    """
-    from bayesnb.sampling import agreement
-
-    if stage not in ("parameters", "exponents"):
-        raise ValueError(f"Expected stage to be 'parameters' or 'exponents'; got {stage!r}")
-    if stage == "exponents":
-        return _verdict(self, learned, sampler, draws, chains, random_seed, arguments)
-    self.require_one_class_prior("verify")
-    if self.expected and tree is None and (learned is None or sampler == "exact"):
-        raise ValueError(
-            "rows without a label were learned as expected counts, and to sample the posterior of those counts "
-            "would only repeat them: pass the learned rows, verify(learned=(X, y)), and NUTS sums the labels out, "
-            "or pass such draws as tree"
-        )
-    seed = self.seed if random_seed is None else random_seed
-    if X is None:
-        n = 20
-        drawn = _sample_encoded(self, n, None, np.random.default_rng(seed))[0]
-        data = {name: feature.read(drawn[name]) for name, feature in self.schema.features.items()}
-    else:
-        data, n = self.read(X)
-    if tree is not None:
-        return agreement.check(self.posterior, tree, data, n, "given draws")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="NUTS did not converge")
-        rows, labels = learned or (None, None)
-        tree = self.sample_posterior(draws, chains, sampler, seed, rows, labels, **arguments)
-    return agreement.check(self.posterior, tree, data, n, sampler)
-
-
-def _verdict(
-    self: Classifier,
-    learned: tuple[Any, ...] | None,
-    sampler: str,
-    draws: int,
-    chains: int,
-    random_seed: Any,
-    arguments: Mapping[str, Any],
-) -> Verdict:
-    """How far the posterior of the exponents is from what NUTS makes of them."""
-    from bayesnb.dependence import program
-
-    rows = _second_stage(self, *(learned or ()))
-    if sampler != "nuts":
-        raise ValueError(f'the exponents are judged by sampler="nuts"; got {sampler!r}')
-    seed = 0 if self.seed is None else self.seed
-    seed = seed if random_seed is None else random_seed
-    names = labels_of(self.classes), self.dependence.offset_names(self.posterior)
-    judge = {"draws": draws, "chains": chains, "random_seed": seed, **arguments}
-    return program.verify(rows, self.dependence.exponents, *names, **judge)

@@ -1,0 +1,152 @@
+"""Rows without a label: a Gibbs sampler, which draws their labels and the parameters in turn.
+
+Start with :func:`sample`. EM (``bayesnb.em``) climbs to one point and takes labels as expected counts; here the labels
+are drawn, so the draws of the parameters have the whole posterior's spread. It needs no PyMC, because both conditional
+distributions are known: the posterior of the parameters given all labels is conjugate, and p(label | row, parameters)
+is the class probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb.families.membership import Labels
+from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, normalize, part_of
+from bayesnb.priors import Array
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Draws of a Gibbs sampler.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        With the axes (chain, draw) in front.
+    proba : array (chain, row, class)
+        The mean of p(c | x, θ) over the draws of a chain: the probability of each unlabelled row's class.
+    labels : int array (chain, draw, row)
+        The drawn classes of the unlabelled rows.
+    log_likelihood : array (chain, draw)
+        Σ log Σ_c p(x, c | θ) over the unlabelled rows, at the parameters of the draw.
+    """
+
+    parameters: Parameters
+    proba: Array
+    labels: Array
+    log_likelihood: Array
+
+    def datasets(self, labels: Sequence[Any], place: Array) -> dict[str, Dataset]:
+        """What a ``DataTree`` holds beside the parameters: the groups ``sample_stats`` and ``unlabelled``.
+
+        Parameters
+        ----------
+        labels : sequence
+            The names of the classes.
+        place : int array (row,)
+            The coordinates of the unlabelled rows.
+        """
+        from xarray import Dataset
+
+        chains, draws, _ = self.labels.shape
+        axes = {"chain": np.arange(chains), "draw": np.arange(draws)}
+        stats = {"log_likelihood_unlabelled": (("chain", "draw"), self.log_likelihood)}
+        rows = {"y": (("chain", "draw", "row"), self.labels), "p": (("chain", "row", "class_label"), self.proba)}
+        names = {"row": place, "class_label": [str(label) for label in labels]}
+        return {"sample_stats": Dataset(stats, axes), "unlabelled": Dataset(rows, axes | names)}
+
+
+def sample(
+    alone: Posterior,
+    data: Data,
+    n_rows: int,
+    draws: int,
+    chains: int,
+    rng: np.random.Generator,
+    tune: int = 200,
+) -> Drawn:
+    """Draw the parameters of the model and the labels of unlabelled rows from their joint posterior.
+
+    Parameters
+    ----------
+    alone : Posterior
+        The posterior of the labelled rows alone, with all classes.
+    data, n_rows : {name: encoded column}, int
+        The unlabelled rows.
+    draws, chains : int
+    rng : Generator
+    tune : int
+        The number of steps of each chain before its first draw.
+
+    Raises
+    ------
+    ImproperError
+        If the labelled rows alone make no proper posterior to start from.
+
+    Notes
+    -----
+    A step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt and
+    Robert 1994). The alternative integrates the parameters out and draws one label after the other, each given all
+    other labels (collapsed, Liu 1994). A collapsed sweep takes one update of the statistics for each row, where a
+    blocked step takes one for all rows. It forgets its start in fewer sweeps, but only by a small factor: the
+    benchmark ``benchmarks/gibbs.py`` counts both. So blocked steps give more independent draws for the same work as
+    soon as there are more than a few rows.
+
+    All chains take their step at once, since the classes of each chain are further positions on the class axis, on
+    which all formulas work class by class. Chains start at independent draws of ``alone``, which are more widely
+    spread than the posterior given all rows, as r_hat wants.
+    """
+    for name, least, value in (("draws", 1, draws), ("chains", 1, chains), ("tune", 0, tune)):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
+    alone.require_proper()
+    model, n_classes, width = alone.model, len(alone.labels), chains * len(alone.labels)
+    # Position k of the class axis is class k % n_classes of chain k // n_classes.
+    before = {name: prior.at(np.tile(np.arange(n_classes), chains)) for name, prior in alone.features.items()}
+    copies = part_of(data, np.tile(np.arange(n_rows), chains))
+    offset = np.arange(chains)[:, None] * n_classes
+    believed, counts = before, np.zeros((chains, n_classes))
+    kept: list[tuple[Array, dict[str, dict[str, Array]]]] = []
+    proba, log_likelihood = np.zeros((chains, n_rows, n_classes)), np.zeros((chains, draws))
+    labels = np.zeros((chains, draws, n_rows), np.min_scalar_type(n_classes))
+    for step in range(-tune, draws):
+        log_pi = np.broadcast_to(alone.label.update(counts).log_draw(rng), (chains, n_classes))
+        theta = {name: family.draw(believed[name], rng) for name, family in model.features.items()}
+        log_joint = np.zeros((n_rows, width))
+        for name, family in model.features.items():
+            log_joint += family.log_likelihood(theta[name], data[name])
+        log_joint = np.moveaxis(log_joint.reshape(n_rows, chains, n_classes), 1, 0) + log_pi[:, None]
+        log_proba = normalize(log_joint)
+        # The largest of log p plus Gumbel noise falls on a class with its probability.
+        drawn = (log_proba + rng.gumbel(size=log_proba.shape)).argmax(-1)
+        if step >= 0:
+            kept.append((log_pi, {name: family.variables(theta[name]) for name, family in model.features.items()}))
+            proba += np.exp(log_proba) / draws
+            labels[:, step] = drawn
+            # log p(x, c | θ) - log p(c | x, θ) is log p(x | θ) for each class c, such as the drawn one.
+            own = (np.take_along_axis(v, drawn[..., None], -1)[..., 0] for v in (log_joint, log_proba))
+            log_likelihood[:, step] = np.subtract(*own).sum(-1)
+        seen = model.statistics(copies, Labels.of((drawn + offset).ravel(), width), range(width))
+        counts = seen.rows.reshape(chains, n_classes)
+        believed = {name: family.update(before[name], seen.features[name]) for name, family in model.features.items()}
+    return Drawn(_parameters(model, kept), proba, labels, log_likelihood)
+
+
+def _parameters(model: NaiveBayes, kept: Sequence[tuple[Array, dict[str, dict[str, Array]]]]) -> Parameters:
+    """The kept draws with the axes (chain, draw) in front."""
+    log_pi, chains = np.stack([log_pi for log_pi, _ in kept], axis=1), len(kept[0][0])
+    features = {}
+    for name, family in model.features.items():
+        each = {}
+        for key in kept[0][1][name]:
+            values = np.stack([variables[name][key] for _, variables in kept])
+            each[key] = np.moveaxis(values.reshape(len(kept), chains, -1, *values.shape[2:]), 0, 1)
+        features[name] = family.theta(each)
+    return Parameters(model, log_pi, features)

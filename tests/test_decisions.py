@@ -14,6 +14,7 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from bayesnb import BayesianNB, Dirichlet, FixedProbabilities, ImpossibleRowError, datasets
+from bayesnb.answers import class_shares
 from bayesnb.answers.decisions import decide, estimate_class_prior, smallest_set
 from bayesnb.priors import class_prior
 
@@ -410,6 +411,58 @@ def test_the_estimated_class_prior_predicts_the_new_rows_better():
     prior, _ = estimate_class_prior(log_likelihood)
     again = clf.classes_[(log_likelihood + np.log(prior)).argmax(axis=1)]
     assert (again == truth).mean() > (clf.predict(new) == truth).mean() + 0.05
+
+
+def test_class_shares_have_the_posterior_that_quadrature_gives():
+    rng = np.random.default_rng(5)
+    log_likelihood = np.log(rng.dirichlet([1.0, 1.0], 25)) - 300.0
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    density = np.exp(log_likelihood + 300.0) @ np.stack([grid, 1 - grid])
+    log_p = np.log(density).sum(axis=0)
+    cdf = np.cumsum(np.exp(log_p - log_p.max()))
+    cdf /= cdf[-1]
+    (lower, upper), mcse = class_shares.interval(log_likelihood, (0.055, 0.945), 8000, np.random.default_rng(1))
+    assert mcse < 0.02
+    assert_allclose([lower[0], upper[0]], np.interp([0.055, 0.945], cdf, grid), atol=4 * mcse)
+    assert_allclose([1 - upper[1], 1 - lower[1]], [lower[0], upper[0]], rtol=1e-12)
+
+
+def test_the_shares_of_rows_that_say_nothing_have_their_prior():
+    drawn = class_shares.draw(np.zeros((30, 3)), 8000, np.random.default_rng(2))
+    assert_allclose(drawn.mean(axis=(0, 1)), 1 / 3, atol=0.03)
+    assert_allclose(drawn.var(axis=(0, 1)), 1 / 18, atol=0.012)
+
+
+def test_the_interval_of_the_class_shares_covers_them_as_often_as_it_says():
+    rng, covered = np.random.default_rng(4), 0
+    for share in rng.random(40):
+        x = rng.normal(1.5 * (rng.random(50) < share), 1.0)
+        log_likelihood = -0.5 * (x[:, None] - [0.0, 1.5]) ** 2
+        (lower, upper), _ = class_shares.interval(log_likelihood, (0.1, 0.9), 200, rng)
+        covered += lower[1] < share < upper[1]
+    assert 24 <= covered <= 39  # a binomial(40, 0.8) leaves this range once in 900 times
+
+
+def test_the_class_prior_with_its_interval_is_a_frame_whose_estimate_is_the_series():
+    X, y = shifted_rows(np.random.default_rng(4), 60, 0.5)
+    clf = BayesianNB().fit(X, y)
+    frame = clf.estimate_class_prior(X, prob=0.8, draws=200)
+    assert frame.columns.tolist() == ["probability", "lower", "upper"]
+    assert (frame["lower"] < frame["upper"]).all()
+    assert 0 < frame.attrs["mcse"] < 0.1
+    pd.testing.assert_series_equal(frame["probability"], clf.estimate_class_prior(X))
+    assert clf.with_class_prior(frame["probability"]).predict(X).shape == (60,)
+    pd.testing.assert_frame_equal(frame, clf.estimate_class_prior(X, prob=0.8, draws=200))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [({"prob": 1.0}, "prob to lie between 0 and 1"), ({"prob": 0.9, "draws": 10}, "at least 100")]
+)
+def test_an_interval_of_the_class_prior_refuses_what_it_cannot_use(options, words):
+    rng = np.random.default_rng(3)
+    X, y = shifted_rows(rng, 40, 0.5)
+    with pytest.raises(ValueError, match=words):
+        BayesianNB().fit(X, y).estimate_class_prior(X, **options)
 
 
 @st.composite

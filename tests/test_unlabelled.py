@@ -506,7 +506,7 @@ def test_gibbs_warns_if_its_chains_did_not_converge():
     [
         ({}, ValueError, r"pass the learned rows.*sampler=\"gibbs\", X=X, y=y"),
         ({"rows": slice(13)}, ValueError, "rows of weight 13 were given and rows of weight 14 were learned"),
-        ({"rows": slice(14), "thin": 3}, TypeError, r"no argument of the Gibbs sampler but tune; got \['thin'\]"),
+        ({"rows": slice(14), "target_accept": 0.9}, TypeError, r"but tune and thin; got \['target_accept'\]"),
         ({"rows": slice(14), "tune": -1}, ValueError, "tune to be a whole number, 0 or more; got -1"),
     ],
 )

@@ -106,7 +106,7 @@ def predict_interval(
     Notes
     -----
     After a fit with unlabelled rows the interval is too narrow: labels were taken as expected counts, as if they
-    had been counted. ``sample_posterior(sampler="nuts", X=X, y=y)`` with the learned rows sums them out.
+    had been counted. ``sample_posterior(sampler="gibbs", X=X, y=y)`` with the learned rows draws them too.
 
     Examples
     --------

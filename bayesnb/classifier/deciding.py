@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.answers import decisions
+from bayesnb.answers import class_shares, decisions
+from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.classifier.exponents import point
 from bayesnb.classifier.tabular import index_of
 
@@ -70,7 +71,14 @@ def predict_set(self: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
     return decisions.smallest_set(self.predict_proba(X), self.classes, mass, index_of(X))
 
 
-def estimate_class_prior(self: Classifier, X: Any, max_iter: int = 10_000, tol: float = 1e-6) -> pd.Series:
+def estimate_class_prior(
+    self: Classifier,
+    X: Any,
+    max_iter: int = 10_000,
+    tol: float = 1e-6,
+    prob: float | None = None,
+    draws: int = 4000,
+) -> pd.Series | pd.DataFrame:
     """Estimate the class probabilities of new rows without labels, if p(x | class) is as it was learned (label shift).
 
     The method is EM (Saerens, Latinne and Decaestecker 2002). The class prior that was learned does not matter.
@@ -84,10 +92,22 @@ def estimate_class_prior(self: Classifier, X: Any, max_iter: int = 10_000, tol: 
     tol : float
         EM stops when no other class probabilities could raise the log probability of all rows by more than this, in
         nats. One standard error corresponds to half a nat.
+    prob : float, optional
+        Probability of an equal-tailed interval for each class probability. By default there is none.
+    draws : int
+        Of the Gibbs sampler from which the interval is read. They have the estimator's seed (0 if it has none).
 
     Returns
     -------
     Series (class,)
+        The estimate; or, with ``prob``, a DataFrame (class, "probability" | "lower" | "upper"), whose
+        ``attrs["mcse"]`` is the largest Monte Carlo standard error of a bound. ``frame["probability"]`` is the Series.
+
+    Notes
+    -----
+    The interval belongs to the posterior of the class probabilities under Dirichlet(1), of which the estimate is the
+    mode. It says how much the new rows leave open, with p(x | class) held as it was learned; how well that is known is
+    not in it, so it is too narrow where few rows were learned. The mode may lie outside, if it is 0 or 1.
 
     Examples
     --------
@@ -99,6 +119,11 @@ def estimate_class_prior(self: Classifier, X: Any, max_iter: int = 10_000, tol: 
     no     0.0
     yes    1.0
     Name: probability, dtype: float64
+    >>> clf.estimate_class_prior(X[X["outlook"] == "overcast"], prob=0.89).loc["no"].round(1)  # four days say little
+    probability    0.0
+    lower          0.0
+    upper          0.6
+    Name: no, dtype: float64
     """
     data, n = self.read(X)
     if self.dependence is not None:
@@ -110,4 +135,12 @@ def estimate_class_prior(self: Classifier, X: Any, max_iter: int = 10_000, tol: 
     else:
         log_likelihood = self.posterior.log_predictive_features(data, n)
     p, _ = decisions.estimate_class_prior(log_likelihood, max_iter, tol)
-    return pd.Series(p, index=pd.Index(self.classes, name="class"), name="probability")
+    estimate = pd.Series(p, index=pd.Index(self.classes, name="class"), name="probability")
+    if prob is None:
+        return estimate
+    tail = (1 - probability_of_interval(prob)) / 2
+    rng = np.random.default_rng(0 if self.seed is None else self.seed)
+    bounds, mcse = class_shares.interval(log_likelihood, (tail, 1 - tail), draws, rng)
+    frame = estimate.to_frame().assign(lower=bounds[0], upper=bounds[1])
+    frame.attrs["mcse"] = mcse
+    return frame

@@ -218,7 +218,8 @@ def sample_posterior(
         by which ArviZ pairs it with what is observed. Checks that are for one variable are told which:
         ``arviz.plot_ppc_pava(tree, var_names="y")``, ``arviz.plot_loo_pit(tree, var_names="y")``.
     **arguments
-        Of ``pymc.sample``, for "nuts". For "gibbs", ``tune``: the steps of each chain before its first draw (200).
+        Of ``pymc.sample``, for "nuts". For "gibbs", ``tune``, the steps of each chain before its first draw (200), and
+        ``thin``: a draw is every so many steps (1). Steps are cheap, and many chains hardly take longer than few.
 
     Returns
     -------
@@ -266,8 +267,8 @@ def sample_posterior(
         raise ValueError(f"Expected sampler to be 'exact', 'nuts' or 'gibbs'; got {sampler!r}")
     if arguments and sampler == "exact":
         raise TypeError(f"exact draws take no arguments of pymc.sample; got {sorted(arguments)}")
-    if sampler == "gibbs" and (odd := sorted(set(arguments) - {"tune"})):
-        raise TypeError(f"Expected no argument of the Gibbs sampler but tune; got {odd}")
+    if sampler == "gibbs" and (odd := sorted(set(arguments) - {"tune", "thin"})):
+        raise TypeError(f"Expected no argument of the Gibbs sampler but tune and thin; got {odd}")
     seed = self.seed if random_seed is None else random_seed
     rng = np.random.default_rng(seed)
     groups = drawing.exact(self.posterior, rng, (chains, draws))
@@ -297,7 +298,7 @@ def sample_posterior(
 
 
 def _by_gibbs(
-    self: Classifier, X: Any, y: Any, draws: int, chains: int, rng: np.random.Generator, tune: int = 200
+    self: Classifier, X: Any, y: Any, draws: int, chains: int, rng: np.random.Generator, **steps: int
 ) -> tuple[_Learned, gibbs.Drawn]:
     """The learned rows, and draws of the parameters and of the labels that some of these rows lack."""
     from bayesnb.sampling import gibbs
@@ -314,7 +315,7 @@ def _by_gibbs(
             'and the Gibbs sampler draws labels of whole rows: use sampler="nuts", or fit with unlabelled_weight=1'
         )
     alone = self.posterior.given(rows.labelled)
-    return rows, gibbs.sample(alone, rows.data, len(rows.place), draws, chains, rng, tune)
+    return rows, gibbs.sample(alone, rows.data, len(rows.place), draws, chains, rng, **steps)
 
 
 def _row_groups(

@@ -71,6 +71,7 @@ def sample(
     chains: int,
     rng: np.random.Generator,
     tune: int = 200,
+    thin: int = 1,
 ) -> Drawn:
     """Draw the parameters of the model and the labels of unlabelled rows from their joint posterior.
 
@@ -84,6 +85,8 @@ def sample(
     rng : Generator
     tune : int
         The number of steps of each chain before its first draw.
+    thin : int
+        A draw is every so many steps.
 
     Raises
     ------
@@ -103,7 +106,7 @@ def sample(
     which all formulas work class by class. Chains start at independent draws of ``alone``, which are more widely
     spread than the posterior given all rows, as r_hat wants.
     """
-    for name, least, value in (("draws", 1, draws), ("chains", 1, chains), ("tune", 0, tune)):
+    for name, least, value in (("draws", 1, draws), ("chains", 1, chains), ("tune", 0, tune), ("thin", 1, thin)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
             raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
     alone.require_proper()
@@ -116,7 +119,7 @@ def sample(
     kept: list[tuple[Array, dict[str, dict[str, Array]]]] = []
     proba, log_likelihood = np.zeros((chains, n_rows, n_classes)), np.zeros((chains, draws))
     labels = np.zeros((chains, draws, n_rows), np.min_scalar_type(n_classes))
-    for step in range(-tune, draws):
+    for step in range(-tune, (draws - 1) * thin + 1):
         log_pi = np.broadcast_to(alone.label.update(counts).log_draw(rng), (chains, n_classes))
         theta = {name: family.draw(believed[name], rng) for name, family in model.features.items()}
         log_joint = np.zeros((n_rows, width))
@@ -126,13 +129,13 @@ def sample(
         log_proba = normalize(log_joint)
         # The largest of log p plus Gumbel noise falls on a class with its probability.
         drawn = (log_proba + rng.gumbel(size=log_proba.shape)).argmax(-1)
-        if step >= 0:
+        if step >= 0 and step % thin == 0:
             kept.append((log_pi, {name: family.variables(theta[name]) for name, family in model.features.items()}))
             proba += np.exp(log_proba) / draws
-            labels[:, step] = drawn
+            labels[:, step // thin] = drawn
             # log p(x, c | θ) - log p(c | x, θ) is log p(x | θ) for each class c, such as the drawn one.
             own = (np.take_along_axis(v, drawn[..., None], -1)[..., 0] for v in (log_joint, log_proba))
-            log_likelihood[:, step] = np.subtract(*own).sum(-1)
+            log_likelihood[:, step // thin] = np.subtract(*own).sum(-1)
         seen = model.statistics(copies, Labels.of((drawn + offset).ravel(), width), range(width))
         counts = seen.rows.reshape(chains, n_classes)
         believed = {name: family.update(before[name], seen.features[name]) for name, family in model.features.items()}

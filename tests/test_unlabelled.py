@@ -42,6 +42,7 @@ from bayesnb import (
     learning,
     normalize,
 )
+from bayesnb.data.rows import Rows
 from bayesnb.em import EM, em
 from bayesnb.families.categorical import Coded
 from bayesnb.families.membership import Labels, Responsibilities
@@ -436,6 +437,21 @@ def test_gibbs_draws_of_labels_and_parameters_equal_enumeration_over_all_256_lab
             assert_mean_over_chains(
                 value.mean(axis=1), mixed(lambda p, name=name, k=k: parts_of(p.features[name].mean())[k])
             )
+
+
+def test_gibbs_gives_each_of_several_like_features_its_own_draws():
+    X, _, target = simulated(40)
+    for k in range(4):
+        X[f"x{k}"] += 100.0 * k
+    clf = BayesianNB({"hue": Categorical()}, random_state=0).fit(X, target)
+    rows = Rows.of(X, target)
+    labelled, free, _ = rows.split(clf.posterior_.model, clf.schema_.read(rows.table)[1], clf.classes_)
+    drawn = gibbs.sample(clf.posterior_.given(labelled), free, 36, 20, 2, default_rng(0), 5).parameters
+    assert list(drawn.features) == list(clf.posterior_.model.features)
+    for k in range(4):
+        assert drawn.features[f"x{k}"]["mu"].shape == (2, 20, 2, 1)
+        assert_allclose(drawn.features[f"x{k}"]["mu"], 100.0 * k, atol=20.0)
+    assert_allclose(np.exp(drawn.features["hue"]["log_theta"]).sum(-1), 1.0)
 
 
 def test_gibbs_holds_class_probabilities_that_are_known():

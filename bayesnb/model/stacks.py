@@ -28,9 +28,9 @@ LARGEST = 2**16
 """The most cells of a stack. In larger stacks, most of the time is spent on the sums anyway."""
 
 
-def groups(features: Mapping[Any, Family], n_rows: int) -> Iterator[tuple[Family, list[Any]]]:
-    """Yield features one by one in their order, and then stacks of features with the same specification."""
-    if len(features) < MANY:
+def groups(features: Mapping[Any, Family], n_rows: int, many: int = MANY) -> Iterator[tuple[Family, list[Any]]]:
+    """Yield features one by one in their order, and then stacks of ``many`` features or more of one specification."""
+    if len(features) < many:
         yield from ((family, [name]) for name, family in features.items())
         return
     kinds: dict[Any, int] = {}
@@ -41,7 +41,7 @@ def groups(features: Mapping[Any, Family], n_rows: int) -> Iterator[tuple[Family
     alike: dict[int, list[Any]] = {}
     for name, family in features.items():
         alike.setdefault(kind_of[id(family)], []).append(name)
-    stacks = [names for kind, names in alike.items() if kind >= 0 and len(names) >= MANY]
+    stacks = [names for kind, names in alike.items() if kind >= 0 and len(names) >= many]
     others = set().union(*stacks)
     yield from ((family, [name]) for name, family in features.items() if name not in others)
     for names in stacks:

@@ -156,8 +156,9 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         EM plugs in the parameters of ``estimate``: the posterior mode for "map", the posterior mean for "mean" and
         "predictive", maximum likelihood for "mle".
 
-        A class without a row exists if it is named, and then has the mass that its prior gives it: by ``class_prior``,
-        by a feature's prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type.
+        A class exists while rows of it are learned, or because it is named: by ``class_prior``, by a feature's prior
+        {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type. A class without a row
+        has the mass that its prior gives it. (EM needs two such classes to have different priors in some feature.)
 
         A table is read once. The result does not depend on how it is cut into parts: priors that are scaled to the
         data (unit information) are scaled to all rows.

@@ -176,7 +176,7 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
         rows = Rows.of(X, y, sample_weight, settings.unlabelled, before.schema).labelled().counted()
         _, statistics = rows.statistics(before.schema)
     rest, labels = before.statistics.without(statistics), labels_of(before.classes)
-    named = {*before.declared, *before.posterior.model.named_classes(labels)}
+    named = before.named_classes
     stays = (rest.rows > 0) | (before.statistics.rows == 0) | [label in named for label in labels]
     if not stays.any():
         raise ValueError(
@@ -194,7 +194,7 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
 def merged(settings: Any, before: Classifier, other: Classifier) -> Classifier:
     """What two classifiers have learned of different rows."""
     schema, expected = before.schema.merged(other.schema), before.expected or other.expected
-    learned = _added(settings, before, schema, other.statistics, other.classes, other.declared, expected=expected)
+    learned = _added(settings, before, schema, other.statistics, other.classes, other.named_classes, expected=expected)
 
     def pooled(held: Dependence) -> DependenceStatistics:
         if held.statistics.cells.empty:
@@ -316,7 +316,7 @@ def of_summary(
     settings: Any, before: Classifier | None, summary: Summary, target: Any, named: tuple[Any, ...] = ()
 ) -> Classifier:
     """What a summary says, together with what was learned before; ``named`` are classes that the user names."""
-    declared = (*(summary.declared.get(target) or ()), *named)
+    declared = (*summary.named, *named)
     others = {"target": target} if before is None else {}
     learned = _added(settings, before, summary.schema, summary.statistics, summary.classes, declared, **others)
     return _carried(settings, before, learned, lambda held: held.statistics)

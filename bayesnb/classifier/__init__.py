@@ -143,6 +143,11 @@ class Classifier:
         return self.classes
 
     @property
+    def named_classes(self) -> tuple[Any, ...]:
+        """The classes that exist even if no row has them, because the user or a prior named them."""
+        return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(labels_of(self.classes))]))
+
+    @property
     def statistics(self) -> Statistics:
         """Everything that was kept of the rows."""
         return self.posterior.statistics

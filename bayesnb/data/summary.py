@@ -24,7 +24,7 @@ from bayesnb.data.targets import Target, array_of, classes_of, declared_classes,
 from bayesnb.families.family import Family
 from bayesnb.families.membership import every_row
 from bayesnb.families.statistic import Statistic
-from bayesnb.model import Statistics, in_order
+from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array
 
 
@@ -42,7 +42,9 @@ class Summary:
         The number of rows that were read, and the number of those that have no class and were left out.
     declared : {column: tuple or None}
         The levels that the categorical type of a column declares; ``None`` if it declares none, or not the same ones in
-        every part. Those of the target are classes.
+        every part.
+    named : tuple
+        The classes that the types of the labels name, of all parts together.
     """
 
     schema: Schema
@@ -51,6 +53,7 @@ class Summary:
     rows: int
     blank: int
     declared: Mapping[Any, Names | None]
+    named: tuple[Any, ...] = ()
 
     def __add__(self, other: Summary) -> Summary:
         a, b = _alike(self, other)
@@ -66,6 +69,7 @@ class Summary:
             a.rows + b.rows,
             a.blank + b.blank,
             declared,
+            united_labels(a.named, b.named),
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
@@ -239,8 +243,7 @@ class PartSummarizer:
             if feature.levels is not None
             for column in feature.columns
         }
-        declared[self.target] = rows.target.declared or None
-        return Summary(schema, statistics, rows.target.classes, read, blank, declared)
+        return Summary(schema, statistics, rows.target.classes, read, blank, declared, rows.target.declared)
 
     def rows(self, frame: Any) -> tuple[int, int, Rows | None]:
         """How many rows a part has, how many of them have no class, and those that are learned from, if any are."""

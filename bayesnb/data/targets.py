@@ -161,7 +161,14 @@ def classes_of(*groups: Array) -> Array:
 
 
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
-    """The classes, and those that are only named, sorted."""
+    """The classes, and those that are only named, sorted.
+
+    This is the one rule for which classes there are: a class exists while rows of it are learned, or because it is
+    named. It may be named by a class prior {class: probability}, by the prior of a feature {class: prior}, by
+    ``classes=``, or by the categorical type of labels. Then it exists with the mass that its prior gives it, whether
+    all, some or none of the rows have a label, in memory, in parts and in model files. To forget its last rows leaves
+    it only if it is named. To discount rows, even by 0, leaves the rows and so their classes.
+    """
     known = set(labels_of(classes))
     extra = [name for name in dict.fromkeys(names) if name not in known]
     one_type = len({type(name) for name in extra}) == 1

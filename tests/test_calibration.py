@@ -1,21 +1,65 @@
-"""Small runs of simulation-based calibration and of Geweke's joint test; ``benchmarks/sbc.py`` has the large ones."""
+"""Simulation-based calibration finds a wrong update, and finds none; ``benchmarks/sbc.py`` has the large runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from scipy import stats
 
-from bayesnb.families.gaussian import Gaussian
-from bayesnb.priors import NormalGamma
+from bayesnb import BayesianNB, Gaussian, ImproperError, NormalGamma, agreement, datasets
+from bayesnb.model import Posterior
+from bayesnb.sampling import uniformity
+from bayesnb.sampling.calibration import Calibration, Simulator
 from benchmarks import sbc
 
-
-def test_true_parameters_rank_uniformly_among_exact_draws():
-    p = sbc.uniformity(sbc.ranks("exact", simulations=300, seed=1))
-    assert len(p) >= 24
-    assert p.min() > 1e-4
+# The test of uniform ranks
 
 
-def test_a_wrong_update_makes_the_ranks_not_uniform(monkeypatch):
+@pytest.mark.parametrize(("n", "largest"), [(3, 2), (4, 3), (6, 1)])
+def test_the_p_value_of_uniform_ranks_is_that_of_all_rank_tables(n, largest):
+    tables = np.array(list(product(range(largest + 1), repeat=n)))
+    share = np.arange(1, largest + 1) / (largest + 1)
+    up_to = (tables[:, :, None] <= np.arange(largest)).sum(axis=1)
+    tails = 2 * np.minimum(stats.binom.cdf(up_to, n, share), stats.binom.sf(up_to - 1, n, share))
+    gamma = tails.min(axis=1)
+    for table, own in zip(tables[::7], gamma[::7], strict=True):
+        exact = (gamma <= own * (1 + 1e-9)).mean()
+        assert_allclose(uniformity.p_value(table, largest), exact, rtol=1e-9)
+
+
+def test_uniform_ranks_leave_the_band_as_seldom_as_it_says():
+    rng, n, largest = np.random.default_rng(0), 80, 19
+    low, high = uniformity.band(n, largest, 0.9)
+    ranks = rng.integers(0, largest + 1, (2000, n))
+    up_to = (ranks[:, :, None] <= np.arange(largest)).sum(axis=1)
+    inside = ((low <= up_to) & (up_to <= high)).all(axis=1).mean()
+    assert 0.88 < inside < 0.97  # at least 0.9, and more because counts are whole
+
+
+@pytest.mark.parametrize("ranks", [np.full(100, 50), np.repeat([0, 99], 50), np.arange(100) // 2])
+def test_ranks_that_pile_up_anywhere_are_not_uniform(ranks):
+    assert uniformity.p_value(ranks, 99) < 1e-6
+    assert uniformity.p_value(np.arange(100), 99) > 0.5
+
+
+# The calibration of a model
+
+
+def test_a_model_with_every_family_is_calibrated_on_the_exact_road():
+    found = agreement.calibrate(sbc.model(), rows=12, simulations=200, random_seed=1)
+    assert found.calibrated, str(found)
+    assert found.ranks.shape == (200, 27)
+    assert found.ranks.to_numpy().min() >= 0
+    assert found.ranks.to_numpy().max() <= 99
+    assert str(found).startswith("calibrated: 27 quantities in 200 simulations")
+
+
+def test_a_wrong_update_is_found_and_named(monkeypatch):
     right = Gaussian.update
 
     def half_a_row_too_much(self, prior, s):
@@ -23,24 +67,108 @@ def test_a_wrong_update_makes_the_ranks_not_uniform(monkeypatch):
         return NormalGamma(believed.m, believed.kappa, believed.a + s.n / 2, believed.b)
 
     monkeypatch.setattr(Gaussian, "update", half_a_row_too_much)
-    p = sbc.uniformity(sbc.ranks("exact", simulations=300, seed=1))
-    assert p[[name for name in p.index if name.startswith("tau")]].min() < 1e-4
+    found = agreement.calibrate(sbc.model(), rows=12, simulations=200, random_seed=1)
+    assert not found.calibrated
+    assert found.p_values.index[0].startswith("tau_gaussian[")
+    assert found.to_frame().loc[found.p_values.index[0], "centre"] < 0.4  # the draws of τ are too high
+    assert str(found).startswith("NOT CALIBRATED")
+
+
+def test_a_posterior_that_ignores_the_data_is_found_by_the_log_likelihood(monkeypatch):
+    monkeypatch.setattr(Posterior, "given", lambda self, statistics: self.before())
+    found = agreement.calibrate(sbc.model(), rows=12, simulations=100, random_seed=1)
+    assert not found.calibrated
+    assert found.p_values.index[0] == "log likelihood"
+    assert found.p_values.drop("log likelihood").min() > 1e-4
+
+
+@pytest.mark.parametrize(("factor", "spread"), [(0.5, 1.2), (2.0, 0.8)])
+def test_spread_says_whether_a_posterior_is_too_narrow_or_too_wide(monkeypatch, factor, spread):
+    right = Simulator.given
+
+    def scaled(self, rows):
+        believed = right(self, rows)
+        wrong = {name: replace(p, kappa=p.kappa / factor**2) for name, p in believed.features.items()}
+        return replace(believed, features=wrong)
+
+    monkeypatch.setattr(Simulator, "given", scaled)
+    clf = BayesianNB(Gaussian(NormalGamma(0, 1, 3, 3))).fit([[0.0], [1.0]], ["a", "b"])
+    table = agreement.calibrate(clf, rows=10, simulations=200).to_frame()
+    means = table.loc[[name for name in table.index if name.startswith("mu")], "spread"]
+    assert ((means > spread) if factor < 1 else (means < spread)).all()
+
+
+def test_a_model_as_fitted_is_calibrated_with_the_scale_that_its_priors_took_from_the_data():
+    found = agreement.calibrate(BayesianNB().fit(*datasets.penguins()), rows=10, simulations=100)
+    assert found.calibrated, str(found)
+
+
+def test_class_probabilities_that_are_known_have_no_rank():
+    X, y = datasets.play_tennis()
+    for given in ("frequencies", {"no": 0.3, "yes": 0.7}):
+        found = agreement.calibrate(BayesianNB(class_prior=given).fit(X, y).classifier_, rows=6, simulations=30)
+        assert not any(name.startswith("pi[") for name in found.ranks)
+        assert found.calibrated
+
+
+def test_the_gibbs_sampler_is_calibrated():
+    found = agreement.calibrate(sbc.model(), rows=8, simulations=25, sampler="gibbs", draws=39, tune=25, random_seed=2)
+    assert found.calibrated, str(found)
+    assert found.ranks.shape == (25, 27)
+
+
+def test_a_gibbs_sampler_that_takes_labels_at_random_is_found(monkeypatch):
+    from bayesnb.sampling import gibbs
+
+    monkeypatch.setattr(gibbs, "normalize", lambda log_joint: np.full_like(log_joint, -np.log(2)))
+    clf = BayesianNB(Gaussian(NormalGamma(0, 0.1, 5, 5))).fit([[0.0], [1.0]], ["a", "b"])
+    found = agreement.calibrate(clf, rows=12, simulations=60, sampler="gibbs", tune=5)
+    assert not found.calibrated
+
+
+def test_the_picture_has_a_line_for_each_quantity_and_names_those_that_are_wrong():
+    rng = np.random.default_rng(0)
+    ranks = pd.DataFrame({"good": rng.integers(0, 100, 200), "shifted": rng.integers(0, 70, 200)})
+    figure = Calibration(ranks, 99, "exact").plot()
+    axes = figure.axes[0]
+    assert len(axes.lines) == 3
+    assert [text.get_text() for text in axes.get_legend().get_texts()][1:] == ["shifted"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"sampler": "exactly"}, ValueError, r"one of \['exact', 'nuts', 'gibbs'\]; got 'exactly'"),
+        ({"simulations": 0}, ValueError, "simulations to be a whole number, 1 or more; got 0"),
+        ({"unlabelled": 1.0}, ValueError, "unlabelled to lie between 0 and 1"),
+        ({"tune": 3}, TypeError, r"exact draws take no further arguments; got \['tune'\]"),
+    ],
+)
+def test_a_calibration_refuses_what_it_cannot_use(options, error, words):
+    with pytest.raises(error, match=words):
+        agreement.calibrate(sbc.model(), **options)
+
+
+def test_a_calibration_needs_proper_priors_and_closed_forms():
+    X, y = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0]}), list("aabb")
+    with pytest.raises(ImproperError, match="feature 'size', class 'a'"):
+        agreement.calibrate(BayesianNB(Gaussian(NormalGamma.reference())).fit(X, y))
+
+
+# Geweke
 
 
 def test_alternating_sampling_and_fitting_keeps_the_prior_distribution():
-    z = sbc.geweke(steps=1000, seed=2)
-    assert len(z) >= 24
+    z = sbc.geweke(steps=600, seed=2)
+    assert len(z) == 26
     assert z.abs().max() < stats.norm.isf(1e-4 / len(z))
 
 
 @pytest.mark.nuts
 def test_true_parameters_rank_uniformly_among_nuts_draws():
-    ranks = sbc.ranks("nuts", simulations=6, seed=3)
-    # Few simulations, so all parameters are judged together. Their 144 ranks have a mean that is known to 0.024 of the
-    # range and a spread that is known to 7%.
-    centred = (ranks.to_numpy() + 0.5) / 100 - 0.5
-    z = centred.mean() / np.sqrt(1 / 12 / centred.size)
-    assert centred.shape == (6, 24)
-    assert abs(z) < 4
-    spread = (centred**2).mean() / (1 / 12)
-    assert 0.6 < spread < 1.4
+    found = agreement.calibrate(sbc.model(), rows=12, simulations=6, sampler="nuts", random_seed=3)
+    assert found.calibrated
+    # Few simulations: all parameters together, by the mean rank of each simulation's parameters.
+    centred = (found.ranks.to_numpy() + 0.5) / 100 - 0.5
+    assert abs(centred.mean() / np.sqrt(1 / 12 / centred.size)) < 4
+    assert 0.6 < (centred**2).mean() / (1 / 12) < 1.4

@@ -453,7 +453,7 @@ def test_exact_draws_refuse_arguments_of_a_sampler():
     clf, *_ = tennis()
     with pytest.raises(TypeError, match=r"exact draws take no arguments of pymc.sample; got \['tune'\]"):
         clf.sample_posterior(5, 2, tune=3)
-    with pytest.raises(ValueError, match="Expected sampler to be 'exact' or 'nuts'; got 'hmc'"):
+    with pytest.raises(ValueError, match="Expected sampler to be 'exact', 'nuts' or 'gibbs'; got 'hmc'"):
         clf.sample_posterior(5, 2, "hmc")
 
 

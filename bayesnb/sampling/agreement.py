@@ -2,7 +2,8 @@
 
 :func:`check` takes a posterior and draws of its parameters. It compares every mean and variance of a parameter, every
 factor p(x_f | c, D) and every class predictive with the closed form, and gives each difference in units of its Monte
-Carlo standard error. It averages the joint over draws, never the normalized probability.
+Carlo standard error. It averages the joint over draws, never the normalized probability. :func:`calibrate` checks a
+model and a sampler by simulation instead, over many tables.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from bayesnb.model import ESTIMATES, Data, Parameters, Posterior, normalize, par
 from bayesnb.priors import Array, BoundaryError, ImproperError, log
 from bayesnb.priors.belief import parts_of
 from bayesnb.sampling import draws, layout
+from bayesnb.sampling.calibration import Calibration as Calibration
+from bayesnb.sampling.calibration import calibrate as calibrate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,24 +174,18 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
     """Records of the mean and variance of every parameter, if they exist and their Monte Carlo errors do."""
     blocks = layout.blocks(posterior.model, posterior.statistics)
     values = layout.variables(drawn, blocks)
-    labels = layout.coords(posterior.labels, blocks)["class_label"]
+    names = layout.cell_names(posterior.labels, blocks)
     records = []
     if posterior.label.variance().any():
-        names = [f"pi[{label}]" for label in labels]
-        records += _two_moments(names, values["pi"], posterior.label.mean(), posterior.label.variance())
+        records += _two_moments(names["pi"], values["pi"], posterior.label.mean(), posterior.label.variance())
     for block in blocks:
         prior = block.gather(posterior.features)
         for key, m, v in zip(block.keys, parts_of(prior.mean()), parts_of(prior.variance()), strict=True):
             x = values[block.variable(key)]
-            coordinates = [labels, *block.coords().values()]
-            names = [
-                f"{block.variable(key)}[{', '.join(str(c[i]) for c, i in zip(coordinates, at, strict=True))}]"
-                for at in np.ndindex(x.shape[2:])
-            ]
             # The error of a sampled variance needs the fourth moment. That of μ, a Student-t, exists above 4 degrees of
             # freedom, 2a.
             fourth = np.ones(m.shape, bool) if key != "mu" or not hasattr(prior, "a") else prior.a > 2.5
-            records += _two_moments(names, x, m, np.where(fourth, v, np.inf))
+            records += _two_moments(names[block.variable(key)], x, m, np.where(fourth, v, np.inf))
     return records
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -243,6 +244,15 @@ def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any
     for block in blocks:
         names |= block.coords()
     return names
+
+
+def cell_names(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[str]]:
+    """The names of all cells of each variable, such as ``mu_gaussian[ant, size]``, in the order of ``ravel``."""
+    names = coords(labels, blocks)
+    return {
+        variable: [f"{variable}[{', '.join(map(str, at))}]" for at in product(*(names[axis] for axis in axes))]
+        for variable, axes in dims(blocks).items()
+    }
 
 
 def dims(blocks: Sequence[Block]) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from scipy import stats
 from scipy.special import expit, ndtr, xlogy
 from scipy.stats import entropy
 
+from bayesnb.answers.given import GivenData, GivenRow
 from bayesnb.answers.log_odds import LogOdds
 from bayesnb.dependence.learned import Dependence, DrawnDependence, draw
 from bayesnb.kernels.blocks import slices
@@ -49,15 +50,18 @@ class PosteriorDraws:
         As ``numpy.random.default_rng`` takes it; a Generator is copied, so its state does not change.
     dependence : Dependence, optional
         Where there is one, its exponents are drawn with the parameters.
+    given : GivenData or GivenRow, optional
+        What is believed of θ when a row is asked: what the data say, by default.
     """
 
     posterior: Posterior
     draws: int
     seed: Any
     dependence: Dependence | None = None
+    given: GivenData | GivenRow = field(default_factory=GivenData)
 
     def __iter__(self) -> Iterator[Parameters | DrawnDependence]:
-        """The draws, some at a time."""
+        """The draws given the data, some at a time."""
         rng = np.random.default_rng(copy.deepcopy(self.seed))
         size = self.posterior.draw(np.random.default_rng(0)).size
         for cut in slices(self.draws, max(1, PART // size)):
@@ -86,15 +90,15 @@ class PosteriorDraws:
         size = CHUNK if self._few else 8 * CHUNK
         parts = []
         for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
-            part, add = part_of(data, cut), offset[cut]
-            joint = [drawn.log_joint(part, len(add)) + add for drawn in self._few or self]
-            p = np.exp(normalize(np.concatenate(joint)))
+            joint = self.log_joint(part_of(data, cut), cut.stop - cut.start, offset[cut])
+            p = np.exp(normalize(joint))
             parts.append({name: ask(p, cut) for name, ask in asks.items()})
         return {name: np.concatenate([part[name] for part in parts]) for name in asks}
 
     def log_joint(self, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
-        return np.concatenate([drawn.log_joint(data, n_rows) + offset for drawn in self._few or self])
+        parts = enumerate(self._few or self)
+        return np.concatenate([self.given.log_joint(drawn, k, data, n_rows, offset) for k, drawn in parts])
 
 
 def quantiles(shares: Sequence[float]) -> Ask:

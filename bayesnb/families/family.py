@@ -45,6 +45,7 @@ from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, ImproperError, Prior, Theta, first, shared
 from bayesnb.priors.belief import LocatedError, parts_of
+from bayesnb.priors.common_draws import CommonDraws
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +112,25 @@ class Family[P: Belief, S: Statistic](ABC):
     @abstractmethod
     def log_predictive(self, posterior: Belief, x: Column) -> Array:
         """log E[p(x | θ)] as (row, class), the parameters integrated out."""
+
+    @abstractmethod
+    def log_likelihood_given_row(
+        self, posterior: Belief, theta: Theta, x: Column, chosen: Array, common: CommonDraws
+    ) -> Array:
+        """log p(x_i | θ) at draws of θ given the data and row i itself, (draw, row, class).
+
+        Parameters
+        ----------
+        posterior : Belief
+            What is believed given the data alone.
+        theta : Theta
+            Draws given the data alone, (draw, class, ...). Parameters that the row says nothing about are taken of it.
+        x : Column
+        chosen : int array (draw, row)
+            The class that the row is taken to be of, in each draw.
+        common : CommonDraws
+            As many draws.
+        """
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
@@ -324,6 +344,26 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             highest[rows] = np.maximum(highest[rows], own)
         return highest
 
+    def log_likelihood_given_row(
+        self, posterior: P, theta: Theta, x: Column, chosen: Array, common: CommonDraws
+    ) -> Array:
+        # θ of different classes are independent, so the row changes the draws of its own class alone.
+        found = self.log_likelihood(theta, x)
+        for c in np.unique(chosen):
+            of_class = chosen == c
+            rows = np.flatnonzero(of_class.any(0))
+            own = self._drawn_with_row(posterior.at([c]), x[rows], common.within(int(c)))
+            found[:, rows, c] = np.where(of_class[:, rows], own, found[:, rows, c])
+        return found
+
+    def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws) -> Array:
+        """log p(x_i | θ) of one class at draws of θ given all that it has seen and row i, (draw, row)."""
+        total = np.zeros((common.draws, rows_of(x)))
+        for rows, column, (belief, d, log_h), known in self._blocks(posterior, x, common.draws):
+            drawn = belief.plus(*d).drawn_along(*d, common=common.from_column(column))
+            total[:, rows] += np.where(known, drawn + log_h, 0.0).sum((-2, -1))
+        return total
+
     def log_left_out(
         self, posterior: P, x: Column, labels: Labels, point: Literal["mode", "mean"] | None = None
     ) -> Array:
@@ -361,15 +401,18 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             total[own] = rest
         return total
 
-    def _blocks(self, posterior: P, x: Column) -> Iterator[tuple[slice, int, Cells, Array]]:
-        """Yield blocks of cells: their rows, first column, ``cells``, and which are not missing, (row, 1, column)."""
+    def _blocks(self, posterior: P, x: Column, draws: int = 1) -> Iterator[tuple[slice, int, Cells, Array]]:
+        """Yield blocks of cells: their rows, first column, ``cells``, and which are not missing, (row, 1, column).
+
+        Every cell will have so many ``draws``.
+        """
         width = posterior.proper().shape[-1] if not self.whole_rows else 1
         classes, levels = len(posterior.proper()), posterior.zeros().shape[-1] if self.whole_rows else 1
         n_rows = rows_of(x)
         with np.errstate(all="ignore"):
-            for rows in slices(n_rows, max(1, CELLS // (classes * levels))):
+            for rows in slices(n_rows, max(1, CELLS // (classes * levels * draws))):
                 part = x[rows]
-                for cut in slices(width, max(1, CELLS // (classes * max(1, rows_of(part))))):
+                for cut in slices(width, max(1, CELLS // (classes * draws * max(1, rows_of(part))))):
                     index = range(*cut.indices(width))
                     whole = len(index) == width
                     here = part if whole else columns_of(part, index)

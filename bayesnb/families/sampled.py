@@ -25,6 +25,7 @@ from bayesnb.families.membership import Column
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
+from bayesnb.priors.common_draws import CommonDraws
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -184,10 +185,25 @@ class Sampled[P: Declared](Family[P, CategoryCounts]):
     def log_moment(self, posterior: Draws, x: Column, t: float | Array) -> Array:
         t = np.broadcast_to(np.asarray(t, float), (len(x), posterior.proper().shape[0]))
         total = np.zeros(t.shape)
-        for cut, value in self._densities(posterior, x):
+        for _, cut, value in self.by_column(posterior, x):
             # The likelihood is averaged over draws, never a normalized probability.
             total[cut] += logsumexp(t[cut] * value, axis=0) - np.log(len(posterior))
         return total
+
+    def log_likelihood_given_row(
+        self, posterior: Draws, theta: Theta, x: Column, chosen: Array, common: CommonDraws
+    ) -> Array:
+        # Draws of the chain are drawn again, each with a probability proportional to what it says of the row's cell.
+        # The columns are independent, so each column is drawn by itself, as in its predictive.
+        found = np.zeros((*chosen.shape, posterior.proper().shape[0]))
+        for column, cut, value in self.by_column(posterior, x):
+            u = common.generator(column).random(common.draws)
+            for row, c in ((r, c) for r in range(*cut.indices(len(x))) for c in np.unique(chosen[:, r])):
+                own = value[:, row - cut.start]
+                share = np.cumsum(np.exp(own[:, c] - own[:, c].max()))
+                picked, mine = np.searchsorted(share, u * share[-1]), chosen[:, row] == c
+                found[mine, row] += own[np.minimum(picked[mine], len(own) - 1)]
+        return found
 
     def paired(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
         """log p(x | θ) at every draw, (draw, row, class), a few rows at a time.
@@ -198,14 +214,14 @@ class Sampled[P: Declared](Family[P, CategoryCounts]):
         for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
             yield cut, density(posterior.theta, x[cut])
 
-    def _densities(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
-        """log p(x_j | θ) of each column at every draw, (draw, row, class), a few rows at a time."""
+    def by_column(self, posterior: Draws, x: Column) -> Iterator[tuple[int, slice, Array]]:
+        """The columns, and log p(x_j | θ) of each at every draw, (draw, row, class), a few rows at a time."""
         (n_classes, n_columns), density = posterior.proper().shape, self.density()
         for column in range(n_columns):
             theta = {name: value[:, :, [column]] for name, value in posterior.theta.items()}
             cells = columns_of(x, [column])
             for cut in slices(len(x), max(1, CHUNK // (len(posterior) * n_classes))):
-                yield cut, density(theta, cells[cut])
+                yield column, cut, density(theta, cells[cut])
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         return dict(variables)

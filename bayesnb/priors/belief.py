@@ -16,6 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size
+from bayesnb.priors.common_draws import CommonDraws
 
 type Theta = Mapping[str, Array]
 
@@ -235,6 +236,10 @@ class Prior(Belief):
     @abstractmethod
     def floor(self, *d: Array) -> Array:
         """The t < 0 above which ``along`` exists."""
+
+    @abstractmethod
+    def drawn_along(self, *d: Array, common: CommonDraws) -> Array:
+        """Draws of ln[L_d(θ) / max L_d], whose cumulant generating function is ``along``: (draw, row, class, ...)."""
 
     @staticmethod
     @abstractmethod

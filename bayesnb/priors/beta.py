@@ -11,6 +11,7 @@ from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size, log, log1p, log_gamma_slopes, log_rising
 from bayesnb.priors.belief import Prior, Theta, require_nonnegative, shared, spread
+from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.dirichlet import Dirichlet, mode_on_boundary
 
 
@@ -128,6 +129,9 @@ class Beta(Prior):
     def floor(self, ones: Array, zeros: Array) -> Array:
         return self.pair().floor(_paired(ones, zeros))
 
+    def drawn_along(self, ones: Array, zeros: Array, *, common: CommonDraws) -> Array:
+        return self.pair().drawn_along(_paired(ones, zeros), common=common)
+
     @staticmethod
     def peak(ones: Array, zeros: Array) -> Array:
         return Dirichlet.peak(_paired(ones, zeros))
@@ -230,3 +234,7 @@ class Chance:
 
     def floor(self) -> Array:
         return -self.own
+
+    def drawn_along(self, *, common: CommonDraws) -> Array:
+        own, others = common.log_gamma(self.own), common.log_gamma(np.maximum(self.total - self.own, 0.0), kind=1)
+        return own - np.logaddexp(own, others)

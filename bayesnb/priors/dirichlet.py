@@ -24,6 +24,7 @@ from bayesnb.numerics import (
     log_root_slopes,
 )
 from bayesnb.priors.belief import UNSEEN, BoundaryError, Prior, Theta, by_label, first, require_nonnegative, shared
+from bayesnb.priors.common_draws import CommonDraws
 
 type Per = Literal["level", "class", "feature"]
 
@@ -141,6 +142,15 @@ class Dirichlet(Prior):
     def log_left_out(self, posterior: Dirichlet, rows: Array, codes: Array, weight: Array, point: str) -> Array:
         """log p(c | all labels but one) as (row, class), for a row of class ``codes`` and of ``weight``."""
         return log_shares_without(posterior.alpha, codes, weight, point)
+
+    def log_counted(self, log_pi: Array, rng: Generator) -> Array:
+        """Draws of ln π_c once one more row of class c is counted, each up to a term that all classes share.
+
+        ``log_pi`` (draw, class) are draws without that row. Each π_c is Gamma(α_c) over the sum of all, Gamma(A); and a
+        Gamma(α_c + 1) variate is a Gamma(α_c) variate plus an Exponential one.
+        """
+        more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
+        return np.logaddexp(log_pi, more[:, None])
 
     def log_powers(self, t: Array) -> Array:
         """ln E[π_c^t], up to a term that all classes share; t is (..., class)."""
@@ -306,6 +316,24 @@ class Dirichlet(Prior):
     def floor(self, counts: Array) -> Array:
         with np.errstate(all="ignore"):
             return -np.where(counts > 0, self.alpha / counts, np.inf).min(-1)
+
+    def drawn_along(self, counts: Array, *, common: CommonDraws) -> Array:
+        alpha, counts = np.broadcast_arrays(self.alpha, counts)
+        alpha, counts = (v.reshape(-1, *v.shape[-3:]) for v in (alpha, counts))
+        found = np.zeros((common.draws, *alpha.shape[:-1]))
+        for row, c, column in np.ndindex(alpha.shape[:-1]):
+            n, own = counts[row, c, column], alpha[row, c, column]
+            seen, here = np.flatnonzero(n), common.within(c).from_column(column)
+            # Only the levels that are counted need a draw of their own, and all others together one more.
+            shapes = [*own[seen], np.delete(own, seen).sum()]
+            drawn = [here.log_gamma(np.full((1, 1), shape), kind=k + 1)[:, 0, 0, 0] for k, shape in zip([*seen, -1], shapes, strict=True)]
+            log_theta = np.stack(drawn, axis=-1)
+            log_theta -= np.logaddexp.reduce(log_theta, axis=-1, keepdims=True)
+            # ln L less its maximum is a sum of deviances, whose last one is that of the levels that are not counted.
+            expected = n.sum() * np.exp(log_theta)
+            gap = np.append(n[seen], 0.0) - expected
+            found[:, row, c, column] = -deviance(np.append(n[seen], 0.0), expected, gap).sum(-1)
+        return found
 
     @staticmethod
     def peak(counts: Array) -> Array:

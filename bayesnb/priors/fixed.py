@@ -79,6 +79,10 @@ class FixedProbabilities(Belief):
             return log_shares_without(rows, codes, weight, "mean")
         return np.tile(log(posterior.p), (len(codes), 1))
 
+    def log_counted(self, log_pi: Array, rng: Generator) -> Array:
+        """The same: a row that is counted changes nothing."""
+        return log_pi
+
     def log_powers(self, t: Array) -> Array:
         """ln E[π_c^t], up to a term that all classes share; t is (..., class)."""
         with np.errstate(invalid="ignore"):

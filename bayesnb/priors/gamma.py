@@ -12,6 +12,7 @@ from scipy.special import gammaln, xlogy
 
 from bayesnb.numerics import Array, Size, deviance, disagreement, log, log_gamma_draw, log_root, log_root_slopes
 from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_nonnegative, shared, spread
+from bayesnb.priors.common_draws import CommonDraws
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,6 +138,15 @@ class Gamma(Prior):
         with np.errstate(all="ignore"):
             by_events = np.where(events > 0, self.alpha / events, np.inf)
             return -np.minimum(by_events, np.where(exposure > 0, self.beta / exposure, np.inf))
+
+    def drawn_along(self, events: Array, exposure: Array, *, common: CommonDraws) -> Array:
+        log_rate = common.log_gamma(self.alpha) - np.log(self.beta)
+        with np.errstate(all="ignore"):
+            expected = exposure * np.exp(log_rate)
+            gap = events - expected
+            near = np.abs(gap) < 0.1 * (events + expected)
+            far = np.where(events == 0, 0.0, events * (np.log(events / exposure) - log_rate)) - gap
+            return -np.where(near, deviance(events, expected, gap), far)
 
     @staticmethod
     def peak(events: Array, exposure: Array) -> Array:

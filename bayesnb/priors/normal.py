@@ -12,6 +12,7 @@ from numpy.random import Generator
 from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors.belief import Prior, Theta, shared, spread
+from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.locations import between, ordinary
 
 
@@ -135,6 +136,11 @@ class Normal(Prior):
     def floor(self, precision: Array, mean: Array, low: Array) -> Array:
         with np.errstate(divide="ignore"):
             return np.broadcast_to(-1 / (precision * self.v), np.broadcast_shapes(np.shape(mean), np.shape(self.v)))
+
+    def drawn_along(self, precision: Array, mean: Array, low: Array, *, common: CommonDraws) -> Array:
+        gap = (mean - self.m) + (low - self.placed())
+        with np.errstate(over="ignore"):
+            return -0.5 * precision * (gap - np.sqrt(self.v) * common.normal(*self.v.shape[-2:])) ** 2
 
     @staticmethod
     def peak(precision: Array, mean: Array, low: Array) -> Array:

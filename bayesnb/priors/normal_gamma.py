@@ -24,6 +24,7 @@ from bayesnb.priors.belief import (
     shared,
     spread,
 )
+from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.locations import between, ordinary, unit_of
 
 
@@ -269,6 +270,16 @@ class NormalGamma(Prior):
         with np.errstate(all="ignore"):
             own, _, gap, _, _ = self._in_one_unit(n, mean, low, scatter, unit)
             return -np.minimum(2 * own.a, own.kappa / (1 + own.kappa * gap**2 / (2 * own.b))) / n
+
+    def drawn_along(
+        self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, *, common: CommonDraws
+    ) -> Array:
+        own, scatter, gap, unit, _ = self._in_one_unit(n, mean, low, scatter, unit)
+        log_tau = common.log_gamma(own.a) - np.log(own.b)
+        with np.errstate(over="ignore"):
+            root = np.exp(0.5 * log_tau)
+            away = root * gap - common.normal(*own.a.shape[-2:]) / np.sqrt(own.kappa)
+            return n * (0.5 * log_tau - np.log(unit)) - 0.5 * (root * (root * scatter) + n * away**2)
 
     def _in_one_unit(self, rows: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> tuple[Any, ...]:
         """The prior and d in one unit: the prior, scatter, distance of the means, unit, and the mean in two parts."""

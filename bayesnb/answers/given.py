@@ -1,0 +1,91 @@
+"""What is believed of the parameters θ when a row is asked: what the data say, or what the data and the row say.
+
+A row x without a label is data too. After it, the belief is a mixture of one posterior for each class c that it may have,
+
+    p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
+
+Under this belief, and under no other, the mean of p(c | x, θ) is the predictive probability p(c | x, D), its entropy is
+the total uncertainty, and an interval covers as many rows from the model as it states. :class:`GivenRow` draws from it;
+:class:`GivenData` draws from p(θ | D), the belief about a row that was chosen without regard to θ. Both answer alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from bayesnb.dependence.learned import DrawnDependence
+from bayesnb.model import Data, Parameters, Posterior, normalize
+from bayesnb.priors import Array
+from bayesnb.priors.common_draws import CommonDraws
+
+type Given = Literal["row", "data"]
+
+
+@dataclass(frozen=True)
+class GivenData:
+    """The draws of θ as they are."""
+
+    name = "data"
+    power = 0
+
+    def log_joint(
+        self, drawn: Parameters | DrawnDependence, part: int, data: Data, n_rows: int, offset: Array = 0.0
+    ) -> Array:
+        """log p(c, x | θ) at every draw, (draw, row, class)."""
+        return drawn.log_joint(data, n_rows) + offset
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRow:
+    """Draws of θ given the row too, made from draws given the data.
+
+    For each draw, a class c is chosen by p(c | x, D). Then only the factors of class c change, because the parameters of
+    different classes are independent: they are drawn from what the data and the cell say together. The draws are exact,
+    and the same random numbers serve every row. A sampled feature has only its chain; its draws are chosen anew, each
+    with a probability proportional to what it says of the cell.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    seed : int
+    """
+
+    posterior: Posterior
+    seed: int
+
+    name = "row"
+    power = 1
+
+    @classmethod
+    def of(cls, posterior: Posterior, rng: np.random.Generator) -> GivenRow:
+        """With a seed from the next number of a generator."""
+        return cls(posterior, int(rng.integers(2**63)))
+
+    def log_joint(self, drawn: Parameters, part: int, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
+        """log p(c, x | θ) at every draw, (draw, row, class), up to a constant for each draw and row.
+
+        Parameters
+        ----------
+        drawn : Parameters
+            Draws given the data.
+        part : int
+            Which part of all draws they are: each part has random numbers of its own.
+        data, n_rows
+        offset : array that spreads to (row, class)
+        """
+        common = CommonDraws(len(drawn.log_pi), (self.seed, part))
+        log_p = normalize(self.posterior.log_predictive(data, n_rows) + offset)
+        below = np.exp(log_p).cumsum(-1)[:, :-1]
+        chosen = (common.generator(0).random(common.draws)[:, None, None] >= below).sum(-1)
+        joint = np.repeat(drawn.log_pi[:, None], n_rows, axis=1)
+        counted = self.posterior.label.log_counted(drawn.log_pi, common.generator(1))
+        place = chosen[..., None]
+        np.put_along_axis(joint, place, np.take_along_axis(counted[:, None], place, -1), -1)
+        for k, (name, family) in enumerate(self.posterior.model.features.items()):
+            believed, theta = self.posterior.features[name], drawn.features[name]
+            joint += family.log_likelihood_given_row(believed, theta, data[name], chosen, common.within(2 + k))
+        return joint + offset
+

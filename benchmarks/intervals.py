@@ -45,7 +45,7 @@ def coverage(
         drawn = None if n_classes == 2 else PosteriorDraws(posterior, 4000, [seed, k])
         # A probability close to 1 has no digits left to be compared by; the least one has them all.
         c = posterior.log_predictive(new, 1)[0].argmin()
-        held[:2, k] = uncertainty.intervals(posterior, new, 1, [tail, 1 - tail], drawn)[0, c]
+        held[:2, k] = (drawn or uncertainty.Saddlepoint(posterior)).intervals(new, 1, [tail, 1 - tail])[0][0, c]
         held[2, k] = np.exp(normalize(theta.log_joint(new, 1)))[0, c]
     return scoring.coverage(*held)
 

@@ -33,13 +33,13 @@ def draw() -> Figure:
 
 
 def knowledge(axes: Axes) -> None:
-    """The posterior density of p(no | day, θ), from the saddlepoint distribution function."""
+    """The posterior density of p(no | day, θ) given the day too, from the saddlepoint distribution function."""
     p = np.linspace(0.002, 0.998, 499)
     rows = TODAY.iloc[np.zeros(len(p), int)]
     for times, style, width in ((1, "-", 2.6), (10, "--", 2.0), (100, ":", 2.2)):
         clf = BayesianNB().fit(X, Y, sample_weight=np.full(14, float(times)))
         _, data = clf.schema_.read(Table.of(rows))
-        density = np.gradient(LogOdds.of(clf.posterior_, data, len(p)).cdf(logit(p)), p)
+        density = np.gradient(LogOdds.of(clf.posterior_, data, len(p), power=1).cdf(logit(p)), p)
         axes.plot(
             p,
             density,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bayesnb import BayesianNB, BoundaryError, Categorical, Dirichlet, NaiveBayes, Statistics, datasets, normalize
-from bayesnb.answers.uncertainty import intervals
+from bayesnb.answers.given import GivenRow
+from bayesnb.answers.uncertainty import Saddlepoint
 from bayesnb.families.categorical import CategoryCounts, Coded
 
 PAGE = Path(__file__).parent.parent / "docs" / "explore.html"
@@ -81,7 +82,7 @@ def answered(state):
         except BoundaryError:
             found[estimate] = None
     tail = (1 - state["prob"]) / 2
-    low, middle, high = intervals(posterior, day, 1, [tail, 0.5, 1 - tail], None)[0].T
+    low, middle, high = Saddlepoint(posterior, GivenRow(posterior, 0)).intervals(day, 1, [tail, 0.5, 1 - tail])[0][0].T
     return found | {"lower": low, "median": middle, "upper": high}
 
 

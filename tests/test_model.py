@@ -535,11 +535,11 @@ def test_the_mean_of_the_joint_over_draws_is_the_predictive() -> None:
     assert (error / predictive)[np.arange(len(rows)), own].max() < 0.05  # so that 5 errors mean something
 
 
-def test_the_mean_over_draws_of_a_class_probability_differs_from_the_predictive() -> None:
+def test_the_mean_over_draws_given_the_data_of_a_class_probability_differs_from_the_predictive() -> None:
     table, y = datasets.play_tennis()
     today = table.iloc[[0]].assign(temperature="cool", wind="strong")
     clf = BayesianNB(random_state=0).fit(table, y)
-    draws = clf.sample_proba(today, draws=20_000)[:, 0, 0]
+    draws = clf.sample_proba(today, draws=20_000, given="data")[:, 0, 0]
     assert clf.predict_proba(today)[0, 0] == pytest.approx(0.735314, abs=1e-6)
     assert draws.mean() == pytest.approx(0.679, abs=5 * draws.std() / np.sqrt(20_000) + 0.0005)
 

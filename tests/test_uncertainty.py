@@ -13,12 +13,22 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import expit, logit
 
-from bayesnb import BayesianNB, HierarchicalCategorical, ImpossibleRowError, StudentT, datasets
+from bayesnb import (
+    BayesianNB,
+    Exponential,
+    GaussianKnownVariance,
+    HierarchicalCategorical,
+    ImpossibleRowError,
+    Multinomial,
+    StudentT,
+    datasets,
+)
 from bayesnb.answers import uncertainty
 from bayesnb.answers.log_odds import LogOdds, close
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.priors import Dirichlet, FixedProbabilities, NormalGamma
+from bayesnb.priors import Beta, Chance, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma
+from bayesnb.priors.common_draws import CommonDraws
 from benchmarks import intervals as coverage
 
 
@@ -76,7 +86,7 @@ def test_mean_and_variance_of_the_log_odds_are_exact():
 
 def test_log_odds_of_two_of_many_classes_equal_those_of_the_two_classes_alone():
     clf, X, _ = fitted(n_classes=3)
-    frame = clf.log_odds(X[:7])
+    frame = clf.log_odds(X[:7], given="data")
     data, n = clf.classifier_.read(X[:7])
     assert list(frame.columns.droplevel(2).unique()) == [("u", "v"), ("u", "w"), ("v", "w")]
     for a, b in ((0, 1), (0, 2), (1, 2)):
@@ -138,8 +148,9 @@ def test_answers_from_draws_carry_their_monte_carlo_error():
     seeded = [copy.deepcopy(clf).set_params(random_state=seed) for seed in range(60)]
     answers = [(c.predict_interval(some, draws=draws), c.uncertainty(some, draws=draws)) for c in seeded]
     said = np.mean([interval.attrs["mcse"] for interval, _ in answers])
+    assert {frame.attrs["mcse"]["total"] for _, frame in answers} == {0.0}
     assert_allclose(np.std([interval for interval, _ in answers], axis=0).max(), said, rtol=0.4)
-    for column in ("lower", "upper", "top", "total", "aleatoric", "epistemic"):
+    for column in ("lower", "upper", "top", "aleatoric", "epistemic"):
         spread = np.std([frame[column] for _, frame in answers], axis=0).max()
         assert_allclose(spread, np.mean([frame.attrs["mcse"][column] for _, frame in answers]), rtol=0.4)
 
@@ -190,6 +201,111 @@ def test_an_impossible_class_has_probability_0_with_certainty():
     )
     with pytest.raises(ImpossibleRowError):
         clf.predict_interval(pd.DataFrame({"c": ["b"]}))
+
+
+# Given the row
+
+REALS = default_rng(0).normal(size=(6, 3))
+NAMED = Dirichlet({"a": 1, "b": 1, "c": 1})
+SETTINGS = {
+    "two classes": lambda: (BayesianNB(FEATURES), *mixed(8, 2)),
+    "three classes": lambda: (BayesianNB(FEATURES), *mixed(12, 3)),
+    "a known class prior": lambda: (BayesianNB(FEATURES, class_prior={"u": 0.9, "v": 0.1}), *mixed(8, 2)),
+    "words": lambda: (BayesianNB(Multinomial()), default_rng(0).poisson(1, (6, 5)), list("aabbcc")),
+    "waiting times": lambda: (BayesianNB(Exponential()), np.exp(REALS), list("aabbcc")),
+    "known variances": lambda: (BayesianNB(GaussianKnownVariance()), REALS, list("aabbcc")),
+    "tiny concentrations": lambda: (BayesianNB(Categorical(Dirichlet(0.01))), np.array([list("uvw")]).T, list("aba")),
+    "one row of a class": lambda: (BayesianNB(Gaussian()), REALS, list("aaaaab")),
+    "a class without rows": lambda: (BayesianNB(Gaussian(), class_prior=NAMED), REALS, list("aaaabb")),
+    "one class": lambda: (BayesianNB(), REALS, list("aaaaaa")),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_given_the_row_the_mean_of_the_class_probability_is_predict_proba(name):
+    clf, X, y = SETTINGS[name]()
+    clf = clf.set_params(random_state=4).fit(X, y)
+    some = X[:6]
+    p = clf.sample_proba(some, 20_000)
+    assert (np.abs(p.mean(0) - clf.predict_proba(some)) <= 5 * p.std(0) / np.sqrt(len(p)) + 1e-9).all()
+
+
+def test_given_the_row_the_mean_is_predict_proba_with_a_class_prior_for_each_row_and_with_missing_cells():
+    clf, X, _ = fitted(9, 3)
+    X = X[:3].copy()
+    X.loc[1, ["c", "g"]] = None
+    by_row = clf.with_class_prior(np.array([[0.2, 0.3, 0.5], [0.9, 0.05, 0.05], [0.0, 0.5, 0.5]]))
+    p = by_row.sample_proba(X, 20_000)
+    assert (np.abs(p.mean(0) - by_row.predict_proba(X)) <= 5 * p.std(0) / np.sqrt(len(p)) + 1e-12).all()
+    assert (p[:, 2, 0] == 0).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_given_the_row_is_the_mixture_of_the_posteriors_that_have_learned_it_with_each_label(n_classes):
+    clf, X, _ = fitted(12, n_classes)
+    one, proba = X.iloc[[2]], clf.predict_proba(X.iloc[[2]])[0]
+    learned = [copy.deepcopy(clf).partial_fit(one, [label]) for label in clf.classes_]
+    parts = [
+        own.sample_proba(one, round(60_000 * share), given="data") for own, share in zip(learned, proba, strict=True)
+    ]
+    expected = np.concatenate(parts)[:, 0]
+    shares = [0.055, 0.3, 0.5, 0.8, 0.945]
+    found = np.quantile(clf.sample_proba(one, 60_000)[:, 0], shares, axis=0)
+    for c in range(n_classes):
+        below = (expected[:, c, None] < found[:, c]).mean(0)
+        assert_allclose(below, shares, atol=0.012)
+    if n_classes == 2:
+        exact = LogOdds.of(clf.posterior_, *clf.classifier_.read(one), power=1)
+        for q in shares:
+            assert_allclose((logit(expected[:, 0]) < exact.quantile(q)).mean(), q, atol=0.02)
+
+
+def test_the_moments_of_the_log_odds_given_the_row_are_those_of_the_draws():
+    clf, X, _ = fitted(12, 3)
+    frame, odds = clf.log_odds(X[:4]), np.log(clf.sample_proba(X[:4], 40_000))
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        drawn, pair = odds[..., a] - odds[..., b], frame[clf.classes_[a], clf.classes_[b]]
+        assert (np.abs(drawn.mean(0) - pair["mean"]) < 5 * drawn.std(0) / 200).all()
+        assert_allclose(drawn.var(0), pair["variance"], rtol=0.1)
+    two, X, _ = fitted(12)
+    exact = LogOdds.of(two.posterior_, *two.classifier_.read(X), power=1)
+    assert_allclose(two.log_odds(X)["u", "v"]["mean"], exact.mean)
+    assert_allclose(two.log_odds(X)["u", "v"]["variance"], exact.variance)
+
+
+def test_the_interval_of_mitchells_day_given_the_row():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB(random_state=0).fit(X, y)
+    today = X.iloc[[0]].assign(temperature="cool", wind="strong")
+    for method in ("saddlepoint", "draws"):
+        interval = clf.predict_interval(today, method=method, draws=40_000)
+        assert interval.attrs["given"] == "row"
+        assert_allclose(interval["no"].to_numpy()[0], [0.26, 0.81, 0.98], atol=0.01)
+    assert_allclose(clf.sample_proba(today, 100_000)[:, 0, 0].mean(), 0.7353, atol=0.004)
+    before = clf.predict_interval(today, given="data")
+    assert before.attrs["given"] == "data"
+    assert_allclose(before["no"].to_numpy()[0], [0.22034967, 0.73724079, 0.96317638], atol=1e-7)
+    assert_allclose(clf.prob_top(today, given="data"), 0.76878759, atol=1e-7)
+
+
+def test_the_draws_of_a_generating_function_have_its_mean_and_variance():
+    rng = default_rng(3)
+    shape, common = (1, 2), CommonDraws(40_000, (1,))
+    cells = [
+        (Dirichlet(rng.gamma(2.0, size=(*shape, 4))), (np.array([2.0, 0.0, 1.0, 0.0]),)),
+        (Beta(np.full(shape, 2.0), np.full(shape, 3.0)), (np.array([3.0]), np.array([1.0]))),
+        (Chance(np.full(shape, 2.0), np.full(shape, 5.0)), ()),
+        (Gamma(np.full(shape, 2.0), np.full(shape, 3.0)), (np.array([4.0]), np.array([2.0]))),
+        (Normal(np.zeros(shape), np.full(shape, 2.0)), (np.array([0.5]), np.array([1.0]), np.array([0.0]))),
+        (NormalGamma(0.0, 2.0, 3.0, 1.5).over(*np.zeros((2, 2)), 1), (3.0, np.array([1.0]), 0.0, 2.0, None)),
+    ]
+    for believed, d in cells:
+        drawn = believed.drawn_along(*d, common=common)
+        drawn = drawn.reshape(len(drawn), -1)
+        mean, variance = (np.ravel(v) for v in believed.slopes(*d))
+        assert_allclose(drawn.mean(0), mean, atol=6 * np.sqrt(variance.max() / len(drawn)))
+        assert_allclose(drawn.var(0), variance, rtol=0.1)
+        assert_allclose(np.log(np.exp(drawn).mean(0)), np.ravel(believed.along(*d)), atol=0.05)
 
 
 # Intervals
@@ -269,9 +385,12 @@ def test_prob_top_is_the_share_of_draws_in_which_the_predicted_class_is_most_pro
 
 def test_the_entropies_add_up_and_epistemic_uncertainty_falls_with_more_rows():
     clf, X, y = fitted(30, 3)
-    found = clf.uncertainty(X, (X, y))
-    assert_allclose(found["total"], found["aleatoric"] + found["epistemic"])
-    assert (found["epistemic"] >= 0).all()
+    given_row = clf.uncertainty(X, (X, y))
+    assert_allclose(given_row["total"], stats.entropy(clf.predict_proba(X), axis=1), rtol=1e-12)
+    found = clf.uncertainty(X, (X, y), given="data")
+    for frame in (found, given_row):
+        assert_allclose(frame["total"], frame["aleatoric"] + frame["epistemic"])
+        assert (frame["epistemic"] >= 0).all()
     data, n = clf.classifier_.read(X)
     whole = {"p": lambda p, rows: np.moveaxis(p, 0, 1)}
     draws = np.moveaxis(uncertainty.PosteriorDraws(clf.posterior_, 4000, 3).answers(whole, data, n)["p"], 0, 1)
@@ -506,6 +625,9 @@ def test_invalid_arguments_are_refused():
         three.predict_interval(X3, method="saddlepoint")
     with pytest.raises(ValueError, match="at least 2 draws"):
         three.predict_interval(X3, draws=1)
+    for ask in (clf.predict_interval, clf.prob_top, clf.uncertainty, clf.log_odds, clf.sample_proba):
+        with pytest.raises(ValueError, match="Expected given to be 'row' or 'data'; got 'rows'"):
+            ask(X, given="rows")
 
 
 def test_a_probability_far_in_the_tail_is_not_rounded_to_0():

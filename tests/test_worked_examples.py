@@ -408,9 +408,9 @@ def test_every_example_updates_the_model():
 # The ratio of averages is not the average of ratios
 
 
-def test_the_average_over_draws_of_the_class_probability_differs_from_the_predictive():
+def test_the_average_over_draws_given_the_data_of_the_class_probability_differs_from_the_predictive():
     clf = tennis(random_state=1)
-    p_no = clf.sample_proba(DAYS.loc[["sunny"]], draws=40_000)[:, 0, 0]
+    p_no = clf.sample_proba(DAYS.loc[["sunny"]], draws=40_000, given="data")[:, 0, 0]
     error = p_no.std() / np.sqrt(len(p_no))
     assert p_no.mean() == pytest.approx(0.679, abs=5 * error + 5e-4)  # 0.679 is itself rounded
     assert clf.predict_proba(DAYS.loc[["sunny"]])[0, 0] == pytest.approx(0.7353, abs=5e-5)

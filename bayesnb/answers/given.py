@@ -1,6 +1,7 @@
 """What is believed of the parameters θ when a row is asked: what the data say, or what the data and the row say.
 
-A row x without a label is data too. After it, the belief is a mixture of one posterior for each class c that it may have,
+A row x without a label is data too. After it, the belief is a mixture of one posterior for each class c that it may
+have,
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
@@ -11,10 +12,13 @@ the total uncertainty, and an interval covers as many rows from the model as it 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import rel_entr, xlogy
+from scipy.stats import entropy
 
 from bayesnb.dependence.learned import DrawnDependence
 from bayesnb.model import Data, Parameters, Posterior, normalize
@@ -37,15 +41,34 @@ class GivenData:
         """log p(c, x | θ) at every draw, (draw, row, class)."""
         return drawn.log_joint(data, n_rows) + offset
 
+    def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
+        """A function of p(c | x, θ) at draws, (draw, row, class), that splits the entropy of their mean, in nats.
+
+        It returns total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2, 3). The
+        aleatoric part is the mean entropy over draws; what is left is the mutual information of class and parameters
+        (Houlsby et al. 2011; Depeweg et al. 2018), never negative. ``log_p``, the predictive, is not the mean here.
+        """
+
+        def split(p: Array, rows: slice) -> Array:
+            each = entropy(p, axis=-1)
+            total = entropy(p.mean(0), axis=-1)
+            aleatoric = np.minimum(each.mean(0), total)
+            # The total is the entropy of a mean m; by its slope -ln m, a draw p moves it by -Σ p ln m.
+            of_total = -xlogy(p, p.mean(0)).sum(-1)
+            errors = [v.std(0) / np.sqrt(len(p)) for v in (of_total, each, of_total - each)]
+            return np.stack([np.stack([total, aleatoric, total - aleatoric], 1), np.stack(errors, 1)], axis=1)
+
+        return split
+
 
 @dataclass(frozen=True, eq=False)
 class GivenRow:
     """Draws of θ given the row too, made from draws given the data.
 
-    For each draw, a class c is chosen by p(c | x, D). Then only the factors of class c change, because the parameters of
-    different classes are independent: they are drawn from what the data and the cell say together. The draws are exact,
-    and the same random numbers serve every row. A sampled feature has only its chain; its draws are chosen anew, each
-    with a probability proportional to what it says of the cell.
+    For each draw, a class c is chosen by p(c | x, D). Then only the factors of class c change, because the parameters
+    of different classes are independent: they are drawn from what the data and the cell say together. The draws are
+    exact, and the same random numbers serve every row. A sampled feature has only its chain; its draws are chosen anew,
+    each with a probability proportional to what it says of the cell.
 
     Parameters
     ----------
@@ -89,3 +112,18 @@ class GivenRow:
             joint += family.log_likelihood_given_row(believed, theta, data[name], chosen, common.within(2 + k))
         return joint + offset
 
+    def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
+        """As :meth:`GivenData.entropies`, of the predictive probabilities ``log_p`` (row, class), which are the mean.
+
+        So the total is exact. The epistemic part is the mean divergence of p(c | x, θ) from the predictive, of which
+        every draw is at least 0.
+        """
+
+        def split(p: Array, rows: slice) -> Array:
+            mean = np.exp(log_p[rows])
+            total, each = entropy(mean, axis=-1), rel_entr(p, mean).sum(-1)
+            epistemic, error = np.minimum(each.mean(0), total), each.std(0) / np.sqrt(len(p))
+            parts = np.stack([total, total - epistemic, epistemic], axis=1)
+            return np.stack([parts, np.stack([np.zeros(len(total)), error, error], axis=1)], axis=1)
+
+        return split

@@ -1,9 +1,9 @@
 """How sure the class probabilities are: the posterior distribution of p(class | row, θ), row by row.
 
-Start with :func:`intervals`. The class probability is a function of the parameters θ, and θ has a posterior; so the
-probability has a distribution, and ``predict_proba`` is one number that says nothing about its width. With two classes
-the distribution follows from that of the log-odds (``log_odds``); with more, from exact draws
-(:class:`PosteriorDraws`).
+The class probability is a function of the parameters θ, and θ has a posterior; so the probability has a distribution,
+and ``predict_proba``, its mean given the row, says nothing about its width. With two classes the distribution follows
+from that of the log-odds (:class:`Saddlepoint`); with more, from exact draws (:class:`PosteriorDraws`). Both answer
+the same questions, under what ``given`` says is believed of θ when a row is asked.
 
 ``offset``, (row, class), is added to log p(class, row): it holds the class priors of rows that have their own.
 """
@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from scipy.special import expit, ndtr, xlogy
-from scipy.stats import entropy
+from scipy.special import expit, ndtr
 
 from bayesnb.answers.given import GivenData, GivenRow
 from bayesnb.answers.log_odds import LogOdds
@@ -95,6 +94,16 @@ class PosteriorDraws:
             parts.append({name: ask(p, cut) for name, ask in asks.items()})
         return {name: np.concatenate([part[name] for part in parts]) for name in asks}
 
+    def intervals(self, data: Data, n_rows: int, shares: Sequence[float], offset: Array = 0.0) -> tuple[Array, Array]:
+        """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo standard errors."""
+        asks = {"ends": quantiles(shares), "errors": quantile_errors(shares)}
+        found = self.answers(asks, data, n_rows, offset)
+        return found["ends"], found["errors"]
+
+    def prob_top(self, data: Data, codes: Array, offset: Array = 0.0) -> Array:
+        """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
+        return self.answers({"top": shares_of_top(codes)}, data, len(codes), offset)["top"]
+
     def log_joint(self, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
         parts = enumerate(self._few or self)
@@ -127,26 +136,6 @@ def shares_of_top(codes: Array) -> Ask:
     return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
 
 
-def entropies(p: Array, rows: slice) -> Array:
-    """Entropy of the mean of p(class | row, θ) over draws, and mean of its entropy, in nats, (row, 2).
-
-    Their difference is the mutual information of class and parameters (Houlsby et al. 2011; Depeweg et al. 2018),
-    never negative. The mean over draws is an average of ratios, and not the predictive.
-    """
-    total = entropy(p.mean(0), axis=-1)
-    return np.stack([total, np.minimum(entropy(p, axis=-1).mean(0), total)], axis=1)
-
-
-def entropy_errors(p: Array, rows: slice) -> Array:
-    """Monte Carlo standard errors of total, aleatoric and epistemic entropy, (row, 3).
-
-    The total is the entropy of a mean m; by its slope -ln m a draw p moves it by -Σ p ln m.
-    """
-    aleatoric = entropy(p, axis=-1)
-    total = -xlogy(p, p.mean(0)).sum(-1)
-    return np.stack([v.std(0) / np.sqrt(len(p)) for v in (total, aleatoric, total - aleatoric)], axis=1)
-
-
 def probability_of_interval(prob: float | None) -> float:
     """The probability of an interval: what was asked for, or ArviZ's default."""
     if prob is None:
@@ -158,68 +147,55 @@ def probability_of_interval(prob: float | None) -> float:
     return prob
 
 
-def intervals(
-    posterior: Posterior,
-    data: Data,
-    n_rows: int,
-    shares: Sequence[float],
-    drawn: PosteriorDraws | None,
-    offset: Array = 0.0,
-) -> Array:
-    """Quantiles of p(class | row, θ) under the posterior of θ, (row, class, quantile).
+@dataclass(frozen=True, eq=False)
+class Saddlepoint:
+    """The answers for two classes from the distribution of their log-odds, without a draw.
 
     Parameters
     ----------
     posterior : Posterior
-    data, n_rows
-    shares : sequence of float
-        Which quantiles.
-    drawn : PosteriorDraws or None
-        Draws to take them from; ``None`` is the saddlepoint formula, for two classes.
-    offset : array that spreads to (row, class)
+    given : GivenData or GivenRow
+        What is believed of θ when a row is asked.
     """
-    if drawn is not None:
-        return drawn.answers({"quantiles": quantiles(shares)}, data, n_rows, offset)["quantiles"]
-    ends = np.empty((n_rows, 2, len(shares)))
-    for rows, certain, log_odds in _two_classes(posterior, data, n_rows, offset):
-        # The lower end of one class is the upper end of the other.
-        for q in {round(share, 12) for low in shares for share in (low, 1 - low)}:
-            z = certain if log_odds is None else log_odds.quantile(q)
-            for k, share in enumerate(shares):
-                if round(share, 12) == q:
-                    ends[rows, 0, k] = expit(z)
-                if round(1 - share, 12) == q:
-                    ends[rows, 1, k] = expit(-z)
-    return ends
 
+    posterior: Posterior
+    given: GivenData | GivenRow = field(default_factory=GivenData)
 
-def prob_top(
-    posterior: Posterior, data: Data, codes: Array, drawn: PosteriorDraws | None, offset: Array = 0.0
-) -> Array:
-    """P(class ``codes[i]`` is the most probable one of row i | D), under p(class | row, θ), (row,)."""
-    if drawn is not None:
-        return drawn.answers({"top": shares_of_top(codes)}, data, len(codes), offset)["top"]
-    share = np.empty(len(codes))
-    for rows, certain, log_odds in _two_classes(posterior, data, len(codes), offset):
-        below = (certain < 0).astype(float) if log_odds is None else log_odds.cdf(0.0)
-        share[rows] = np.where(codes[rows] == 0, 1 - below, below)
-    return share
+    def intervals(self, data: Data, n_rows: int, shares: Sequence[float], offset: Array = 0.0) -> tuple[Array, None]:
+        """Quantiles of p(class | row, θ), (row, class, quantile); they have no Monte Carlo error."""
+        ends = np.empty((n_rows, 2, len(shares)))
+        for rows, certain, log_odds in self._log_odds(data, n_rows, offset):
+            # The lower end of one class is the upper end of the other.
+            for q in {round(share, 12) for low in shares for share in (low, 1 - low)}:
+                z = certain if log_odds is None else log_odds.quantile(q)
+                for k, share in enumerate(shares):
+                    if round(share, 12) == q:
+                        ends[rows, 0, k] = expit(z)
+                    if round(1 - share, 12) == q:
+                        ends[rows, 1, k] = expit(-z)
+        return ends, None
 
+    def prob_top(self, data: Data, codes: Array, offset: Array = 0.0) -> Array:
+        """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
+        share = np.empty(len(codes))
+        for rows, certain, log_odds in self._log_odds(data, len(codes), offset):
+            below = (certain < 0).astype(float) if log_odds is None else log_odds.cdf(0.0)
+            share[rows] = np.where(codes[rows] == 0, 1 - below, below)
+        return share
 
-def _two_classes(
-    posterior: Posterior, data: Data, n_rows: int, offset: Array
-) -> Iterator[tuple[Array, Array, LogOdds | None]]:
-    """Yield rows, their certain log-odds and their distribution, in parts.
+    def _log_odds(self, data: Data, n_rows: int, offset: Array) -> Iterator[tuple[Array, Array, LogOdds | None]]:
+        """Yield rows, their certain log-odds and their distribution, in parts.
 
-    A row that is impossible under one class has the certain log-odds of plus or minus infinity, and no distribution.
-    """
-    whole = LogOdds.of(posterior, data, n_rows, offset=offset)
-    log_joint = posterior.log_predictive(data, n_rows) + offset
-    normalize(log_joint)
-    ruled_out = np.isneginf(log_joint)
-    if (rows := np.flatnonzero(ruled_out.any(1))).size:
-        yield rows, np.where(ruled_out[rows, 0], -np.inf, np.inf), None
-    possible = np.flatnonzero(~ruled_out.any(1))
-    for cut in slices(len(possible), 2**14):
-        if len(rows := possible[cut]):
-            yield rows, np.empty(0), whole[rows]
+        A row that is impossible under one class has the certain log-odds of plus or minus infinity, and no
+        distribution.
+        """
+        whole = LogOdds.of(self.posterior, data, n_rows, offset=offset, power=self.given.power)
+        log_joint = self.posterior.log_predictive(data, n_rows) + offset
+        normalize(log_joint)
+        ruled_out = np.isneginf(log_joint)
+        if (rows := np.flatnonzero(ruled_out.any(1))).size:
+            yield rows, np.where(ruled_out[rows, 0], -np.inf, np.inf), None
+        possible = np.flatnonzero(~ruled_out.any(1))
+        for cut in slices(len(possible), 2**14):
+            if len(rows := possible[cut]):
+                yield rows, np.empty(0), whole[rows]

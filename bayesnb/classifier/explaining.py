@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from bayesnb.answers import explain as formulas
 from bayesnb.answers import parameters, weighted
 from bayesnb.answers.uncertainty import probability_of_interval
-from bayesnb.classifier.certainty import posterior_draws, require_two_classes
+from bayesnb.classifier.certainty import answering, require_two_classes
 from bayesnb.classifier.exponents import point
 from bayesnb.classifier.tabular import index_of
 from bayesnb.data.rows import Rows
@@ -52,7 +52,8 @@ def explain(
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
         "(prior)", then comes one entry a column (one a word, for bags of words), and last "(total)", the sum of the
         others: the log-odds by the chosen estimate. The interval is equal-tailed, of the entry's log-odds under the
-        posterior of the parameters, by the saddlepoint approximation, or by draws if a feature is sampled.
+        posterior of the parameters given the learned rows alone, by the saddlepoint approximation, or by draws if a
+        feature is sampled.
 
     Notes
     -----
@@ -85,7 +86,7 @@ def explain(
     log_joint = self.log_joint(data, n)
     pairs, shares = _contrast(self, log_joint, label, against), (tail, 1 - tail)
     if self.dependence is None:
-        drawn = None if self.posterior.model.exact else posterior_draws(self, "draws", 4000)
+        drawn = None if self.posterior.model.exact else answering(self, "draws", 4000, "data")
         contributions = formulas.contributions(
             self.schema, self.posterior, self.plug_in, data, pairs, shares, drawn, self.offset
         )

@@ -325,9 +325,9 @@ class Dirichlet(Prior):
             n, own = counts[row, c, column], alpha[row, c, column]
             seen, here = np.flatnonzero(n), common.within(c).from_column(column)
             # Only the levels that are counted need a draw of their own, and all others together one more.
-            shapes = [*own[seen], np.delete(own, seen).sum()]
-            drawn = [here.log_gamma(np.full((1, 1), shape), kind=k + 1)[:, 0, 0, 0] for k, shape in zip([*seen, -1], shapes, strict=True)]
-            log_theta = np.stack(drawn, axis=-1)
+            shapes = zip([*seen, -1], [*own[seen], np.delete(own, seen).sum()], strict=True)
+            drawn = [here.log_gamma(np.full((1, 1), shape), kind=k + 1) for k, shape in shapes]
+            log_theta = np.stack([v[:, 0, 0, 0] for v in drawn], axis=-1)
             log_theta -= np.logaddexp.reduce(log_theta, axis=-1, keepdims=True)
             # ln L less its maximum is a sum of deviances, whose last one is that of the levels that are not counted.
             expected = n.sum() * np.exp(log_theta)

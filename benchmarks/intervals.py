@@ -3,7 +3,7 @@
     uv run python -m benchmarks.intervals
 
 θ is drawn from the prior and rows from the model; the interval of a new row is then asked whether it holds the
-probability that the true θ gives it. Errors of the distribution function are those beside a million exact draws; speed
+probability that the true θ gives it, given the row and given the data alone. Errors of the distribution function are those beside a million exact draws; speed
 is measured beside 4000 draws, in one run.
 """
 
@@ -18,34 +18,54 @@ import pandas as pd
 
 from bayesnb import BayesianNB, datasets
 from bayesnb.answers import scoring, uncertainty
-from bayesnb.answers.log_odds import LogOdds
+from bayesnb.answers.given import GivenData, GivenRow
+from bayesnb.answers.log_odds import LogOdds, close
 from bayesnb.answers.uncertainty import PosteriorDraws
+from bayesnb.families.categorical import Categorical, Coded
+from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import NaiveBayes, normalize
-from bayesnb.priors import Dirichlet
+from bayesnb.priors import Dirichlet, NormalGamma
 from benchmarks import sbc
 
 
-def coverage(
-    n_classes: int, n_rows: int, simulations: int, prob: float = 0.89, seed: int = 0, apart: bool = True
-) -> float:
-    """Share of simulations in which the interval of the least probable class holds the truth.
+COLUMNS = {"categorical": (1, 3, 10), "Gaussian": (1, 10)}
+"""How many columns the tables have whose intervals are counted."""
 
-    The posterior of θ given the learned rows is what the interval is of. A new row of the same θ would say something
-    about θ as well, which it leaves out; so the asked row is drawn ``apart``, from another draw of that posterior.
+
+def coverage(
+    kind: str, n_columns: int, n_rows: int, simulations: int, given: str = "row", n_classes: int = 2, seed: int = 0
+) -> float:
+    """Share of simulations in which the 89 % interval of a new row of the same θ holds the truth.
+
+    θ is drawn from the prior, rows and the new row from the model, and the interval is that which a classifier gives.
     """
     rng, held = np.random.default_rng(seed), np.empty((3, simulations))
-    model = NaiveBayes(sbc.MODEL.features, Dirichlet(np.full(n_classes, 2.0)))
     labels = tuple("abcdef"[:n_classes])
-    before = sbc.nothing(model, labels)
-    tail = (1 - prob) / 2
+    if kind == "categorical":
+        family = Categorical(Dirichlet(1.0))
+    else:
+        family = Gaussian(NormalGamma(m=0.0, kappa=1.0, a=1.0, b=1.0))
+
+    def encoded(x: np.ndarray) -> dict:
+        return {"x": Coded(x.astype(int), (tuple("uvw"),) * n_columns) if kind == "categorical" else x}
+
+    model = NaiveBayes({"x": family}, Dirichlet(1.0))
+    before = sbc.believed(model, encoded(np.zeros((0, n_columns))), np.zeros(0, int), labels)
+    tail = (1 - 0.89) / 2
     for k in range(simulations):
         theta = before.draw(rng)
-        posterior = sbc.believed(model, *sbc.rows(before, theta, n_rows, rng), labels)
-        new, _ = sbc.rows(before, posterior.draw(rng) if apart else theta, 1, rng)
-        drawn = None if n_classes == 2 else PosteriorDraws(posterior, 4000, [seed, k])
+        y = rng.choice(n_classes, size=n_rows + 1, p=np.exp(theta.log_pi))
+        own = {key: value[y] for key, value in theta.features["x"].items()}
+        x = family.sample(own, rng, before.statistics.features["x"])
+        posterior, new = sbc.believed(model, encoded(x[1:]), y[1:], labels), encoded(x[:1])
+        belief = GivenRow(posterior, k) if given == "row" else GivenData()
+        if n_classes == 2 and close(posterior):
+            answers = uncertainty.Saddlepoint(posterior, belief)
+        else:
+            answers = PosteriorDraws(posterior, 4000, [seed, k], given=belief)
         # A probability close to 1 has no digits left to be compared by; the least one has them all.
         c = posterior.log_predictive(new, 1)[0].argmin()
-        held[:2, k] = (drawn or uncertainty.Saddlepoint(posterior)).intervals(new, 1, [tail, 1 - tail])[0][0, c]
+        held[:2, k] = answers.intervals(new, 1, [tail, 1 - tail])[0][0, c]
         held[2, k] = np.exp(normalize(theta.log_joint(new, 1)))[0, c]
     return scoring.coverage(*held)
 
@@ -111,13 +131,14 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     chosen = parser.parse_args(args)
     covered = [
-        {"classes": c, "rows": n, "interval": 0.89}
+        {"kind": kind, "columns": columns, "rows": n}
         | {
-            name: coverage(c, n, chosen.simulations, seed=c * n, apart=apart)
-            for name, apart in (("coverage", True), ("of a row of the same θ", False))
+            f"given the {given}": coverage(kind, columns, n, chosen.simulations, given, seed=100 * columns + n)
+            for given in ("row", "data")
         }
-        for c in (2, 3)
-        for n in (10, 200)
+        for kind, each in COLUMNS.items()
+        for columns in each
+        for n in (6, 8, 20, 50)
     ]
     sys.stdout.write(pd.DataFrame(covered).to_string(index=False) + "\n\n")
     errors, rng = [], np.random.default_rng(0)

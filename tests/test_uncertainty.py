@@ -363,10 +363,12 @@ def test_many_draws_of_many_parameters_are_computed_in_parts_and_give_the_same_a
     pd.testing.assert_frame_equal(clf.predict_interval(X[:5], draws=600), clf.predict_interval(X[:5], draws=600))
 
 
-def test_the_interval_covers_the_true_probability_as_often_as_stated():
-    for n_classes in (2, 3):
-        found = coverage.coverage(n_classes, n_rows=10, simulations=150, seed=1)
-        assert abs(found - 0.89) < 3 * np.sqrt(0.89 * 0.11 / 150)
+@pytest.mark.parametrize(
+    ("kind", "columns", "n_classes"), [("categorical", 10, 2), ("Gaussian", 1, 2), ("Gaussian", 2, 3)]
+)
+def test_the_interval_given_the_row_covers_the_true_probability_as_often_as_stated(kind, columns, n_classes):
+    found = coverage.coverage(kind, columns, n_rows=8, simulations=100, n_classes=n_classes, seed=1)
+    assert abs(found - 0.89) < 3 * np.sqrt(0.89 * 0.11 / 100)
 
 
 # The most probable class

@@ -3,8 +3,8 @@
     uv run python -m benchmarks.intervals
 
 θ is drawn from the prior and rows from the model; the interval of a new row is then asked whether it holds the
-probability that the true θ gives it, given the row and given the data alone. Errors of the distribution function are those beside a million exact draws; speed
-is measured beside 4000 draws, in one run.
+probability that the true θ gives it, given the row and given the data alone. Errors of the distribution function are
+those beside a million exact draws; speed is measured beside 4000 draws, in one run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import NaiveBayes, normalize
 from bayesnb.priors import Dirichlet, NormalGamma
 from benchmarks import sbc
-
 
 COLUMNS = {"categorical": (1, 3, 10), "Gaussian": (1, 10)}
 """How many columns the tables have whose intervals are counted."""

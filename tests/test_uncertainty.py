@@ -27,6 +27,7 @@ from bayesnb.answers import uncertainty
 from bayesnb.answers.log_odds import LogOdds, close
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian
+from bayesnb.kernels import blocks
 from bayesnb.priors import Beta, Chance, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma
 from bayesnb.priors.common_draws import CommonDraws
 from benchmarks import intervals as coverage
@@ -153,6 +154,30 @@ def test_answers_from_draws_carry_their_monte_carlo_error():
     for column in ("lower", "upper", "top", "aleatoric", "epistemic"):
         spread = np.std([frame[column] for _, frame in answers], axis=0).max()
         assert_allclose(spread, np.mean([frame.attrs["mcse"][column] for _, frame in answers]), rtol=0.4)
+
+
+@pytest.mark.parametrize("n", [6, 60, 2000])
+@pytest.mark.parametrize("power", [0, 1])
+def test_compiled_loops_give_the_cumulants_and_quantiles_of_the_families(n, power):
+    X, y = mixed(n)
+    clf = BayesianNB(FEATURES).fit(X, y)
+    plain = LogOdds.of(clf.posterior_, *clf.classifier_.read(X[:20]), power=power)
+    quick = plain.prepared()
+    assert len(quick.factors) < len(plain.factors)
+    (low, high), bounds = plain.bounds, quick.bounds
+    assert_allclose(bounds, (low, high), rtol=1e-12)
+    for share in (0.01, 0.3, 0.5, 0.9, 0.99):
+        t = np.maximum(low, -30) + share * (np.minimum(high, 30) - np.maximum(low, -30))
+        assert_allclose(quick.cumulants(t), plain.cumulants(t), rtol=1e-10, atol=1e-10)
+    assert_allclose(quick.quantile(0.1), plain.quantile(0.1), rtol=1e-8)
+
+
+def test_many_rows_at_once_have_the_intervals_of_few(monkeypatch):
+    clf, X, _ = fitted(60)
+    few = clf.predict_interval(X), clf.prob_top(X)
+    monkeypatch.setattr(blocks, "COMPILED_FROM", 1)
+    assert_allclose(clf.predict_interval(X), few[0], rtol=1e-8)
+    assert_allclose(clf.prob_top(X), few[1], rtol=1e-8)
 
 
 def test_the_distribution_function_is_smooth_across_the_mean():

@@ -65,16 +65,11 @@ class OneWord:
     A row of ``x`` holds the position of a word and its count; α of the Dirichlet is (class, word).
     """
 
-    def log_moment(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
-        """ln E[θ_k^(t n)], (cell, class)."""
-        chance, n = self._of_words(posterior, x)
-        return chance.along(t * n)
-
-    def log_moment_slopes(self, posterior: Dirichlet, x: Array, t: Array) -> tuple[Array, Array]:
-        """Its first and second derivative in t."""
+    def cumulants(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
+        """ln E[θ_k^(t n)] with its first and second derivative in t, (3, cell, class)."""
         chance, n = self._of_words(posterior, x)
         first, second = chance.slopes(t * n)
-        return n * first, n**2 * second
+        return np.stack([chance.along(t * n), n * first, n**2 * second])
 
     def moment_floor(self, posterior: Dirichlet, x: Array) -> Array:
         """The t above which it exists, (cell, class)."""

@@ -23,7 +23,7 @@ from scipy.special import expit, ndtr
 from bayesnb.answers.given import GivenData, GivenRow
 from bayesnb.answers.log_odds import LogOdds
 from bayesnb.dependence.learned import Dependence, DrawnDependence, draw
-from bayesnb.kernels.blocks import slices
+from bayesnb.kernels.blocks import each, large_enough, slices
 from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.priors import Array
 
@@ -164,27 +164,47 @@ class Saddlepoint:
     def intervals(self, data: Data, n_rows: int, shares: Sequence[float], offset: Array = 0.0) -> tuple[Array, None]:
         """Quantiles of p(class | row, θ), (row, class, quantile); they have no Monte Carlo error."""
         ends = np.empty((n_rows, 2, len(shares)))
-        for rows, certain, log_odds in self._log_odds(data, n_rows, offset):
+
+        def fill(rows: Array, quantile: Callable[[float], Array]) -> None:
             # The lower end of one class is the upper end of the other.
             for q in {round(share, 12) for low in shares for share in (low, 1 - low)}:
-                z = certain if log_odds is None else log_odds.quantile(q)
+                z = quantile(q)
                 for k, share in enumerate(shares):
                     if round(share, 12) == q:
                         ends[rows, 0, k] = expit(z)
                     if round(1 - share, 12) == q:
                         ends[rows, 1, k] = expit(-z)
+
+        self._ask(
+            data, n_rows, offset,
+            lambda rows, certain: fill(rows, lambda q: certain),
+            lambda rows, log_odds: fill(rows, log_odds.quantile),
+        )  # fmt: skip
         return ends, None
 
     def prob_top(self, data: Data, codes: Array, offset: Array = 0.0) -> Array:
         """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
         share = np.empty(len(codes))
-        for rows, certain, log_odds in self._log_odds(data, len(codes), offset):
-            below = (certain < 0).astype(float) if log_odds is None else log_odds.cdf(0.0)
+
+        def fill(rows: Array, below: Array) -> None:
             share[rows] = np.where(codes[rows] == 0, 1 - below, below)
+
+        self._ask(
+            data, len(codes), offset,
+            lambda rows, certain: fill(rows, (certain < 0).astype(float)),
+            lambda rows, log_odds: fill(rows, log_odds.cdf(0.0)),
+        )  # fmt: skip
         return share
 
-    def _log_odds(self, data: Data, n_rows: int, offset: Array) -> Iterator[tuple[Array, Array, LogOdds | None]]:
-        """Yield rows, their certain log-odds and their distribution, in parts.
+    def _ask(
+        self,
+        data: Data,
+        n_rows: int,
+        offset: Array,
+        certain: Callable[[Array, Array], None],
+        uncertain: Callable[[Array, LogOdds], None],
+    ) -> None:
+        """Ask the distribution of the log-odds of some rows at a time.
 
         A row that is impossible under one class has the certain log-odds of plus or minus infinity, and no
         distribution.
@@ -194,8 +214,13 @@ class Saddlepoint:
         normalize(log_joint)
         ruled_out = np.isneginf(log_joint)
         if (rows := np.flatnonzero(ruled_out.any(1))).size:
-            yield rows, np.where(ruled_out[rows, 0], -np.inf, np.inf), None
+            certain(rows, np.where(ruled_out[rows, 0], -np.inf, np.inf))
         possible = np.flatnonzero(~ruled_out.any(1))
-        for cut in slices(len(possible), 2**14):
+        many = large_enough(len(possible) * len(whole.factors))
+
+        def work(cut: slice) -> None:
             if len(rows := possible[cut]):
-                yield rows, np.empty(0), whole[rows]
+                some = whole[rows]
+                uncertain(rows, some.prepared() if many else some)
+
+        list(each(work, slices(len(possible), 2**12 if many else 2**14)))

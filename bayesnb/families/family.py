@@ -336,6 +336,10 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             total[1, rows] += np.where(known, variance, 0.0).sum(-1)
         return total[0], total[1]
 
+    def cumulants(self, posterior: P, x: Column, t: Array) -> Array:
+        """``log_moment`` with its first and second derivative in t, (3, row, class)."""
+        return np.stack([self.log_moment(posterior, x, t), *self.log_moment_slopes(posterior, x, t)])
+
     def moment_floor(self, posterior: P, x: Column) -> Array:
         """The t < 0 above which ``log_moment`` exists, (row, class)."""
         highest = np.full((rows_of(x), len(posterior.proper())), -np.inf)

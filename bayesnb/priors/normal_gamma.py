@@ -223,7 +223,7 @@ class NormalGamma(Prior):
 
     def plus(self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, t: float | Array = 1.0) -> NormalGamma:
         rows = t * n
-        own, scatter, gap, unit, where = self._in_one_unit(rows, mean, low, scatter, unit)
+        own, scatter, gap, unit, where = self.in_one_unit(rows, mean, low, scatter, unit)
         kappa = own.kappa + rows
         share = rows / np.where(kappa > 0, kappa, 1.0)
         m, low = between(own.m, own.placed()[0], *where, gap, share)
@@ -238,7 +238,7 @@ class NormalGamma(Prior):
         """
         rows = t * n
         with np.errstate(all="ignore"):
-            own, scatter, gap, unit, _ = self._in_one_unit(rows, mean, low, scatter, unit)
+            own, scatter, gap, unit, _ = self.in_one_unit(rows, mean, low, scatter, unit)
             gain = t * scatter / 2 + gap * (gap * (own.kappa * rows / (own.kappa + rows) / 2))
             shift = 2 * (np.log(self.placed()[1]) - np.log(unit))
             b = self.b * np.exp(shift)
@@ -253,7 +253,7 @@ class NormalGamma(Prior):
         self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, t: float | Array = 0.0
     ) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
-            own, scatter, gap, unit, _ = self._in_one_unit(n, mean, low, scatter, unit)
+            own, scatter, gap, unit, _ = self.in_one_unit(n, mean, low, scatter, unit)
             # With b(t) = b (1 + z), growth is b'(t) / b(t), and curvature is the derivative of growth.
             squared, wide = (gap * own.kappa) ** 2 / (2 * own.b), own.kappa + t * n
             spread = scatter / 2 / own.b
@@ -268,20 +268,20 @@ class NormalGamma(Prior):
     def floor(self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> Array:
         """The floor of a single row, whose scatter is 0."""
         with np.errstate(all="ignore"):
-            own, _, gap, _, _ = self._in_one_unit(n, mean, low, scatter, unit)
+            own, _, gap, _, _ = self.in_one_unit(n, mean, low, scatter, unit)
             return -np.minimum(2 * own.a, own.kappa / (1 + own.kappa * gap**2 / (2 * own.b))) / n
 
     def drawn_along(
         self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, *, common: CommonDraws
     ) -> Array:
-        own, scatter, gap, unit, _ = self._in_one_unit(n, mean, low, scatter, unit)
+        own, scatter, gap, unit, _ = self.in_one_unit(n, mean, low, scatter, unit)
         log_tau = common.log_gamma(own.a) - np.log(own.b)
         with np.errstate(over="ignore"):
             root = np.exp(0.5 * log_tau)
             away = root * gap - common.normal(*own.a.shape[-2:]) / np.sqrt(own.kappa)
             return n * (0.5 * log_tau - np.log(unit)) - 0.5 * (root * (root * scatter) + n * away**2)
 
-    def _in_one_unit(self, rows: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> tuple[Any, ...]:
+    def in_one_unit(self, rows: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> tuple[Any, ...]:
         """The prior and d in one unit: the prior, scatter, distance of the means, unit, and the mean in two parts."""
         own_low, own_unit = self.placed()
         if unit is None:

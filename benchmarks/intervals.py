@@ -81,6 +81,30 @@ def largest_error(clf: BayesianNB, X: pd.DataFrame, draws: int, seed: int = 0) -
     return max(float(np.abs(exact.cdf(np.quantile(drawn, q, axis=0)) - q).max()) for q in shares)
 
 
+def hard_cases(draws: int, seed: int = 0) -> pd.DataFrame:
+    """The 89 % interval of one row in three ways, where a class has a row or two or concentrations are tiny."""
+    rng, found = np.random.default_rng(seed), []
+    for first, second in ((1, 1), (2, 2), (19, 1), (30, 2)):
+        y = np.repeat(["a", "b"], [first, second])
+        real, level = rng.normal(size=(len(y), 1)) + (y == "b")[:, None], rng.choice(list("uvw"), (len(y), 1))
+        cases = {"Gaussian, default": (Gaussian(), real), "levels, α = 0.01": (Categorical(Dirichlet(0.01)), level)}
+        if second > 1:
+            cases["Gaussian, reference"] = (Gaussian(NormalGamma.reference()), real)
+        for name, (family, X) in cases.items():
+            clf = BayesianNB(family, random_state=seed).fit(X, y)
+            asked, line = X[-1:], {"rows": f"{first} + {second}", "column": name}
+            line["p(b)"] = clf.predict_proba(asked)[0, 1].round(3)
+            for title, told in {
+                "saddlepoint": {"method": "saddlepoint"},
+                "draws": {"method": "draws"},
+                "given the data": {"method": "draws", "given": "data"},
+            }.items():
+                low, _, high = clf.predict_interval(asked, draws=draws, **told)["b"].to_numpy()[0]
+                line[title] = f"{low:.3f} to {high:.3f}"
+            found.append(line)
+    return pd.DataFrame(found)
+
+
 def random_table(n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarray]:
     """Categorical, real, yes/no and count columns with missing values; two classes."""
     y = np.resize([0, 1], n)
@@ -123,7 +147,7 @@ def speed(kind: str, n_rows: int, n_columns: int = 20, seed: int = 0) -> dict[st
 
 
 def main(args: list[str] | None = None) -> None:
-    """Print the three tables."""
+    """Print the four tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--simulations", type=int, default=2000)
     parser.add_argument("--draws", type=int, default=1_000_000)
@@ -140,6 +164,7 @@ def main(args: list[str] | None = None) -> None:
         for n in (6, 8, 20, 50)
     ]
     sys.stdout.write(pd.DataFrame(covered).to_string(index=False) + "\n\n")
+    sys.stdout.write(hard_cases(100_000).to_string(index=False) + "\n\n")
     errors, rng = [], np.random.default_rng(0)
     for name in ("play-tennis", "buys-computer", "posts", "heights"):
         X, y = datasets.load(name)

@@ -313,6 +313,16 @@ def test_the_interval_of_mitchells_day_given_the_row():
     assert_allclose(clf.prob_top(today, given="data"), 0.76878759, atol=1e-7)
 
 
+def test_with_a_dependence_the_answers_are_given_the_data_and_given_the_row_is_refused():
+    X, y = mixed(30)
+    clf = BayesianNB(FEATURES, random_state=0, dependence="tempered").fit(X, y)
+    assert clf.predict_interval(X[:2]).attrs["given"] == clf.uncertainty(X[:2], draws=50).attrs["given"] == "data"
+    assert_array_equal(clf.sample_proba(X[:2], 5), clf.sample_proba(X[:2], 5, given="data"))
+    for ask in (clf.predict_interval, clf.prob_top, clf.uncertainty, clf.log_odds, clf.sample_proba):
+        with pytest.raises(ValueError, match='given="row" is for naive Bayes, and here terms have exponents'):
+            ask(X, given="row")
+
+
 def test_the_draws_of_a_generating_function_have_its_mean_and_variance():
     rng = default_rng(3)
     shape, common = (1, 2), CommonDraws(40_000, (1,))
@@ -603,14 +613,21 @@ def test_the_uncertainty_of_sampled_features_comes_from_their_draws(sampled):
     joint = clf.posterior_.draw(default_rng(5), (20_000,)).log_joint(*clf.classifier_.read(X))
     odds = joint[..., 0] - joint[..., 1]
     draws = np.stack([expit(odds), expit(-odds)], axis=-1)
-    interval = clf.predict_interval(X, 0.8, draws=20_000)
+    interval = clf.predict_interval(X, 0.8, draws=20_000, given="data")
+    p = clf.sample_proba(X, 20_000)
+    assert_allclose(p.mean(0), clf.predict_proba(X), atol=0.02)
+    given_row = np.log(p[..., 0]) - np.log(p[..., 1])
+    assert_allclose(clf.log_odds(X)[a, b]["mean"], given_row.mean(0), atol=5 * given_row.std() / np.sqrt(4000))
     assert_allclose(interval[a].to_numpy().T, np.quantile(draws[..., 0], [0.1, 0.5, 0.9], axis=0), atol=0.02)
     assert_allclose(
-        clf.prob_top(X), (draws.argmax(-1) == np.searchsorted(clf.classes_, clf.predict(X))).mean(0), atol=0.02
+        clf.prob_top(X, given="data"),
+        (draws.argmax(-1) == np.searchsorted(clf.classes_, clf.predict(X))).mean(0),
+        atol=0.02,
     )
     error = odds.std(0) * np.sqrt(2 / 4000) * 4
-    assert (np.abs(clf.log_odds(X)[a, b]["mean"] - odds.mean(0)) < error).all()
-    assert_allclose(clf.log_odds(X)[a, b]["variance"], odds.var(0), rtol=0.15)
+    moments = clf.log_odds(X, given="data")[a, b]
+    assert (np.abs(moments["mean"] - odds.mean(0)) < error).all()
+    assert_allclose(moments["variance"], odds.var(0), rtol=0.15)
     whole = clf.explain(X, a, b, prob=0.8).xs("(total)", level="entry")
     for end, share in (("lower", 0.1), ("upper", 0.9)):
         assert_allclose(expit(whole[end]), expit(np.quantile(odds, share, axis=0)), atol=0.03)

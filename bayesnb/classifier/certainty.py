@@ -110,7 +110,7 @@ def predict_interval(
         that were tried, the probability on each side of an end was then off by up to 0.011. Else it takes exact draws:
         with three classes or more, with a dependence (θ and the exponents are then both drawn), and where a class has a
         row or two in a Gaussian column (fewer than 4 degrees of freedom) or a concentration is below 1/2, where the
-        approximation was off by up to 0.047. Draws have the estimator's seed (0 if it has none), and are the same for
+        approximation was off by up to 0.05. Draws have the estimator's seed (0 if it has none), and are the same for
         every row and every call.
     draws : int
     given : {"row", "data"}, optional

@@ -20,6 +20,7 @@ from bayesnb import (
     HierarchicalCategorical,
     ImpossibleRowError,
     Multinomial,
+    PolyaTree,
     StudentT,
     datasets,
 )
@@ -240,6 +241,11 @@ SETTINGS = {
     "waiting times": lambda: (BayesianNB(Exponential()), np.exp(REALS), list("aabbcc")),
     "known variances": lambda: (BayesianNB(GaussianKnownVariance()), REALS, list("aabbcc")),
     "tiny concentrations": lambda: (BayesianNB(Categorical(Dirichlet(0.01))), np.array([list("uvw")]).T, list("aba")),
+    "a density without a shape": lambda: (
+        BayesianNB(PolyaTree()),
+        default_rng(0).normal(size=(12, 2)),
+        list("aabbcc") * 2,
+    ),
     "one row of a class": lambda: (BayesianNB(Gaussian()), REALS, list("aaaaab")),
     "a class without rows": lambda: (BayesianNB(Gaussian(), class_prior=NAMED), REALS, list("aaaabb")),
     "one class": lambda: (BayesianNB(), REALS, list("aaaaaa")),

@@ -304,8 +304,8 @@ def close(posterior: Posterior) -> bool:
 
     It was tried beside exact draws on more than a hundred small tables (1 + 1 to 200 + 1 rows, one and ten columns,
     Gaussian, categorical and Poisson, priors from the defaults to 0.01) given the data, and on thirty of them given the
-    row too, where the largest error was 0.0084. Without this condition it was off by up to 0.05 either way. Its error is
-    larger if a factor of some class has a long tail: a Normal-Gamma with fewer than 4 degrees of freedom
+    row too, where the largest error was 0.0084. Without this condition it was off by up to 0.05 either way. Its error
+    is larger if a factor of some class has a long tail: a Normal-Gamma with fewer than 4 degrees of freedom
     (2a < 4, as after one or two rows), or a concentration below 1/2.
     """
     believed = [posterior.label, *posterior.features.values()]

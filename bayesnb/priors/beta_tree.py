@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import xlogy
+from scipy.special import softmax, xlogy
 
 from bayesnb.numerics import Array, Size, log, log_gamma_draw, log_gamma_slopes, log_rising
 from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, shared, spread
 from bayesnb.priors.beta import Beta
+from bayesnb.priors.common_draws import CommonDraws
 
 DEPTH = 6
 """How often a column is halved."""
@@ -237,6 +238,10 @@ class BetaTree(Prior):
     def floor(self, left: Array, right: Array) -> Array:
         return self.own.floor(left, right).max(-1)
 
+    def drawn_along(self, left: Array, right: Array, *, common: CommonDraws) -> Array:
+        theta = self.draw_theta(common.generator(), (common.draws,))
+        return self.log_kernel(theta, left, right)[:, None]
+
     @staticmethod
     def peak(left: Array, right: Array) -> Array:
         return Beta.peak(left, right).sum(-1)
@@ -387,6 +392,28 @@ class Path:
         for k in range(DEPTH - 1, -1, -1):
             stopped = stopped + near[..., k]
             total = np.logaddexp(self.log_stop[..., k] + stopped, self.log_split[..., k] + own[..., k] + total)
+        return total
+
+    def drawn_along(self, *, common: CommonDraws) -> Array:
+        delta = self.offset[..., None]
+        own, near = _rise(self.own, self.own_total, delta), _rise(self.near, self.near_total, delta)
+        none = np.zeros((*own.shape[:-1], 1))
+        # The probability that the path stops at each node, or at none: those above split, those below stop with it.
+        above = np.concatenate([none, np.cumsum(self.log_split + own, -1)], -1)
+        below = np.concatenate([np.cumsum(near[..., ::-1], -1)[..., ::-1] + self.log_stop, none], -1)
+        share = np.cumsum(softmax(above + below, -1), -1)[..., :-1]
+        columns = range(common.first, common.first + own.shape[-2])
+        u = np.stack([common.generator(2, column).random(common.draws) for column in columns], -1)
+        stop = (u[:, None, None, :, None] >= share).sum(-1)
+        total = np.zeros(stop.shape)
+        for k in range(DEPTH):
+            drawn = []
+            for place, (half, whole) in enumerate(((self.own, self.own_total), (self.near, self.near_total))):
+                kind = 3 + 4 * k + 2 * place
+                mine = common.log_gamma(half[..., k] + self.offset, kind)
+                others = common.log_gamma(whole[..., k] - half[..., k], kind + 1)
+                drawn.append(mine - np.logaddexp(mine, others))
+            total += np.where(k < stop, *drawn)
         return total
 
     def slopes(self, t: float | Array = 0.0) -> tuple[Array, Array]:

@@ -57,6 +57,9 @@ QUESTIONS = {
     "label_next": lambda clf: clf.label_next(X, n=1, draws=100),
     "conformal": lambda clf: clf.conformal(X, Y).p_values(X),
     "suspicious_labels": lambda clf: clf.suspicious_labels(X, Y),
+    "sensitivity": lambda clf: clf.sensitivity(X),
+    "predict_credal": lambda clf: clf.predict_credal(X),
+    "predictive_checks": lambda clf: clf.predictive_checks(X, Y, draws=20).table,
 }
 
 

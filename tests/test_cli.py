@@ -192,6 +192,21 @@ def test_the_audit_of_one_class_doubts_no_label(capsys, tmp_path):
     assert "labels" not in json.loads(out)
 
 
+def test_the_audit_prints_the_predictive_checks_of_the_estimator(capsys):
+    X, y = datasets.penguins()
+    found = BayesianNB().fit(X, y).predictive_checks(X, y)
+    _, out, _ = run(capsys, "audit", "penguins", "--format", "json")
+    said = json.loads(out)
+    assert (said["fits"], said["fit"]) == (False, str(found))
+    assert [check["observed"] for check in said["checks"]] == pytest.approx(found.table["observed"])
+    _, out, _ = run(capsys, "audit", "penguins", "--top", "3")
+    words = " ".join(out.split())
+    assert str(found) in words
+    assert f"The 3 worst of {len(found.failed)}" in words
+    _, out, _ = run(capsys, "audit", "play-tennis")
+    assert "None of 12 checks speaks against the model" in out
+
+
 def test_the_audit_says_which_columns_are_not_compared(capsys, tmp_path):
     X = pd.DataFrame({"id": [f"row {k}" for k in range(80)], "a": list("xy") * 40, "b": list("xxyy") * 20})
     X.assign(y=list("pqqp") * 20).to_csv(tmp_path / "t.csv", index=False)

@@ -117,6 +117,19 @@ def hostile_md(hostile):
 # What the page says
 
 
+def test_the_page_says_how_much_the_priors_matter_and_whether_the_model_fits():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    page = report(clf, X, y, format="md", draws=100, rows=0)
+    assert str(clf.predictive_checks(X, y)) in page
+    sure = (clf.predict_credal(X).xs("undominated", axis=1, level=1).sum(axis=1) == 1).sum()
+    assert f"{sure} of 14 rows have one class that is more probable than any other" in page
+    alone = BayesianNB(dependence="tempered").fit(X, y)
+    assert "Not available: the exponents were learned under these priors" in report(
+        alone, X, y, format="md", draws=100, rows=0
+    )
+
+
 def test_the_page_has_every_section_with_a_link_to_it(tennis_page):
     headings = tennis_page.texts("h2")
     assert headings == [
@@ -126,8 +139,10 @@ def test_the_page_has_every_section_with_a_link_to_it(tennis_page):
         "The four estimates, by exact leave-one-out",
         "Calibration",
         "Dependence between columns",
+        "Does the model fit",
         "Labels to doubt",
         "Uncertain rows",
+        "How much the priors matter",
         "Evidence",
         "Versions",
     ]
@@ -240,7 +255,7 @@ def test_the_page_shows_versions_and_the_date(tennis_page):
 
 def test_each_picture_is_not_blank_and_has_an_alternative_text(tennis_page):
     pictures = tennis_page.all("img")
-    assert len(pictures) == 3 + 2
+    assert len(pictures) == 5 + 2
     for _, attrs, _ in pictures:
         assert len(attrs["alt"]) > 40
         kind, _, data = attrs["src"].partition(",")
@@ -261,13 +276,13 @@ def test_a_dependence_is_named_and_its_calibration_is_that_of_folds(tennis):
 def test_rows_0_gives_a_page_without_contributions_of_rows(tennis):
     page = Page(report(*tennis, rows=0, draws=50))
     assert not [caption for caption in page.texts("caption") if caption.startswith(("Row ", "The rows"))]
-    assert len(page.all("img")) == 3
+    assert len(page.all("img")) == 5
 
 
 def test_progress_is_reported_step_by_step(tennis):
     said = []
     report(*tennis, format="md", rows=0, draws=50, progress=said.append)
-    assert len(said) == 6
+    assert len(said) == 8
     assert "leave-one-out" in said[0]
 
 
@@ -338,7 +353,8 @@ def test_an_estimate_that_gives_a_row_probability_0_loses_only_the_sections_that
     X = pd.DataFrame({"a": list("uuvvww"), "b": list("xyxyxy")})
     y = list("ppqqrr")
     page = report(BayesianNB(estimate="mle").fit(X, y), X, y, format="md", rows=0, draws=50)
-    assert page.count("Not available") == 2
+    assert page.count("Not available") == 3
+    assert 'Not available: estimate="mle" has no prior' in page
     for title, following in (("## Calibration", "## Dependence"), ("## Labels to doubt", "## Uncertain")):
         assert "has probability 0 under every class" in page.partition(title)[2].partition(following)[0]
     assert "impossible" in page.partition("Scores of each estimate")[2].splitlines()[2]

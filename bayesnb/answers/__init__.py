@@ -7,5 +7,6 @@ it, ``explain`` where it comes from, ``parameters`` what was learned, and ``scor
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__, ["decisions", "explain", "log_odds", "parameters", "scoring", "uncertainty"]
+    __name__,
+    ["checks", "credal", "decisions", "explain", "log_odds", "parameters", "scoring", "sensitivity", "uncertainty"],
 )

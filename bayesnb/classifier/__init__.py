@@ -2,10 +2,11 @@
 
 :class:`Classifier` is the only class. Predicting is written here. Its other methods are functions in one file for each
 kind of question: ``certainty`` (how sure), ``explaining`` (why), ``exponents`` (to what powers terms count),
-``auditing`` (whether the model is right about its rows), ``label_noise`` (whether their labels are right), ``deciding``
-(what to do), ``conformal`` (sets with a guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out),
-``sampling`` (new rows, PyMC) and ``verifying`` (one road by the other). They check and name things; the formulas are in
-``model``, ``answers`` and ``dependence``.
+``auditing`` and ``checking`` (whether the model is right about its rows), ``label_noise`` (whether their labels are
+right), ``sensitivity`` and ``credal`` (how much the priors matter), ``deciding`` (what to do), ``conformal`` (sets with
+a guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out), ``sampling`` (new rows, PyMC) and
+``verifying`` (one road by the other). They check and name things; the formulas are in ``model``, ``answers`` and
+``dependence``.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ from bayesnb.classifier import (
     asking,
     auditing,
     certainty,
+    checking,
     conformal,
+    credal,
     deciding,
     explaining,
     exponents,
     label_noise,
     sampling,
+    sensitivity,
     tabular,
     verifying,
 )
@@ -383,6 +387,11 @@ class Classifier:
     log_evidence_ = property(explaining.log_evidence_)
     independence = auditing.independence
     suspicious_labels = label_noise.suspicious_labels
+    predictive_checks = checking.predictive_checks
+
+    # How much the priors matter
+    sensitivity = sensitivity.sensitivity
+    predict_credal = credal.predict_credal
 
     # The sampler's road
     sample = sampling.sample

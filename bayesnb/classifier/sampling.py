@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from bayesnb.dependence import conditional
     from bayesnb.sampling import gibbs
 
+ROW_GROUPS = ("posterior_predictive", "prior_predictive", "log_likelihood")
+"""Groups of the DataTree that describe rows."""
+
 
 def sample(self: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
     """New rows from the model, with a column for the class; with a dependence, from its naive Bayes part.
@@ -82,6 +85,12 @@ def sample_encoded(self: Classifier, n: int, chosen: int | None, rng: np.random.
         for name, family in self.posterior.model.features.items()
     }
     return encoded, codes
+
+
+def drawn_rows(self: Classifier, n: int, rng: np.random.Generator) -> Data:
+    """New rows as the families read them."""
+    encoded = _sample_encoded(self, n, None, rng)[0]
+    return {name: feature.read(encoded[name]) for name, feature in self.schema.features.items()}
 
 
 def to_pymc(
@@ -213,10 +222,11 @@ def sample_posterior(
         Rows for ``include``. They also become part of ``observed_data``, as class codes and encoded columns. For
         "nuts", the learned rows if some of them have no label; these labels are summed out. For "gibbs", the learned
         rows.
-    include : of "posterior_predictive", "prior_predictive", "log_likelihood"
+    include : of "posterior_predictive", "prior_predictive", "log_likelihood", "log_prior"
         Replicates of those rows from every draw, and log p(x_i, y_i | θ) for ``arviz.loo``, under the name ``y``,
         by which ArviZ pairs it with what is observed. Checks that are for one variable are told which:
-        ``arviz.plot_ppc_pava(tree, var_names="y")``, ``arviz.plot_loo_pit(tree, var_names="y")``.
+        ``arviz.plot_ppc_pava(tree, var_names="y")``, ``arviz.plot_loo_pit(tree, var_names="y")``. "log_prior", the log
+        prior density of each variable, needs no rows; ``arviz.psense_summary`` takes both logarithms.
     **arguments
         Of ``pymc.sample``, for "nuts". For "gibbs", ``tune``, the steps of each chain before its first draw (200), and
         ``thin``: a draw is every so many steps (1). Steps are cheap, and many chains hardly take longer than few.
@@ -286,6 +296,11 @@ def sample_posterior(
         blocks = layout.blocks(self.posterior.model, self.statistics)
         groups["posterior"] = layout.variables(drawn.parameters, blocks)
         others = drawn.datasets(self.posterior.labels, rows.place)
+    if unknown := set(include) - set(ROW_GROUPS) - {"log_prior"}:
+        raise ValueError(f"Expected include to be of {[*ROW_GROUPS, 'log_prior']}; got {sorted(unknown)}")
+    if "log_prior" in include:
+        groups["log_prior"] = drawing.log_prior(groups["posterior"], self.posterior)
+    include = [group for group in include if group != "log_prior"]
     if include or (X is not None and labels_known):
         groups |= _row_groups(self, groups, X, y, include, rng)
     tree = drawing.tree(groups, self.posterior)
@@ -325,9 +340,6 @@ def _row_groups(
     from bayesnb.sampling import draws as drawing
     from bayesnb.sampling import layout
 
-    known = ("posterior_predictive", "prior_predictive", "log_likelihood")
-    if odd := set(include) - set(known):
-        raise ValueError(f"Expected include to be of {list(known)}; got {sorted(odd)}")
     if X is None or y is None:
         raise ValueError("include speaks of rows: pass them as X and y")
     rows = Rows.of(X, y, None, self.unlabelled, self.schema).labelled()

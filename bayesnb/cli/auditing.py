@@ -1,4 +1,4 @@
-"""``bayesnb audit``: which columns depend on each other given the class, and which labels are to be doubted."""
+"""``bayesnb audit``: which columns depend on each other, whether the model fits, and which labels are to be doubted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_picture, require_output
-from bayesnb.cli.printing import plain, print_document, print_labels, print_pairs, records_of
+from bayesnb.cli.printing import plain, print_checks, print_document, print_labels, print_pairs, records_of
 from bayesnb.cli.rows import fitted
 from bayesnb.cli.terminal import say, stdout
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("data", metavar="DATA")
 @options.target
 @click.option(
-    "--top", type=click.IntRange(1), default=10, show_default=True, help="Pairs, and labels, to print as tables."
+    "--top", type=click.IntRange(1), default=10, show_default=True, help="Pairs, checks and labels to print as tables."
 )
 @options.prob("Of the intervals.")
 @click.option("-o", "--output", metavar="FILE", help="Also draw a map of all pairs, as a PNG or SVG file.")
@@ -31,13 +31,16 @@ def audit(data: str, target: str | None, top: int, prob: float, output: str | No
 
     DATA is the name of an embedded data set, or a CSV or Parquet file. Naive Bayes takes the columns as independent
     given the class. Every pair of columns is held against that: by the exact Bayes factor, by the mutual information,
-    and by what modelling the pair gains on rows that were left out. The time grows with the number of pairs: 30 columns
-    take about two seconds, 200 are the most. A label is doubtful if it is improbable by the model of all other rows.
+    and by what modelling the pair gains on rows that were left out. Then the columns and the pairs are compared with
+    tables that the model makes. The time grows with the number of pairs: 30 columns take a few seconds, 200 are the
+    most. A label is doubtful if it is improbable by the model of all other rows.
     """
     require_output(output, "picture", [data], is_picture, force)
     name, X, y, clf = fitted(data, target)
     say("weighing each pair of columns against independence")
     found = clf.independence(X, y, prob=prob)
+    say("comparing the rows with tables that the model makes")
+    checks = clf.predictive_checks(X, y, prob=prob)
     if left := [name for name in clf.schema_.names if name not in found.columns]:
         more = ", …" if len(left) > 5 else ""
         say(f"not compared (more than 64 levels, text to count, or exposure): {', '.join(map(repr, left[:5]))}{more}")
@@ -45,6 +48,7 @@ def audit(data: str, target: str | None, top: int, prob: float, output: str | No
     if layout == "json":
         document = {"data": name, "target": str(y.name), "says": str(found), "advice": found.advice, "prob": prob}
         document |= {"exponent": plain(found.exponent.to_dict()), "pairs": records_of(found.pairs, index=False)}
+        document |= {"fits": checks.fits, "fit": str(checks), "checks": records_of(checks.table, index=False)}
         if doubts is not None:
             top_rows = records_of(doubts.head(top).rename_axis("row"))
             document["labels"] = {"wrong": doubts.attrs["expected"], "sd": doubts.attrs["sd"], "rows": top_rows}
@@ -53,6 +57,7 @@ def audit(data: str, target: str | None, top: int, prob: float, output: str | No
         stdout().write(found.pairs.to_csv(index=False))
     else:
         print_pairs(found, top, prob)
+        print_checks(checks, top, prob)
         if doubts is not None:
             print_labels(doubts, top)
     if output is not None:

@@ -10,6 +10,7 @@ from bayesnb.cli.terminal import console_of, json_text, stdout, visible
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesnb.answers.checks import PredictiveChecks
     from bayesnb.dependence.audit import Independence
 
 
@@ -191,6 +192,31 @@ def print_labels(found: pd.DataFrame, top: int) -> None:
     console.print(
         "probability: of the label, by the model of all other rows. suggested: the most probable class. wrong: the "
         "probability that the label is wrong, if a share of all labels was replaced by another class.",
+        markup=False,
+    )
+
+
+def print_checks(found: PredictiveChecks, top: int, prob: float) -> None:
+    """Print what predictive checks say, and those that speak against the model most."""
+    import pandas as pd
+
+    console = console_of()
+    console.print(f"\n{visible(found)}", style="bold", markup=False)
+    if found.fits:
+        return
+    lines = found.failed.head(top)[
+        ["statistic", "first", "second", "class", "observed", "lower", "upper", "p_adjusted"]
+    ]
+    records = [
+        (a if b is None else f"{a} × {b}", str(label), name, f"{seen:.3g}", f"{low:.3g} to {high:.3g}", f"{p:.3f}")
+        for name, a, b, label, seen, low, high, p in lines.itertuples(index=False)
+    ]
+    columns = ["column", "class", "statistic", "observed", "from the model", "p adjusted"]
+    console.print(grid_of(pd.DataFrame(records, columns=columns), 2))
+    shown = f"The {len(records)} worst of {len(found.failed)}. " if len(records) < len(found.failed) else ""
+    console.print(
+        f"{shown}from the model: the {prob:.0%} interval in {found.draws} tables that it makes. p adjusted: the share "
+        "of these tables in which any check is as far away.",
         markup=False,
     )
 

@@ -23,12 +23,14 @@ from bayesnb.data.writers import replacing
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation import compare_estimates, few_folds, held_out, rows_at
 from bayesnb.priors import Array
+from bayesnb.report.checks import FIT, fit
 from bayesnb.report.dependence import TITLE, dependence
 from bayesnb.report.html import MARK, html
 from bayesnb.report.labels import TITLE as LABELS
 from bayesnb.report.labels import labels_to_doubt
 from bayesnb.report.markdown import markdown
 from bayesnb.report.parts import Grid, Part, Picture, Section, one_line
+from bayesnb.report.priors import PRIORS, priors
 from bayesnb.report.sets import sets
 
 LONGEST = 40
@@ -105,12 +107,16 @@ def report(
     sections.append(_or_reason("Calibration", lambda: _calibration(clf, table, y, codes, share)))
     say("weighing each pair of columns against independence")
     sections.append(_or_reason(TITLE, lambda: dependence(clf, table, y, share)))
+    say("comparing the rows with tables that the model makes")
+    sections.append(_or_reason(FIT, lambda: fit(clf, table, y, share)))
     say("doubting each label by the model of all the other rows")
     sections.append(_or_reason(LABELS, lambda: labels_to_doubt(clf, table, y, labels)))
     say(f"splitting the uncertainty of the rows over {draws} posterior draws")
     sections.append(
         _or_reason("Uncertain rows", lambda: _uncertain(clf, table, labels, codes, rows, by, unit, share, draws))
     )
+    say("raising each prior to a power")
+    sections.append(_or_reason(PRIORS, lambda: priors(clf, table)))
     say("evidence by column")
     sections.append(_or_reason("Evidence", lambda: _evidence(clf, table)))
     sections.append(_versions())

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnb.families.columns import dense_cells
 from bayesnb.model import Data, Parameters, Posterior, Statistics
-from bayesnb.priors import Array
+from bayesnb.priors import Array, Dirichlet, Gamma, NormalGamma
 from bayesnb.sampling import layout
 from bayesnb.sampling.layout import Block
 
@@ -70,6 +70,31 @@ def exact(
     if all(np.all(prior.proper()) for prior in [before.label, *before.features.values()]):
         groups["prior"] = layout.variables(before.draw(rng, shape), blocks)
     return groups
+
+
+def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
+    """The log prior density of every variable at its draws, (chain, draw, class[, feature]), as PyMC computes it.
+
+    The density of (μ, τ) is taken apart into that of τ and that of μ given τ. Fixed class probabilities have none.
+
+    Raises
+    ------
+    ImproperError
+        If a prior is improper.
+    """
+    found = {}
+    if isinstance(posterior.label_prior, Dirichlet):
+        found["pi"] = posterior.label_prior.log_prob(drawn["pi"])
+    for block in layout.blocks(posterior.model, posterior.statistics):
+        prior = block.gather(posterior.prior)
+        names = [block.variable(key) for key in block.keys]
+        density = prior.log_prob(*(drawn[name] for name in names))
+        if isinstance(prior, NormalGamma):
+            of_tau = Gamma(prior.a, prior.b).log_prob(drawn[names[1]])
+            found |= {names[0]: density - of_tau, names[1]: of_tau}
+        else:
+            found[names[0]] = density
+    return found
 
 
 def observed(data: Data, blocks: Sequence[Block]) -> dict[str, Array]:
@@ -139,7 +164,13 @@ def tree(groups: Mapping[str, Mapping[str, Array]], posterior: Posterior) -> Dat
     shapes |= {"rows": ["class_label"]} | {f"seen_{b.name}": list(b.dims[: 1 if b.whole else 2]) for b in blocks}
     shapes |= {f"level_{b.name}": list(b.dims[1:]) for b in blocks}
     shapes |= row_dims(blocks)
-    return from_dict({**groups, "constant_data": constant}, coords=names, dims=shapes)
+    others = {name: group for name, group in groups.items() if name != "log_prior"}
+    made = from_dict({**others, "constant_data": constant}, coords=names, dims=shapes)
+    if "log_prior" in groups:
+        # A vector of probabilities has one density, so its last dimension is not there.
+        lead = {name: shapes[name][: value.ndim - 2] for name, value in groups["log_prior"].items()}
+        made["log_prior"] = from_dict({"log_prior": groups["log_prior"]}, coords=names, dims=lead)["log_prior"]
+    return made
 
 
 def _seen(block: Block, statistics: Statistics) -> Array:

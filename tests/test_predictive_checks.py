@@ -1,0 +1,310 @@
+"""Predictive checks find what the model cannot make, and are silent about tables that it has made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import mutual_info_score
+
+from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, Poisson, datasets, plots
+from bayesnb.answers.checks import replicated
+from bayesnb.answers.discrepancies import Checked, rounding, statistics
+from bayesnb.families.student import StudentT
+from benchmarks.predictive_checks import FEATURES, columns_named, drawn, pairs_named
+
+KINDS = ("real", "real", "positive", "count", "binary", "levels", "levels")
+COLUMNS = [Checked(f"x{j}", "x", j, kind, 3 if kind == "levels" else 0) for j, kind in enumerate(KINDS)]
+
+
+def tables(n=4, rows=40, missing=0.2, seed=0):
+    """Several tables of one column of each kind, of which the same cells are missing."""
+    rng = default_rng(seed)
+    x = np.stack(
+        [
+            rng.normal(size=(n, rows)),
+            rng.normal(size=(n, rows)).round(1),
+            rng.exponential(size=(n, rows)),
+            rng.poisson(1.0, size=(n, rows)),
+            rng.integers(2, size=(n, rows)),
+            rng.integers(3, size=(n, rows)),
+            rng.integers(3, size=(n, rows)),
+        ],
+        axis=-1,
+    ).astype(float)
+    x[:, rng.random((rows, len(KINDS))) < missing] = np.nan
+    return x
+
+
+def ratio(level, number):
+    """The square root of the share of the variance that lies between levels, by a loop over levels."""
+    between = sum((level == k).sum() * (number[level == k].mean() - number.mean()) ** 2 for k in np.unique(level))
+    return np.sqrt(between / (len(number) * number.var()))
+
+
+BY_HAND = {
+    "mean": np.mean,
+    "sd": np.std,
+    "skewness": stats.skew,
+    "kurtosis": lambda x: stats.kurtosis(x, fisher=False),
+    "largest distance / sd": lambda x: np.abs(stats.zscore(x)).max(),
+    "share of most frequent value": lambda x: np.unique(x, return_counts=True)[1].max() / len(x),
+    "sd / mean": lambda x: x.std() / x.mean(),
+    "largest / mean": lambda x: x.max() / x.mean(),
+    "variance / mean": lambda x: x.var() / x.mean(),
+    "share of zeros": lambda x: (x == 0).mean(),
+    "largest": np.max,
+    "correlation": lambda x, y: np.corrcoef(x, y)[0, 1],
+    "correlation ratio": ratio,
+    "mutual information": mutual_info_score,
+}
+
+
+def test_each_test_statistic_is_the_one_of_its_name_in_every_table():
+    cells = tables()
+    checks, values = statistics(cells, COLUMNS)
+    assert len(checks) == 6 + 6 + 4 + 4 + 1 + 10 + 10 + 1
+    assert {check.statistic for check in checks} == set(BY_HAND)
+    for table, value in zip(cells, values, strict=True):
+        for check, found in zip(checks, value, strict=True):
+            own = table[:, [check.first] if check.second < 0 else [check.first, check.second]]
+            own = own[~np.isnan(own).any(axis=1)]
+            assert_allclose(found, BY_HAND[check.statistic](*own.T), atol=1e-12, err_msg=str(check))
+
+
+def test_a_class_of_fewer_than_five_rows_is_not_checked():
+    assert statistics(tables(rows=4, missing=0), COLUMNS)[0] == []
+    found = BayesianNB().fit({"x": [1.0, 2.0, 4.0]}, ["a", "b", "b"]).predictive_checks({"x": [1.0, 2.0]}, ["a", "b"])
+    assert found.table.empty
+    assert found.fits
+    assert str(found).startswith("There is nothing to check")
+
+
+@pytest.mark.parametrize(
+    ("values", "unit"),
+    [
+        ([1.0, 2.5, 4.0], 1.5),
+        ([0.1, 0.2, 0.4, 0.7], 0.1),
+        ([3.0, 3.0], 0.0),
+        ([0.0, np.pi, 7.0], 0.0),
+        ([5.0, np.nan, 6.0, 8.0], 1.0),
+    ],
+)
+def test_the_unit_of_rounded_numbers_is_found(values, unit):
+    found, origin = rounding(np.array(values))
+    assert_allclose(found, unit)
+    assert not unit or origin in values
+
+
+def test_a_positive_number_is_never_rounded_to_zero():
+    column = Checked("x", "x", 0, "positive", unit=1.0, origin=2.0)
+    assert_array_equal(column.rounded(np.array([0.1, 1.4, 1.6])), [1.0, 1.0, 2.0])
+
+
+def test_replicated_tables_are_those_of_the_predictive():
+    rng = default_rng(0)
+    y = rng.integers(2, size=12)
+    X = {"real": rng.normal(size=12), "hue": rng.choice(list("abc"), 12), "hits": rng.poisson(3, 12)}
+    clf = BayesianNB({"real": Gaussian(), "hue": Categorical(), "hits": Poisson()}).fit(X, y)
+    columns = [Checked(name, name, 0, kind) for name, kind in zip(X, ("real", "levels", "count"), strict=True)]
+    made = replicated(clf.posterior_, columns, np.array([0, 1]), 40_000, rng)
+    real, hits = clf.posterior_.features["real"], clf.posterior_.features["hits"]
+    for c in range(2):
+        student = stats.t(
+            2 * real.a[c, 0], real.m[c, 0], np.sqrt(real.b[c, 0] / real.a[c, 0] * (1 + 1 / real.kappa[c, 0]))
+        )
+        assert stats.kstest(made[:, c, 0], student.cdf).pvalue > 1e-3
+        share = np.bincount(made[:, c, 1].astype(int)) / len(made)
+        assert_allclose(share, clf.posterior_.features["hue"].mean()[c, 0], atol=0.012)
+        assert_allclose(made[:, c, 2].mean(), (hits.alpha / hits.beta)[c, 0], rtol=0.03)
+
+
+def test_rows_of_one_table_share_their_parameters():
+    clf = BayesianNB({"x": Gaussian()}).fit({"x": [0.0, 1.0, 5.0]}, ["a", "a", "a"])
+    made = replicated(clf.posterior_, [Checked("x", "x", 0, "real")], np.zeros(50, int), 2000, default_rng(0))[..., 0]
+    # With parameters of their own, rows would be uncorrelated.
+    assert np.corrcoef(np.arctan(made[:, 0]), np.arctan(made[:, 1]))[0, 1] > 0.15
+
+
+def test_the_adjusted_p_value_is_the_share_of_tables_whose_farthest_check_is_as_far():
+    X, y = datasets.penguins()
+    found = BayesianNB(random_state=0).fit(X, y).predictive_checks(X, y, draws=100)
+    table = found.table
+    assert (table["distance"].abs().diff().dropna() <= 0).all()
+    assert (table["p_adjusted"].diff().dropna() >= 0).all()
+    assert (table["p_adjusted"] >= 1 / 101).all()
+    assert_array_equal(table["distance"].abs() > found.threshold, table["p_adjusted"] <= 0.05)
+    assert (table["lower"] <= table["upper"]).all()
+    inside = (table["observed"] >= table["lower"]) & (table["observed"] <= table["upper"])
+    assert (table["p"][inside] > 0.05).all()
+
+
+def test_breast_cancer_does_not_fit():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    found = BayesianNB().fit(X, y).predictive_checks(X, y)
+    assert not found.fits
+    assert len(found.table) == 2 * (30 * 6 + 30 * 29 // 2)
+    assert len(found.failed) > 400
+    assert pairs_named(found.failed, "mean radius", "mean area")
+    assert (found.failed["statistic"] == "skewness").sum() > 30
+    assert "checks speak against the model, most of all the kurtosis of 'concavity error' in class 1" in str(found)
+
+
+def test_a_copy_of_a_column_is_found():
+    rng = default_rng(0)
+    y = rng.integers(2, size=200)
+    x, level = rng.normal(y), rng.choice(list("abc"), 200)
+    X = {"x": x, "copy": x, "level": level, "again": level, "other": rng.normal(size=200)}
+    failed = BayesianNB().fit(X, y).predictive_checks(X, y).failed
+    assert {tuple(pair) for pair in failed[["first", "second"]].to_numpy()} == {("x", "copy"), ("level", "again")}
+    assert set(failed["class"]) == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "statistic"),
+    [
+        ("real 0", lambda rng, n: np.exp(rng.normal(size=n)), "skewness"),
+        ("real 0", lambda rng, n: rng.standard_t(2, n), "kurtosis"),
+        ("real 0", lambda rng, n: rng.normal(size=n) * (rng.random(n) < 0.6), "share of most frequent value"),
+        ("wait 0", lambda rng, n: rng.gamma(8, size=n), "sd / mean"),
+        ("count 0", lambda rng, n: rng.negative_binomial(1, 0.2, n).astype(float), "variance / mean"),
+        ("count 0", lambda rng, n: rng.poisson(6, n) * (rng.random(n) < 0.6), "share of zeros"),
+    ],
+)
+def test_a_column_of_another_shape_is_found_by_a_statistic_that_names_it(name, values, statistic):
+    rng = default_rng(0)
+    X, y = drawn(2, rng)(300)
+    X[name] = values(rng, 300)
+    failed = BayesianNB(FEATURES).fit(X, y).predictive_checks(X, y).failed
+    assert columns_named(failed, name)
+    assert statistic in set(failed["statistic"][failed["first"] == name])
+
+
+def test_rounded_numbers_and_whole_numbers_are_no_reason_to_doubt():
+    rng = default_rng(1)
+    y = rng.integers(2, size=400)
+    X = {"height": rng.normal(170 + 5 * y, 6).round(), "wait": rng.exponential(3.0, 400).round(1) + 0.1}
+    X["wait"] = np.maximum(rng.exponential(3.0, 400).round(1), 0.1)
+    assert BayesianNB({"height": Gaussian(), "wait": FEATURES["wait 0"]}).fit(X, y).predictive_checks(X, y).fits
+
+
+def test_a_table_of_the_model_seldom_raises_an_alarm():
+    # Two hundred tables are counted in benchmarks/predictive_checks.py; here are a few.
+    alarms = 0
+    for k in range(12):
+        rng = default_rng([1, k])
+        X, y = drawn(2, rng)(100)
+        alarms += not BayesianNB(FEATURES, random_state=k).fit(X, y).predictive_checks(X, y, draws=60).fits
+    assert alarms <= 3
+
+
+def test_on_learned_rows_p_values_are_conservative():
+    # The mean of a column is nearly a function of its posterior, so replicated means vary twice as much as it does.
+    p = []
+    for k in range(40):
+        rng = default_rng(k)
+        X, y = {"x": rng.normal(size=60)}, np.zeros(60, int)
+        table = BayesianNB(random_state=k).fit(X, y).predictive_checks(X, y, draws=60).table
+        p.append(table.set_index("statistic").loc["mean", "p"])
+    assert min(p) > 0.3
+
+
+def test_other_rows_than_those_that_were_learned_can_be_checked():
+    rng = default_rng(0)
+    y = rng.integers(2, size=200)
+    X = pd.DataFrame({"x": rng.normal(y), "z": rng.normal(size=200)})
+    clf = BayesianNB().fit(X[:100], y[:100])
+    assert clf.predictive_checks(X[100:], y[100:]).fits
+    drifted = clf.predictive_checks(X[100:].assign(z=X["z"] + 2), y[100:])
+    assert set(drifted.failed["first"]) == {"z"}
+    assert "mean" in set(drifted.failed["statistic"])
+
+
+def test_bags_of_words_and_exposed_counts_are_named_as_not_checked():
+    rng = default_rng(0)
+    X = pd.DataFrame(
+        {"a": rng.poisson(2, 60), "b": rng.poisson(2, 60), "calls": rng.poisson(2, 60), "x": rng.normal(size=60)}
+    )
+    X["hours"] = rng.uniform(1, 2, 60)
+    features = {"words": (Multinomial(), ["a", "b"]), "calls": Poisson(exposure="hours"), "x": Gaussian()}
+    found = BayesianNB(features).fit(X, np.arange(60) % 2).predictive_checks(X, np.arange(60) % 2)
+    assert set(found.unchecked) == {"words", "calls"}
+    assert set(found.table["first"]) == {"x"}
+
+
+def test_a_table_in_which_no_column_can_be_checked_fits():
+    X = pd.DataFrame({"id": [f"row {k}" for k in range(70)]})
+    found = BayesianNB().fit(X, np.arange(70) % 2).predictive_checks(X, np.arange(70) % 2)
+    assert found.fits
+    assert found.unchecked == ("id",)
+
+
+@pytest.mark.nuts
+def test_sampled_columns_are_checked_by_their_draws():
+    rng = default_rng(0)
+    y = np.arange(200) % 2
+    X = {"x": rng.standard_t(3, 200), "z": rng.normal(size=200)}
+    features = {"x": StudentT(draws=1000, tune=1000, chains=2, random_seed=0), "z": Gaussian()}
+    found = BayesianNB(features).fit(X, y).predictive_checks(X, y)
+    assert found.fits
+    assert {"x", "z"} <= set(found.table["first"])
+    assert "kurtosis" in set(BayesianNB().fit(X, y).predictive_checks(X, y).failed["statistic"])
+
+
+def test_more_rows_than_are_needed_are_drawn_from(monkeypatch):
+    from bayesnb.answers import checks
+
+    X, y = drawn(2, default_rng(0))(300)
+    clf = BayesianNB(FEATURES, random_state=0).fit(X, y)
+    monkeypatch.setattr(checks, "SAMPLE", 100)
+    assert (clf.predictive_checks(X, y, draws=20).table["p_adjusted"] > 0).all()
+    monkeypatch.setattr(checks, "CELLS", 1)  # one table at a time
+    assert len(clf.predictive_checks(X, y, draws=20).table)
+
+
+def test_the_same_seed_gives_the_same_checks():
+    X, y = datasets.penguins()
+    one, two, other = (BayesianNB(random_state=k).fit(X, y).predictive_checks(X, y, 30).table for k in (1, 1, 2))
+    pd.testing.assert_frame_equal(one, two)
+    assert not one["expected"].equals(other["expected"])
+
+
+def test_what_cannot_be_checked_is_refused():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    with pytest.raises(ValueError, match="Expected draws to be an integer of at least 20; got 5"):
+        clf.predictive_checks(X, y, draws=5)
+    with pytest.raises(ValueError, match="y is missing in 3 of 14 rows"):
+        clf.predictive_checks(X, y.where(y.index > 2))
+    with pytest.raises(ValueError, match="needs one class prior"):
+        clf.with_class_prior(np.full((14, 2), 0.5)).predictive_checks(X, y)
+    with pytest.raises(ValueError, match="predictive checks need a posterior of rows that were counted"):
+        BayesianNB().fit(X, y.where(y.index > 2)).predictive_checks(X, y)
+    wide = np.random.default_rng(0).normal(size=(20, 201))
+    with pytest.raises(ValueError, match="Expected at most 200 columns to check; got 201"):
+        BayesianNB().fit(wide, np.arange(20) % 2).predictive_checks(wide, np.arange(20) % 2)
+
+
+def test_the_picture_shows_the_worst_checks_and_the_range_of_chance():
+    X, y = datasets.penguins()
+    found = BayesianNB(random_state=0).fit(X, y).predictive_checks(X, y)
+    figure = plots.predictive_checks(found, most=5)
+    (axes,) = figure.axes
+    assert len(axes.get_yticks()) == 5
+    worst = found.table.iloc[0]
+    assert axes.get_yticklabels()[0].get_text() == (
+        f"{worst['statistic']}: {worst['first']}, {worst['second']} | {worst['class']}"
+    )
+    assert axes.get_title().endswith("\nthe 5 that are farthest away")
+    points = np.concatenate([line.get_xdata() for line in axes.lines[1:]])
+    assert_allclose(sorted(points), sorted(found.table["distance"][:5]))
+    with pytest.raises(ValueError, match="Expected most to be 1 or more; got 0"):
+        plots.predictive_checks(found, most=0)
+    with pytest.raises(ValueError, match="Expected at least one check"):
+        plots.predictive_checks(
+            BayesianNB().fit({"x": [1.0, 2.0]}, [0, 1]).predictive_checks({"x": [1.0, 2.0]}, [0, 1])
+        )

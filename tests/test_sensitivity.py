@@ -1,0 +1,281 @@
+"""Powers of priors and likelihoods are conjugate, and the changes they make are those of refits."""
+
+from __future__ import annotations
+
+import arviz_stats as az
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from scipy import stats
+from scipy.special import digamma
+
+from bayesnb import (
+    BayesianNB,
+    Bernoulli,
+    Beta,
+    Categorical,
+    Dirichlet,
+    Exponential,
+    Gamma,
+    Gaussian,
+    GaussianKnownVariance,
+    ImproperError,
+    Multinomial,
+    Normal,
+    NormalGamma,
+    Poisson,
+    datasets,
+    plots,
+)
+from bayesnb.answers.sensitivity import largest_power, powered
+
+PRIORS = [
+    Dirichlet([0.4, 3.0, 2.0]),
+    Beta(np.array([[2.5]]), np.array([[0.7]])),
+    Gamma(np.array([[3.0]]), np.array([[0.5]])),
+    NormalGamma(np.array([[1.0]]), np.array([[0.6]]), np.array([[2.0]]), np.array([[3.0]])),
+    Normal(np.array([[1.0]]), np.array([[4.0]])),
+]
+
+RNG = default_rng(0)
+Y = np.arange(24) % 2
+X = pd.DataFrame(
+    {
+        "flag": (RNG.random(24) < 0.2 + 0.5 * Y).astype(int),
+        "hue": RNG.choice(list("abc"), 24),
+        "real": RNG.normal(Y),
+        "known": RNG.normal(Y),
+        "events": RNG.poisson(2 + Y),
+        "wait": RNG.exponential(1.0 + Y),
+        "u": RNG.poisson(2, 24),
+        "v": RNG.poisson(1 + Y),
+    }
+)
+
+
+def fitted(s=1.0, of=None, scaling="density", weight=None, **options):
+    """A model of every family, in which the priors of one feature, or of all, have been raised to a power by hand."""
+
+    def at(name, *parameters):
+        power = s if of in (name, "(all)") else 1.0
+        start = {"density": [start for _, start in parameters], "rows": [0.0] * len(parameters)}[scaling]
+        return [base + power * (own - base) for (own, _), base in zip(parameters, start, strict=True)]
+
+    kappa, a, b = at("real", (0.5, 0), (2.0, 0.5), (3.0, 0))
+    features = {
+        "flag": Bernoulli(Beta(*at("flag", (2.0, 1), (0.8, 1)))),
+        "hue": Categorical(Dirichlet(at("hue", (0.7, 1), (2.0, 1), (1.5, 1)))),
+        "real": Gaussian(NormalGamma(0.3, kappa, a, b)),
+        "known": GaussianKnownVariance(Normal(0.2, 1 / at("known", (0.5, 0))[0])),
+        "events": Poisson(Gamma(*at("events", (3.0, 1), (2.0, 0)))),
+        "wait": Exponential(Gamma(*at("wait", (2.0, 1), (3.0, 0)))),
+        "words": (Multinomial(Dirichlet(at("words", (2.0, 1), (0.6, 1)))), ["u", "v"]),
+    }
+    prior = Dirichlet(at("(class)", (3.0, 1), (1.5, 1)))
+    return BayesianNB(features, class_prior=prior, **options).fit(X, Y, sample_weight=weight)
+
+
+NAMES = ["(class)", "flag", "hue", "real", "known", "events", "wait", "words"]
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: type(prior).__name__)
+@pytest.mark.parametrize("scaling", ["density", "rows"])
+def test_the_density_of_a_power_is_the_power_of_the_density(prior, scaling):
+    rng, s = default_rng(1), 1.3
+    theta = prior.draw(rng, (6,))
+    theta = theta if isinstance(theta, tuple) else (theta,)
+    one, other = prior.log_prob(*theta), powered(prior, s, scaling).log_prob(*theta)
+    if scaling == "rows":
+        # The density of the parameters in which the mode is the mean.
+        one, other = one + prior.log_jacobian(*theta), other + prior.log_jacobian(*theta)
+    apart = np.ravel(other - s * one)
+    assert_allclose(apart, apart[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("scaling", ["density", "rows"])
+@pytest.mark.parametrize("name", [*NAMES, "(all)"])
+def test_the_change_of_class_probabilities_and_of_the_evidence_is_that_of_refits(name, scaling):
+    clf, h = fitted(), 1e-3
+    up, down = (fitted(np.exp(k * h), name, scaling) for k in (1, -1))
+    change = (up.predict_proba(X) - down.predict_proba(X)) / (2 * h) * np.log(2)
+    evidence = (up.log_evidence_.joint - down.log_evidence_.joint) / (2 * h) * np.log(2)
+    line = clf.sensitivity(X, scaling).loc[name, "prior"]
+    assert_allclose(line["largest"], np.abs(change).max(), rtol=1e-4, atol=1e-9)
+    assert_allclose(line["mean"], np.abs(change).max(axis=1).mean(), rtol=1e-4, atol=1e-9)
+    assert_allclose(line["log_evidence"], evidence, rtol=1e-4, atol=1e-6)
+    by_row = clf.sensitivity(X, scaling, by="row")["prior"][name]
+    top = clf.predict_proba(X).argmax(axis=1)
+    assert_allclose(by_row, change[np.arange(24), top], atol=2e-6)
+
+
+def test_a_power_of_the_likelihood_counts_each_row_so_many_times():
+    clf, h = fitted(), 1e-3
+    up, down = (fitted(weight=np.full(24, np.exp(k * h))) for k in (1, -1))
+    change = (up.predict_proba(X) - down.predict_proba(X)) / (2 * h) * np.log(2)
+    line = clf.sensitivity(X).loc["(all)", "likelihood"]
+    assert_allclose(line["largest"], np.abs(change).max(), rtol=1e-4, atol=1e-9)
+    evidence = (up.log_evidence_.joint - down.log_evidence_.joint) / (2 * h) * np.log(2)
+    assert_allclose(line["log_evidence"], evidence, rtol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.5, 4.0])
+def test_the_slope_of_the_evidence_equals_its_formula(alpha):
+    n = np.array([3.0, 5.0])
+    clf = BayesianNB({"x": Bernoulli()}, class_prior=Dirichlet(alpha)).fit({"x": [0, 1] * 4}, [0] * 3 + [1] * 5)
+
+    def slope(a):
+        return ((alpha - 1) * (digamma(a) - digamma(a.sum()))).sum()
+
+    prior = np.full(2, alpha)
+    expected = np.log(2) * (slope(prior + n) - slope(prior))
+    assert_allclose(clf.sensitivity().loc["(class)", ("prior", "log_evidence")], expected, rtol=1e-5)
+
+
+def test_a_flat_prior_does_not_change_and_is_called_flat():
+    X, y = datasets.play_tennis()
+    table = BayesianNB().fit(X, y).sensitivity(X)
+    assert table["prior", "flat"].all()
+    assert (table["prior"][["mean", "largest", "log_evidence"]] == 0).all(axis=None)
+    assert (table["likelihood", "largest"] > 0.01).all()
+    counted = BayesianNB().fit(X, y).sensitivity(X, scaling="rows")
+    assert not counted["prior", "flat"].any()
+    # Of a table of levels only the ratio of imaginary to real rows counts.
+    assert_allclose(counted["prior", "largest"], counted["likelihood", "largest"], rtol=1e-6)
+
+
+def test_known_class_probabilities_have_no_power():
+    X, y = datasets.play_tennis()
+    table = BayesianNB(class_prior="uniform").fit(X, y).sensitivity(X, "rows")
+    assert (table.loc["(class)", "prior"][["mean", "largest", "log_evidence"]] == 0).all()
+    assert table.loc["(class)", ("prior", "flat")]
+
+
+def test_an_improper_prior_changes_probabilities_and_has_no_evidence():
+    table = (
+        BayesianNB({"x": Gaussian(NormalGamma.reference())})
+        .fit({"x": [1.0, 2.0, 4.0, 7.0]}, [0, 0, 1, 1])
+        .sensitivity()
+    )
+    assert np.isnan(table.loc["x", ("prior", "log_evidence")])
+    assert table.loc["x", ("prior", "largest")] > 0
+
+
+def test_a_power_that_is_no_density_is_refused():
+    prior = Dirichlet(np.array([[[0.5, 2.0]]]))
+    assert largest_power(prior) == 2.0
+    assert largest_power(prior, "rows") == np.inf
+    assert_allclose(powered(prior, 1.9).alpha, [[[0.05, 2.9]]])
+    with pytest.raises(ImproperError, match=r"the power 3 of a prior with alpha=0\.5 would have alpha=-0\.5"):
+        powered(prior, 3.0)
+    assert_allclose(powered(prior, 3.0, "rows").alpha, [[[1.5, 6.0]]])
+
+
+@pytest.mark.parametrize("estimate", ["mean", "map"])
+def test_the_sensitivity_is_that_of_the_chosen_estimate(estimate):
+    X, y = datasets.play_tennis()
+    clf, h = BayesianNB(class_prior=Dirichlet(3), estimate=estimate).fit(X, y), 1e-3
+    up, down = (BayesianNB(class_prior=Dirichlet(1 + 2 * np.exp(k * h)), estimate=estimate).fit(X, y) for k in (1, -1))
+    change = np.log(2) * (up.predict_proba(X) - down.predict_proba(X)) / (2 * h)
+    assert_allclose(clf.sensitivity(X).loc["(class)", ("prior", "largest")], np.abs(change).max(), rtol=1e-5)
+
+
+def test_without_rows_the_model_draws_some():
+    X, y = datasets.penguins()
+    clf = BayesianNB(random_state=3).fit(X, y)
+    pd.testing.assert_frame_equal(clf.sensitivity(), clf.sensitivity())
+    assert clf.sensitivity(by="row").shape == (200, 2 * 9)
+
+
+def test_what_has_no_sensitivity_is_refused():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    for options, said in (
+        ({"by": "prior"}, "Expected by to be 'factor' or 'row'; got 'prior'"),
+        ({"scaling": "alpha"}, "Expected scaling to be 'density' or 'rows'; got 'alpha'"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            clf.sensitivity(X, **options)
+    with pytest.raises(ValueError, match="no rows"):
+        clf.sensitivity(X[:0])
+    with pytest.raises(ValueError, match='estimate="mle" has no prior'):
+        BayesianNB(estimate="mle").fit(X, y).sensitivity(X)
+    with pytest.raises(ValueError, match="exponents were learned under these priors"):
+        BayesianNB(dependence="tempered").fit(X, y).sensitivity(X)
+    with pytest.raises(ValueError, match="needs one class prior"):
+        clf.with_class_prior(np.full((14, 2), 0.5)).sensitivity(X)
+    with pytest.raises(ValueError, match="rows that were counted"):
+        BayesianNB().fit(X, y.where(y.index > 2)).sensitivity(X)
+
+
+# The sampled road.
+
+
+def test_log_prior_is_the_density_of_each_variable():
+    tree = fitted(random_state=0).sample_posterior(draws=5, chains=2, include=["log_prior"])
+    drawn, density = tree["posterior"], tree["log_prior"]
+    mu, tau = drawn["mu_gaussian"], drawn["tau_gaussian"]
+    assert_allclose(density["tau_gaussian"], stats.gamma.logpdf(tau, 2.0, scale=1 / 3.0))
+    assert_allclose(density["mu_gaussian"], stats.norm.logpdf(mu, 0.3, 1 / np.sqrt(0.5 * tau)))
+    assert_allclose(density["rate_poisson"], stats.gamma.logpdf(drawn["rate_poisson"], 3.0, scale=1 / 2.0))
+    assert_allclose(density["theta_bernoulli"], stats.beta.logpdf(drawn["theta_bernoulli"], 2.0, 0.8))
+    pi = drawn["pi"].to_numpy().reshape(-1, 2)
+    assert_allclose(np.ravel(density["pi"]), [stats.dirichlet.logpdf(p, [3.0, 1.5]) for p in pi])
+
+
+@pytest.mark.nuts
+def test_log_prior_is_what_pymc_computes():
+    from pymc.stats import compute_log_prior
+
+    clf = fitted(random_state=0)
+    tree = clf.sample_posterior(draws=5, chains=2, include=["log_prior"])
+    with clf.to_pymc():
+        judge = compute_log_prior(tree, extend_inferencedata=False, progressbar=False)
+    assert set(tree["log_prior"].data_vars) == set(tree["posterior"].data_vars)
+    for name, density in tree["log_prior"].data_vars.items():
+        assert density.dims[:2] == ("chain", "draw")
+        assert_allclose(density, judge[name], rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+def test_weights_from_log_prior_give_the_posterior_under_the_power():
+    clf, s = fitted(random_state=0), 1.1
+    tree = clf.sample_posterior(draws=20_000, chains=1, include=["log_prior"])
+    log_weight = (s - 1) * tree["log_prior"]["rate_poisson"]
+    weight = np.exp(log_weight - log_weight.max())
+    rate = tree["posterior"]["rate_poisson"]
+    mean = (rate * weight).sum(("chain", "draw")) / weight.sum(("chain", "draw"))
+    again = fitted(s, "events").posterior_.features["events"]
+    # Each class has weights of its own, as its rate is independent of all other parameters.
+    assert_allclose(mean.to_numpy(), again.alpha / again.beta, rtol=3e-3)
+
+
+def test_psense_of_arviz_finds_the_prior_that_matters():
+    rng = default_rng(0)
+    y = np.zeros(40, int)
+    X = {"x": rng.poisson(3.0, 40), "z": rng.poisson(3.0, 40)}
+    features = {"x": Poisson(Gamma(200.0, 20.0)), "z": Poisson(Gamma(1.5, 0.5))}
+    clf = BayesianNB(features, random_state=0).fit(X, y)
+    tree = clf.sample_posterior(2000, include=["log_prior", "log_likelihood"], X=X, y=y)
+    told = az.psense(tree, var_names=["rate_poisson"])["rate_poisson"].to_numpy().ravel()
+    assert told[0] > 0.05 > told[1]
+    assert (az.psense(tree, var_names=["rate_poisson"], group="likelihood")["rate_poisson"] > 0.05).all()
+
+
+def test_an_unknown_group_of_the_tree_is_refused():
+    with pytest.raises(ValueError, match=r"Expected include to be of \[.*'log_prior'\]; got \['prior'\]"):
+        fitted().sample_posterior(5, include=["prior"])
+
+
+def test_the_picture_has_a_line_for_each_factor():
+    table = fitted().sensitivity(X)
+    (axes,) = plots.sensitivity(table).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [*NAMES, "(all)"]
+    assert_allclose(axes.lines[0].get_xdata(), table["prior", "mean"])
+    assert_allclose(axes.lines[3].get_xdata(), table["likelihood", "largest"])
+    wide = pd.DataFrame(default_rng(0).normal(size=(30, 40))).add_prefix("x")
+    (axes,) = plots.sensitivity(BayesianNB().fit(wide, np.arange(30) % 2).sensitivity()).axes
+    assert len(axes.get_yticks()) == 30
+    assert axes.get_title().endswith("the 29 of 41 priors that matter most")
+    with pytest.raises(ValueError, match="one line for each factor"):
+        plots.sensitivity(fitted().sensitivity(X, by="row"))

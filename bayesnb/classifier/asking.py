@@ -216,8 +216,8 @@ def label_next(self: Classifier, X: Any, n: int = 1, draws: int = 4000) -> pd.Da
     >>> clf = BayesianNB(random_state=0).fit(X[:8], y[:8])
     >>> clf.label_next(X[8:108], n=2)[["prediction"]]
         prediction
-    17   Chinstrap
-    103     Adelie
+    113  Chinstrap
+    7    Chinstrap
     """
     data, n_rows = self.read(X)
     if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= n_rows:

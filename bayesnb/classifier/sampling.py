@@ -68,13 +68,13 @@ def _sample_rows(self: Classifier, n: int, chosen: int | None, rng: np.random.Ge
 
 
 def _sample_block(self: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:
-    encoded, codes = sample_encoded(self, n, chosen, rng)
+    encoded, codes = _sample_encoded(self, n, chosen, rng)
     frame = self.schema.decode(encoded)
     frame.insert(0, "y" if "y" not in frame else "y_", self.classes[codes])
     return frame
 
 
-def sample_encoded(self: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:
+def _sample_encoded(self: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:
     """New encoded rows, (row, column) for each feature, and the codes of their classes."""
     theta = self.posterior.draw(rng, (n,)) if self.plug_in is None else self.plug_in.repeated(n)
     noisy = theta.log_pi + rng.gumbel(size=theta.log_pi.shape)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb.classifier.sampling import sample_encoded, second_stage
+from bayesnb.classifier.sampling import drawn_rows, second_stage
 from bayesnb.data.targets import labels_of
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ def verify(
     seed = self.seed if random_seed is None else random_seed
     if X is None:
         n = 20
-        drawn = sample_encoded(self, n, None, np.random.default_rng(seed))[0]
-        data = {name: feature.read(drawn[name]) for name, feature in self.schema.features.items()}
+        data = drawn_rows(self, n, np.random.default_rng(seed))
     else:
         data, n = self.read(X)
     if tree is not None:

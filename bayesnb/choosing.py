@@ -86,8 +86,8 @@ def choose_families(
     then score ``BayesianNB(choice.features)`` on rows that took no part in the choice.
 
     A density and a probability can only be compared where the column holds whole numbers, because a density per unit is
-    then nearly the probability of a whole number. A PolyaTree takes its cells from the column, so its evidence is
-    a little too good.
+    then nearly the probability of a whole number. A PolyaTree that takes its cells from the column has no evidence that
+    could be compared, because the cells have seen the rows already; with given ``edges`` it has one.
 
     Examples
     --------
@@ -119,10 +119,13 @@ def choose_families(
         readable = [c for c in columns if not family.support.invalid(table.column(c).reals()).any()]
         own = _Terms.of(BayesianNB(dict.fromkeys(readable, family)).fit(X, y), X, y) if readable else found
         for column in readable:
-            tried[column][name] = own.terms[column], own.evidence[column], family
+            evidence = np.nan if family.needs_rows else own.evidence[column]
+            tried[column][name] = own.terms[column], evidence, family
     if none := [column for column in columns if not tried[column]]:
         raise ValueError(f"none of {names} can read column {none[0]!r}; add Gaussian() or PolyaTree()")
-    chosen = {column: max(of, key=lambda name: of[name][1]) for column, of in tried.items()}
+    chosen = {column: max(of, key=lambda name: np.nan_to_num(of[name][1], nan=-np.inf)) for column, of in tried.items()}
+    if by == "evidence" and (none := [c for c in columns if np.isnan(tried[c][chosen[c]][1])]):
+        raise ValueError(f"no candidate has an evidence for {none[0]!r}; give PolyaTree its edges, or use by='class'")
     total = found.prior + sum(found.terms[c] for c in found.terms if c not in tried)
     total = total + sum(tried[column][chosen[column]][0] for column in columns)
     if by == "class":
@@ -178,7 +181,8 @@ def _shown(
     rows = []
     for column, of in tried.items():
         evidence = np.array([one[1] for one in of.values()])
-        weight = np.exp(log_softmax(evidence))
+        known = ~np.isnan(evidence)
+        weight = np.where(known, np.exp(evidence - np.logaddexp.reduce(evidence[known], initial=-np.inf)), np.nan)
         others = total - of[chosen[column]][0]
         for k, (name, (term, _, _)) in enumerate(of.items()):
             score = _score(others + term, codes)

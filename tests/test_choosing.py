@@ -71,6 +71,19 @@ def test_a_family_is_tried_on_the_columns_that_it_can_read():
     assert "island" not in tried.groups
 
 
+def test_a_tree_whose_cells_have_seen_the_column_has_no_evidence_to_compare():
+    X, y = table()
+    own, given = PolyaTree(), PolyaTree(edges=[1.0, 3.0, 9.0])
+    choice = choose_families(X, y, [Gaussian(), own], by="evidence")
+    assert choice.table.xs("PolyaTree", level="family")[["evidence", "weight"]].isna().all(axis=None)
+    assert [type(family) for family in choice.features.values()] == [Gaussian, Gaussian]
+    with_edges = choose_families(X, y, [Gaussian(), given], by="evidence")
+    assert with_edges.table["evidence"].notna().all()
+    assert with_edges.features["size"] is given
+    with pytest.raises(ValueError, match="no candidate has an evidence for 'size'"):
+        choose_families(X, y, [own], by="evidence")
+
+
 @pytest.mark.parametrize(
     ("X", "asked", "said"),
     [

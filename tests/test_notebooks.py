@@ -24,8 +24,8 @@ def outputs(code, kind):
     return [output for cell in code for output in cell.outputs if output.output_type == kind]
 
 
-def test_there_are_nine_notebooks():
-    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{k:02d}" for k in range(1, 10)]
+def test_there_are_ten_notebooks():
+    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{k:02d}" for k in range(1, 11)]
 
 
 def test_a_notebook_is_valid_and_light(path):

@@ -162,6 +162,12 @@ def test_quantiles_stand_in_the_table_of_parameters():
     assert_allclose(shown, np.quantile(x, [0.05, 0.25, 0.5, 0.75, 0.95]), atol=0.1)
 
 
+def test_draws_of_a_tree_agree_with_its_closed_form():
+    clf = BayesianNB({"v": PolyaTree(BetaTree(near=20.0), edges=EDGES)}).fit(X, Y)
+    found = clf.verify(X, sampler="exact", draws=500, chains=4, random_seed=7)
+    assert found.agrees, str(found)
+
+
 @pytest.mark.nuts
 def test_nuts_agrees_with_the_closed_form():
     clf = BayesianNB({"v": PolyaTree(BetaTree(near=20.0), edges=EDGES)}).fit(X, Y)

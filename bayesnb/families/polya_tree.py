@@ -108,7 +108,7 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
         return looked_up(codes, theta["log_cell"]) + log_within.sum(-1, keepdims=True)
 
     def quick_predictive(self, posterior: BetaTree, x: Array) -> Array:
-        return self.log_likelihood({"log_cell": posterior.log_cells()}, x)
+        return self.log_likelihood({"log_cell": posterior.log_mean}, x)
 
     def quick_left_out(self, posterior: BetaTree, x: Array, labels: Labels) -> Array | None:
         if not labels.unweighted_and_large(x.size):
@@ -166,7 +166,7 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
         left, right = splits(self._widths(share.shape[-2]))
         log_left = np.where(right == 0, 0.0, np.where(left == 0, -np.inf, log(share)))
         log_right = np.where(right == 0, -np.inf, np.where(left == 0, 0.0, log(1 - share)))
-        return {"log_cell": cell_logs(log_left, log_right)}
+        return {"log_cell": cell_logs(log_left, log_right), "share": share}
 
     def _pymc_log_cells(self, theta: Mapping[str, Any]) -> Any:
         """ln p of each cell, (class, column, cell); a half without width has probability 0."""

@@ -76,7 +76,7 @@ class BetaTree(Prior):
     strength: float | Array = 4.0
     growth: float | Array = 2.0
     stop: float | Array = 0.5
-    near: float | Array = 1000.0
+    near: float | Array = 10_000.0
     share: Any = None
     left: Any = field(default=None, repr=False)
     right: Any = field(default=None, repr=False)
@@ -246,28 +246,26 @@ class BetaTree(Prior):
     def peak(left: Array, right: Array) -> Array:
         return Beta.peak(left, right).sum(-1)
 
-    # θ as the logarithms of the probabilities of cells.
+    # θ as the logarithms of the probabilities of cells, with the shares that they come from.
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
         (share,) = point
-        return {"log_cell": cell_logs(log(share), log(1 - share))}
+        return {"log_cell": cell_logs(log(share), log(1 - share)), "share": share}
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
-        left, right = splits(np.exp(theta["log_cell"]))
-        # Where one half has no width its share means nothing, and is ½ by convention.
-        learned = (left > 0) & (right > 0)
-        return (np.where(learned, left / np.where(learned, left + right, 1.0), 0.5),)
+        return (theta["share"],)
 
     def shaped(self, left: Array, right: Array) -> Theta:
-        """θ from the logarithms of both shares; a half without width gets nothing."""
+        """θ from the logarithms of both shares; a half without width gets nothing, whatever its share is."""
+        share = np.exp(left)
         left = np.where(self.open, left, log(self.share))
         right = np.where(self.open, right, log(1 - self.share))
-        return {"log_cell": cell_logs(left, right)}
+        return {"log_cell": cell_logs(left, right), "share": share}
 
     def mean_theta(self) -> Theta:
-        return {"log_cell": self.log_cells()}
+        return {"log_cell": self.log_mean, "share": self.mean()}
 
     def mode_theta(self) -> Theta:
         mode = self.mode()
@@ -275,6 +273,11 @@ class BetaTree(Prior):
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         return self.shaped(*self._log_draw(rng, size))
+
+    @cached_property
+    def log_mean(self) -> Array:
+        """ln of the predictive probability of each cell, (class, column, cell)."""
+        return self.log_cells()
 
     def log_cells(self, less: float = 0.0) -> Array:
         """ln of the predictive probability of each cell, (class, column, cell), without a row of weight ``less`` in it.

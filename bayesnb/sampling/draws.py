@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesnb.families.columns import dense_cells
+from bayesnb.families.support import LEVELS
 from bayesnb.model import Data, Parameters, Posterior, Statistics
 from bayesnb.priors import Array, Dirichlet, Gamma, NormalGamma
 from bayesnb.sampling import layout
@@ -159,7 +160,7 @@ def tree(groups: Mapping[str, Mapping[str, Array]], posterior: Posterior) -> Dat
     names = layout.coords(posterior.labels, blocks)
     constant = {"rows": posterior.statistics.rows}
     constant |= {f"seen_{b.name}": _seen(b, posterior.statistics) for b in blocks}
-    constant |= {f"level_{b.name}": _levels(b, posterior.statistics) for b in blocks if b.categories and not b.whole}
+    constant |= {f"level_{b.name}": _levels(b, posterior.statistics) for b in blocks if b.family.support == LEVELS}
     shapes = layout.dims(blocks)
     shapes |= {"rows": ["class_label"]} | {f"seen_{b.name}": list(b.dims[: 1 if b.whole else 2]) for b in blocks}
     shapes |= {f"level_{b.name}": list(b.dims[1:]) for b in blocks}

@@ -72,7 +72,7 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
     free = {variable.name for variable in model.free_RVs}
     return {
         name: np.clip(value, 1e-12, 1 - 1e-12) / (value.sum(-1, keepdims=True) if name.startswith("theta_cat") else 1.0)
-        if name.startswith(("theta", "pi"))
+        if name.startswith(("theta", "pi", "share"))
         else value
         for name, value in point.items()
         if name in free

@@ -40,6 +40,13 @@ class FamilyChoice:
         ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family among those
         of its column, which have equal prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) of the
         whole model, if this column has this family and all others have the chosen ones; ``chosen``.
+
+    Examples
+    --------
+    >>> from bayesnb import datasets
+    >>> choice = choose_families(*datasets.heights(), families=[Gaussian(), LogNormal()], by="evidence")
+    >>> {column: type(family).__name__ for column, family in choice.features.items()}
+    {'height_cm': 'Gaussian', 'weight_kg': 'Gaussian'}
     """
 
     features: Mapping[Any, Family]

@@ -23,9 +23,9 @@ from bayesnb.answers.log_odds import LogOdds, close
 from bayesnb.answers.uncertainty import PosteriorDraws
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.model import NaiveBayes, normalize
+from bayesnb.families.membership import Labels
+from bayesnb.model import NaiveBayes, Posterior, normalize
 from bayesnb.priors import Dirichlet, NormalGamma
-from benchmarks import sbc
 
 COLUMNS = {"categorical": (1, 3, 10), "Gaussian": (1, 10)}
 """How many columns the tables have whose intervals are counted."""
@@ -49,14 +49,18 @@ def coverage(
         return {"x": Coded(x.astype(int), (tuple("uvw"),) * n_columns) if kind == "categorical" else x}
 
     model = NaiveBayes({"x": family}, Dirichlet(1.0))
-    before = sbc.believed(model, encoded(np.zeros((0, n_columns))), np.zeros(0, int), labels)
+
+    def believed(x: np.ndarray, y: np.ndarray) -> Posterior:
+        return model.posterior(model.statistics(encoded(x), Labels.of(y, n_classes), labels))
+
+    before = believed(np.zeros((0, n_columns)), np.zeros(0, int))
     tail = (1 - 0.89) / 2
     for k in range(simulations):
         theta = before.draw(rng)
         y = rng.choice(n_classes, size=n_rows + 1, p=np.exp(theta.log_pi))
         own = {key: value[y] for key, value in theta.features["x"].items()}
         x = family.sample(own, rng, before.statistics.features["x"])
-        posterior, new = sbc.believed(model, encoded(x[1:]), y[1:], labels), encoded(x[:1])
+        posterior, new = believed(x[1:], y[1:]), encoded(x[:1])
         belief = GivenRow(posterior, k) if given == "row" else GivenData()
         if n_classes == 2 and close(posterior):
             answers = uncertainty.Saddlepoint(posterior, belief)

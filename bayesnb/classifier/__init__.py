@@ -1,10 +1,10 @@
 """A fitted model as a frozen value that answers questions, about rows and about itself.
 
-:class:`Classifier` is the only class. Predicting is written here. Its other methods are functions in one file for each
-kind of question: ``certainty`` (how sure), ``explaining`` (why), ``exponents`` (to what powers terms count),
-``auditing`` and ``checking`` (whether the model is right about its rows), ``label_noise`` (whether their labels are
-right), ``sensitivity`` and ``credal`` (how much the priors matter), ``deciding`` (what to do), ``conformal`` (sets with
-a guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out), ``sampling`` (new rows, PyMC) and
+:class:`Classifier` is the only class. Its methods are functions in one file for each kind of question: ``predicting``
+(which class), ``certainty`` (how sure), ``explaining`` (why), ``exponents`` (to what powers terms count), ``auditing``
+and ``checking`` (whether the model is right about its rows), ``label_noise`` (whether their labels are right),
+``sensitivity`` and ``credal`` (how much the priors matter), ``deciding`` (what to do), ``conformal`` (sets with a
+guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out), ``sampling`` (new rows, PyMC) and
 ``verifying`` (one road by the other). They check and name things; the formulas are in ``model``, ``answers`` and
 ``dependence``.
 """
@@ -28,6 +28,7 @@ from bayesnb.classifier import (
     explaining,
     exponents,
     label_noise,
+    predicting,
     sampling,
     sensitivity,
     tabular,
@@ -48,8 +49,6 @@ from bayesnb.model import (
     Posterior,
     Statistics,
     estimate_rule,
-    normalize,
-    probabilities,
 )
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
 from bayesnb.priors import class_prior as class_priors
@@ -177,13 +176,11 @@ class Classifier:
 
     def read(self, X: Any) -> tuple[Data, int]:
         """The encoded columns of a table, as the families take them, and the number of rows."""
-        return self._read(table_of(X, self.schema))
-
-    def _read(self, table: Table) -> tuple[Data, int]:
-        self._require_offset_of(table)
+        table = table_of(X, self.schema)
+        self.require_offset_of(table)
         return self.schema.read(table, absent=self.absent)[1], table.n_rows
 
-    def _require_offset_of(self, table: Table) -> None:
+    def require_offset_of(self, table: Table) -> None:
         """Refuse a table with another number of rows than there are class priors, where each row has its own."""
         if np.ndim(self.offset) and len(self.offset) != table.n_rows:
             raise ValueError(
@@ -230,73 +227,11 @@ class Classifier:
                 "fit the labelled rows alone for it"
             )
 
-    # Predicting
-
-    def predict(self, X: Any) -> Array:
-        """The most probable class of each row, (row,).
-
-        Examples
-        --------
-        >>> from bayesnb import BayesianNB, datasets
-        >>> X, y = datasets.play_tennis()
-        >>> clf = BayesianNB().fit(X, y)
-        >>> clf.predict(X[:3])
-        array(['no', 'no', 'yes'], dtype=object)
-        """
-        log_joint = self.predict_joint_log_proba(X)
-        normalize(log_joint)
-        return self.classes[log_joint.argmax(axis=1)]
-
-    def predict_proba(self, X: Any) -> Array:
-        """p(c | x, D) by the chosen estimate, (row, class).
-
-        Raises
-        ------
-        ImpossibleRowError
-            If a row has probability 0 under every class (only plug-ins can say so).
-
-        Examples
-        --------
-        >>> from bayesnb import BayesianNB, datasets
-        >>> X, y = datasets.play_tennis()
-        >>> clf = BayesianNB().fit(X, y)
-        >>> clf.predict_proba(X[:2]).round(3)
-        array([[0.704, 0.296],
-               [0.847, 0.153]])
-        """
-        return probabilities(self.predict_joint_log_proba(X))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """log p(c | x, D), (row, class).
-
-        Examples
-        --------
-        >>> from bayesnb import BayesianNB, datasets
-        >>> X, y = datasets.play_tennis()
-        >>> clf = BayesianNB().fit(X, y)
-        >>> clf.predict_log_proba(X[:1]).round(3)
-        array([[-0.351, -1.218]])
-        """
-        return normalize(self.predict_joint_log_proba(X))
-
-    def predict_joint_log_proba(self, X: Any) -> Array:
-        """log p(c, x | D), (row, class): not normalized, so its logsumexp says how probable the row is.
-
-        Examples
-        --------
-        >>> from bayesnb import BayesianNB, datasets
-        >>> X, y = datasets.play_tennis()
-        >>> clf = BayesianNB().fit(X, y)
-        >>> clf.predict_joint_log_proba(X[:1]).round(2)
-        array([[-3.84, -4.71]])
-        """
-        table = table_of(X, self.schema)
-        self._require_offset_of(table)
-        _, data = self.schema.encode(table, absent=self.absent)
-        # One sum tells whether all are finite, quicker than a test of each number.
-        return self.schema.computed(
-            data, lambda: self.log_joint(data, table.n_rows), lambda joint: bool(np.isfinite(joint.sum()))
-        )
+    # Which class, and how probable each is
+    predict = predicting.predict
+    predict_proba = predicting.predict_proba
+    predict_log_proba = predicting.predict_log_proba
+    predict_joint_log_proba = predicting.predict_joint_log_proba
 
     # The same data with another class prior or estimate
 

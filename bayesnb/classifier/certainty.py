@@ -18,7 +18,8 @@ from scipy.special import logsumexp
 from bayesnb.answers import uncertainty as formulas
 from bayesnb.answers import weighted
 from bayesnb.answers.given import Given, GivenData, GivenRow
-from bayesnb.answers.log_odds import close, log_odds_moments
+from bayesnb.answers.log_odds import close
+from bayesnb.answers.log_odds_moments import log_odds_moments
 from bayesnb.classifier.tabular import index_of
 from bayesnb.data.targets import labels_of
 from bayesnb.dependence.learned import DrawnDependence, draw

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from bayesnb.numerics import Array, Size, log, log1p, log_gamma_slopes, log_rising
 from bayesnb.priors.belief import Prior, Theta, require_nonnegative, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.dirichlet import Dirichlet, mode_on_boundary
+from bayesnb.priors.dirichlet import ROUNDING, Dirichlet, mode_on_boundary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,10 +171,6 @@ class Beta(Prior):
 def _paired(ones: Array, zeros: Array) -> Array:
     """The counts of both outcomes, in the order of :meth:`Beta.pair`."""
     return np.stack(np.broadcast_arrays(zeros, ones), axis=-1)
-
-
-ROUNDING = 1e-12
-"""A concentration this close to 1 is 1, as far as rounding can tell."""
 
 
 @dataclass(frozen=True, eq=False)

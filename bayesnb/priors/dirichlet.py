@@ -29,6 +29,10 @@ from bayesnb.priors.common_draws import CommonDraws
 type Per = Literal["level", "class", "feature"]
 
 
+ROUNDING = 1e-12
+"""A concentration this close to 1 is 1, as far as rounding can tell."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Dirichlet(Prior):
     """θ ~ Dirichlet(α), the prior of a table of probabilities (Murphy, PML1, 4.6.3).
@@ -241,10 +245,10 @@ class Dirichlet(Prior):
         self.require_proper("A mode")
         support = self.alpha > 0
         alone = support.sum(-1, keepdims=True) == 1
-        outside = support & (self.alpha < 1) & ~alone
+        outside = support & (self.alpha < 1 - ROUNDING) & ~alone
         if outside.any():
             raise mode_on_boundary(self.alpha, outside)
-        excess = np.where(support, self.alpha - 1, 0.0)
+        excess = np.where(support & (self.alpha > 1 + ROUNDING), self.alpha - 1, 0.0)
         share = np.where(alone, support, excess)
         rest = share.sum(-1, keepdims=True)
         # A flat density has no single mode, so its centre is taken.

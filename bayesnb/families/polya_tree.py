@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,13 @@ from bayesnb.families.levels import looked_up
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.statistic import Statistic, per
 from bayesnb.kernels import densities
+from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 from bayesnb.priors import BetaTree, Theta
 from bayesnb.priors.beta_tree import CELLS, DEPTH, NODES, cell_logs, nodes_above, splits
+
+ENOUGH = 2**15
+"""From how many rows, spread over the first table, the cells are taken at most."""
 
 NAMES = tuple(f"cell {k}" for k in range(CELLS))
 
@@ -75,7 +81,9 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
     def placed(self, x: Array, weight: Array | None) -> PolyaTree:
         if not self.needs_rows:
             return self
-        return replace(self, cuts=tuple(Dyadic.of(column, DEPTH, weight) for column in x.T))
+        some = slice(None, None, -(-len(x) // ENOUGH) or 1)
+        of_these = None if weight is None else weight[some]
+        return replace(self, cuts=tuple(Dyadic.of(column, DEPTH, of_these) for column in x[some].T))
 
     def gathered(self, cells: Sequence[tuple[PolyaTree, int]]) -> PolyaTree:
         return replace(self, edges=None, cuts=tuple(family._cuts(k + 1)[k] for family, k in cells))
@@ -84,6 +92,10 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
         return tuple(str(k) for k in range(NODES))
 
     def statistic(self, x: Array, members: Membership) -> CellCounts:
+        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
+
+    def _statistic(self, x: Array, members: Membership) -> CellCounts:
+        """The statistic of a block of rows, which is small enough to be copied."""
         codes, log_within = self._cells(x)
         return CellCounts(members.table(codes, CELLS), members.totals(log_within))
 
@@ -104,8 +116,11 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
         return posterior.path(cell), (), log_within[:, None]
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        codes, log_within = self._cells(x)
-        return looked_up(codes, theta["log_cell"]) + log_within.sum(-1, keepdims=True)
+        parts = []
+        for cut in slices(len(x)):
+            codes, log_within = self._cells(x[cut])
+            parts.append(looked_up(codes, theta["log_cell"]) + log_within.sum(-1, keepdims=True))
+        return np.concatenate(parts, axis=-2)
 
     def quick_predictive(self, posterior: BetaTree, x: Array) -> Array:
         return self.log_likelihood({"log_cell": posterior.log_mean}, x)
@@ -208,10 +223,17 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
 
     def _cells(self, x: Array) -> tuple[Array, Array]:
         """The cell of each value, -1 where missing, and the log density within it, 0 where missing; (row, column)."""
-        codes = np.stack([cut.codes(column) for cut, column in zip(self._cuts(x.shape[1]), x.T, strict=True)], axis=1)
-        low, high, width = (v[np.arange(x.shape[1]), codes] for v in self._bounds(x.shape[1]))
+        low, high, width = self._bounds(x.shape[1])
+        codes, within = np.empty(x.shape, np.int8), np.empty(x.shape)
+        for k, cut in enumerate(self._cuts(x.shape[1])):
+            codes[:, k] = cut.codes(x[:, k])
+            # A missing value reads the last entry.
+            within[:, k] = np.append(-np.log(width[k]), 0.0)[codes[:, k]]
+        open_ = np.isinf(low) | np.isinf(high)
+        row, column = np.nonzero((codes >= 0) & open_[np.arange(x.shape[1]), codes])
+        at, value = (column, codes[row, column]), x[row, column]
+        below, above = np.isinf(low[at]), np.isinf(high[at])
         with np.errstate(invalid="ignore"):
-            beyond = np.where(np.isinf(low), np.where(np.isinf(high), np.abs(x), high - x), x - low)
-            outer = np.log(width) - 2 * np.log(width + beyond) - np.log(2.0) * (np.isinf(low) & np.isinf(high))
-        within = np.where(np.isinf(low) | np.isinf(high), outer, -np.log(width))
-        return codes, np.where(codes >= 0, within, 0.0)
+            beyond = np.where(below, np.where(above, np.abs(value), high[at] - value), value - low[at])
+        within[row, column] += 2 * (np.log(width[at]) - np.log(width[at] + beyond)) - np.log(2.0) * (below & above)
+        return codes, within

@@ -173,3 +173,25 @@ def test_nuts_agrees_with_the_closed_form():
     clf = BayesianNB({"v": PolyaTree(BetaTree(near=20.0), edges=EDGES)}).fit(X, Y)
     found = clf.verify(X, sampler="nuts", draws=1000, chains=4, random_seed=7)
     assert found.agrees, str(found)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [np.nan] * 6,
+        [3.0] * 6,
+        [0.0] * 6,
+        [-1e300, 1e300, 0.0, 5.0, -7.0, np.nan],
+        [5e-324, 0.0, 1e-310, 0.0, 5e-324, 0.0],
+        [1e15, 1e15 + 1, 1e15 + 2, 1e15 + 3, 1e15, 1e15],
+    ],
+    ids=["no value", "one value", "zero", "far apart", "nearly nothing", "neighbours among floats"],
+)
+def test_columns_of_odd_numbers_have_finite_densities_and_can_be_sampled(values):
+    table = {"v": np.array(values)}
+    clf = BayesianNB({"v": PolyaTree()}, random_state=0).fit(table, list("aabbab"))
+    asked = {"v": np.array([0.0, 3.0, -1e9, 1e200, np.nan])}
+    assert np.isfinite(clf.predict_joint_log_proba(asked)).all()
+    assert np.isfinite(clf.log_evidence_.joint)
+    assert np.isfinite(clf.loo(table, list("aabbab"))["log_density"]).all()
+    assert np.isfinite(clf.sample(20)["v"]).all()

@@ -1,4 +1,4 @@
-"""Dyadic intervals of a real column, which give it a shape (``polya_tree``) or make it comparable (``dependence``)."""
+"""Dyadic intervals of real columns, for shapes (``polya_tree``) and for comparing columns (``dependence``)."""
 
 from __future__ import annotations
 
@@ -114,3 +114,70 @@ class Dyadic:
     def coarser(self, depth: int) -> int:
         """By how many bits a path is cut to have this depth at most."""
         return max(0, self.depth - depth)
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Where the dyadic intervals of several columns lie, and a fixed density within each.
+
+    Within an inner interval the density is uniform. In an outer one, u beyond its edge, it is w / (w + u)², where w is
+    the width of the next interval. A column without edges has one interval with two such tails.
+
+    Parameters
+    ----------
+    cuts : tuple of Dyadic
+        Of each column, all of one depth.
+    low, high : arrays (column, interval)
+        Its edges, by its number.
+    width : array (column, interval)
+        Its width, or w.
+    exists : array (column, interval)
+        1 for a number that an interval has, and 0 for the others.
+    """
+
+    cuts: tuple[Dyadic, ...]
+    low: Array
+    high: Array
+    width: Array
+    exists: Array
+
+    @classmethod
+    def of(cls, cuts: tuple[Dyadic, ...]) -> Boxes:
+        """The intervals of these columns."""
+        low, high, exists = np.zeros((3, len(cuts), cuts[0].n))
+        width = np.ones(low.shape)
+        for k, cut in enumerate(cuts):
+            edges, inner = np.concatenate([[-np.inf], cut.edges, [np.inf]]), np.diff(cut.edges)
+            low[k, cut.paths], high[k, cut.paths], exists[k, cut.paths] = edges[:-1], edges[1:], 1.0
+            # Without an inner interval, the unit is the size of the only edge, or 1.
+            unit = (float(abs(cut.edges[0])) or 1.0) if len(cut.edges) else 1.0
+            first, last = (inner[0], inner[-1]) if len(inner) else (unit, unit)
+            width[k, cut.paths] = np.concatenate([[first], inner, [last]])[: len(cut.paths)]
+        return cls(cuts, low, high, width, exists)
+
+    def read(self, x: Array) -> tuple[Array, Array]:
+        """The interval of each value, -1 where missing, and its log density within it, 0 where missing."""
+        codes, within = np.empty(x.shape, np.int16), np.empty(x.shape)
+        for k, cut in enumerate(self.cuts):
+            codes[:, k] = cut.codes(x[:, k])
+            # A missing value reads the last entry.
+            within[:, k] = np.append(-np.log(self.width[k]), 0.0)[codes[:, k]]
+        outer = np.isinf(self.low) | np.isinf(self.high)
+        row, column = np.nonzero((codes >= 0) & outer[np.arange(x.shape[1]), codes])
+        at, value = (column, codes[row, column]), x[row, column]
+        low, high, width = self.low[at], self.high[at], self.width[at]
+        below, above = np.isinf(low), np.isinf(high)
+        with np.errstate(invalid="ignore"):
+            beyond = np.where(below, np.where(above, np.abs(value), high - value), value - low)
+        within[row, column] += 2 * (np.log(width) - np.log(width + beyond)) - np.log(2.0) * (below & above)
+        return codes, within
+
+    def inside(self, code: Array, share: Array) -> Array:
+        """The value in an interval, (..., column), below which a share of its probability lies."""
+        low, high, width = (v[np.arange(code.shape[-1]), code] for v in (self.low, self.high, self.width))
+        lowest, highest = np.isinf(low), np.isinf(high)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            down = width * (1 / np.where(highest, np.minimum(2 * share, 1), share) - 1)
+            up = width * (1 / np.where(lowest, np.minimum(2 * (1 - share), 1), 1 - share) - 1)
+            values = [up - down, high - down, low + up]
+            return np.select([lowest & highest, lowest, highest], values, low + share * (high - low))

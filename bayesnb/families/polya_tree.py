@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.dyadic import Dyadic
+from bayesnb.families.dyadic import Boxes, Dyadic
 from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.levels import looked_up
 from bayesnb.families.membership import Labels, Membership
@@ -20,7 +20,7 @@ from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 from bayesnb.priors import BetaTree, Theta
-from bayesnb.priors.beta_tree import CELLS, DEPTH, NODES, cell_logs, nodes_above, splits
+from bayesnb.priors.tree_nodes import CELLS, DEPTH, NODES, cell_logs, nodes_above, splits
 
 ENOUGH = 2**15
 """From how many rows, spread over the first table, the cells are taken at most."""
@@ -96,29 +96,29 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
 
     def _statistic(self, x: Array, members: Membership) -> CellCounts:
         """The statistic of a block of rows, which is small enough to be copied."""
-        codes, log_within = self._cells(x)
+        codes, log_within = self._boxes(x.shape[1]).read(x)
         return CellCounts(members.table(codes, CELLS), members.totals(log_within))
 
     def resolve_prior(self, prior: BetaTree, s: CellCounts) -> BetaTree:
         # Half a row in each cell that has a width, so that no share is 0 or 1 where a value may come.
-        return prior.over(s.counts.sum(0) + 0.5 * self._widths(s.counts.shape[1]), len(s.counts))
+        return prior.over(s.counts.sum(0) + 0.5 * self._boxes(s.counts.shape[1]).exists, len(s.counts))
 
     def added(self, s: CellCounts) -> Added:
         left, right = splits(s.counts)
-        with_width = splits(self._widths(s.counts.shape[1]))
+        with_width = splits(self._boxes(s.counts.shape[1]).exists)
         open_ = (with_width[0] > 0) & (with_width[1] > 0)
         d = np.where(open_, left, 0.0), np.where(open_, right, 0.0)
         return d, s.log_within + BetaTree.peak(*d)
 
     def cells(self, posterior: BetaTree, x: Array) -> Cells:
-        codes, log_within = self._cells(x)
+        codes, log_within = self._boxes(x.shape[1]).read(x)
         cell = np.broadcast_to(np.maximum(codes, 0)[:, None], (len(x), *posterior.share.shape[:-1]))
         return posterior.path(cell), (), log_within[:, None]
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        parts = []
+        parts, boxes = [], self._boxes(x.shape[1])
         for cut in slices(len(x)):
-            codes, log_within = self._cells(x[cut])
+            codes, log_within = boxes.read(x[cut])
             parts.append(looked_up(codes, theta["log_cell"]) + log_within.sum(-1, keepdims=True))
         return np.concatenate(parts, axis=-2)
 
@@ -128,42 +128,29 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
     def quick_left_out(self, posterior: BetaTree, x: Array, labels: Labels) -> Array | None:
         if not labels.unweighted_and_large(x.size):
             return None
-        codes, log_within = self._cells(x)
+        codes, log_within = self._boxes(x.shape[1]).read(x)
         return densities.looked_up(codes, posterior.log_cells(1.0), labels.codes) + log_within.sum(-1)
 
     def sample(self, theta: Theta, rng: Generator, s: CellCounts) -> Array:
         log_cell = theta["log_cell"]
         code = (log_cell + rng.gumbel(size=log_cell.shape)).argmax(-1)
-        return self._inside(code, rng.random(code.shape))
+        return self._boxes(code.shape[-1]).inside(code, rng.random(code.shape))
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         cells = np.exp(theta["log_cell"])
         below = np.cumsum(cells, axis=-1)
-        shown = {}
+        shown, boxes = {}, self._boxes(cells.shape[-2])
         for p in (0.05, 0.25, 0.5, 0.75, 0.95):
             code = np.minimum((below < p * below[..., -1:]).sum(-1), CELLS - 1)
             own, up_to = (np.take_along_axis(v, code[..., None], -1)[..., 0] for v in (cells, below))
-            shown[f"{p:.0%}"] = self._inside(code, np.clip(1 - (up_to - p) / np.where(own > 0, own, 1.0), 0.0, 1.0))
+            shown[f"{p:.0%}"] = boxes.inside(code, np.clip(1 - (up_to - p) / np.where(own > 0, own, 1.0), 0.0, 1.0))
         return shown
-
-    def _inside(self, code: Array, share: Array) -> Array:
-        """The value in a cell, (..., column), below which a share of the probability of the cell lies."""
-        column = np.arange(code.shape[-1])
-        low, high, width = (v[column, code] for v in self._bounds(code.shape[-1]))
-        lowest, highest = np.isinf(low), np.isinf(high)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            # A column without edges has one cell, of two such tails.
-            down = width * (1 / np.where(highest, np.minimum(2 * share, 1), share) - 1)
-            up = width * (1 / np.where(lowest, np.minimum(2 * (1 - share), 1), 1 - share) - 1)
-            inner = low + share * (high - low)
-            alone = up - down
-        return np.select([lowest & highest, lowest, highest], [alone, high - down, low + up], inner)
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
         import pymc as pm
         from pytensor import tensor as pt
 
-        codes, log_within = self._cells(x)
+        codes, log_within = self._boxes(x.shape[1]).read(x)
         row, column = np.nonzero(codes >= 0)
         p = pt.exp(self._pymc_log_cells(theta))
         pm.Categorical(name, p=p[y[row], column], observed=codes[row, column])
@@ -172,13 +159,13 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
         from pytensor import tensor as pt
 
-        codes, log_within = self._cells(x)
+        codes, log_within = self._boxes(x.shape[1]).read(x)
         picked = self._pymc_log_cells(theta)[:, np.arange(x.shape[1]), np.maximum(codes, 0)]
         return pt.switch(codes >= 0, picked, 0.0).sum(-1).T + log_within.sum(-1, keepdims=True)
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         share = variables["share"]
-        left, right = splits(self._widths(share.shape[-2]))
+        left, right = splits(self._boxes(share.shape[-2]).exists)
         log_left = np.where(right == 0, 0.0, np.where(left == 0, -np.inf, log(share)))
         log_right = np.where(right == 0, -np.inf, np.where(left == 0, 0.0, log(1 - share)))
         return {"log_cell": cell_logs(log_left, log_right), "share": share}
@@ -188,7 +175,7 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
         from pytensor import tensor as pt
 
         share = theta["share"]
-        left, right = splits(self._widths(share.type.shape[1]))
+        left, right = splits(self._boxes(share.type.shape[1]).exists)
         log_left = pt.switch(right == 0, 0.0, pt.switch(left == 0, -np.inf, pt.log(share)))
         log_right = pt.switch(right == 0, -np.inf, pt.switch(left == 0, 0.0, pt.log1p(-share)))
         node, side = nodes_above(np.arange(CELLS))
@@ -201,39 +188,5 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
             raise ValueError("the cells of a PolyaTree are not known before the first rows; give edges=[...]")
         return (Dyadic.given(self.edges, DEPTH),) * n_columns
 
-    def _widths(self, n_columns: int) -> Array:
-        """1 for each cell that has a width and 0 for the others, (column, cell)."""
-        found = np.zeros((n_columns, CELLS))
-        for k, cut in enumerate(self._cuts(n_columns)):
-            found[k, cut.paths] = 1.0
-        return found
-
-    def _bounds(self, n_columns: int) -> tuple[Array, Array, Array]:
-        """Lower and upper edge of each cell, and the width that an open cell is given, (column, cell)."""
-        (low, high), width = np.zeros((2, n_columns, CELLS)), np.ones((n_columns, CELLS))
-        for k, cut in enumerate(self._cuts(n_columns)):
-            edges = np.concatenate([[-np.inf], cut.edges, [np.inf]])
-            low[k, cut.paths], high[k, cut.paths] = edges[:-1], edges[1:]
-            inner = np.diff(cut.edges)
-            # Without an inner cell, the unit is the size of the only edge, or 1.
-            unit = float(abs(cut.edges[0])) or 1.0 if len(cut.edges) else 1.0
-            first, last = (inner[0], inner[-1]) if len(inner) else (unit, unit)
-            width[k, cut.paths] = np.concatenate([[first], inner, [last]])[: len(cut.paths)]
-        return low, high, width
-
-    def _cells(self, x: Array) -> tuple[Array, Array]:
-        """The cell of each value, -1 where missing, and the log density within it, 0 where missing; (row, column)."""
-        low, high, width = self._bounds(x.shape[1])
-        codes, within = np.empty(x.shape, np.int8), np.empty(x.shape)
-        for k, cut in enumerate(self._cuts(x.shape[1])):
-            codes[:, k] = cut.codes(x[:, k])
-            # A missing value reads the last entry.
-            within[:, k] = np.append(-np.log(width[k]), 0.0)[codes[:, k]]
-        open_ = np.isinf(low) | np.isinf(high)
-        row, column = np.nonzero((codes >= 0) & open_[np.arange(x.shape[1]), codes])
-        at, value = (column, codes[row, column]), x[row, column]
-        below, above = np.isinf(low[at]), np.isinf(high[at])
-        with np.errstate(invalid="ignore"):
-            beyond = np.where(below, np.where(above, np.abs(value), high[at] - value), value - low[at])
-        within[row, column] += 2 * (np.log(width[at]) - np.log(width[at] + beyond)) - np.log(2.0) * (below & above)
-        return codes, within
+    def _boxes(self, n_columns: int) -> Boxes:
+        return Boxes.of(self._cuts(n_columns))

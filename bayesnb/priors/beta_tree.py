@@ -1,7 +1,7 @@
 """The prior of a density without a shape: a Pólya tree with optional stopping.
 
-Start with :class:`BetaTree`. Two helpers do the work: :func:`splits` turns numbers of cells into numbers of nodes, and
-:func:`climb` sums over all ways to stop.
+Start with :class:`BetaTree`. What it sums over the nodes of a tree is in ``tree_nodes``, and what one further row
+changes in ``tree_path``.
 """
 
 from __future__ import annotations
@@ -13,30 +13,26 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import softmax, xlogy
+from scipy.special import xlogy
 
-from bayesnb.numerics import Array, Size, log, log_gamma_draw, log_gamma_slopes, log_rising
+from bayesnb.numerics import Array, Size, log, log_gamma_draw
 from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, shared, spread
 from bayesnb.priors.beta import Beta
 from bayesnb.priors.common_draws import CommonDraws
-
-DEPTH = 6
-"""How often a column is halved."""
-
-CELLS = 2**DEPTH
-NODES = CELLS - 1
-
-HERE = [slice(2**d - 1, 2 ** (d + 1) - 1) for d in range(DEPTH)]
-"""Where the nodes of each depth stand among all nodes."""
-
-LEVEL = np.repeat(np.arange(DEPTH), 2 ** np.arange(DEPTH))
-"""The depth of each node. Nodes are numbered level by level, the root first."""
-
-
-MIXED = (
-    "a tree whose nodes may stop is a mixture of many densities, whose mode has no closed form; use the mean "
-    '(estimate="mean" or "predictive"), or BetaTree(stop=0)'
+from bayesnb.priors.tree_nodes import (
+    CELLS,
+    HERE,
+    LEVEL,
+    NODES,
+    cell_logs,
+    climb,
+    descend,
+    levels,
+    mixed,
+    nodes_above,
+    splits,
 )
+from bayesnb.priors.tree_path import MIXED, Path
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -329,189 +325,3 @@ class BetaTree(Prior):
         summed = climb(near, split, *self._states(), pt.logaddexp)[0]
         pm.Potential(name("stopping"), (summed - split.sum(-1)).sum())
         return share
-
-
-@dataclass(frozen=True, eq=False)
-class Path:
-    """The nodes above a cell, with the methods that a prior has for the data of one trial in that cell.
-
-    With δ further rows in the cell, the evidence changes by the factor R of the root. Let a and A be the concentrations
-    of the half that holds the cell and of the node, n and s mark nodes that stop and that split, and [a]_δ be the
-    rising factorial Γ(a + δ) / Γ(a). At each node
-
-        R = P(stop) · ∏ [a_n]_δ / [A_n]_δ + P(split) · [a_s]_δ / [A_s]_δ · R_child,
-
-    where the product is over the node and those below it on the path, and R = 1 at the cell.
-
-    Parameters
-    ----------
-    own, near, own_total, near_total : arrays (..., depth)
-    log_stop, log_split : arrays (..., depth)
-    offset : array
-        The δ that has been added already.
-    """
-
-    own: Array
-    near: Array
-    own_total: Array
-    near_total: Array
-    log_stop: Array
-    log_split: Array
-    offset: Array
-
-    def proper(self) -> Array:
-        return (self.own + self.offset[..., None] > 0).all(-1)
-
-    def plus(self, t: float | Array = 1.0) -> Path:
-        return Path(*list(vars(self).values())[:-1], self.offset + np.asarray(t, float))
-
-    def floor(self) -> Array:
-        return -self.own.min(-1) - self.offset
-
-    def mean_theta(self) -> Theta:
-        return {"log_cell": self.along()}
-
-    def mode_theta(self) -> Theta:
-        """The mode of the cell; only trees whose nodes do not stop have one in closed form."""
-        if (may_stop := self.log_stop > -np.inf).any():
-            raise BoundaryError(MIXED, first(may_stop)[:-1])
-        half, whole = self.own + self.offset[..., None], self.own_total + self.offset[..., None]
-        return {"log_cell": log(Beta()._with(alpha=half, beta=whole - half).mode()).sum(-1)}
-
-    @staticmethod
-    def log_kernel(theta: Theta) -> Array:
-        return theta["log_cell"]
-
-    def along(self, t: float | Array = 1.0) -> Array:
-        with np.errstate(invalid="ignore"):
-            value = self._log_factor(self.offset + t) - self._log_factor(self.offset)
-        return np.where(np.asarray(t) == 0, 0.0, value)
-
-    def _log_factor(self, delta: Array) -> Array:
-        delta = delta[..., None]
-        own = _rise(self.own, self.own_total, delta)
-        near = _rise(self.near, self.near_total, delta)
-        total = stopped = 0.0
-        for k in range(DEPTH - 1, -1, -1):
-            stopped = stopped + near[..., k]
-            total = np.logaddexp(self.log_stop[..., k] + stopped, self.log_split[..., k] + own[..., k] + total)
-        return total
-
-    def drawn_along(self, *, common: CommonDraws) -> Array:
-        delta = self.offset[..., None]
-        own, near = _rise(self.own, self.own_total, delta), _rise(self.near, self.near_total, delta)
-        none = np.zeros((*own.shape[:-1], 1))
-        # The probability that the path stops at each node, or at none: those above split, those below stop with it.
-        above = np.concatenate([none, np.cumsum(self.log_split + own, -1)], -1)
-        below = np.concatenate([np.cumsum(near[..., ::-1], -1)[..., ::-1] + self.log_stop, none], -1)
-        share = np.cumsum(softmax(above + below, -1), -1)[..., :-1]
-        columns = range(common.first, common.first + own.shape[-2])
-        u = np.stack([common.generator(2, column).random(common.draws) for column in columns], -1)
-        stop = (u[:, None, None, :, None] >= share).sum(-1)
-        total = np.zeros(stop.shape)
-        for k in range(DEPTH):
-            drawn = []
-            for place, (half, whole) in enumerate(((self.own, self.own_total), (self.near, self.near_total))):
-                kind = 3 + 4 * k + 2 * place
-                mine = common.log_gamma(half[..., k] + self.offset, kind)
-                others = common.log_gamma(whole[..., k] - half[..., k], kind + 1)
-                drawn.append(mine - np.logaddexp(mine, others))
-            total += np.where(k < stop, *drawn)
-        return total
-
-    def slopes(self, t: float | Array = 0.0) -> tuple[Array, Array]:
-        delta = (self.offset + t)[..., None]
-        own, near = (_rises(*v, delta) for v in ((self.own, self.own_total), (self.near, self.near_total)))
-        total = stopped = (0.0, 0.0, 0.0)
-        for k in range(DEPTH - 1, -1, -1):
-            stopped = tuple(s + v[..., k] for s, v in zip(stopped, near, strict=True))
-            going = tuple(s + v[..., k] for s, v in zip(total, own, strict=True))
-            total = mixed([self.log_stop[..., k], self.log_split[..., k]], [stopped, going])
-        return total[1:]
-
-
-def mixed(log_weights: Any, terms: Any) -> tuple[Array, Array, Array]:
-    """ln Σ w exp f, with its first and second derivative; each term is f with its own two derivatives."""
-    values = np.stack(np.broadcast_arrays(*(w + term[0] for w, term in zip(log_weights, terms, strict=True))))
-    total = np.logaddexp.reduce(values, axis=0)
-    with np.errstate(invalid="ignore"):
-        share = np.exp(values - total)
-    first = sum(np.where(w > 0, w * term[1], 0.0) for w, term in zip(share, terms, strict=True))
-    second = sum(
-        np.where(w > 0, w * (term[2] + (term[1] - first) ** 2), 0.0) for w, term in zip(share, terms, strict=True)
-    )
-    return total, first, second
-
-
-def _rise(half: Array, whole: Array, delta: Array) -> Array:
-    """ln [half]_δ / [whole]_δ, infinite where it does not exist."""
-    up, over = log_rising(half, delta), log_rising(whole, delta)
-    return np.where(np.isposinf(up), np.inf, up - np.where(np.isposinf(over), 0.0, over))
-
-
-def _rises(half: Array, whole: Array, delta: Array) -> tuple[Array, Array, Array]:
-    """The same with its first and second derivative in δ."""
-    up, over = log_gamma_slopes(half + delta), log_gamma_slopes(whole + delta)
-    return _rise(half, whole, delta), up[0] - over[0], up[1] - over[1]
-
-
-def splits(cells: Array) -> tuple[Array, Array]:
-    """The sums over both halves of each node, (..., node), of numbers of cells, (..., cell)."""
-    left: list[Array] = []
-    right: list[Array] = []
-    while cells.shape[-1] > 1:
-        left.insert(0, cells[..., ::2])
-        right.insert(0, cells[..., 1::2])
-        cells = left[0] + right[0]
-    return np.concatenate(left, axis=-1), np.concatenate(right, axis=-1)
-
-
-def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes above each cell, the root first, and on which side of them it is, 0 or 1, (..., depth)."""
-    path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
-    return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
-
-
-def levels(nodes: Any) -> list[Any]:
-    """The nodes of each depth, the root first."""
-    return [nodes[..., here] for here in HERE]
-
-
-def climb(near: Any, own: Any, log_stop: Any, log_split: Any, logaddexp: Any = np.logaddexp) -> tuple[Any, ...]:
-    """Sum over all ways to stop, from the log evidence of each node where it stops and where it splits.
-
-    Returns
-    -------
-    total : array (...)
-        The log evidence of the root.
-    log_stop, log_split : arrays (..., node)
-        The posterior of the two states of each node; only of numpy arrays.
-    """
-    stopped = total = None
-    after: list[tuple[Any, Any]] = []
-    for near_, own_, stop, split in list(zip(*map(levels, (near, own, log_stop, log_split)), strict=True))[::-1]:
-        if total is not None:
-            near_ = near_ + stopped[..., ::2] + stopped[..., 1::2]
-            own_ = own_ + total[..., ::2] + total[..., 1::2]
-        stopped, total = near_, logaddexp(stop + near_, split + own_)
-        after.insert(0, (stop + near_ - total, split + own_ - total))
-    if logaddexp is not np.logaddexp:
-        return (total[..., 0],)
-    return total[..., 0], *(np.concatenate(state, axis=-1) for state in zip(*after, strict=True))
-
-
-def descend(log_split: Array) -> Array:
-    """The sum over each node and those above it."""
-    sums = [levels(log_split)[0]]
-    for level in levels(log_split)[1:]:
-        sums.append(np.repeat(sums[-1], 2, axis=-1) + level)
-    return np.concatenate(sums, axis=-1)
-
-
-def cell_logs(left: Array, right: Array) -> Array:
-    """The logarithm of the probability of each cell, from those of both halves of each node."""
-    total = np.zeros((*left.shape[:-1], 1))
-    for low, high in zip(levels(left), levels(right), strict=True):
-        both = np.stack([low, high], axis=-1)
-        total = (total[..., None] + both).reshape(*both.shape[:-2], -1)
-    return total

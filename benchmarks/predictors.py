@@ -56,7 +56,7 @@ def ours(dependence: str | None, of_reals: Family = GAUSSIAN) -> Method:
         asked: dict[str, Any] = {}
         if real(x):
             data["reals"], asked["reals"] = (t[real(x)].to_numpy(float) for t in (x, new))
-            features["reals"] = of_reals.placed(data["reals"], np.ones(len(x)))
+            features["reals"] = of_reals.placed(data["reals"].T, None)
         if names:
             features["levels"] = Categorical()
             data["levels"], asked["levels"] = Coded(a, tuple(names)), Coded(b, tuple(names))

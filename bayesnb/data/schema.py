@@ -352,7 +352,7 @@ def _feature(
         return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)
     if spec.needs_rows:
         table.require_dense(spec)
-        spec = spec.placed(np.column_stack([table.column(name).finite() for name in columns]), weight)
+        spec = spec.placed([table.column(name).finite() for name in columns], weight)
     if spec.support != LEVELS:
         return Feature(columns, spec, how)
     table.require_dense(spec)

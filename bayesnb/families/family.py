@@ -175,8 +175,8 @@ class Family[P: Belief, S: Statistic](ABC):
         """True if it still takes something from the first rows, such as the edges of cells. (A hook.)"""
         return False
 
-    def placed(self, x: Column, weight: Array) -> Self:
-        """The same family with what it takes from the first rows. (A hook.)"""
+    def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
+        """The same family with what it takes from its columns in the first table, (row,) each. (A hook.)"""
         return self
 
     def node_names(self) -> tuple[str, ...]:

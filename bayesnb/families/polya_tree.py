@@ -78,12 +78,12 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
     def needs_rows(self) -> bool:
         return self.edges is None and self.cuts is None
 
-    def placed(self, x: Array, weight: Array | None) -> PolyaTree:
+    def placed(self, columns: Sequence[Array], weight: Array | None) -> PolyaTree:
         if not self.needs_rows:
             return self
-        some = slice(None, None, -(-len(x) // ENOUGH) or 1)
+        some = slice(None, None, -(-len(columns[0]) // ENOUGH) or 1)
         of_these = None if weight is None else weight[some]
-        return replace(self, cuts=tuple(Dyadic.of(column, DEPTH, of_these) for column in x[some].T))
+        return replace(self, cuts=tuple(Dyadic.of(column[some], DEPTH, of_these) for column in columns))
 
     def gathered(self, cells: Sequence[tuple[PolyaTree, int]]) -> PolyaTree:
         return replace(self, edges=None, cuts=tuple(family._cuts(k + 1)[k] for family, k in cells))

@@ -33,7 +33,7 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Parameters, Posterior, normalize
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
-from bayesnb.sampling import agreement, draws, layout
+from bayesnb.sampling import agreement, draws, layout, trees
 
 mpl.use("Agg")
 
@@ -594,7 +594,7 @@ def repeated() -> list[agreement.Agreement]:
     for seed in range(1000, 1100):
         point = clf.posterior_.draw(default_rng(seed), (4, 500))
         blocks = layout.blocks(clf.posterior_.model, clf.statistics_)
-        tree = draws.tree({"posterior": layout.variables(point, blocks)}, clf.posterior_)
+        tree = trees.build({"posterior": layout.variables(point, blocks)}, clf.posterior_)
         found.append(agreement.check(clf.posterior_, tree, data, n))
     return found
 

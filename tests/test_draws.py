@@ -20,16 +20,21 @@ from xarray import DataTree
 from bayesnb import BayesianNB, datasets
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
+from bayesnb.families.exponential import Exponential
+from bayesnb.families.gamma_known_shape import GammaKnownShape
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.log_normal import LogNormal
 from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.negative_binomial import NegativeBinomial
 from bayesnb.families.poisson import Poisson
+from bayesnb.families.polya_tree import PolyaTree
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
-from bayesnb.sampling import draws, layout
+from bayesnb.sampling import draws, layout, trees
 
 mpl.use("Agg")
 
 EXACT_OR_NUTS = ["exact", pytest.param("nuts", marks=pytest.mark.nuts)]
-GROUPS = ("posterior_predictive", "prior_predictive", "log_likelihood")
+GROUPS = ("log_prior", "posterior_predictive", "prior_predictive", "log_likelihood", "columns")
 
 
 def tennis() -> tuple[BayesianNB, pd.DataFrame, pd.Series]:
@@ -139,7 +144,9 @@ def test_draws_of_every_family_have_the_same_layout_whichever_sampler():
 
 
 def same_layout(one: DataTree, other: DataTree) -> None:
-    for group in set(one.children) | (set(other.children) - {"sample_stats"}):
+    assert set(one.groups) == set(other.groups)
+    assert set(one["sample_stats"].data_vars) & set(other["sample_stats"].data_vars) >= {"diverging"}
+    for group in set(one.groups) - {"/", "/sample_stats"}:
         a, b = one[group].dataset, other[group].dataset
         assert {name: (v.dims, v.dtype) for name, v in a.data_vars.items()} == {
             name: (v.dims, v.dtype) for name, v in b.data_vars.items()
@@ -153,9 +160,7 @@ def test_the_layout_is_the_same_whichever_sampler(tree):
     clf, X, y = tennis()
     exact = clf.sample_posterior(500, 4, random_seed=1, X=X, y=y, include=GROUPS)
     same_layout(exact, tree)
-    assert set(tree.children) - set(exact.children) <= {"sample_stats"}
-    if "sample_stats" in tree.children:
-        assert tree["sample_stats"]["diverging"].dims == ("chain", "draw")
+    assert tree["sample_stats"]["diverging"].dims == ("chain", "draw")
 
 
 def test_the_layout_is_that_of_the_pymc_model():
@@ -169,8 +174,8 @@ def test_the_layout_is_that_of_the_pymc_model():
 def test_the_tree_has_groups_for_prior_posterior_and_learned_data():
     clf, X, y = mixed()
     tree = clf.sample_posterior(5, 2)
-    assert set(tree.children) == {"posterior", "prior", "constant_data"}
-    assert set(tree["prior"].data_vars) == set(tree["posterior"].data_vars)
+    assert set(tree.children) == {"posterior", "prior", "log_prior", "constant_data", "sample_stats"}
+    assert set(tree["prior"].data_vars) == set(tree["posterior"].data_vars) == set(tree["log_prior"].data_vars)
     assert_array_equal(tree["constant_data"]["rows"], pd.Series(y).value_counts().sort_index())
     seen = tree["constant_data"]["seen_gaussian"].sel(class_label="a")
     assert_array_equal(seen, X.loc[y == "a", ["x", "z"]].notna().sum())
@@ -190,7 +195,7 @@ def test_parameters_come_back_from_a_tree_and_predict_the_same():
     clf, X, _ = mixed()
     drawn = clf.posterior_.draw(default_rng(3), (3, 11))
     blocks = layout.blocks(clf.posterior_.model, clf.statistics_)
-    tree = draws.tree({"posterior": layout.variables(drawn, blocks)}, clf.posterior_)
+    tree = trees.build({"posterior": layout.variables(drawn, blocks)}, clf.posterior_)
     back = draws.parameters(tree, clf.posterior_)
     assert back.log_pi.shape == (3, 11, 3)
     same_parameters(back, drawn, clf, X)
@@ -333,8 +338,10 @@ def test_an_improper_prior_leaves_out_the_prior_group(name, family):
     assert all(np.isfinite(v).all() for v in tree["posterior"].data_vars.values())
     with pytest.raises((KeyError, ValueError), match="prior"):
         draws.parameters(tree, clf.posterior_, "prior")
-    with pytest.raises(ImproperError, match="prior_predictive needs a proper prior"):
-        clf.sample_posterior(5, 2, X=table, y=y, include=["prior_predictive"])
+    for group in ("prior_predictive", "log_prior"):
+        assert group not in clf.sample_posterior(5, 2, X=table, y=y).children
+        with pytest.raises(ImproperError, match=f"{group} needs a proper prior"):
+            clf.sample_posterior(5, 2, X=table, y=y, include=[group])
 
 
 @pytest.mark.filterwarnings("ignore:columns that were not fitted")
@@ -366,20 +373,123 @@ def test_the_log_likelihood_is_that_of_each_row_and_its_label(tree):
     assert tree["log_likelihood"]["y"].dims == ("chain", "draw", "row")
 
 
-def test_replicated_rows_have_the_distribution_of_the_model(tree):
+def test_the_log_likelihood_of_a_row_is_that_of_its_class_and_of_its_cells(tree):
+    codes = tree["observed_data"]["y"]
+    cells = tree["columns/log_likelihood"].dataset
+    assert cells["x_categorical_3"].dims == ("chain", "draw", "row", "categorical_3_feature")
+    summed = cells["x_categorical_3"].sum("categorical_3_feature") + cells["x_categorical_2"].sum(
+        "categorical_2_feature"
+    )
+    own_class = np.log(tree["posterior"]["pi"]).isel(class_label=codes)
+    assert_allclose(tree["log_likelihood"]["y"], (summed + own_class).transpose("chain", "draw", "row"), rtol=1e-9)
+
+
+def test_a_missing_cell_and_a_bag_of_words_have_their_log_likelihood():
+    clf, X, y = mixed()
+    tree = clf.sample_posterior(6, 2, random_seed=0, X=X, y=y, include=["log_likelihood", "columns"])
+    cells = tree["columns/log_likelihood"].dataset
+    codes = tree["observed_data"]["y"]
+    summed = sum(v.sum([d for d in v.dims if d.endswith("_feature")]) for v in cells.data_vars.values())
+    summed = summed + np.log(tree["posterior"]["pi"]).isel(class_label=codes)
+    assert_allclose(tree["log_likelihood"]["y"], summed.transpose("chain", "draw", "row"), rtol=1e-9)
+    missing = X["calls"].isna().to_numpy()
+    assert missing.any()
+    assert (cells["x_poisson"][:, :, missing] == 0).all()
+    assert cells["x_multinomial"].dims == ("chain", "draw", "row")
+
+
+POSITIVE = default_rng(2).gamma(2.0, 1.0, (24, 2))
+KINDS = {
+    "Pólya tree": (PolyaTree(), POSITIVE),
+    "exponential": (Exponential(), POSITIVE),
+    "gamma, known shapes": (GammaKnownShape(shape=[0.5, 4.0]), POSITIVE),
+    "log-normal": (LogNormal(), POSITIVE),
+    "negative binomial": (NegativeBinomial(r=[2.0, 5.0]), np.floor(3 * POSITIVE)),
+    "gaussian, known variances": (GaussianKnownVariance(variance=[1.0, 3.0]), POSITIVE),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tree_of_every_family_has_all_groups(kind):
+    family, values = KINDS[kind]
+    X = pd.DataFrame(values, columns=["left", "right"])
+    y = np.resize(["a", "b", "c"], 24)
+    clf = BayesianNB({"both": (family, ["left", "right"])}).fit(X, y)
+    tree = clf.sample_posterior(4, 2, random_seed=0, X=X, y=y, include=GROUPS)
+    assert {"columns/prior_predictive", "log_prior"} <= {group.strip("/") for group in tree.groups}
+    (cells,) = tree["columns/log_likelihood"].data_vars.values()
+    summed = cells.sum(cells.dims[-1]) + np.log(tree["posterior"]["pi"]).isel(class_label=tree["observed_data"]["y"])
+    assert_allclose(tree["log_likelihood"]["y"], summed.transpose("chain", "draw", "row"), rtol=1e-9)
+    (replicates,) = tree["columns/posterior_predictive"].data_vars.values()
+    assert replicates.dims == cells.dims
+    assert np.isfinite(replicates).all()
+
+
+def test_the_class_of_a_row_is_drawn_again_given_its_columns(tree):
     clf, X, _ = tennis()
-    pi = {"posterior": clf.posterior_.label.mean(), "prior": clf.posterior_.label_prior.mean()}
-    for group, expected in pi.items():
-        y = tree[f"{group}_predictive"]["y"].to_numpy()
-        assert set(np.unique(y)) == {0, 1}
-        # Rows of one draw share its π, so that the draws, and not the rows, are independent.
-        assert_allclose(y.mean(), expected[1], atol=0.05)
-        levels = tree[f"{group}_predictive"]["x_categorical_3"]
-        assert levels.dims == ("chain", "draw", "row", "categorical_3_feature")
-        assert set(np.unique(levels)) == {0, 1, 2}
-    observed = tree["observed_data"]["x_categorical_3"].sel(categorical_3_feature="outlook").to_numpy()
+    data, n = clf.classifier_.read(X)
+    for source in ("posterior", "prior"):
+        joint = draws.parameters(tree, clf.posterior_, source).log_joint(data, n)
+        p = np.exp(joint - np.logaddexp.reduce(joint, axis=-1, keepdims=True))[..., 1]
+        y = tree[f"{source}_predictive"]["y"].to_numpy()
+        # Draws of NUTS are not independent, but given θ the classes are.
+        z = (y - p).sum((0, 1)) / np.sqrt((p * (1 - p)).sum((0, 1)))
+        assert np.abs(z).max() < 4.5
+
+
+def test_the_columns_of_a_row_are_drawn_again_given_its_class(tree):
+    codes = tree["observed_data"]["y"]
+    for source in ("posterior", "prior"):
+        drawn = tree[f"columns/{source}_predictive"]["x_categorical_3"]
+        assert drawn.dims == ("chain", "draw", "row", "categorical_3_feature")
+        theta = tree[source]["theta_categorical_3"].isel(class_label=codes)
+        for level in range(3):
+            p = theta.isel(categorical_3_category=level)
+            z = ((drawn == level) - p).sum(("chain", "draw")) / np.sqrt((p * (1 - p)).sum(("chain", "draw")))
+            assert np.abs(z).max() < 4.5
+    observed = tree["columns/observed_data"]["x_categorical_3"].sel(categorical_3_feature="outlook").to_numpy()
+    _, X, _ = tennis()
     names = np.array(sorted(X["outlook"].unique()))
     assert_array_equal(names[observed.astype(int)], X["outlook"])
+
+
+def test_rows_without_a_label_are_left_out_and_the_others_keep_their_places():
+    X, y = datasets.play_tennis()
+    y = y.astype(object)
+    y.iloc[[2, 7]] = None
+    clf = BayesianNB().fit(X, y)
+    tree = clf.sample_posterior(500, 4, "gibbs", random_seed=0, X=X, y=y, tune=20)
+    assert_array_equal(tree["log_likelihood"]["row"], np.delete(np.arange(14), [2, 7]))
+    assert_array_equal(tree["observed_data"]["y"], (np.delete(y.to_numpy(), [2, 7]) == "yes").astype(int))
+    assert_array_equal(tree["unlabelled"]["row"], [2, 7])
+    exact = BayesianNB().fit(X[:2], ["no", "yes"]).sample_posterior(5, 2, X=X[:2], y=["no", "yes"])
+    assert set(tree.children) == set(exact.children) | {"unlabelled"}
+    assert set(exact["sample_stats"].data_vars) <= set(tree["sample_stats"].data_vars)
+    with pytest.raises(ValueError, match="y is missing in 2 of 14 rows"):
+        clf.sample_posterior(5, 2, X=X, y=y)
+
+
+def test_a_tree_says_how_it_was_drawn(tree):
+    from bayesnb.__about__ import __version__
+
+    for said in (tree.attrs, tree["posterior"].attrs):
+        assert said["modeling_interface"] == "bayesnb"
+        assert said["modeling_interface_version"] == __version__
+        assert said["inference_library"] in {"exact": ["bayesnb"], "nuts": ["pymc", "nutpie"]}[said["sampler"]]
+        assert said["inference_library_version"]
+        assert said["seed"] == 6
+        assert said["sampling_time"] > 0
+
+
+def test_by_default_a_tree_has_all_groups_but_those_of_columns():
+    clf, X, y = tennis()
+    parameters = {"posterior", "prior", "log_prior", "constant_data", "sample_stats"}
+    assert set(clf.sample_posterior(5, 2).children) == parameters
+    of_rows = {"observed_data", "log_likelihood", "posterior_predictive", "prior_predictive"}
+    assert set(clf.sample_posterior(5, 2, X=X, y=y).children) == parameters | of_rows
+    none = clf.sample_posterior(5, 2, X=X, y=y, include=())
+    assert set(none.children) == parameters - {"log_prior"} | {"observed_data"}
+    assert set(clf.sample_posterior(5, 2, X=X, y=y, include="columns")["columns"].children) == of_rows | {"posterior"}
 
 
 @pytest.mark.parametrize(
@@ -387,7 +497,8 @@ def test_replicated_rows_have_the_distribution_of_the_model(tree):
     [
         ({"include": ["posterior"]}, r"Expected include to be of .*; got \['posterior'\]"),
         ({"include": ["log_likelihood"], "X": None, "y": None}, "pass them as X and y"),
-        ({"include": ["log_likelihood"], "y": None}, "y"),
+        ({"include": ["columns"], "X": None, "y": None}, "pass them as X and y"),
+        ({"include": ["log_likelihood"], "y": None}, "pass both, as X and y"),
     ],
 )
 def test_groups_that_cannot_be_computed_are_refused(arguments, message):
@@ -507,7 +618,6 @@ def test_chains_of_exact_draws_have_r_hat_near_1(tree):
 
 
 PI = {"var_names": ["pi"]}
-Y = {"var_names": ["y"]}
 PLOTS: dict[str, dict[str, Any]] = {
     "plot_autocorr": PI,
     "plot_bf": {**PI, "ref_val": 0.4},
@@ -521,10 +631,10 @@ PLOTS: dict[str, dict[str, Any]] = {
     "plot_mcse": PI,
     "plot_pair": {"var_names": ["pi", "theta_categorical_2"], "coords": {"categorical_2_feature": ["wind"]}},
     "plot_parallel": PI,
-    "plot_loo_pit": Y,
+    "plot_loo_pit": {},
     "plot_ppc_dist": {},
-    "plot_ppc_interval": Y,
-    "plot_ppc_pava": Y,
+    "plot_ppc_interval": {},
+    "plot_ppc_pava": {},
     "plot_ppc_tstat": {},
     "plot_prior_posterior": PI,
     "plot_rank": PI,
@@ -576,7 +686,8 @@ def test_a_file_keeps_values_and_coordinates(tree, tmp_path):
     tree.to_netcdf(path, engine="h5netcdf")
     with xarray.open_datatree(path, engine="h5netcdf") as back:
         assert set(back.children) == set(tree.children)
-        for group in set(tree.children) - {"sample_stats"}:
+        assert set(back.groups) == set(tree.groups)
+        for group in set(tree.groups) - {"/", "/columns", "/sample_stats"}:
             assert back[group].dataset.identical(tree[group].dataset)
         clf, X, _ = tennis()
         data, n = clf.classifier_.read(X)
@@ -590,7 +701,7 @@ def test_a_file_of_every_family_keeps_values_and_coordinates(tmp_path):
     path = tmp_path / "tree.nc"
     tree.to_netcdf(path, engine="h5netcdf")
     back = az.from_netcdf(path)
-    for group in tree.children:
+    for group in tree.groups:
         assert back[group].dataset.equals(tree[group].dataset)
     same_parameters(draws.parameters(back, clf.posterior_), draws.parameters(tree, clf.posterior_), clf, X)
     back.close()

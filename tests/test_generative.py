@@ -29,7 +29,7 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma
-from bayesnb.sampling import draws, layout, nuts, pymc_model
+from bayesnb.sampling import draws, layout, nuts, pymc_model, trees
 
 SKEWED = Dirichlet({"ant": 1.5, "bee": 4.0, "cow": 2.5})
 """An asymmetric prior of the classes, in whichever order they are named."""
@@ -347,7 +347,7 @@ def test_labels_with_the_same_text_get_different_coordinates():
     posterior = model.posterior(model.statistics({"x": np.arange(4.0)[:, None]}, Labels.of([0, 1, 0, 1]), (1, "1")))
     assert pymc_model.build(posterior).coords["class_label"] == ("1", "1 (2)")
     groups = draws.exact(posterior, default_rng(0), (1, 2))
-    assert list(draws.tree(groups, posterior)["posterior"]["class_label"].to_numpy()) == ["1", "1 (2)"]
+    assert list(trees.build(groups, posterior)["posterior"]["class_label"].to_numpy()) == ["1", "1 (2)"]
 
 
 def test_columns_that_share_a_variable_keep_their_known_variances():

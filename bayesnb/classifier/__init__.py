@@ -4,9 +4,9 @@
 (which class), ``certainty`` (how sure), ``explaining`` (why), ``exponents`` (to what powers terms count), ``auditing``
 and ``checking`` (whether the model is right about its rows), ``label_noise`` (whether their labels are right),
 ``sensitivity`` and ``credal`` (how much the priors matter), ``deciding`` (what to do), ``conformal`` (sets with a
-guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out), ``sampling`` (new rows, PyMC) and
-``verifying`` (one road by the other). They check and name things; the formulas are in ``model``, ``answers`` and
-``dependence``.
+guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out), ``sampling`` (new rows, PyMC),
+``drawing`` (draws as a tree) and ``verifying`` (one road by the other). They check and name things; the formulas are in
+``model``, ``answers`` and ``dependence``.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from bayesnb.classifier import (
     conformal,
     credal,
     deciding,
+    drawing,
     explaining,
     exponents,
     label_noise,
@@ -331,7 +332,7 @@ class Classifier:
     # The sampler's road
     sample = sampling.sample
     to_pymc = sampling.to_pymc
-    sample_posterior = sampling.sample_posterior
+    sample_posterior = drawing.sample_posterior
     verify = verifying.verify
 
 

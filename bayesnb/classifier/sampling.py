@@ -1,13 +1,11 @@
-"""The model as one that makes data: new rows, the program in PyMC, and draws of the parameters.
+"""The model as one that makes data: new rows, and the program in PyMC.
 
-Every function here is a method of :class:`bayesnb.classifier.Classifier`, its ``self``. PyMC and ArviZ are
-imported when they are asked for.
+Every function here is a method of :class:`bayesnb.classifier.Classifier`, its ``self``. PyMC is imported when it
+is asked for.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +16,13 @@ from bayesnb.data.rows import Rows
 from bayesnb.data.targets import codes_of
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Statistics
-from bayesnb.priors import Array, ImproperError
+from bayesnb.priors import Array
 
 if TYPE_CHECKING:
     import pymc as pm
-    from xarray import DataTree
 
     from bayesnb.classifier import Classifier
     from bayesnb.dependence import conditional
-    from bayesnb.sampling import gibbs
-
-ROW_GROUPS = ("posterior_predictive", "prior_predictive", "log_likelihood")
-"""Groups of the DataTree that describe rows."""
 
 
 def sample(self: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
@@ -139,8 +132,8 @@ def to_pymc(
     self.require_one_class_prior("to_pymc")
     if likelihood == "rows":
         self.require_counted("likelihood='rows' observes the label of every row")
-    elif (summed_out := _summed_out(self, X, y)) is not None:
-        return summed_out
+    elif (model := summed_out(self, X, y)) is not None:
+        return model
     data = codes = None
     if X is not None:
         rows = Rows.of(X, y, None, self.unlabelled, self.schema).labelled()
@@ -164,18 +157,18 @@ def second_stage(self: Classifier, X: Any = None, y: Any = None, sample_weight: 
     return self.dependence.rows(self.posterior, *self.encoded(rows))
 
 
-def _summed_out(self: Classifier, X: Any, y: Any) -> pm.Model | None:
+def summed_out(self: Classifier, X: Any, y: Any) -> pm.Model | None:
     """The PyMC model of the learned rows if some have no label; ``None`` if all have one."""
     from bayesnb.sampling import pymc_model
 
-    learned = _learned(self, X, y) if X is not None and y is not None else None
+    learned = learned_rows(self, X, y) if X is not None and y is not None else None
     if learned is None or not len(learned.weight):
         return None
     return pymc_model.summed_out(self.posterior, learned.labelled, learned.data, learned.weight)
 
 
 @dataclass(frozen=True, eq=False)
-class _Learned:
+class LearnedRows:
     """The rows that were learned: the statistics of those with a label, the columns and weights of the others."""
 
     labelled: Statistics
@@ -184,7 +177,7 @@ class _Learned:
     place: Array
 
 
-def _learned(self: Classifier, X: Any, y: Any) -> _Learned:
+def learned_rows(self: Classifier, X: Any, y: Any) -> LearnedRows:
     """The learned rows in two, where these are they."""
     rows = Rows.of(X, y, None, self.unlabelled, self.schema).weighing_unlabelled(self.unlabelled_weight)
     if not np.isclose(rows.weight.sum(), self.statistics.rows.sum()):
@@ -193,167 +186,4 @@ def _learned(self: Classifier, X: Any, y: Any) -> _Learned:
             "learned: pass exactly the rows that were learned, with the unlabelled ones, and no sample weights"
         )
     data = self.schema.read(rows.table)[1]
-    return _Learned(*rows.split(self.posterior.model, data, self.classes), np.flatnonzero(~rows.target.labelled))
-
-
-def sample_posterior(
-    self: Classifier,
-    draws: int = 1000,
-    chains: int = 4,
-    sampler: str = "exact",
-    random_seed: Any = None,
-    X: Any = None,
-    y: Any = None,
-    include: Sequence[str] = (),
-    **arguments: Any,
-) -> DataTree:
-    """Posterior draws of all parameters as an ArviZ ``DataTree``; exponents take no part (see :meth:`to_pymc`).
-
-    Parameters
-    ----------
-    draws, chains : int
-    sampler : {"exact", "nuts", "gibbs"}
-        Independent draws of the conjugate posterior; NUTS on the PyMC model; or, where rows without a label were
-        learned, a Gibbs sampler, which draws these labels and the parameters in turn. All give the same variables,
-        dimensions and coordinates.
-    random_seed : int, optional
-        The estimator's ``random_state`` by default.
-    X, y : table and labels, optional
-        Rows for ``include``. They also become part of ``observed_data``, as class codes and encoded columns. For
-        "nuts", the learned rows if some of them have no label; these labels are summed out. For "gibbs", the learned
-        rows.
-    include : of "posterior_predictive", "prior_predictive", "log_likelihood", "log_prior"
-        Replicates of those rows from every draw, and log p(x_i, y_i | θ) for ``arviz.loo``, under the name ``y``,
-        by which ArviZ pairs it with what is observed. Checks that are for one variable are told which:
-        ``arviz.plot_ppc_pava(tree, var_names="y")``, ``arviz.plot_loo_pit(tree, var_names="y")``. "log_prior", the log
-        prior density of each variable, needs no rows; ``arviz.psense_summary`` takes both logarithms.
-    **arguments
-        Of ``pymc.sample``, for "nuts". For "gibbs", ``tune``, the steps of each chain before its first draw (200), and
-        ``thin``: a draw is every so many steps (1). Steps are cheap, and many chains hardly take longer than few.
-
-    Returns
-    -------
-    DataTree
-        Groups ``posterior``, ``prior`` (where it is proper), ``observed_data`` and ``constant_data``;
-        ``sample_stats`` for "nuts" and "gibbs". For "gibbs" also ``unlabelled``: by chain, the draws ``y`` of the
-        labels, as class codes, and the probabilities ``p`` of the classes, for each row without a label (the
-        coordinate ``row`` is its place in X).
-
-    Raises
-    ------
-    ValueError
-        For "gibbs", without the learned rows, or if unlabelled rows count by another weight than 1.
-
-    Warns
-    -----
-    UserWarning
-        If the chains of NUTS or of the Gibbs sampler did not converge, with r_hat, effective draws and divergences.
-
-    Examples
-    --------
-    >>> from bayesnb import BayesianNB, datasets
-    >>> X, y = datasets.play_tennis()
-    >>> clf = BayesianNB(random_state=0).fit(X, y)
-    >>> tree = clf.sample_posterior(draws=100, chains=2)
-    >>> tree["posterior"]["theta_categorical_3"].dims
-    ('chain', 'draw', 'class_label', 'categorical_3_feature', 'categorical_3_category')
-
-    The labels of the last two days are not known:
-
-    >>> y[12:] = None
-    >>> clf = BayesianNB(random_state=0).fit(X, y)
-    >>> tree = clf.sample_posterior(250, sampler="gibbs", X=X, y=y, tune=50)
-    >>> tree["unlabelled"]["p"].sel(class_label="yes").mean("chain").round(1).values
-    array([0.8, 0.6])
-    """
-    from xarray import DataTree
-
-    from bayesnb.chains import Convergence
-    from bayesnb.sampling import draws as drawing
-    from bayesnb.sampling import layout, nuts
-
-    self.require_one_class_prior("sample_posterior")
-    if sampler not in ("exact", "nuts", "gibbs"):
-        raise ValueError(f"Expected sampler to be 'exact', 'nuts' or 'gibbs'; got {sampler!r}")
-    if arguments and sampler == "exact":
-        raise TypeError(f"exact draws take no arguments of pymc.sample; got {sorted(arguments)}")
-    if sampler == "gibbs" and (odd := sorted(set(arguments) - {"tune", "thin"})):
-        raise TypeError(f"Expected no argument of the Gibbs sampler but tune and thin; got {odd}")
-    seed = self.seed if random_seed is None else random_seed
-    rng = np.random.default_rng(seed)
-    groups = drawing.exact(self.posterior, rng, (chains, draws))
-    others: dict[str, Any] = {}
-    labels_known = True
-    if sampler == "nuts":
-        summed_out = _summed_out(self, X, y)
-        labels_known = summed_out is None
-        sampled = nuts.sample(self.posterior, draws, chains, seed, summed_out, **arguments)
-        groups["posterior"] = {name: sampled["posterior"][name].to_numpy() for name in groups["posterior"]}
-        others["sample_stats"] = sampled["sample_stats"].dataset
-    elif sampler == "gibbs":
-        rows, drawn = _by_gibbs(self, X, y, draws, chains, rng, **arguments)
-        labels_known = not len(rows.place)
-        blocks = layout.blocks(self.posterior.model, self.statistics)
-        groups["posterior"] = layout.variables(drawn.parameters, blocks)
-        others = drawn.datasets(self.posterior.labels, rows.place)
-    if unknown := set(include) - set(ROW_GROUPS) - {"log_prior"}:
-        raise ValueError(f"Expected include to be of {[*ROW_GROUPS, 'log_prior']}; got {sorted(unknown)}")
-    if "log_prior" in include:
-        groups["log_prior"] = drawing.log_prior(groups["posterior"], self.posterior)
-    include = [group for group in include if group != "log_prior"]
-    if include or (X is not None and labels_known):
-        groups |= _row_groups(self, groups, X, y, include, rng)
-    tree = drawing.tree(groups, self.posterior)
-    for group, dataset in others.items():
-        tree[group] = DataTree(dataset)
-    if sampler != "exact" and not (convergence := Convergence.of(tree)).converged:
-        name = "NUTS" if sampler == "nuts" else "The Gibbs sampler"
-        warnings.warn(f"{name} did not converge: {convergence}", UserWarning, stacklevel=2)
-    return tree
-
-
-def _by_gibbs(
-    self: Classifier, X: Any, y: Any, draws: int, chains: int, rng: np.random.Generator, **steps: int
-) -> tuple[_Learned, gibbs.Drawn]:
-    """The learned rows, and draws of the parameters and of the labels that some of these rows lack."""
-    from bayesnb.sampling import gibbs
-
-    if X is None or y is None:
-        raise ValueError(
-            "the Gibbs sampler draws the labels of the learned rows that have none: pass the learned rows, as "
-            'sample_posterior(sampler="gibbs", X=X, y=y)'
-        )
-    rows = _learned(self, X, y)
-    if not (rows.weight == 1).all():
-        raise ValueError(
-            f"unlabelled_weight={self.unlabelled_weight:g} raises the likelihood of the unlabelled rows to that power, "
-            'and the Gibbs sampler draws labels of whole rows: use sampler="nuts", or fit with unlabelled_weight=1'
-        )
-    alone = self.posterior.given(rows.labelled)
-    return rows, gibbs.sample(alone, rows.data, len(rows.place), draws, chains, rng, **steps)
-
-
-def _row_groups(
-    self: Classifier, groups: Mapping[str, Any], X: Any, y: Any, include: Sequence[str], rng: np.random.Generator
-) -> dict[str, Any]:
-    """The groups of the DataTree that describe rows."""
-    from bayesnb.sampling import draws as drawing
-    from bayesnb.sampling import layout
-
-    if X is None or y is None:
-        raise ValueError("include speaks of rows: pass them as X and y")
-    rows = Rows.of(X, y, None, self.unlabelled, self.schema).labelled()
-    data, codes = self.schema.read(rows.table)[1], rows.target.among(self.classes)
-    blocks = layout.blocks(self.posterior.model, self.statistics)
-    groups_of_rows = {"observed_data": {"y": codes, **drawing.observed(data, blocks)}}
-    for group in set(include) - {"log_likelihood"}:
-        source = group.removesuffix("_predictive")
-        if source not in groups:
-            raise ImproperError(f"{group} needs a proper prior for every feature")
-        drawn = layout.from_variables(groups[source], blocks, self.posterior)
-        groups_of_rows[group] = drawing.predictive(drawn, self.statistics, len(codes), rng, blocks)
-    if "log_likelihood" in include:
-        drawn = layout.from_variables(groups["posterior"], blocks, self.posterior)
-        joint = drawn.log_joint(data, len(codes))
-        groups_of_rows["log_likelihood"] = {"y": joint[..., np.arange(len(codes)), codes]}
-    return groups_of_rows
+    return LearnedRows(*rows.split(self.posterior.model, data, self.classes), np.flatnonzero(~rows.target.labelled))

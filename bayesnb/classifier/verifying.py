@@ -105,7 +105,7 @@ def verify(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(NUTS|The Gibbs sampler) did not converge")
         rows, labels = learned or (None, None)
-        tree = self.sample_posterior(draws, chains, sampler, seed, rows, labels, **arguments)
+        tree = self.sample_posterior(draws, chains, sampler, seed, rows, labels, (), **arguments)
     return agreement.check(self.posterior, tree, data, n, sampler)
 
 

@@ -67,6 +67,15 @@ def sample(
     return run_nuts(model, draws_per_chain, chains, **settings)
 
 
+def library_of(sampled: DataTree) -> dict[str, str]:
+    """The name and version of the library that drew a tree, as far as it says so."""
+    attributes = {**sampled.attrs, **sampled["posterior"].attrs}
+    return {
+        "library": str(attributes.get("inference_library", "pymc")),
+        "version": str(attributes.get("inference_library_version", "")),
+    }
+
+
 def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
     """The starting values of the free variables, with probabilities of exactly 0 or 1 moved inside by 1e-12."""
     free = {variable.name for variable in model.free_RVs}

@@ -1,0 +1,293 @@
+"""The one place where draws become an ArviZ ``DataTree``, whichever way they were drawn.
+
+Start with :func:`build`. ArviZ 1 decides which group holds what. Without arguments, ``loo`` and ``compare`` want one
+single array in ``log_likelihood``, and ``plot_loo_pit`` and ``plot_ppc_pava`` take every variable of
+``observed_data``, and look for it in ``posterior_predictive`` and ``log_likelihood``. So these groups have one
+variable, the class ``y``. The columns stand in a tree of their own within the tree, ``columns``, on which ArviZ works
+in the same way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb.__about__ import __version__
+from bayesnb.families.columns import columns_of, dense_cells
+from bayesnb.families.support import LEVELS
+from bayesnb.kernels.blocks import slices
+from bayesnb.model import Data, Parameters, Posterior, Statistics, normalize
+from bayesnb.numerics import Array
+from bayesnb.sampling import layout
+from bayesnb.sampling.layout import Block
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+OF_ROWS = ("log_likelihood", "posterior_predictive", "prior_predictive")
+"""Groups that describe rows."""
+
+OPTIONAL = ("log_prior", *OF_ROWS, "columns")
+"""Groups that are made on request, or by default where they can be made; ``columns`` only on request."""
+
+NUMBERS = 2**22
+"""Numbers of a temporary array."""
+
+type Groups = dict[str, dict[str, Array]]
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfTree:
+    """Rows that a tree describes.
+
+    Parameters
+    ----------
+    data : {name: encoded column}
+    codes : int array (row,)
+        Their classes.
+    place : int array (row,)
+        Their coordinates: where they stand in the table.
+    """
+
+    data: Data
+    codes: Array
+    place: Array
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where draws come from: the attributes of a tree.
+
+    Parameters
+    ----------
+    sampler : str
+    seed : seed
+    start : float
+        When sampling began, by ``time.perf_counter``.
+    library, version : str
+        What drew them.
+    """
+
+    sampler: str
+    seed: Any
+    start: float
+    library: str = "bayesnb"
+    version: str = __version__
+
+    def attributes(self) -> dict[str, Any]:
+        """As PyMC names them; a seed that is no number is written as text, and none is left out."""
+        found = {
+            "modeling_interface": "bayesnb",
+            "modeling_interface_version": __version__,
+            "inference_library": self.library,
+            "inference_library_version": self.version,
+            "sampler": self.sampler,
+            "sampling_time": time.perf_counter() - self.start,
+        }
+        if self.seed is not None:
+            found["seed"] = int(self.seed) if isinstance(self.seed, int | np.integer) else str(self.seed)
+        return found
+
+
+def build(
+    groups: Mapping[str, Mapping[str, Array]],
+    posterior: Posterior,
+    rows: RowsOfTree | None = None,
+    attributes: Mapping[str, Any] | None = None,
+) -> DataTree:
+    """Groups of variables as a ``DataTree`` with named coordinates.
+
+    Parameters
+    ----------
+    groups : {group: {variable: array}}
+        Groups of draws, (chain, draw) in front, of which ``posterior`` must be one. A name such as
+        "columns/log_likelihood" is that of a group of the tree ``columns``.
+    posterior : Posterior
+    rows : RowsOfTree, optional
+        They become ``observed_data``.
+    attributes : mapping, optional
+        Of the tree and of its group ``posterior``.
+
+    Returns
+    -------
+    DataTree
+        With ``constant_data``: the weight of the rows of each class (``rows``), the weight of the values seen in each
+        column (``seen_…``), and the names of the levels of each column (``level_…``).
+    """
+    blocks = layout.blocks(posterior.model, posterior.statistics)
+    names: dict[str, Any] = dict(layout.coords(posterior.labels, blocks))
+    shapes = layout.dims(blocks)
+    made: dict[str, Any] = dict(groups)
+    if rows is not None:
+        names["row"] = rows.place
+        made["observed_data"] = {"y": rows.codes}
+    made["constant_data"], of_constants = _constants(posterior, blocks)
+    if not any(name.startswith("columns/") for name in groups):
+        return _tree(made, names, shapes | {"y": ["row"]} | of_constants, attributes)
+    inner = {name.removeprefix("columns/"): made.pop(name) for name in groups if name.startswith("columns/")}
+    inner |= {"posterior": groups["posterior"], "observed_data": _cells(rows.data, blocks)}
+    tree = _tree(made, names, shapes | {"y": ["row"]} | of_constants, attributes)
+    tree["columns"] = _tree(inner, names, shapes | _cell_dims(blocks), attributes)
+    return tree
+
+
+def _tree(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, Any] | None) -> DataTree:
+    from arviz_base import from_dict
+
+    attributes = dict(attributes or {})
+    # The density of a vector of probabilities is one number, so its last dimension is not there.
+    densities = groups.get("log_prior", {})
+    lead = {name: shapes[name][: value.ndim - 2] for name, value in densities.items()}
+    others = {name: group for name, group in groups.items() if name != "log_prior"}
+    tree = from_dict(others, coords=names, dims=shapes, attrs={"/": attributes, "posterior": attributes})
+    if densities:
+        tree["log_prior"] = from_dict({"log_prior": densities}, coords=names, dims=lead)["log_prior"]
+    return tree
+
+
+def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str, Array], dict[str, list[str]]]:
+    """What does not vary over draws, and its dimensions."""
+    statistics = posterior.statistics
+    found, axes = {"rows": statistics.rows}, {"rows": ["class_label"]}
+    for block in blocks:
+        found[f"seen_{block.name}"] = _seen(block, statistics)
+        axes[f"seen_{block.name}"] = list(block.dims[: 1 if block.whole else 2])
+        if block.family.support == LEVELS:
+            found[f"level_{block.name}"] = _levels(block, statistics)
+            axes[f"level_{block.name}"] = list(block.dims[1:])
+    return found, axes
+
+
+def _seen(block: Block, statistics: Statistics) -> Array:
+    if block.whole:
+        return statistics.features[block.members[0][0]].seen()[:, 0]
+    return np.stack([statistics.features[feature].seen()[:, k] for feature, k in block.members], axis=1)
+
+
+def _levels(block: Block, statistics: Statistics) -> Array:
+    return np.array([[str(level) for level in statistics.features[feature].levels[k]] for feature, k in block.members])
+
+
+def of_rows(
+    groups: Mapping[str, Mapping[str, Array]],
+    wanted: Sequence[str],
+    posterior: Posterior,
+    rows: RowsOfTree,
+    rng: np.random.Generator,
+) -> Groups:
+    """The groups that describe rows, (chain, draw, row) in front.
+
+    ``log_likelihood`` has the joint log p(x_i, y_i | θ). A predictive group has the class of each row, drawn again
+    given the row's columns, from p(y | x_i, θ). In the tree ``columns``, ``log_likelihood`` has log p(x_ij | y_i, θ) of
+    each cell, 0 if it is missing; the predictive groups have each cell drawn again given the row's class.
+
+    Parameters
+    ----------
+    groups : {group: {variable: array}}
+        The draws: ``posterior`` and, if it is wanted, ``prior``.
+    wanted : sequence of str
+        Of ``OF_ROWS``, and "columns" for the same groups of the columns.
+    posterior : Posterior
+    rows : RowsOfTree
+    rng : Generator
+    """
+    blocks, found = layout.blocks(posterior.model, posterior.statistics), {}
+    for source in ("posterior", "prior"):
+        predicted, likely = f"{source}_predictive" in wanted, source == "posterior" and "log_likelihood" in wanted
+        if not (predicted or likely):
+            continue
+        drawn = layout.from_variables(groups[source], blocks, posterior)
+        own, y = _classes(drawn, rows, rng)
+        found |= {"log_likelihood": {"y": own}} if likely else {}
+        found |= {f"{source}_predictive": {"y": y}} if predicted else {}
+        if "columns" in wanted and likely:
+            found["columns/log_likelihood"] = _densities(groups[source], rows, blocks)
+        if "columns" in wanted and predicted:
+            found[f"columns/{source}_predictive"] = _replicates(drawn, posterior.statistics, rows, rng, blocks)
+    return found
+
+
+def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> tuple[Array, Array]:
+    """log p(x_i, y_i | θ), and classes drawn from p(y | x_i, θ), both (chain, draw, row)."""
+    lead, n = drawn.log_pi.shape[:-1], len(rows.codes)
+    flat, each = drawn.flattened(), np.arange(n)
+    own, y = np.empty((len(flat.log_pi), n)), np.empty((len(flat.log_pi), n), np.int64)
+    for cut in slices(len(own), max(1, NUMBERS // max(1, n * drawn.log_pi.shape[-1]))):
+        joint = flat.at(cut).log_joint(rows.data, n)
+        own[cut] = joint[:, each, rows.codes]
+        # The largest of log p plus Gumbel noise falls on a class with its probability.
+        y[cut] = (normalize(joint) + rng.gumbel(size=joint.shape)).argmax(-1)
+    return own.reshape(*lead, n), y.reshape(*lead, n)
+
+
+def _cells(data: Data, blocks: Sequence[Block]) -> dict[str, Array]:
+    """The rows as one array for each block, ``x_…`` (row, feature): codes of levels, NaN if missing."""
+    arrays = {}
+    for block in blocks:
+        if block.whole:
+            arrays[block.variable("x")] = dense_cells(data[block.members[0][0]])
+            continue
+        cells = [dense_cells(data[feature])[:, k] for feature, k in block.members]
+        arrays[block.variable("x")] = np.stack(cells, axis=1)
+    return arrays
+
+
+def _cell_dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
+    return {block.variable("x"): ["row", *block.dims[1:2]] for block in blocks}
+
+
+def _one_column(block: Block, variables: Mapping[str, Array], data: Data) -> Iterator[tuple[Any, Any, Any]]:
+    """The family, θ (chain, draw, class, 1[, level]) and cells of each column of a block; a bag of words is one."""
+    named = {key: variables[block.variable(key)] for key in block.keys}
+    if block.whole:
+        yield block.family, block.family.theta(named), data[block.members[0][0]]
+        return
+    for i, (feature, k) in enumerate(block.members):
+        family = block.family.gathered([(block.family, i)])
+        yield family, family.theta({key: v[:, :, :, [i]] for key, v in named.items()}), columns_of(data[feature], [k])
+
+
+def _densities(variables: Mapping[str, Array], rows: RowsOfTree, blocks: Sequence[Block]) -> dict[str, Array]:
+    """log p(x_ij | y_i, θ) of the cells of each block, ``x_…`` (chain, draw, row, feature)."""
+    arrays, each = {}, np.arange(len(rows.codes))
+    with np.errstate(divide="ignore"):
+        for block in blocks:
+            columns = _one_column(block, variables, rows.data)
+            own = [family.log_likelihood(theta, x)[..., each, rows.codes] for family, theta, x in columns]
+            arrays[block.variable("x")] = own[0] if block.whole else np.stack(own, axis=-1)
+    return arrays
+
+
+def _replicates(
+    drawn: Parameters, statistics: Statistics, rows: RowsOfTree, rng: np.random.Generator, blocks: Sequence[Block]
+) -> dict[str, Array]:
+    """The cells of the rows drawn again given their classes, ``x_…`` (chain, draw, row, feature).
+
+    The model takes the length of a bag of words and the exposure of a count as given; replicates have the average
+    length and the exposure 1.
+    """
+    lead, n = drawn.log_pi.shape[:-1], len(rows.codes)
+    flat, parts = drawn.flattened(), []
+    # A few draws at a time, because each row gets its own copy of the parameters of its class.
+    for cut in slices(len(flat.log_pi), 64):
+        some = flat.at(cut)
+        m = len(some.log_pi)
+        own = some.at((np.repeat(np.arange(m), n), np.tile(rows.codes, m)))
+        cells = {
+            name: np.asarray(family.sample(own.features[name], rng, statistics.features[name]), float)
+            for name, family in drawn.model.features.items()
+        }
+        parts.append(
+            {
+                block.variable("x"): cells[block.members[0][0]]
+                if block.whole
+                else np.stack([cells[feature][:, k] for feature, k in block.members], axis=1)
+                for block in blocks
+            }
+        )
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
+    return {name: v.reshape(*lead, n, *v.shape[1:]) for name, v in joined.items()}

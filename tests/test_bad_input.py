@@ -846,8 +846,6 @@ BAD_FILES = {
     "empty": ("", ("is empty",)),
     "header only": ("a,y\n", ("header and no rows",)),
     "header and blank lines": ("a,y\n\n\n", ("header and no rows",)),
-    "not UTF-8": (b"a,y\ncaf\xe9,u\nb,v\n", ("not UTF-8", "0xe9", "save it as UTF-8")),
-    "UTF-16": ("a,y\n1,u\n".encode("utf-16"), ("not UTF-8", "save it as UTF-8")),
     "duplicate header": ("a,a,y\n1,2,u\n", ("must be unique", "'a'", "2 times")),
     "a quote left open": ('a,y\n"1,u\n', ("line",)),
 }

@@ -6,7 +6,8 @@ files, each of which imports only from the lines before it:
 * ``columns``, ``tables``, ``targets``, ``binning``: what a table holds, its class labels, bins;
 * ``encoders``, ``schema``: columns to the arrays that families read, with invalid cells refused by name;
 * ``rows``: a table in memory with its labels and weights, validated together;
-* ``arrow``, ``csv_reader``, ``readers``: files and streams as tables of bounded size; ``writers``: tables to files;
+* ``arrow``, ``decoding``, ``cells``, ``csv_reader``, ``readers``: files and streams as tables of bounded size;
+  ``writers``: tables to files;
 * ``summary``, ``engines``, ``progress``: a table in parts, wherever they are, to the sum of their statistics.
 """
 

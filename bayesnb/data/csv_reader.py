@@ -1,167 +1,393 @@
-"""CSV files as Arrow batches, in blocks of bounded size: the one reader of CSV for every verb.
+"""CSV files as Arrow batches: the one reader of CSV for every verb.
 
-Arrow cuts a file into cells of text. What a column holds is then decided here, block by block, as pandas would decide
-it: :func:`batches` yields each block with the types of its cells, and whoever adds the blocks decides for all of them.
-(A reader that settles the types in the first block fails in a later one.)
+DuckDB finds the separator, the quotes and the header of a file, and reads it. A file is read twice. :func:`look` goes
+through all of it once and notes, for each column, which kinds of cells it holds; :func:`batches` then reads the cells
+as what all of them are. So the type of a column never depends on the rows that happen to come first, and a table may be
+larger than memory. Where pandas can tell the type of a column, it is the same here.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from bayesnb.data.arrow import about_source, message_of, until_broken
+from bayesnb.data.arrow import batch_rows, message_of
+from bayesnb.data.cells import (
+    MISSING,
+    PATTERNS,
+    Cells,
+    decimal_mark,
+    is_gap,
+    kind_of,
+    kind_of_column,
+    sql_text,
+    value_of,
+)
+from bayesnb.data.decoding import GUESSES, Workspace, decoded, encoding_of, opened
 
-BLOCK = 2**23
-"""The number of bytes that are read at a time. A row must be shorter."""
+LINE = 2**23
+"""The most bytes of a line. A file with a longer one is refused, because it would fill the memory."""
 
-MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
-           "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]  # fmt: skip
-"""The texts of a missing cell, the same as in pandas."""
-
-COLUMNS = 2**14
-"""The number of columns that Arrow reads as text."""
+HEAD = 20_480
+"""The number of rows in which the names of columns are looked for again, to tell a header from a row."""
 
 
-def batches_of_file(file: Path) -> Iterator[Any]:
-    """The blocks of a file; tabs separate the cells where its name says so.
+@dataclass(frozen=True)
+class Format:
+    """What the user says of a file; what is ``None`` is found out.
+
+    Parameters
+    ----------
+    sep : str, optional
+        The separator of cells.
+    decimal : {".", ","}, optional
+    encoding : str, optional
+        The name of an encoding of Python.
+    header : bool, optional
+        Whether the first line holds the names of the columns.
+    na : tuple of str
+        Further texts that stand for a missing cell, in every column.
+    sheet : str, optional
+        The name or the position, from 1, of a sheet of an Excel file.
+    names : tuple of str
+        Names that some columns are expected to have, such as that of the class. They make a line a header.
+    """
+
+    sep: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    na: tuple[str, ...] = ()
+    sheet: str | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """How a file of CSV is laid out, and what its columns hold.
+
+    Parameters
+    ----------
+    name : str
+        The file as the user named it.
+    file : Path
+        The same cells in UTF-8.
+    encoding : str
+    sep, quote, escape : str
+    skip : int
+        The number of lines before the header that hold no cells.
+    header : bool
+    names : tuple of str
+    cells : tuple of Cells
+        The kinds of cells of each column.
+    rows : int
+    na : tuple of str
+    space : Workspace
+        Where ``file`` is, if it is a copy.
+    """
+
+    name: str
+    file: Path
+    encoding: str
+    sep: str
+    quote: str
+    escape: str
+    skip: int
+    header: bool
+    names: tuple[str, ...]
+    na: tuple[str, ...]
+    space: Workspace = field(repr=False)
+    cells: tuple[Cells, ...] = ()
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the columns of one or several files are read.
+
+    Parameters
+    ----------
+    kinds : {column: kind}
+        "empty", "integer", "real", "percent", "boolean" or "text".
+    decimal : {".", ","}
+    gaps : {column: {text: count}}
+        Cells of columns of numbers that are read as missing.
+    """
+
+    kinds: dict[str, str]
+    decimal: str
+    gaps: dict[str, dict[str, int]]
+
+
+def look(name: Any, file: Path, format: Format, space: Workspace) -> Layout:
+    """Go through a file once: its layout, and the kinds of cells of each column.
 
     Raises
     ------
     ValueError
-        If the file is not CSV in UTF-8, with the line that is wrong where one is.
+        If the file is not CSV, with the line that is wrong and what to do.
     """
-    import pyarrow as pa
-
-    separator = "\t" if file.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    with _about(name):
+        encoding = format.encoding or encoding_of(file)
+    if encoding is not None:
+        return _look(name, decoded(name, file, encoding, space), format, encoding, space)
     try:
-        yield from batches(file, pa.input_stream(str(file), compression="detect"), separator)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        # The error of Arrow may be hard to understand, so the text is read again for an error that names the line.
-        _require_text(file, separator)
-        if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
-            raise
-        raise ValueError(f"{file}: cannot be read ({message_of(error)})") from error
+        return _look(name, file, format, "utf-8", space)
+    except UnicodeError:
+        for guess in GUESSES:
+            try:
+                return _look(name, decoded(name, file, guess, space), format, guess, space)
+            except UnicodeError:
+                continue
+        raise
 
 
-def batches(name: Any, source: Any, separator: str = ",") -> Iterator[Any]:
-    """The blocks of an open file or stream, each column of the type that its cells in that block have."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    with about_source(name, 0):
-        # Without a header the names are cells of the first row, and every cell is text.
-        reader = arrow_csv.open_csv(
-            source,
-            read_options=arrow_csv.ReadOptions(autogenerate_column_names=True, block_size=BLOCK),
-            parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types={f"f{k}": pa.string() for k in range(COLUMNS)},
-                strings_can_be_null=True,
-                null_values=MISSING,
-            ),
-        )
-    names: list[str] | None = None
-    rows = 0
-    for block in until_broken(name, reader):
-        if names is None:
-            names, block = _header(name, block), block.slice(1)
-        rows += block.num_rows
-        if block.num_rows:
-            yield pa.RecordBatch.from_arrays([typed(block.column(k)) for k in range(len(names))], names=names)
+def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace) -> Layout:
+    with _connection(name) as connection:
+        layout = _layout(connection, name, file, format, encoding, space)
+        # One column of all cells, beside their columns' names: so a table of thousands of columns is one question.
+        found = connection.execute(
+            f"SELECT k, bit_or({kind_of('v')}) FROM (UNPIVOT ({_query(layout)}) ON COLUMNS(*) INTO NAME k VALUE v) "
+            "GROUP BY k"
+        ).fetchall()
+        (rows,) = connection.execute(f"SELECT count(*) FROM {_table(layout)}").fetchone()
     if not rows:
-        raise ValueError(f"{name}: has a header and no rows")
+        raise ValueError(f"{name}: has a header and no rows" if layout.header else f"{name}: is empty")
+    held = dict(found)
+    return replace(layout, rows=rows, cells=tuple(Cells(held.get(f"c{k}", 0)) for k in range(len(layout.names))))
 
 
-def _header(name: Any, block: Any) -> list[str]:
-    names = [block.column(k)[0].as_py() for k in range(block.num_columns)]
-    if None in names:
-        raise ValueError(f"{name}: column {names.index(None) + 1} has no name, or one that stands for a missing value")
+def reading(layouts: Sequence[Layout], format: Format) -> Reading:
+    """How the columns of files are read, so that a column has one type in all of them."""
+    cells: dict[str, Cells] = {}
+    for layout in layouts:
+        for name, found in zip(layout.names, layout.cells, strict=True):
+            cells[name] = cells.get(name, Cells(0)) | found
+    decimal = format.decimal or decimal_mark(cells.values(), layouts[0].sep)
+    kinds = {name: kind_of_column(found, decimal) for name, found in cells.items()}
+    gaps: dict[str, Counter[str]] = {}
+    for layout in layouts:
+        at = {f"c{k}": name for k, name in enumerate(layout.names) if Cells.GAP in layout.cells[k]}
+        at = {column: name for column, name in at.items() if kinds[name] != "text"}
+        if at:
+            query = (
+                f"SELECT k, trim(v), count(*) FROM (UNPIVOT ({_query(layout)}) ON {', '.join(at)} INTO NAME k VALUE v) "
+                f"WHERE {is_gap('v')} GROUP BY ALL"
+            )
+            with _connection(layout.name) as connection:
+                for column, text, count in connection.execute(query).fetchall():
+                    gaps.setdefault(at[column], Counter())[text] += count
+    return Reading(kinds, decimal, gaps)
+
+
+def batches(layout: Layout, how: Reading) -> Iterator[Any]:
+    """The rows of a file as Arrow batches, each cell read as the kind of its column."""
+    import pyarrow as pa
+
+    kinds = [how.kinds[name] for name in layout.names]
+    cells = zip(_cells(layout), kinds, layout.cells, strict=True)
+    values = (f"{value_of(cell, kind, found, how.decimal)} AS v{k}" for k, (cell, kind, found) in enumerate(cells))
+    with _connection(layout.name) as connection:
+        relation = connection.sql(f"SELECT {', '.join(values)} FROM {_table(layout)}")
+        for batch in relation.to_arrow_reader(batch_rows(len(kinds))):
+            columns = [
+                pa.nulls(batch.num_rows)
+                if kind == "empty"
+                else batch.column(k).dictionary_encode()
+                if kind == "text"
+                else batch.column(k)
+                for k, kind in enumerate(kinds)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, names=list(layout.names))
+
+
+# The layout of a file
+
+
+def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: str, space: Workspace) -> Layout:
+    if _is_empty(file):
+        raise ValueError(f"{name}: is empty")
+    said = "" if format.sep is None else f", delim={sql_text(format.sep)}"
+    sniffed = connection.execute(
+        "SELECT Delimiter, Quote, Escape, SkipRows, HasHeader, [c.type FOR c IN Columns] FROM "
+        f"sniff_csv({_path(file)}, compression='{_compression(file)}', max_line_size={LINE}{said})"
+    ).fetchone()
+    sep, quote, escape, skip, header, types = sniffed
+    quote = '"' if quote == "(empty)" else quote
+    escape = quote if escape == "(empty)" else escape
+    lines = _first_lines(file, skip + 1)
+    if format.sep is None and len(types) == 1:
+        # Where lines are not of one length, DuckDB takes each of them for one cell. Then reading it says which line is.
+        sep, skip, lines = _commonest_separator(lines[0]) or sep, 0, lines[:1]
+    if any(sep in line and not line.startswith(("#", "sep=")) for line in lines[:skip]):
+        skip = 0  # Only a title or a comment may stand before the header, and no row.
+    layout = Layout(str(name), file, encoding, sep, quote, escape, skip, False, (), format.na, space)
+    first = _first_row(layout)
+    layout = replace(layout, names=tuple(f"column{k}" for k in range(len(first))))
+    if format.header is None:
+        header = set(format.names) & set(first) or _is_header(connection, layout, first, header, types)
+    else:
+        header = format.header
+    return replace(layout, header=True, names=_names(name, first)) if header else layout
+
+
+def _is_header(connection: Any, layout: Layout, first: Sequence[str], sniffed: bool, types: Sequence[str]) -> bool:
+    """Whether the first row holds the names of columns.
+
+    DuckDB tells by types: a header is text where its column holds numbers. Where types do not tell, a first row whose
+    cells are found again in their own columns is a row, and one of numbers that count up by one (years, positions) and
+    of text that is found nowhere else is a header.
+    """
+    if sniffed and any(kind != "VARCHAR" for kind in types):
+        return True
+    numbers = [int(cell) for cell in first if re.fullmatch(r"\d+", cell)]
+    text = [k for k, cell in enumerate(first) if not re.fullmatch(PATTERNS[Cells.REAL], cell.strip())]
+    count_up = all(b - a == 1 for a, b in pairwise(numbers)) and len(numbers) + len(text) == len(first)
+    if not (sniffed or (count_up and (text or len(numbers) > 2))):
+        return False
+    again = ", ".join(f"count_if(c{k} = {sql_text(first[k])}) > 1" for k in text) or "false"
+    rows = connection.execute(f"SELECT {again} FROM (FROM {_table(layout)} LIMIT {HEAD})").fetchone()
+    found = sum(map(bool, rows))
+    return found <= len(first) / 2 if sniffed else not found
+
+
+def _first_row(layout: Layout) -> list[str]:
+    """The cells of the first row, header or not."""
+    with opened(layout.file) as data:
+        lines = (line.decode("utf-8-sig", errors="replace") for line in _bounded(data))
+        for _ in range(layout.skip):
+            next(lines, None)
+        if len(layout.sep) > 1:
+            return next((line.rstrip("\r\n").split(layout.sep) for line in lines if line.strip()), [""])
+        rows = csv.reader(lines, delimiter=layout.sep, quotechar=layout.quote)
+        return next((row for row in rows if row), [""])
+
+
+def _names(name: Any, first: Sequence[str]) -> tuple[str, ...]:
+    """The names of columns; one without a name gets that which pandas gives it."""
+    names = [cell if cell.strip() else f"Unnamed: {k}" for k, cell in enumerate(first)]
     twice, times = Counter(names).most_common(1)[0]
     if times > 1:
-        raise ValueError(f"{name}: column names must be unique; {twice!r} stands {times} times")
-    return names
-
-
-def typed(cells: Any) -> Any:
-    """Cells of text as what all of them can be read as: nothing, whole numbers, numbers, true and false, or text.
-
-    The rules are those of pandas: blanks around a number and a plus before it do not matter, "0x1A" is text, and so is
-    a column in which numbers stand beside true and false.
-    """
-    import pyarrow as pa
-    from pyarrow import compute
-
-    if cells.null_count == len(cells):
-        return pa.nulls(len(cells))
-    if not _may_be_a_value(cells[compute.index(cells.is_valid(), True).as_py()].as_py()):
-        return cells.dictionary_encode()
-    if not _any(compute.match_substring(cells, "x", ignore_case=True)):
-        plain = compute.ascii_trim_whitespace(cells)
-        if _any(compute.starts_with(plain, "+")):
-            plain = compute.replace_substring_regex(plain, r"^\+([0-9.])", r"\1")
-        for kind in (pa.int64(), pa.float64()):
-            try:
-                return plain.cast(kind)
-            except pa.ArrowInvalid:
-                continue
-    if not _any(compute.match_substring_regex(cells, "[0-9]")):
-        try:
-            return cells.cast(pa.bool_())
-        except pa.ArrowInvalid:
-            pass
-    return cells.dictionary_encode()
-
-
-def _any(flags: Any) -> bool:
-    from pyarrow import compute
-
-    return bool(compute.any(flags).as_py())
-
-
-def _may_be_a_value(cell: str) -> bool:
-    """Whether a cell may be a number, or true or false; a column that begins with another is text."""
-    try:
-        float(cell)
-    except ValueError:
-        return cell.lower() in ("true", "false")
-    return True
-
-
-def _require_text(path: Path, separator: str) -> None:
-    """Raise ``ValueError`` with the line that is wrong, if one is; a line may be no longer than a block."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
-            rows = csv.reader(_bounded(path, lines), delimiter=separator, strict=True)
-            header = next(rows, None)
-            if not header:
-                raise ValueError(f"{path}: is empty")
-            for row in rows:
-                if row and len(row) != len(header):
-                    raise ValueError(
-                        f"{path}: line {rows.line_num} has {len(row)} cells where the header has {len(header)}"
-                    )
-    except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path}: is not UTF-8 (byte {error.object[error.start]:#x} at {error.start}); save it as UTF-8"
-        ) from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path}: is not gzip, or not all of it ({error})") from error
-    except csv.Error as error:
-        raise ValueError(f"{path}: line {rows.line_num} is not CSV ({error})") from error
+            f"{name}: column names must be unique; {twice!r} stands {times} times (if the first line is a row, say so "
+            "with --no-header)"
+        )
+    return tuple(names)
 
 
-def _bounded(path: Path, lines: Any) -> Iterator[str]:
-    """The lines of a file, none of them so long that it would fill the memory."""
-    number = 0
-    while line := lines.readline(BLOCK + 1):
-        number += 1
-        if len(line) > BLOCK:
-            raise ValueError(f"{path}: line {number} is longer than {BLOCK:,} characters, so this is not CSV")
-        yield line
+def _commonest_separator(line: str) -> str | None:
+    counts = {sep: line.count(sep) for sep in (",", ";", "\t", "|")}
+    best = max(counts, key=counts.__getitem__)
+    return best if counts[best] else None
+
+
+def _first_lines(file: Path, n: int) -> list[str]:
+    with opened(file) as data:
+        lines = _bounded(data)
+        return [next(lines, b"").decode("utf-8-sig", errors="replace").rstrip("\r\n") for _ in range(n)]
+
+
+def _bounded(data: Any) -> Iterator[bytes]:
+    """The lines of a file, which may end with a carriage return alone; none is longer than ``LINE``."""
+    while line := data.readline(LINE):
+        head, *more = line.split(b"\r") if line.count(b"\r") > 1 else [line]
+        yield from (part + b"\n" for part in [head, *more]) if more else [line]
+
+
+def _is_empty(file: Path) -> bool:
+    with opened(file) as data:
+        return not data.read(2**16).strip(b"\xef\xbb\xbf \t\r\n")
+
+
+def _compression(file: Path) -> str:
+    with file.open("rb") as data:
+        return "gzip" if data.read(2) == b"\x1f\x8b" else "none"
+
+
+# What DuckDB is asked
+
+
+@contextmanager
+def _connection(name: Any) -> Iterator[Any]:
+    """A connection to DuckDB of its own."""
+    import duckdb
+
+    settings = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    with _about(name), duckdb.connect(config=settings) as connection:
+        yield connection
+
+
+@contextmanager
+def _about(name: Any) -> Iterator[None]:
+    """Convert the errors of reading a file to ``ValueError`` with the file, the line, the reason and the cure.
+
+    Raises
+    ------
+    UnicodeError
+        If the file is not UTF-8.
+    """
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, OSError, EOFError, zlib.error, csv.Error) as error:
+        said = str(error)
+        at = re.search(r"Line: (\d+)", said)
+        line = f"line {at[1]}" if at else "a line"
+        if "not utf-8" in said:
+            raise UnicodeError(f"{name}: {line} is not UTF-8: name its encoding with --encoding") from error
+        if counted := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said):
+            raise ValueError(
+                f"{name}: {line} has {counted[2]} cells where the header has {counted[1]}: mend the line, or name the "
+                "separator with --sep"
+            ) from error
+        if "unterminated quote" in said or "quote should be followed" in said:
+            raise ValueError(f"{name}: {line} is not CSV: a quote is left open, or stands within a cell") from error
+        if "Maximum line size" in said:
+            raise ValueError(f"{name}: a line is longer than {LINE:,} bytes, so this is not CSV") from error
+        if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) or "GZIP" in said.upper():
+            raise ValueError(f"{name}: is not gzip, or not all of it ({message_of(error)})") from error
+        if isinstance(error, OSError):
+            raise
+        raise ValueError(f"{name}: cannot be read as CSV ({message_of(said.partition(chr(10))[0])})") from error
+
+
+def _path(file: Path) -> str:
+    """The path as SQL; DuckDB would take it for a glob."""
+    return sql_text(re.sub(r"([*?\[])", r"[\1]", str(file.absolute())))
+
+
+def _table(layout: Layout) -> str:
+    """The file as a table of texts, whose columns are called c0, c1, …"""
+    columns = ", ".join(f"c{k}: 'VARCHAR'" for k in range(len(layout.names)))
+    missing = ", ".join(sql_text(text) for text in MISSING if layout.sep not in text)
+    return (
+        f"read_csv({_path(layout.file)}, auto_detect=false, columns={{{columns}}}, header={layout.header}, "
+        f"skip={layout.skip}, delim={sql_text(layout.sep)}, quote={sql_text(layout.quote)}, "
+        f"escape={sql_text(layout.escape)}, "
+        f"comment='', nullstr=[{missing}], strict_mode=true, null_padding=false, max_line_size={LINE}, "
+        f"compression='{_compression(layout.file)}')"
+    )
+
+
+def _cells(layout: Layout) -> list[str]:
+    """The cells of each column as SQL; those that the user calls missing are null also with blanks around them."""
+    names = [f"c{k}" for k in range(len(layout.names))]
+    if not layout.na:
+        return names
+    missing = ", ".join(map(sql_text, layout.na))
+    return [f"(CASE WHEN trim({name}) IN ({missing}) THEN NULL ELSE {name} END)" for name in names]
+
+
+def _query(layout: Layout) -> str:
+    """The file as SQL, in columns that are called c0, c1, …"""
+    return f"SELECT {', '.join(f'{cell} AS c{k}' for k, cell in enumerate(_cells(layout)))} FROM {_table(layout)}"

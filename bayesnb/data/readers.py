@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,8 @@ import pandas as pd
 
 from bayesnb.data import csv_reader
 from bayesnb.data.arrow import about_source, batch_rows, frame_of, message_of, tables, until_broken
+from bayesnb.data.csv_reader import Format, Layout, Reading
+from bayesnb.data.decoding import Workspace
 from bayesnb.data.tables import Table
 
 ROW_GROUP = 2**27
@@ -21,11 +26,75 @@ ROW_GROUP = 2**27
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
-    ".csv": "csv", ".tsv": "csv", ".txt": "csv",
+    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv", ".dat": "csv", ".data": "csv",
+    ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel", ".xlsb": "excel", ".ods": "excel",
 }  # fmt: skip
+PACKED = {".zip": "unzip", ".bz2": "bunzip2", ".xz": "unxz", ".zst": "unzstd", ".7z": "7z x", ".rar": "unrar x"}
 
 type Schemas = Mapping[str, tuple[Path, Any]]
 """For each file, by its absolute path: the path as the user wrote it, and its Arrow schema."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source(os.PathLike):
+    """A file, a folder or a glob of files of one kind, or "-" for stdin, and how to read it.
+
+    Parameters
+    ----------
+    path : str or path
+    format : Format
+        What the user says of CSV and Excel files. The rest is found out.
+    """
+
+    path: str | os.PathLike
+    format: Format = field(default_factory=Format)
+    space: Workspace = field(default_factory=Workspace, repr=False)
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @cached_property
+    def files(self) -> dict[Path, str]:
+        """Each file, and what it is called in messages; standard input is copied to a file."""
+        if str(self.path) == "-":
+            return {_copy_of_stdin(self.space): "stdin"}
+        return {file: str(file) for file in _files(self.path)}
+
+    @cached_property
+    def kind(self) -> str:
+        """The kind of all files: "csv", "excel", "parquet" or "ipc"."""
+        kinds = {_kind(file) for file in self.files}
+        if len(kinds) > 1:
+            raise ValueError(f"{self}: Expected files of one kind; got {sorted(kinds)}")
+        return kinds.pop()
+
+    @cached_property
+    def layouts(self) -> list[Layout]:
+        """How each file of CSV or Excel is laid out; nothing for other kinds of files."""
+        if self.kind not in ("csv", "excel"):
+            return []
+        text = {
+            _text_of_sheet(file, name, self.format.sheet, self.space) if self.kind == "excel" else file: name
+            for file, name in self.files.items()
+        }
+        return [csv_reader.look(name, file, self.format, self.space) for file, name in text.items()]
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        """How the columns of CSV and Excel files are read."""
+        return csv_reader.reading(self.layouts, self.format) if self.layouts else None
+
+    def batches(self) -> tuple[Iterator[Any], int | None]:
+        """The rows as Arrow batches, and their number."""
+        if self.reading is not None:
+            rows = sum(layout.rows for layout in self.layouts)
+            return (batch for layout in self.layouts for batch in csv_reader.batches(layout, self.reading)), rows
+        schemas = {file.absolute().as_posix(): (file, _schema(file, self.kind)) for file in self.files}
+        dataset = _dataset(self.path, schemas, self.kind)
+        return _batches(dataset, schemas, self), dataset.count_rows()
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
@@ -52,7 +121,7 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
     ValueError
         For files of several kinds, or of none that can be read.
     """
-    batches, n_rows = _of_path(path)
+    batches, n_rows = _source(path).batches()
     return tables(batches, declares=False), n_rows
 
 
@@ -62,11 +131,11 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        As :func:`of_path`; and for a column that one part lacks, or that is text in one part and numbers in another.
+        As :func:`of_path`; and for a column that one file lacks, or that is text in one file and numbers in another.
     """
     import pyarrow as pa
 
-    parts = [pa.table(dict(zip(b.schema.names, b.columns, strict=True))) for b in _of_path(path)[0]]
+    parts = [pa.table(dict(zip(b.schema.names, b.columns, strict=True))) for b in _source(path).batches()[0]]
     for part in parts:
         if odd := sorted(set(part.schema.names) ^ set(parts[0].schema.names)):
             raise ValueError(f"column {odd[0]!r} is in one part of the table and not in another")
@@ -88,20 +157,8 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     )
 
 
-def _of_path(path: str | os.PathLike) -> tuple[Iterator[Any], int | None]:
-    """The Arrow batches of a path, and the number of rows if it is known."""
-    if str(path) == "-":
-        return _of_stdin(), None
-    files = _files(path)
-    kinds = {_kind(file) for file in files}
-    if len(kinds) > 1:
-        raise ValueError(f"{path}: Expected files of one kind; got {sorted(kinds)}")
-    (kind,) = kinds
-    if kind == "csv":
-        return (batch for file in files for batch in csv_reader.batches_of_file(file)), None
-    schemas = {file.absolute().as_posix(): (file, _schema(file, kind)) for file in files}
-    dataset = _dataset(path, schemas, kind)
-    return _batches(dataset, schemas), dataset.count_rows()
+def _source(path: str | os.PathLike) -> Source:
+    return path if isinstance(path, Source) else Source(path)
 
 
 def _files(path: str | os.PathLike) -> list[Path]:
@@ -120,10 +177,56 @@ def _files(path: str | os.PathLike) -> list[Path]:
 
 
 def _kind(file: Path) -> str:
-    kind = KINDS.get(Path(file.name.lower().removesuffix(".gz")).suffix)
+    name = file.name.lower()
+    kind = KINDS.get(Path(name.removesuffix(".gz")).suffix)
     if kind is None:
-        raise ValueError(f"{file}: is neither CSV (.csv, .tsv), Parquet (.parquet) nor Arrow (.arrow, .feather)")
+        unpack = PACKED.get(Path(name).suffix)
+        raise ValueError(
+            f"{file}: is packed: unpack it with {unpack}"
+            if unpack
+            else f"{file}: is neither CSV (.csv, .tsv, .txt), Parquet (.parquet), Arrow (.arrow, .feather) nor Excel "
+            "(.xlsx): save it as one of them"
+        )
     return kind
+
+
+def _text_of_sheet(file: Path, name: str, sheet: str | None, space: Workspace) -> Path:
+    """A sheet of an Excel file as CSV, so that its cells are read by the rules of all others.
+
+    Raises
+    ------
+    ValueError
+        If there is no such sheet, or the package that reads Excel files is not there.
+    """
+    try:
+        import python_calamine
+    except ImportError as error:
+        raise ValueError(
+            f"{name}: Excel files are read with python-calamine: pip install python-calamine, or save it as CSV"
+        ) from error
+    try:
+        book = python_calamine.CalamineWorkbook.from_path(file)
+    except Exception as error:
+        raise ValueError(f"{name}: cannot be read as Excel ({message_of(error)})") from error
+    sheets = book.sheet_names
+    wanted = (
+        sheets[0]
+        if sheet is None
+        else sheets[int(sheet) - 1]
+        if sheet.isdecimal() and 0 < int(sheet) <= len(sheets)
+        else sheet
+    )
+    if wanted not in sheets:
+        raise ValueError(f"{name}: there is no sheet {wanted!r}; its sheets are {sheets}: name one with --sheet")
+    rows = book.get_sheet_by_name(wanted).to_python(skip_empty_area=True)
+    frame = pd.DataFrame([[_shown(cell) for cell in row] for row in rows], dtype=object)
+    frame.to_csv(copy := space.path(), index=False, header=False)
+    return copy
+
+
+def _shown(cell: Any) -> Any:
+    """A cell of Excel as text; Excel has no whole numbers."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
@@ -187,7 +290,7 @@ def _is_text(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
-def _batches(dataset: Any, schemas: Schemas) -> Iterator[Any]:
+def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
     """Yield the rows of files, row group by row group; the next group is read while the last one is summarised.
 
     Each batch has the columns of its own file. So the caller decides whether to refuse a file that lacks a column or
@@ -215,7 +318,7 @@ def _batches(dataset: Any, schemas: Schemas) -> Iterator[Any]:
             read[file] += batch.num_rows
             yield batch
 
-    before = None
+    before, _held = None, source  # A copy of standard input is deleted with its source.
     with ThreadPoolExecutor(1) as ahead:
         for file, group, schema in groups():
             coming = ahead.submit(_read, group, schema)
@@ -234,16 +337,22 @@ def _read(group: Any, schema: Any) -> Iterable[Any]:
     return list(batches) if small else batches
 
 
-def _of_stdin() -> Iterator[Any]:
-    """Standard input: an Arrow stream or CSV, which the first bytes tell apart."""
+def _copy_of_stdin(space: Workspace) -> Path:
+    """Standard input as a file whose suffix says what its first bytes say: an Arrow stream, Parquet or CSV."""
     import pyarrow as pa
+    from pyarrow import ipc
 
     source = sys.stdin.buffer
-    if source.peek(4)[:4] == b"\xff\xff\xff\xff":
-        from pyarrow import ipc
-
+    head = source.peek(8)[:8]
+    if head[:4] == b"\xff\xff\xff\xff":
         try:
-            return until_broken("stdin", ipc.open_stream(source))
+            with ipc.open_stream(source) as stream, ipc.new_file(copy := space.path(".arrow"), stream.schema) as out:
+                for batch in stream:
+                    out.write(batch)
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"stdin: is not an Arrow stream ({message_of(error)})") from error
-    return csv_reader.batches("stdin", source)
+        return copy
+    copy = space.path(".parquet" if head[:4] == b"PAR1" else ".arrow" if head[:6] == b"ARROW1" else ".csv")
+    with copy.open("wb") as out:
+        shutil.copyfileobj(source, out)
+    return copy

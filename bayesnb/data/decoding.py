@@ -1,0 +1,92 @@
+"""Files of text in other encodings, and streams, as files of UTF-8 that a reader can open."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+GUESSES = ("cp1252", "latin-1")
+"""Encodings for files that are not UTF-8. The first refuses five bytes, the second none."""
+
+BLOCK = 2**22
+"""The number of bytes that are decoded at a time."""
+
+MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
+"""Byte order marks; the longer come first."""
+
+
+class Workspace:
+    """A folder for copies, which is made when it is needed and deleted when nobody holds this object any more."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._files = 0
+
+    def path(self, suffix: str = ".csv") -> Path:
+        """A path for a new file."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="bayesnb-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._files += 1
+        return self._folder / f"{self._files}{suffix}"
+
+
+def encoding_of(file: Path) -> str | None:
+    """The encoding that the first bytes tell; ``None`` where they do not, which is most often UTF-8."""
+    with opened(file) as data:
+        head = data.read(2**12)
+    for mark, encoding in MARKS.items():
+        if head.startswith(mark):
+            return encoding
+    # Without a mark, the zero bytes of ASCII letters tell the two forms of UTF-16.
+    if head[1::2].count(0) > len(head) // 4 and not head[::2].count(0):
+        return "utf-16-le"
+    if head[::2].count(0) > len(head) // 4 and not head[1::2].count(0):
+        return "utf-16-be"
+    return None
+
+
+def decoded(name: Any, file: Path, encoding: str, space: Workspace) -> Path:
+    """The same text in UTF-8, in a copy where it is in another encoding.
+
+    Raises
+    ------
+    UnicodeError
+        If the file is not in this encoding.
+    ValueError
+        If Python does not know the encoding.
+    """
+    try:
+        known = codecs.lookup(encoding)
+    except LookupError as error:
+        raise ValueError(
+            f"there is no encoding {encoding!r}; common ones are utf-8, utf-16, cp1252 and latin-1"
+        ) from error
+    if known.name in ("utf-8", "ascii"):
+        return file
+    decoder, copy, read = known.incrementaldecoder(), space.path(), 0
+    with opened(file) as data, copy.open("w", encoding="utf-8", newline="") as out:
+        try:
+            while block := data.read(BLOCK):
+                out.write(decoder.decode(block))
+                read += len(block)
+            out.write(decoder.decode(b"", final=True))
+        except UnicodeDecodeError as error:
+            byte = f"byte {error.object[error.start]:#x} after {read + error.start:,} bytes"
+            raise UnicodeError(f"{name}: is not {encoding} ({byte}): name its encoding with --encoding") from error
+    return copy
+
+
+def opened(file: Path) -> Any:
+    """A file as bytes, decompressed if it is gzip."""
+    with file.open("rb") as data:
+        packed = data.read(2) == b"\x1f\x8b"
+    return gzip.open(file) if packed else file.open("rb")

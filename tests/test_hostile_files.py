@@ -1,0 +1,72 @@
+"""Files as users have them: each is read alike by every verb, or refused with one line that names the cure."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesnb import BayesianNB
+from bayesnb.data import readers
+from bayesnb.data.csv_reader import Format
+from tests.hostile_files import READ, REFUSED, File
+
+
+def written(tmp_path, case: str, file: File):
+    path = tmp_path / (case.replace(" ", "_").replace("/", "_")[:60] + file.suffix)
+    path.write_bytes(file.data)
+    return path
+
+
+def format_of(file: File) -> Format:
+    """What the options say, in Python."""
+    names = {"--sep": "sep", "--decimal": "decimal", "--encoding": "encoding", "--sheet": "sheet"}
+    told = dict(zip(file.options, file.options[1:], strict=False))
+    said = {names[option]: value for option, value in told.items() if option in names}
+    said |= {"header": True} if "--header" in file.options else {}
+    said |= {"header": False} if "--no-header" in file.options else {}
+    return Format(**said | ({"na": (told["--na"],)} if "--na" in told else {}))
+
+
+def as_pandas_reads(path, file: File) -> pd.DataFrame:
+    """The same table by pandas, which is told what the reader has found out."""
+    if path.suffix == ".xlsx":
+        return pd.read_excel(path, **file.pandas)
+    frame = pd.read_csv(path, **{"skip_blank_lines": True, **file.pandas})
+    return frame.rename(columns={k: f"column{k}" for k in range(5)}) if file.pandas.get("header", 0) is None else frame
+
+
+def families_and_levels(clf: BayesianNB) -> dict:
+    return {name: (type(f.family).__name__, f.levels) for name, f in clf.schema_.features.items()}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_a_file_is_read_in_parts_and_at_once_as_pandas_reads_it_when_it_is_told_how(case, tmp_path):
+    file = READ[case]
+    path = written(tmp_path, case, file)
+    source = readers.Source(path, format_of(file))
+    told = as_pandas_reads(path, file)
+    expected = BayesianNB().fit(told.drop(columns=file.target), told[file.target])
+    frame = readers.frame(source)
+    for clf in (
+        BayesianNB().fit(source, file.target),
+        BayesianNB().fit(frame.drop(columns=file.target), frame[file.target]),
+    ):
+        assert families_and_levels(clf) == families_and_levels(expected)
+        np.testing.assert_allclose(
+            clf.predict_proba(frame.drop(columns=file.target)),
+            expected.predict_proba(told.drop(columns=file.target)),
+            rtol=1e-9,
+        )
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_file_that_cannot_be_read_is_refused_in_one_sentence_with_its_name(case, tmp_path):
+    file = REFUSED[case]
+    path = written(tmp_path, case, file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=r"(?s)\A[^\n]*\Z") as refused:
+            BayesianNB().fit(readers.Source(path, format_of(file)), file.target)
+    for words in file.said:
+        assert words in str(refused.value)

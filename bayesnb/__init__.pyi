@@ -6,6 +6,7 @@ from .choosing import FamilyChoice as FamilyChoice
 from .choosing import choose_families as choose_families
 from .data import engines as engines
 from .data.binning import Binned as Binned
+from .data.unseen import UnseenLevelWarning as UnseenLevelWarning
 from .dependence.exponents import Exponents as Exponents
 from .estimator import BayesianNB as BayesianNB
 from .estimator import load as load

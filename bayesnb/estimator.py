@@ -26,8 +26,12 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.model import Estimate
 from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
+from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Dirichlet
 from bayesnb.questions import Questions
+
+NESTED = ("features", "class_prior")
+"""The parameters that have parameters of their own."""
 
 
 class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
@@ -36,8 +40,9 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
     Parameters
     ----------
     features : family, {column: family} or {name: (family, [columns])}, optional
-        The families of columns that you specify. The other columns get a family by their type (bool and integers of
-        0 and 1: Bernoulli; text and categories: Categorical; numbers: Gaussian; a sparse matrix: Multinomial).
+        The families of columns that you specify, as objects or by short names such as "poisson". The other columns get
+        a family by their type (bool and integers of 0 and 1: Bernoulli; text and categories: Categorical; numbers:
+        Gaussian; a sparse matrix: Multinomial).
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities are taken as known, by label or in
         the order of ``classes_``.
@@ -105,9 +110,10 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
     array([[0.735, 0.265]])
     """
 
+    @told_of_unknown_names
     def __init__(
         self,
-        features: Family | Mapping[Any, Any] | None = None,
+        features: Family | Mapping[Any, Any] | str | None = None,
         *,
         class_prior: Dirichlet | Mapping[Any, float] | str | None = None,
         estimate: Estimate = "predictive",
@@ -267,6 +273,37 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         (True, False)
         """
         self._classifier = learning.with_exponents(self, self.classifier_, X, y, sample_weight)
+        return self
+
+    # Parameters
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; if ``deep``, also those within them, such as ``features__age__prior__alpha``."""
+        params = super().get_params(deep=False)
+        nested = [deep_params(name, params[name]) for name in NESTED] if deep else []
+        return {**params, **{name: value for found in nested for name, value in found.items()}}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, also those of families and priors, for a grid search.
+
+        Examples
+        --------
+        >>> from sklearn.model_selection import GridSearchCV
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB({"outlook": "categorical"})
+        >>> clf.set_params(features__outlook__prior__alpha=2.0).features
+        {'outlook': Categorical(prior=Dirichlet(alpha=2.0))}
+        >>> search = GridSearchCV(clf, {"features__outlook__prior__alpha": [0.5, 1.0, 2.0]}, cv=3)
+        >>> sorted(search.fit(X, y).best_params_)
+        ['features__outlook__prior__alpha']
+        """
+        nested = {name: value for name, value in params.items() if name.partition("__")[0] in NESTED and "__" in name}
+        super().set_params(**{name: value for name, value in params.items() if name not in nested})
+        # The shorter names first, so that a family that is set keeps the parameters that are set within it.
+        for path, value in sorted(nested.items(), key=lambda item: item[0].count("__")):
+            name, _, rest = path.partition("__")
+            setattr(self, name, with_param(name, getattr(self, name), rest, value))
         return self
 
     # What was learned

@@ -6,6 +6,7 @@ the four estimates of one naive Bayes model side by side, and what exponents and
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -23,6 +24,7 @@ from bayesnb.classifier import Classifier
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, read_target
+from bayesnb.data.unseen import UnseenLevelWarning
 from bayesnb.estimator import BayesianNB
 from bayesnb.model import ESTIMATES, Estimate, about
 from bayesnb.priors import Array, BoundaryError, Dirichlet, ImproperError, first
@@ -271,7 +273,9 @@ def rows_at(X: Any, rows: Array) -> Any:
 
 def _log_joint(clf: Any, X: Any) -> Array:
     """log p(c, x), up to a constant a row, by a fitted classifier: by the method that rounds least."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"), warnings.catch_warnings():
+        # A rare level is often missing in the rows that a fold learns from.
+        warnings.simplefilter("ignore", UnseenLevelWarning)
         if hasattr(clf, "predict_joint_log_proba"):
             log_p = clf.predict_joint_log_proba(X)
         elif hasattr(clf, "predict_log_proba"):

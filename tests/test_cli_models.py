@@ -231,8 +231,11 @@ def test_invalid_commands_exit_with_2(capsys, tennis, arguments, said):
         (["predict", "none.nc", "play-tennis"], "No such file"),
         (["predict", "README.md", "play-tennis"], "is not a model file"),
         (["predict", "MODEL", "heights"], "column 'outlook' was fitted and is not in this table"),
-        (["update", "MODEL", "heights"], "no column 'play' to hold the class"),
-        (["fit", "play-tennis", "-o", "x.nc", "--target", "wnd"], "no column 'wnd' to hold the class"),
+        (["update", "MODEL", "heights"], "--target: heights has no column 'play'"),
+        (
+            ["fit", "play-tennis", "-o", "x.nc", "--target", "wnd"],
+            "--target: play-tennis has no column 'wnd'; did you mean 'wind'?",
+        ),
         (["fit", "play-tennis", "-o", "x.nc", "--feature", "wnd=categorical"], "did you mean 'wind'?"),
         (["fit", "play-tenis", "-o", "x.nc"], "Did you mean 'play-tennis'?"),
         (["inspect", "none.csv"], "no such file"),

@@ -1,12 +1,13 @@
 """Files as users have them: each is read alike by every verb, or refused with one line that names the cure."""
 
+import json
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnb import BayesianNB
+from bayesnb import BayesianNB, cli
 from bayesnb.data import readers
 from bayesnb.data.csv_reader import Format
 from tests.hostile_files import READ, REFUSED, File
@@ -70,3 +71,69 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_sentence_with_its_name(cas
             BayesianNB().fit(readers.Source(path, format_of(file)), file.target)
     for words in file.said:
         assert words in str(refused.value)
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main([str(a) for a in arguments])
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.err
+    assert "Warning" not in printed.err
+    return ended.value.code or 0, printed.out, printed.err
+
+
+# That a file is read right is tested above for all of them; here, that no verb reads it otherwise.
+SOME = [case for k, case in enumerate(READ) if READ[case].options or k % 5 == 0]
+
+
+@pytest.mark.parametrize("case", SOME)
+def test_every_verb_reads_a_file_alike(case, tmp_path, capsys):
+    file = READ[case]
+    path = written(tmp_path, case, file)
+    told = ("--target", file.target, *file.options)
+    answers = {}
+    for verb in ("inspect", "compare"):
+        quick = ("--dependence", "none", "--draws", 20) if verb == "compare" else ()
+        code, out, err = run(capsys, verb, path, *told, *quick, "--format", "json")
+        assert code == 0, err
+        answers[verb] = json.loads(out)
+    model = tmp_path / "m.nc"
+    for command in (
+        ("fit", path, *told, "-o", model),
+        ("predict", model, path, *file.options, "-o", tmp_path / "p.csv"),
+    ):
+        code, _, err = run(capsys, *command)
+        assert code == 0, err
+    families = [{f["feature"]: (f["family"], f["levels"]) for f in said["features"]} for said in answers.values()]
+    assert families[0] == families[1]
+    (first,) = answers["compare"]["rows"]
+    expected = first["estimates"]["predictive"]
+    predicted = pd.read_csv(tmp_path / "p.csv").iloc[0]
+    code, out, err = run(capsys, "explain", path, *told, "--row", 0, "--format", "json")
+    assert code == 0, err
+    for label, p in json.loads(out)["probabilities"].items():
+        assert expected[label] == pytest.approx(p, rel=1e-9)
+        assert expected[label] == pytest.approx(predicted[f"p_{label}"], rel=1e-9)
+
+
+@pytest.mark.parametrize("case", ["semicolons and decimal commas", "no header", "utf-16 with a mark"])
+def test_the_report_and_the_audit_read_a_hostile_file_too(case, tmp_path, capsys):
+    file = READ[case]
+    path = written(tmp_path, case, file)
+    for command in (("audit", path), ("report", path, "-o", tmp_path / "r.md", "--rows", 1, "--draws", 20)):
+        code, _, err = run(capsys, *command, "--target", file.target, *file.options)
+        assert code == 0, err
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_every_verb_refuses_a_file_with_the_same_line(case, tmp_path, capsys):
+    file = REFUSED[case]
+    path = written(tmp_path, case, file)
+    said = set()
+    for verb in ("inspect", "compare", "explain", "audit"):
+        code, out, err = run(capsys, verb, path, "--target", file.target, *file.options)
+        assert (code, out, err.count("\n")) == (1, "", 1), err
+        said.add(err)
+    assert len(said) == 1
+    assert all(words in err for words in file.said)

@@ -39,6 +39,7 @@ from bayesnb.data.rows import Rows, table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import labels_of
+from bayesnb.data.unseen import warn_of_unseen
 from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
 from bayesnb.families.membership import Labels
@@ -179,7 +180,13 @@ class Classifier:
         """The encoded columns of a table, as the families take them, and the number of rows."""
         table = table_of(X, self.schema)
         self.require_offset_of(table)
-        return self.schema.read(table, absent=self.absent)[1], table.n_rows
+        return self.encoded_table(table), table.n_rows
+
+    def encoded_table(self, table: Table) -> Data:
+        """The encoded columns of a table; warns of levels that were never seen."""
+        data = self.schema.read(table, absent=self.absent)[1]
+        warn_of_unseen(self.schema, table)
+        return data
 
     def require_offset_of(self, table: Table) -> None:
         """Refuse a table with another number of rows than there are class priors, where each row has its own."""

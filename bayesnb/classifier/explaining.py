@@ -19,8 +19,9 @@ from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.classifier.certainty import answering, require_two_classes
 from bayesnb.classifier.exponents import point
 from bayesnb.classifier.tabular import index_of
-from bayesnb.data.rows import Rows
+from bayesnb.data.rows import Rows, table_of
 from bayesnb.data.targets import codes_of
+from bayesnb.data.unseen import cells_of, unseen_levels
 from bayesnb.dependence import terms
 from bayesnb.families.membership import Labels
 from bayesnb.model import Data, Evidence, Parameters, normalize
@@ -53,7 +54,7 @@ def explain(
         "(prior)", then comes one entry a column (one a word, for bags of words), and last "(total)", the sum of the
         others: the log-odds by the chosen estimate. The interval is equal-tailed, of the entry's log-odds under the
         posterior of the parameters given the learned rows alone, by the saddlepoint approximation, or by draws if a
-        feature is sampled.
+        feature is sampled. A level that was never seen is ``missing`` too, and stands under ``value``.
 
     Notes
     -----
@@ -79,7 +80,9 @@ def explain(
     """
     if unit not in formulas.UNITS:
         raise ValueError(f"Expected unit to be one of {list(formulas.UNITS)}; got {unit!r}")
-    data, n = self.read(X)
+    table = table_of(X, self.schema)
+    self.require_offset_of(table)
+    data, n = self.encoded_table(table), table.n_rows
     if not n:
         raise ValueError("there are no rows to explain")
     tail = (1 - probability_of_interval(prob)) / 2
@@ -96,6 +99,12 @@ def explain(
         contributions = weighted.contributions(
             self.schema, *believed, data, log_joint, pairs, shares, seed, self.offset
         )
+    for name in unseen_levels(self.schema, table):
+        # A level that was never seen adds nothing, as a missing value; but it is shown.
+        here = contributions.index.get_level_values("entry") == name
+        kept, cells = contributions.loc[here, "value"].tolist(), cells_of(table, self.schema, name)
+        contributions["value"] = contributions["value"].astype(object)
+        contributions.loc[here, "value"] = [cell if old is None else old for old, cell in zip(kept, cells, strict=True)]
     contributions[["log_odds", "lower", "upper"]] *= formulas.UNITS[unit]
     contributions.attrs["unit"] = unit
     return contributions if index_of(X) is None else formulas.by_index(contributions, index_of(X))

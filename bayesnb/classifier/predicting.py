@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.data.rows import table_of
+from bayesnb.data.unseen import warn_of_unseen
 from bayesnb.model import normalize, probabilities
 from bayesnb.priors import Array
 
@@ -81,6 +82,7 @@ def predict_joint_log_proba(self: Classifier, X: Any) -> Array:
     table = table_of(X, self.schema)
     self.require_offset_of(table)
     _, data = self.schema.encode(table, absent=self.absent)
+    warn_of_unseen(self.schema, table)
     # One sum tells whether all are finite, quicker than a test of each number.
     return self.schema.computed(
         data, lambda: self.log_joint(data, table.n_rows), lambda joint: bool(np.isfinite(joint.sum()))

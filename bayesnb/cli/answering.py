@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_predictions, require_output
-from bayesnb.cli.rows import class_of, load_model, source_of
-from bayesnb.cli.terminal import say, stdout
+from bayesnb.cli.rows import class_of, load_model
+from bayesnb.cli.sources import opened
+from bayesnb.cli.terminal import say, stdout, warn
+
+if TYPE_CHECKING:
+    from bayesnb.data.csv_reader import Format
 
 
 @click.command(epilog=options.SOURCES.replace("DATA", "NEW"))
@@ -17,26 +23,41 @@ from bayesnb.cli.terminal import say, stdout
 @click.option("--interval", is_flag=True, help="Add the interval of each class probability.")
 @options.prob("Probability of the interval.")
 @click.option("--keep", multiple=True, metavar="COL", help="Column of NEW to carry over. May be repeated.")
-@click.option("--absent", type=click.Choice(["error", "missing"]), default="error", show_default=True,
-              help="How to treat a fitted column that NEW does not have.")  # fmt: skip
+@click.option("--absent", type=click.Choice(["error", "missing"]),
+              help="How to treat a fitted column that NEW does not have.  [default: as the model says]")  # fmt: skip
+@options.file_format
 @options.force
 def predict(
-    model: str, new: str, output: str, interval: bool, prob: float, keep: tuple[str, ...], absent: str, force: bool
-) -> int:
+    model: str, new: str, output: str, interval: bool, prob: float, keep: tuple[str, ...], absent: str | None,
+    format: Format, force: bool,
+) -> int:  # fmt: skip
     """Predict the class of each row, with its probability and those of the other classes.
 
     Rows are read and written in parts, in their order. A file is written whole or not at all.
     """
+    import warnings
+
     from bayesnb.data import writers
+    from bayesnb.data.unseen import Unseen, UnseenLevelWarning
 
     require_output(output, "table", (model, new), is_predictions, force)
-    clf = load_model(model).set_params(absent=absent)
-    frames = clf.predict_table(source_of(new), interval, prob, keep)
-    if output == "-":
-        writers.write_csv(frames, stdout())
-    else:
-        rows = writers.write(frames, output)
-        say(f"wrote {output}: {rows:,} rows")
+    clf = load_model(model)
+    clf = clf if absent is None else clf.set_params(absent=absent)
+    table = opened(new, format, names=clf.schema_.names)
+    for column in keep:
+        table.require(column, "--keep")
+    counts = Unseen(clf.schema_)
+    with warnings.catch_warnings():
+        # They are counted over all parts, and said once.
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        frames = clf.predict_table(counts.counted(table.tables()), interval, prob, keep)
+        if output == "-":
+            writers.write_csv(frames, stdout())
+        else:
+            rows = writers.write(frames, output)
+            say(f"wrote {output}: {rows:,} rows")
+    for sentence in counts.sentences():
+        warn(sentence)
     return 0
 
 

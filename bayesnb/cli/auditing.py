@@ -9,10 +9,12 @@ import click
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_picture, require_output
 from bayesnb.cli.printing import plain, print_checks, print_document, print_labels, print_pairs, records_of
-from bayesnb.cli.rows import fitted
+from bayesnb.cli.settings import Settings
+from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say, stdout
 
 if TYPE_CHECKING:
+    from bayesnb.data.csv_reader import Format
     from bayesnb.dependence.audit import Independence
 
 
@@ -25,18 +27,23 @@ if TYPE_CHECKING:
 @options.prob("Of the intervals.")
 @click.option("-o", "--output", metavar="FILE", help="Also draw a map of all pairs, as a PNG or SVG file.")
 @options.layout("table", "json", "csv", help="json holds all pairs, and labels; csv all pairs.")
+@options.naive_settings
+@options.file_format
 @options.force
-def audit(data: str, target: str | None, top: int, prob: float, output: str | None, layout: str, force: bool) -> int:
+def audit(
+    data: str, target: str | None, top: int, prob: float, output: str | None, layout: str, settings: Settings,
+    format: Format, force: bool,
+) -> int:  # fmt: skip
     """Say which columns of a table depend on each other given the class, and which labels are to be doubted.
 
-    DATA is the name of an embedded data set, or a CSV or Parquet file. Naive Bayes takes the columns as independent
+    DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes takes the columns as independent
     given the class. Every pair of columns is held against that: by the exact Bayes factor, by the mutual information,
     and by what modelling the pair gains on rows that were left out. Then the columns and the pairs are compared with
     tables that the model makes. The time grows with the number of pairs: 30 columns take a few seconds, 200 are the
     most. A label is doubtful if it is improbable by the model of all other rows.
     """
     require_output(output, "picture", [data], is_picture, force)
-    name, X, y, clf = fitted(data, target)
+    name, X, y, clf = fitted(data, target, format, settings)
     say("weighing each pair of columns against independence")
     found = clf.independence(X, y, prob=prob)
     say("comparing the rows with tables that the model makes")

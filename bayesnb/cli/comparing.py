@@ -9,12 +9,15 @@ import click
 
 from bayesnb.cli import options
 from bayesnb.cli.printing import plain, print_document, print_tables, records_of
-from bayesnb.cli.rows import asked_rows, fitted, frame_of
+from bayesnb.cli.rows import asked_rows, frame_of
+from bayesnb.cli.settings import Settings
+from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say, stdout, visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesnb.data.csv_reader import Format
     from bayesnb.estimator import BayesianNB
 
 
@@ -22,23 +25,27 @@ if TYPE_CHECKING:
 @click.argument("data", metavar="DATA")
 @options.target
 @click.option(
-    "--row", "rows", multiple=True, metavar="K=V,K=V",
+    "--row", "rows", multiple=True, metavar="K=V,K=V|JSON",
     help="A row to predict; columns not named are missing. May be repeated.  [default: the textbook's, else the first]",
 )  # fmt: skip
+@options.row_values
 @click.option("--cv", type=click.IntRange(2), help="Score by this many folds instead of exact leave-one-out.")
 @options.dependences
+@options.naive_settings
 @options.draws("Exact draws for intervals of more than two classes.")
 @options.prob("Probability of the intervals.")
 @click.option("--nuts", is_flag=True, help="Also sample the PyMC model with NUTS, and hold the two roads together.")
 @options.seed
 @options.layout("table", "json", "csv", help="json holds everything, csv the scores.")
+@options.file_format
 def compare(
-    data: str, target: str | None, rows: tuple[str, ...], cv: int | None, dependence: tuple[str, ...], draws: int,
-    prob: float, nuts: bool, seed: int, layout: str,
+    data: str, target: str | None, rows: tuple[str, ...], values: tuple[str, ...], cv: int | None,
+    dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool, seed: int, layout: str,
+    format: Format,
 ) -> int:  # fmt: skip
     """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and what dependence changes.
 
-    DATA is the name of an embedded data set, or a CSV or Parquet file. Printed are the family of each
+    DATA is the name of an embedded data set, or a path as for `fit`. Printed are the family of each
     column, the scores of each estimate on rows it has not seen, and the probabilities of the asked rows with
     the interval of p(class | row, parameters) under the posterior.
 
@@ -47,9 +54,9 @@ def compare(
     """
     from bayesnb.evaluation import compare_estimates
 
-    name, X, y, clf = fitted(data, target, seed)
-    asked = asked_rows(rows, name, X)
-    dependence = tuple(name for name in dependence if name != "none")
+    name, X, y, clf = fitted(data, target, format, settings, seed)
+    asked = asked_rows(rows, name, X, values)
+    dependence = tuple(name for name in dependences if name != "none")
     say(f"scoring by {f'{cv} folds' if cv else 'exact leave-one-out'}")
     table = compare_estimates(clf, X, y, cv or "loo", dependence)
     others = dependent_of(clf, X, y, dependence)

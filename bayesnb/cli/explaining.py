@@ -8,12 +8,15 @@ import click
 
 from bayesnb.cli import options
 from bayesnb.cli.printing import plain, print_contributions, print_document, print_questions, records_of
-from bayesnb.cli.rows import asked_rows, class_of, fitted, frame_of, load_model, parsed, row_at, template_of
+from bayesnb.cli.rows import asked_rows, class_of, frame_of, load_model, row_at, template_of
+from bayesnb.cli.settings import Settings
+from bayesnb.cli.sources import fitted, opened
 from bayesnb.cli.terminal import stdout
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesnb.data.csv_reader import Format
     from bayesnb.estimator import BayesianNB
 
 
@@ -23,35 +26,40 @@ if TYPE_CHECKING:
 @options.target
 @click.option(
     "--row",
-    metavar="N|K=V,K=V",
+    metavar="N|K=V,K=V|JSON",
     help="The row to explain: its position, counted from 0, or its values; columns not named are missing.  "
     "[default: the textbook's, else the first]",
 )
+@options.row_values
 @click.option("--label", help="The class that the log-odds are for.  [default: the most probable]")
 @click.option("--against", help="The class that they are against.  [default: the most probable other]")
 @options.unit("Unit of the log-odds; ten decibans are a factor of ten.")
 @options.prob("Probability of the intervals.")
 @options.layout("table", "json", "csv")
+@options.model_settings
+@options.file_format
 def explain(
-    data: str, new: str | None, target: str | None, row: str | None, label: str | None, against: str | None, unit: str,
-    prob: float, layout: str,
+    data: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], label: str | None,
+    against: str | None, unit: str, prob: float, layout: str, settings: Settings, format: Format,
 ) -> int:  # fmt: skip
     """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
 
-    DATA is the name of an embedded data set, or a CSV or Parquet file, and a model is fitted to it; or MODEL is a file
+    DATA is the name of an embedded data set, or a path as for `fit`, and a model is fitted to it; or MODEL is a file
     that holds one, and the row is one of NEW. The entries sum to the total. A missing value adds nothing; of those that
     are, it is said how much each would tell about the class.
     """
     from bayesnb.modelfile import document
 
+    if row is not None and values:
+        raise click.UsageError("a row is named by --row or by --set: give one of them")
     position = int(row) if row is not None and row.isdecimal() else None
     if document.is_model(data):
-        clf, frame = _of_model(data, new, row, position)
+        clf, frame = _of_model(data, new, row, position, values, format)
         name, target = data, clf.target_
     else:
         if new is not None:
             raise click.UsageError(f"{data} is not a model file, and only a model explains the rows of another table")
-        clf, frame, name, target = _of_data(data, target, row, position)
+        clf, frame, name, target = _of_data(data, target, row, position, values, format, settings)
     asked = frame.iloc[0].dropna().to_dict()
     pair = [class_of(clf, text, option) for text, option in ((label, "--label"), (against, "--against"))]
     if pair[0] is not None and pair[0] == pair[1]:
@@ -79,30 +87,38 @@ def explain(
     return 0
 
 
-def _of_model(path: str, new: str | None, row: str | None, position: int | None) -> tuple[BayesianNB, pd.DataFrame]:
+def _of_model(
+    path: str, new: str | None, row: str | None, position: int | None, values: tuple[str, ...], format: Format
+) -> tuple[BayesianNB, pd.DataFrame]:
     """Load a model, and make a table of the row to explain."""
     clf = load_model(path)
     template = template_of(clf)
-    if row is not None and position is None:
+    if values or (row is not None and position is None):
         if new is not None:
             raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
-        return clf, frame_of([parsed(row, template)], template)
+        return clf, frame_of(asked_rows([] if row is None else [row], path, template, values), template)
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
-    frame = row_at(new, position or 0)
+    frame = row_at(opened(new, format, names=clf.schema_.names), position or 0)
     return clf, frame[[name for name in frame.columns if name in clf.schema_.names]]
 
 
 def _of_data(
-    data: str, target: str | None, row: str | None, position: int | None
+    data: str,
+    target: str | None,
+    row: str | None,
+    position: int | None,
+    values: tuple[str, ...],
+    format: Format,
+    settings: Settings,
 ) -> tuple[BayesianNB, pd.DataFrame, str, Any]:
     """Fit a model to a table, and make a table of the row to explain."""
-    name, X, y, clf = fitted(data, target)
+    name, X, y, clf = fitted(data, target, format, settings, repeat=False)
     if position is not None:
         if position >= len(X):
             raise click.BadParameter(
                 f"there is no row {position} in {name}: it has {len(X)}, counted from 0", param_hint="--row"
             )
         return clf, X.iloc[[position]], name, y.name
-    (asked,) = asked_rows([] if row is None else [row], name, X)
+    (asked,) = asked_rows([] if row is None else [row], name, X, values)
     return clf, frame_of([asked], X), name, y.name

@@ -1,4 +1,4 @@
-"""``bayesnb inspect``: what a table or a model file holds."""
+"""``bayesnb inspect``: how a table is read, what is remarkable about it, and what a model file holds."""
 
 from __future__ import annotations
 
@@ -7,23 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bayesnb import datasets
 from bayesnb.cli import options
+from bayesnb.cli.doctor import fit_command
 from bayesnb.cli.printing import grid_of, print_document, records_of
-from bayesnb.cli.rows import source_of
+from bayesnb.cli.settings import Settings
+from bayesnb.cli.sources import opened, watched
 from bayesnb.cli.terminal import console_of, visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.readers import Source
     from bayesnb.data.summary import Summary
+
+WIDE = 110
+"""The width of a terminal on which remarks stand within the table, and not below it."""
 
 
 @click.command(epilog=options.SOURCES)
 @click.argument("data", metavar="DATA|MODEL")
-@click.option("--target", help="Column that holds the class, to be left out.")
+@click.option("--target", help="Column that holds the class.")
+@options.naive_settings
+@options.file_format
 @options.layout("table", "json")
-def inspect(data: str, target: str | None, layout: str) -> int:
-    """Say what each column of a table would be taken for, or what a model file holds."""
+def inspect(data: str, target: str | None, settings: Settings, format: Format, layout: str) -> int:
+    """Say how a table is read, what each column is taken for, and what is remarkable about it; or what a model holds.
+
+    The last line is the command that fits a model to the table, without the columns that are best left out.
+    """
     import pandas as pd
 
     from bayesnb.modelfile import document
@@ -46,13 +59,71 @@ def inspect(data: str, target: str | None, layout: str) -> int:
     from bayesnb.data import engines
     from bayesnb.estimator import BayesianNB
 
-    summary = engines.summary(BayesianNB(unlabelled_weight=0), source_of(data), target)
-    about = {"data": data, "rows": summary.rows}
+    table = opened(data, format, settings, () if target is None else (target,))
+    table.require(target, "--target")
+    target = datasets.target(table.name) if target is None and table.file is None else target
+    passing, remarks = watched(table)
+    parameters = settings.parameters() | {"class_prior": None}
+    summary = engines.summary(BayesianNB(unlabelled_weight=0, **parameters), passing, target, settings.weight)
+    seen = remarks(target, summary.rows)
+    about: dict[str, Any] = {"data": data, "rows": summary.rows}
+    about |= {} if table.file is None else _how_read(table.file)
     if target is not None:
-        about |= {"target": target, "without a class": summary.blank}
+        about |= {"target": target} | ({"without a class": summary.blank} if summary.blank else {})
         about["classes"] = {str(k): n for k, n in zip(summary.classes, summary.statistics.rows.tolist(), strict=True)}
-    _print(about, _columns(summary), layout)
+    features = _columns(summary)
+    command = fit_command(data, target, seen, said_of(format) | _said(settings))
+    if layout == "json":
+        said = [{"column": str(r.column), "remark": r.said, "serious": r.serious} for r in seen]
+        print_document({**about, "features": records_of(features), "remarks": said, "fit": command})
+        return 0
+    by_column: dict[Any, list[str]] = {}
+    for remark in seen:
+        by_column.setdefault(remark.column, []).append(
+            f"{remark.said} (leave it out with --drop)" if remark.drop else remark.said
+        )
+    console = console_of()
+    shown, remarked = features.drop(columns="chosen"), _remarks(features, by_column)
+    wide = console.width >= WIDE
+    _print(about, shown.assign(remark=remarked) if wide else shown, layout)
+    for name, said in by_column.items():
+        if not wide or name not in features.index:
+            console.print(visible(f"{name}: {'; '.join(said)}"), markup=False)
+    console.print(f"\n{visible(command)}", markup=False, soft_wrap=True)
     return 0
+
+
+def _remarks(features: pd.DataFrame, by_column: Mapping[Any, list[str]]) -> list[str]:
+    """The remarks of each feature, those of its columns together."""
+    return ["; ".join(by_column.get(name, [])) for name in features.index]
+
+
+def _how_read(source: Source) -> dict[str, Any]:
+    """How a CSV or Excel file was read."""
+    if source.reading is None:
+        return {}
+    first = source.layouts[0]
+    named = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
+    header = "names in the first line" if first.header else "no line of names"
+    skipped = f"{first.skip} lines before it left out" if first.skip else ""
+    cells = f"cells separated by {named.get(first.sep, repr(first.sep))}"
+    comma = "decimal commas" if source.reading.decimal == "," else ""
+    files = f"{len(source.layouts)} files" if len(source.layouts) > 1 else ""
+    return {"read as": ", ".join(filter(None, [files, first.encoding, cells, comma, header, skipped]))}
+
+
+def said_of(format: Format) -> dict[str, Any]:
+    """The options of a file that the user has given, as they are written."""
+    said = {f"--{name}": getattr(format, name) for name in ("sep", "decimal", "encoding", "sheet")}
+    said = {option: value for option, value in said.items() if value is not None}
+    if format.header is not None:
+        said["--header" if format.header else "--no-header"] = True
+    return said | ({"--na": format.na[0]} if format.na else {})
+
+
+def _said(settings: Settings) -> dict[str, Any]:
+    """The options of a model that the user has given and that name one thing."""
+    return {} if settings.weight is None else {"--weight": settings.weight}
 
 
 def _columns(summary: Summary) -> pd.DataFrame:
@@ -73,4 +144,4 @@ def _print(about: Mapping[str, Any], features: pd.DataFrame, layout: str) -> Non
         if isinstance(value, Mapping):
             value = ", ".join(f"{k} {v:,.10g}" if isinstance(v, float) else f"{k}={v}" for k, v in value.items())
         console.print(visible(f"{name}: {value}"), markup=False, soft_wrap=True)
-    console.print(grid_of(features.reset_index().astype(object), 3))
+    console.print(grid_of(features.reset_index().astype(object), 3, console.width))

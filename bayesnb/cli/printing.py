@@ -42,33 +42,77 @@ def print_tables(
     """Print the results of ``compare`` as tables."""
     console = console_of()
     console.print("What each column got", style="bold")
-    console.print(grid_of(described.reset_index().astype(object), 3))
+    console.print(grid_of(described.reset_index().astype(object), 3, console.width))
     shown = table.reset_index().drop(columns="note")
     shown = shown.drop(columns="impossible") if not table["impossible"].fillna(0).any() else shown
     console.print(f"\nEach estimate on rows it has not seen ({how})", style="bold")
-    console.print(grid_of(shown, 4))
+    console.print(grid_of(shown, 4, console.width))
     for estimate, note in table["note"].items():
         if note:
             console.print(visible(f"{estimate}: {note}"), markup=False)
     for row, answer in zip(asked, answers, strict=True):
         said = ", ".join(f"{column}={value}" for column, value in row.items())
         console.print(f"\nThe row {visible(said)}", style="bold", markup=False)
-        console.print(row_grid(answer, prob))
+        console.print(row_grid(answer, prob, console.width))
         console.print(f"interval: p(class | row, θ) of naive Bayes, {by}", markup=False)
 
 
-def grid_of(frame: pd.DataFrame, digits: int) -> Any:
-    """A frame as a table for people."""
+def grid_of(frame: pd.DataFrame, digits: int, width: int | None = None) -> Any:
+    """A frame as a table for people. Lines are folded between words; where words do not fit, rows become lists.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    digits : int
+        Of floats, after the point.
+    width : int, optional
+        Of the terminal; as wide as needed by default.
+    """
     from rich.table import Table as Grid
     from rich.text import Text
 
+    names = [visible(name) for name in frame.columns]
+    rows = [[shown_text(value, digits) for value in record] for record in frame.itertuples(index=False, name=None)]
+    columns = list(zip(names, *rows, strict=True))
+    widths = _widths(columns, None if width is None else width - 3 * len(columns) - 1)
+    if widths is None:
+        return _lists_of(names, rows)
     grid = Grid()
-    for name in frame.columns:
+    for name, wide in zip(frame.columns, widths, strict=True):
         number = all(isinstance(v, int | float) for v in frame[name])
-        grid.add_column(Text(visible(name)), justify="right" if number else "left", overflow="fold")
-    for _, record in frame.iterrows():
-        grid.add_row(*(Text(shown_text(value, digits)) for value in record))
+        grid.add_column(Text(visible(name)), justify="right" if number else "left", overflow="fold", width=wide)
+    for row in rows:
+        grid.add_row(*map(Text, row))
     return grid
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int | None) -> list[int] | None:
+    """The width of each column; ``None`` if words would have to be cut."""
+    from rich.cells import cell_len
+
+    wanted = [max(map(cell_len, cells)) for cells in columns]
+    if room is None or sum(wanted) <= room:
+        return wanted
+    least = [max(cell_len(word) for cell in cells for word in cell.split() or [""]) for cells in columns]
+    spare = room - sum(least)
+    if spare < 0:
+        return None
+    # What is left goes to the columns that want more, in proportion to what they want.
+    more = [want - have for want, have in zip(wanted, least, strict=True)]
+    return [have + spare * extra // max(1, sum(more)) for have, extra in zip(least, more, strict=True)]
+
+
+def _lists_of(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    """Each row as a list under its first cell, for narrow terminals."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    lines: list[Any] = []
+    for first, *others in rows:
+        said = [f"{name} {cell}" for name, cell in zip(names[1:], others, strict=True) if cell not in ("", "—")]
+        lines += [Text(first, style="bold"), Padding(Text(", ".join(said)), (0, 0, 0, 2), expand=False)]
+    return Group(*lines)
 
 
 def shown_text(value: Any, digits: int) -> str:
@@ -78,7 +122,7 @@ def shown_text(value: Any, digits: int) -> str:
     return visible(value)
 
 
-def row_grid(answer: Mapping[str, Any], prob: float) -> Any:
+def row_grid(answer: Mapping[str, Any], prob: float, width: int | None = None) -> Any:
     """The probabilities of one row by each estimate, and their interval."""
     import pandas as pd
 
@@ -90,7 +134,7 @@ def row_grid(answer: Mapping[str, Any], prob: float) -> Any:
     for what in ("lower", "median", "upper"):
         values = {f"p({label})": answer["interval"][label][what] for label in labels}
         records.append({"estimate": "median of p" if what == "median" else f"{prob:.0%} interval, {what}", **values})
-    return grid_of(pd.DataFrame(records), 3)
+    return grid_of(pd.DataFrame(records), 3, width)
 
 
 def print_contributions(asked: dict[str, Any], contributions: pd.DataFrame, unit: str, prob: float) -> None:
@@ -116,7 +160,8 @@ def print_contributions(asked: dict[str, Any], contributions: pd.DataFrame, unit
             grid.add_section()
         value = line["value"]
         value = f"{value:g}" if isinstance(value, float) else "" if value is None else visible(value)
-        value = "missing" if line["missing"] else value
+        if line["missing"]:
+            value = f"{value} (never seen)" if value else "missing"
         numbers = [Text(shown_text(float(line[k]), 3)) for k in ("log_odds", "lower", "upper")]
         grid.add_row(Text(visible(entry)), Text(value), *numbers, bar_of(line["log_odds"] / widest))
     console.print(grid)

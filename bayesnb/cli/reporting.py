@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from bayesnb.cli import options
 from bayesnb.cli.outputs import require_output
-from bayesnb.cli.rows import fitted
+from bayesnb.cli.settings import Settings
+from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say, stdout
+
+if TYPE_CHECKING:
+    from bayesnb.data.csv_reader import Format
 
 
 @click.command(epilog=options.EMBEDDED)
@@ -21,15 +27,16 @@ from bayesnb.cli.terminal import say, stdout
 @click.option("--rows", type=click.IntRange(0), default=5, show_default=True, help="Uncertain rows to explain.")
 @click.option("--by", type=click.Choice(["total", "epistemic"]), default="total", show_default=True,
               help="The entropy that makes a row uncertain.")  # fmt: skip
-@options.dependence
+@options.model_settings
 @options.unit("Unit of the log-odds.")
 @options.draws("Exact draws for entropies.")
 @options.prob("Probability of the intervals.")
 @options.seed
+@options.file_format
 @options.force
 def report(
     data: str, target: str | None, output: str, layout: str | None, title: str | None, rows: int, by: str,
-    dependence: str | None, unit: str, draws: int, prob: float, seed: int, force: bool,
+    settings: Settings, unit: str, draws: int, prob: float, seed: int, format: Format, force: bool,
 ) -> int:  # fmt: skip
     """Write one self-contained page about a table: its model, its scores, its calibration, its uncertain rows.
 
@@ -40,7 +47,7 @@ def report(
 
     layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
     require_output(output, layout, [data], is_report, force)
-    name, X, y, clf = fitted(data, target, seed, dependence)
+    name, X, y, clf = fitted(data, target, format, settings, seed)
     title = title if title is not None else f"Naive Bayes: {name}"
     page = page_of(clf, X, y, title, layout, rows, by, unit, prob, draws, progress=say)
     if output == "-":

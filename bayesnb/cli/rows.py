@@ -1,22 +1,21 @@
-"""The tables, models and rows that are named on the command line."""
+"""The models and rows that are named on the command line."""
 
 from __future__ import annotations
 
 import io
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from bayesnb import datasets
-from bayesnb.cli.terminal import require_stdin, say
+from bayesnb.cli.terminal import require_stdin
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesnb.cli.sources import Opened
     from bayesnb.estimator import BayesianNB
 
 # The rows that the textbooks ask about (Mitchell 1997, 6.9.1; Han, Kamber and Pei 2012, 8.3).
@@ -24,58 +23,6 @@ TEXTBOOK_ROWS = {
     "play-tennis": "outlook=sunny,temperature=cool,humidity=high,wind=strong",
     "buys-computer": "age=youth,income=medium,student=yes,credit_rating=fair",
 }
-
-
-def load(data: str, target: str | None) -> tuple[str, pd.DataFrame, pd.Series]:
-    """The table and its labels; a file with the name of an embedded table must be given with its suffix or a path."""
-    if data.replace("_", "-") in datasets.names():
-        X, y = datasets.load(data)
-        if target in (None, y.name):
-            return data.replace("_", "-"), X, y
-        frame = X.assign(**{y.name: y})
-    else:
-        from bayesnb.data import readers
-
-        source = source_of(data)
-        frame = next(source) if isinstance(source, Iterator) else readers.frame(source)
-    columns = list(map(str, frame.columns))
-    if target is None:
-        raise click.UsageError(f"name the column that holds the class with --target; {data} has {columns}")
-    if target not in frame.columns:
-        close = get_close_matches(target, columns, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else f"; its columns are {columns}"
-        raise ValueError(f"{data} has no column {target!r}{hint}")
-    if frame[target].isna().all():
-        raise ValueError(f"column {target!r} of {data} is missing in every row: there is nothing to learn from")
-    unlabelled = frame[target].isna()
-    if unlabelled.any():
-        say(f"{int(unlabelled.sum())} rows without a class are left out")
-        frame = frame[~unlabelled]
-    return data, frame.drop(columns=target), frame[target]
-
-
-def fitted(
-    data: str, target: str | None, seed: int = 0, dependence: str | None = None
-) -> tuple[str, pd.DataFrame, pd.Series, BayesianNB]:
-    """The table, its labels and a model fitted to them; says on stderr what was read."""
-    from bayesnb.estimator import BayesianNB
-
-    name, X, y = load(data, target)
-    say(f"{name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
-    clf = BayesianNB(random_state=seed, dependence=dependence).fit(X, y)
-    for column in identifiers(clf, len(X)):
-        say(f"column {column!r} has about as many levels as there are rows: is it an identifier or free text?")
-    return name, X, y, clf
-
-
-def source_of(data: str) -> Any:
-    """What a command reads in parts: a path (if there is a suffix, a folder or such a file), or an embedded table."""
-    if data == "-":
-        require_stdin()
-    elif "." not in data and "/" not in data and not Path(data).exists():
-        X, y = datasets.load(data)
-        return iter([X.assign(**{y.name: y})])
-    return data
 
 
 def load_model(path: str) -> BayesianNB:
@@ -113,54 +60,103 @@ def template_of(clf: BayesianNB) -> pd.DataFrame:
     return pd.DataFrame({name: columns[name] for name in clf.schema_.names if name in columns})
 
 
-def row_at(data: str, position: int) -> pd.DataFrame:
+def row_at(table: Opened, position: int) -> pd.DataFrame:
     """The row of a table at a position, counted from 0."""
     import narwhals.stable.v2 as nw
 
-    from bayesnb.data import engines
-
     start = 0
-    tables, _ = engines.frames(source_of(data))
-    for table in tables:
-        if position < start + table.n_rows:
-            frame = nw.to_native(table.source[position - start : position - start + 1])
+    for part in table.tables():
+        if position < start + part.n_rows:
+            frame = nw.to_native(part.source[position - start : position - start + 1])
             return frame.reset_index(drop=True)
-        start += table.n_rows
+        start += part.n_rows
     raise click.BadParameter(
-        f"there is no row {position} in {data}: it has {start}, counted from 0", param_hint="--row"
+        f"there is no row {position} in {table.name}: it has {start}, counted from 0", param_hint="--row"
     )
 
 
-def identifiers(clf: BayesianNB, n: int) -> list[Any]:
-    """List the categorical columns with almost as many levels as there are rows."""
-    return [
-        name
-        for name, feature in clf.schema_.features.items()
-        if feature.levels is not None and feature.cuts is None and len(feature.levels[0]) > max(3, 0.8 * n)
-    ]
+def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The asked rows, each value read as its column's type; ``values`` are those of one more row."""
+    said = [parsed(row, X) for row in rows] + ([_set(values, X)] if values else [])
+    if said:
+        return said
+    if name in TEXTBOOK_ROWS and all(column in X for column in parsed_names(TEXTBOOK_ROWS[name])):
+        return [parsed(TEXTBOOK_ROWS[name], X)]
+    return [X.iloc[0].to_dict()]
 
 
-def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame) -> list[dict[str, Any]]:
-    """The asked rows, each value read as its column's type."""
-    rows = rows or ((TEXTBOOK_ROWS[name],) if name in TEXTBOOK_ROWS else ())
-    if not rows:
-        return [X.iloc[0].to_dict()]
-    return [parsed(row, X) for row in rows]
+def parsed_names(row: str) -> list[str]:
+    """The columns that a textbook's row names."""
+    return [item.partition("=")[0] for item in row.split(",")]
 
 
 def parsed(row: str, X: pd.DataFrame) -> dict[str, Any]:
-    """A row as K=V,K=V, each value read as its column's type."""
-    values = {}
-    for item in row.split(","):
-        column, equals, text = (part.strip() for part in item.partition("="))
-        if not equals:
-            raise click.BadParameter(f"{item!r} is not column=value", param_hint="--row")
-        if column not in X.columns:
-            raise click.BadParameter(
-                f"there is no column {column!r}; the columns are {list(map(str, X.columns))}", param_hint="--row"
-            )
+    """A row as K=V,K=V, or as JSON, each value read as its column's type.
+
+    Values may hold commas and equals signs, and so may names: a new item begins only where a column is named.
+    """
+    if row.lstrip().startswith("{"):
+        return _of_json(row, X)
+    names = "|".join(re.escape(str(name)) for name in sorted(X.columns, key=lambda name: -len(str(name))))
+    found = list(re.finditer(rf"(?:^|,)\s*({names})\s*=", row))
+    if not found or found[0].start():
+        _refuse_item(row.split(",")[0] if "," in row else row, X)
+    items = []
+    for item, following in zip(found, [*found[1:], None], strict=True):
+        text = row[item.end() : following.start() if following else len(row)].strip()
+        if odd := re.search(r",\s*([\w. -]+?)\s*=", text):
+            _refuse_item(odd[1] + "=", X)
+        items.append((item[1], text))
+    return _typed(items, X)
+
+
+def _set(values: Sequence[str], X: pd.DataFrame) -> dict[str, Any]:
+    """A row as one K=V for each value."""
+    items = []
+    for value in values:
+        fits = [str(name) for name in X.columns if value.startswith(f"{name}=")]
+        if not fits:
+            _refuse_item(value, X, "--set")
+        name = max(fits, key=len)
+        items.append((name, value[len(name) + 1 :]))
+    return _typed(items, X, "--set")
+
+
+def _of_json(row: str, X: pd.DataFrame) -> dict[str, Any]:
+    """A row as a document of JSON."""
+    import json
+
+    try:
+        said = json.loads(row)
+    except ValueError as error:
+        raise click.BadParameter(f"{row} is not JSON ({error})", param_hint="--row") from error
+    for name in said:
+        if name not in X.columns:
+            _refuse_item(f"{name}=", X)
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in said.items()}
+    return _typed([(name, "" if said[name] is None else text) for name, text in texts.items()], X)
+
+
+def _refuse_item(item: str, X: pd.DataFrame, option: str = "--row") -> NoReturn:
+    from bayesnb.data.unseen import nearest
+
+    column, equals, _ = (part.strip() for part in item.partition("="))
+    if not equals:
+        raise click.BadParameter(f"{item!r} is not column=value", param_hint=option)
+    close = nearest(column, map(str, X.columns))
+    hint = f" (did you mean {close!r}?)" if close else ""
+    raise click.BadParameter(
+        f"there is no column {column!r}{hint}; the columns are {list(map(str, X.columns))}. If it is part of a value, "
+        "use --set, or write the row as JSON",
+        param_hint=option,
+    )
+
+
+def _typed(items: Sequence[tuple[str, str]], X: pd.DataFrame, option: str = "--row") -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for column, text in items:
         if column in values:
-            raise click.BadParameter(f"column {column!r} is named twice", param_hint="--row")
+            raise click.BadParameter(f"column {column!r} is named twice", param_hint=option)
         values[column] = typed(text, X[column], column)
     return values
 
@@ -177,7 +173,7 @@ def typed(text: str, column: pd.Series, name: str) -> Any:
         raise click.BadParameter(f"{name}={text}: the column holds true and false", param_hint="--row")
     if types.is_numeric_dtype(column):
         try:
-            number = float(text)
+            number = float(text.removesuffix("%"))
         except ValueError:
             number = float("inf")
         if abs(number) == float("inf"):

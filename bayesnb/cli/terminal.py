@@ -88,7 +88,7 @@ def set_up_streams() -> None:
             encoding=None if sys.stdout.isatty() else "utf-8",
             errors="backslashreplace",
         )
-    warnings.showwarning = lambda message, *_: click.echo(f"bayesnb: warning: {one_line(message)}", err=True)
+    warnings.showwarning = lambda message, *_: warn(message)
 
 
 def discard_stdout() -> None:
@@ -129,11 +129,16 @@ def say(text: str) -> None:
         _console(stderr=True).print(visible(text), style="dim", markup=False, soft_wrap=True)
 
 
+def warn(said: object) -> None:
+    """Say on stderr what is likely to go wrong."""
+    click.echo(f"bayesnb: warning: {one_line(said)}", err=True)
+
+
 def console_of() -> Any:
-    """Stdout for tables; 120 columns wide where it is no terminal."""
+    """Stdout for tables; where it is no terminal, as wide as the variable COLUMNS says, or 120 columns."""
     stdout()
     console = _console()
-    return console if console.is_terminal else _console(width=120)
+    return console if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal() else _console(width=120)
 
 
 def _console(**options: Any) -> Any:

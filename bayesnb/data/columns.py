@@ -75,6 +75,11 @@ class Column:
             return None  # Arrow's dictionaries under pandas declare nothing that pandas can tell.
         return tuple(self.values.cat.get_categories().to_list())
 
+    @property
+    def nullable(self) -> bool:
+        """Whether it is no array of numpy, which has no missing value beside NaN."""
+        return self._numpy() is None
+
     def kind(self) -> Kind:
         """What it holds; "empty" if every value is missing."""
         return self._kind

@@ -87,13 +87,24 @@ class Source(os.PathLike):
         """How the columns of CSV and Excel files are read."""
         return csv_reader.reading(self.layouts, self.format) if self.layouts else None
 
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        if self.layouts:
+            return list(dict.fromkeys(name for layout in self.layouts for name in layout.names))
+        return list(self._dataset[0].schema.names)
+
+    @cached_property
+    def _dataset(self) -> tuple[Any, Schemas]:
+        schemas = {file.absolute().as_posix(): (file, _schema(file, self.kind)) for file in self.files}
+        return _dataset(self.path, schemas, self.kind), schemas
+
     def batches(self) -> tuple[Iterator[Any], int | None]:
         """The rows as Arrow batches, and their number."""
         if self.reading is not None:
             rows = sum(layout.rows for layout in self.layouts)
             return (batch for layout in self.layouts for batch in csv_reader.batches(layout, self.reading)), rows
-        schemas = {file.absolute().as_posix(): (file, _schema(file, self.kind)) for file in self.files}
-        dataset = _dataset(self.path, schemas, self.kind)
+        dataset, schemas = self._dataset
         return _batches(dataset, schemas, self), dataset.count_rows()
 
 

@@ -19,6 +19,7 @@ import pandas as pd
 from bayesnb.data.binning import Binned
 from bayesnb.data.columns import Column, Names, zeros_and_ones
 from bayesnb.data.encoders import ENCODERS, Feature, UnseenPolicy, checked_together, require_one_kind, validate
+from bayesnb.data.named import family_named
 from bayesnb.data.tables import Table
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
@@ -65,7 +66,8 @@ class Schema:
         Parameters
         ----------
         table : Table
-        features : Family, Binned, {column: Family or Binned} or {name: (Family or Binned, columns)}
+        features : Family, Binned, {column: Family or Binned} or {name: (Family or Binned, columns)}, optional
+            A family may be a short name.
         unseen : {"missing", "new", "error"}
         weight : array (row,), optional
             Weights of the rows, for bins by count.
@@ -259,6 +261,7 @@ def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
     """The features that were specified, each with its family and its columns."""
     if features is None:
         return {}
+    features = family_named(features)() if isinstance(features, str) else features
     if isinstance(features, Family | Binned):
         features = _with_exposure(table, features)
         exposure = getattr(features, "exposure", None)
@@ -274,6 +277,8 @@ def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
     specified, owner = {}, {}
     for key, value in features.items():
         spec, columns = value if isinstance(value, tuple) and len(value) == 2 else (value, [key])
+        with about(f"features[{key!r}]"):
+            spec = family_named(spec)() if isinstance(spec, str) else spec
         if not isinstance(spec, Family | Binned):
             raise TypeError(
                 f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"

@@ -17,6 +17,7 @@ import numpy as np
 from bayesnb.data.binning import Binned
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
+from bayesnb.data.named import family_named
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import NO_VALUE, SPECIFIED, ZERO_ONE, Schema, named_levels
 from bayesnb.data.tables import Table
@@ -165,7 +166,8 @@ def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) 
 def _specs(features: Any) -> list[Any]:
     """The specifications of features, in whatever form they were given."""
     specified = features.values() if isinstance(features, Mapping) else [features]
-    return [spec[0] if isinstance(spec, tuple) and len(spec) == 2 else spec for spec in specified]
+    specs = [spec[0] if isinstance(spec, tuple) and len(spec) == 2 else spec for spec in specified]
+    return [family_named(spec)() if isinstance(spec, str) else spec for spec in specs]
 
 
 def _families(features: Any) -> list[Family]:

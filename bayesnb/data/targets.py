@@ -122,9 +122,13 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
     series = nw.from_native(y, series_only=True, pass_through=True)
     column = Column("y", series)
     declared = declared_classes(column)
-    if isinstance(series, nw.Series) and column.textual and all(isinstance(c, str) for c in column.declared or ()):
-        codes, distinct = column.coded
-        return Target.of(*_present(codes, array_of(distinct)), unlabelled, declared)
+    if isinstance(series, nw.Series):
+        text = column.textual and all(isinstance(c, str) for c in column.declared or ())
+        # Whole numbers and booleans of a type that has missing values would become floats in numpy.
+        nullable = (series.dtype == nw.Boolean or series.dtype.is_integer()) and column.nullable
+        if text or nullable:
+            codes, distinct = column.coded
+            return Target.of(*_present(codes, array_of(distinct)), unlabelled, declared)
     return Target.of(*_distinct(column_or_1d(y, warn=True)), unlabelled, declared)
 
 

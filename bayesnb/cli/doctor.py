@@ -1,0 +1,222 @@
+"""What is remarkable about the columns of a table: what a person would see who looks at it before fitting a model.
+
+Each rule looks at one column of a sample of the rows, and says what it sees and what may be done.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesnb.data.csv_reader import Reading
+
+LOOKED_AT = 50_000
+"""The number of rows that are looked at, drawn at random from larger tables."""
+
+DATE = r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?|\d{4}/\d{1,2}/\d{1,2}( .*)?"
+KEY = re.compile(r"(^|[^a-z])(id|ids|uuid|guid|key|index|rownames|row|nr|no|number)$|(?<=[a-z])(Id|ID)$|^unnamed: \d+$")
+MARKS = ("?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "unknown", "missing")
+SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What is remarkable about a column.
+
+    Parameters
+    ----------
+    column : column name
+    said : str
+        What was seen, and what may be done.
+    serious : bool
+        Whether predictions are likely to be wrong if nothing is done; ``fit``, ``compare`` and ``report`` warn then.
+    drop : bool
+        Whether the column is best left out.
+    option : tuple of str
+        What to add to the command instead.
+    """
+
+    column: Any
+    said: str
+    serious: bool = False
+    drop: bool = False
+    option: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The remark with the name of its column, and the option that is its cure."""
+        cure = f" (leave it out with --drop {shlex.quote(str(self.column))})" if self.drop else ""
+        return f"column {self.column!r}: {self.said}{cure}"
+
+
+def examine(frame: pd.DataFrame, target: Any, rows: int, how: Reading | None) -> list[Remark]:
+    """The remarks about each column, in the order of the columns.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        All rows or some of them.
+    target : column name or None
+    rows : int
+        The number of rows of the whole table.
+    how : Reading, optional
+        How the cells of text were read.
+    """
+    found = [remark for name in frame.columns if name != target for remark in _column(frame[name])]
+    found += _of_reading(how, rows)
+    found += _same(frame, target)
+    if target is not None and target in frame.columns:
+        found += _target(frame[target].dropna())
+    place = {name: k for k, name in enumerate(frame.columns)}
+    # One serious cure is enough: what is left out needs no other.
+    dropped = {remark.column for remark in found if remark.drop}
+    found = [remark for remark in found if remark.drop or remark.column not in dropped]
+    return sorted(found, key=lambda remark: place.get(remark.column, -1))
+
+
+def _column(values: pd.Series) -> Iterator[Remark]:
+    from pandas.api import types
+
+    name, held = values.name, values.dropna()
+    if held.empty:
+        yield Remark(name, "no row has a value", drop=True)
+        return
+    levels = held.value_counts()
+    if len(levels) == 1:
+        yield Remark(name, f"constant: every value is {_short(levels.index[0])}", drop=True)
+        return
+    if types.is_bool_dtype(held):
+        return
+    if types.is_numeric_dtype(held):
+        yield from _numbers(name, held.astype(float), levels)
+    else:
+        yield from _texts(name, held.astype(str), levels)
+
+
+def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
+    n, k, once = len(held), len(levels), int((levels == 1).sum())
+    texts = held.str.strip()
+    if texts.str.fullmatch(DATE).mean() > 0.95:
+        yield Remark(name, f"dates, read as {k} levels: turn them into numbers (days since a date)", True, True)
+        return
+    for mark, share in texts.str.lower().value_counts(normalize=True).items():
+        if mark in MARKS and share > 0:
+            shown = next(text for text in texts if text.lower() == mark)
+            said = (
+                f"{_percent(share)} are {shown!r}, a level like any other: if it means missing, --na {_quoted(shown)}"
+            )
+            yield Remark(name, said, True, option=("--na", shown))
+    number = texts.str.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+    if number.mean() > 0.8 and k > 10:
+        odd = texts[~number].value_counts().index[:3].tolist()
+        shown = ", ".join(map(_short, odd))
+        said = f"numbers but for {shown}, so all are read as {k} levels: mend them, or --na {_quoted(odd[0])}"
+        yield Remark(name, said, True, option=("--na", odd[0]) if len(odd) == 1 else ())
+    elif n > 10 and k > max(3, 0.8 * n):
+        yield Remark(name, f"looks like an identifier or free text: {k} levels in {n} rows", True, True)
+    elif k >= 20 and once >= k / 2:
+        yield Remark(name, f"{k} levels, {once} of them seen once", once > 0.1 * n, once > 0.5 * n)
+
+
+def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
+    n, k = len(held), len(levels)
+    whole = bool((held % 1 == 0).all())
+    low, high = held.min(), held.max()
+    if whole and n > 10 and k == n:
+        ordered = held.sort_values().diff().iloc[1:]
+        if (ordered == 1).all() and low in (0, 1):
+            yield Remark(name, "counts the rows", True, True)
+            return
+        if KEY.search(str(name)) or KEY.search(str(name).lower()):
+            yield Remark(name, "looks like an identifier: no value occurs twice", True, True)
+            return
+    for value in SENTINELS:
+        share = float((held == value).mean())
+        others = held[held != value]
+        if share > 0.01 and len(others) and (value in (low, high)) and abs(value) > 3 * others.abs().max():
+            said = f"{_percent(share)} are {value}: if it means missing, --na {value}"
+            yield Remark(name, said, True, option=("--na", str(value)))
+            return
+    counts, codes = (f"--feature {_quoted(name)}={family}" for family in ("poisson", "categorical"))
+    if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):
+        yield Remark(name, f"whole numbers from {low:g} to {high:g}: counts? {counts}; codes? {codes}")
+    elif whole and 2 < k <= 12 and n >= 10 * k:
+        yield Remark(name, f"{k} different whole numbers: codes? {codes}")
+    elif k > 10 and low > 0 and held.skew() > 2:
+        edges = ",".join(f"{float(f'{edge:.3g}'):g}" for edge in held.quantile([0.25, 0.5, 0.75]).drop_duplicates())
+        cut = f"--feature {_quoted(name)}=binned:{edges}"
+        yield Remark(name, f"skewed and all positive: take its logarithm (lognormal), or {cut}")
+
+
+def _of_reading(how: Reading | None, rows: int) -> Iterator[Remark]:
+    """What was read otherwise than it stands in the file."""
+    if how is None:
+        return
+    for name, marks in how.gaps.items():
+        shown = ", ".join(f"{_percent(n / max(rows, 1))} are {_short(mark)}" for mark, n in marks.items())
+        yield Remark(name, f"{shown}, read as missing")
+    for name, kind in how.kinds.items():
+        if kind == "percent":
+            yield Remark(name, "percent signs, read as the numbers before them")
+
+
+def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
+    """Columns that tell the same groups of rows apart as an earlier one, or as the class."""
+    import pandas as pd
+
+    first: dict[bytes, Any] = {}
+    for name in sorted(frame.columns, key=lambda name: name != target):
+        codes, levels = pd.factorize(frame[name])
+        if len(levels) < 2 or len(frame) < 10 or (len(levels) > 0.8 * len(frame) and name != target):
+            continue
+        earlier = first.setdefault(codes.tobytes(), name)
+        if earlier is not name and earlier == target:
+            yield Remark(name, "tells the class exactly: is it known when a class is to be predicted?", True, True)
+        elif earlier is not name:
+            yield Remark(name, f"the same as column {earlier!r}, so its evidence would count twice", True, True)
+
+
+def _target(labels: pd.Series) -> Iterator[Remark]:
+    from pandas.api import types
+
+    k, n = labels.nunique(), len(labels)
+    if k == 1:
+        yield Remark(
+            labels.name, f"the target has one class, {_short(labels.iloc[0])}: there is nothing to tell apart", True
+        )
+    elif k > 20 and k > n / 10:
+        kind = "a number" if types.is_numeric_dtype(labels) else "an identifier"
+        yield Remark(labels.name, f"the target has {k} classes in {n} rows: is it {kind}?", True)
+
+
+def fit_command(data: str, target: str | None, remarks: list[Remark], said: Mapping[str, Any]) -> str:
+    """The command that fits a model, with the cures of the serious remarks, to be copied."""
+    words = ["bayesnb", "fit", data, "--target", target or "COLUMN"]
+    for option, value in said.items():
+        words += [option, *([] if value is True else [str(value)])]
+    for remark in remarks:
+        if remark.drop:
+            words += ["--drop", str(remark.column)]
+    for option in dict.fromkeys(remark.option for remark in remarks if remark.option and not remark.drop):
+        words += option
+    stem = re.sub(r"\W+", "-", re.split(r"[/\\]", data)[-1].split(".")[0]).strip("-") or "table"
+    return shlex.join([*words, "-o", f"{stem}.nc"])
+
+
+def _quoted(text: Any) -> str:
+    return shlex.quote(str(text))
+
+
+def _percent(share: float) -> str:
+    return "under 1 %" if share < 0.01 else f"{share:.0%}".replace("%", " %")
+
+
+def _short(text: Any) -> str:
+    shown = repr(text) if isinstance(text, str) else str(text)
+    return shown if len(shown) <= 30 else shown[:28] + "…'"

@@ -1,0 +1,138 @@
+"""The options that say what a model is, as parameters of the estimator: the same for every command that learns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from bayesnb.data.encoders import Feature
+    from bayesnb.data.schema import Schema
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of a model, as they were written.
+
+    Parameters
+    ----------
+    drop : tuple of str
+        Columns that are left out.
+    specified : tuple of str
+        Families of columns, as ``COL=FAMILY``.
+    m : float, optional
+    class_prior, weight, unseen, absent, dependence : str, optional
+    """
+
+    drop: tuple[str, ...] = ()
+    specified: tuple[str, ...] = ()
+    m: float | None = None
+    class_prior: str | None = None
+    weight: str | None = None
+    unseen: str = "missing"
+    absent: str = "error"
+    dependence: str | None = None
+
+    def features(self) -> dict[str, Any]:
+        """The families of the columns that are named."""
+        return _features(self.specified, self.m)
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of an estimator, but for ``dependence``, ``--m`` and the labels of the class prior."""
+        return {
+            "features": self.features() or None, "class_prior": _class_prior(self.class_prior), "unseen": self.unseen,
+            "absent": self.absent,
+        }  # fmt: skip
+
+    def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:
+        """A schema with the priors that ``--m`` asks for, and the families to specify for them."""
+        if self.m is None:
+            return schema, self.features() or None
+        before = schema.features
+        smooth = {name: _smoothed(feature, self.m) for name, feature in before.items()}
+        changed = {name: f.family for name, f in smooth.items() if f is not before[name] and f.cuts is None}
+        return replace(schema, features=smooth), (self.features() | changed) or None
+
+
+def by_label(given: Any, labels: list[Any]) -> Any:
+    """Probabilities by label, not by the text of a label. Where labels are text, one that no row has can be named."""
+    if not isinstance(given, Mapping):
+        return given
+    texts = {str(label): label for label in labels}
+    if all(isinstance(label, str) for label in labels):
+        texts |= {text: text for text in given}
+    if set(given) != set(texts):
+        raise click.BadParameter(
+            f"Expected a probability for each of {list(map(str, labels))}; got {list(given)}",
+            param_hint="--class-prior",
+        )
+    return {texts[text]: p for text, p in given.items()}
+
+
+def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
+    """The families of named columns."""
+    from bayesnb.data.binning import Binned
+    from bayesnb.data.named import families_by_name, family_named
+    from bayesnb.priors import Dirichlet
+
+    features: dict[str, Any] = {}
+    for text in specified:
+        column, equals, said = text.rpartition("=")
+        kind, _, rest = said.partition(":")
+        if not equals:
+            _refuse(f"{text!r} is not COL=FAMILY with a family of {', '.join(families_by_name())}")
+        try:
+            family = family_named(kind)
+        except ValueError as error:
+            _refuse(f"{text!r} is not COL=FAMILY: {error}" + _leave_out(column, kind))
+        if column in features:
+            _refuse(f"column {column!r} is named twice")
+        items = [item.strip() for item in rest.split(",") if item.strip()]
+        if family is not Binned:
+            features[column] = (family(), items) if items else family()
+            continue
+        try:
+            prior = {} if m is None else {"prior": Dirichlet.m_estimate(m)}
+            features[column] = Binned(edges=tuple(float(item) for item in items) or None, **prior)
+        except ValueError as error:
+            _refuse(f"{text!r}: {error}")
+    return features
+
+
+def _leave_out(column: str, kind: str) -> str:
+    return f". To leave the column out, write --drop {column}" if kind in ("ignore", "none", "drop", "skip") else ""
+
+
+def _refuse(said: str) -> NoReturn:
+    raise click.BadParameter(said, param_hint="--feature")
+
+
+def _smoothed(feature: Feature, m: float) -> Feature:
+    """Give a feature of levels or of zeros and ones the prior that is worth m rows. Other features stay as they are."""
+    from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
+
+    if feature.family.support not in (LEVELS, ZEROS_AND_ONES):
+        return feature
+    return replace(feature, family=replace(feature.family, prior=feature.family.conjugate.m_estimate(m)))
+
+
+def _class_prior(text: str | None) -> Any:
+    if text is None or text == "laplace":
+        return None
+    if text in ("frequencies", "uniform"):
+        return text
+    found = {}
+    for item in text.split(","):
+        label, equals, p = item.rpartition("=")
+        try:
+            found[label.strip()] = float(p)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise click.BadParameter(
+                f"{text!r} is neither laplace, frequencies, uniform nor LABEL=P,LABEL=P", param_hint="--class-prior"
+            )
+    return found

@@ -1,0 +1,200 @@
+"""The tables that are named on the command line: files, standard input and embedded data, all read in one way."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayesnb import datasets
+from bayesnb.cli.doctor import LOOKED_AT, examine
+from bayesnb.cli.settings import Settings, by_label
+from bayesnb.cli.terminal import require_stdin, say, warn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesnb.cli.doctor import Remark
+    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.readers import Source
+    from bayesnb.data.tables import Table
+    from bayesnb.estimator import BayesianNB
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A table that is named on the command line.
+
+    Parameters
+    ----------
+    name : str
+    embedded : DataFrame, optional
+        An embedded table, with its class.
+    file : Source, optional
+        Any other.
+    drop : tuple of str
+        Columns that are left out.
+    """
+
+    name: str
+    embedded: pd.DataFrame | None
+    file: Source | None
+    drop: tuple[str, ...] = ()
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of its columns, those that are left out included."""
+        names = self.embedded.columns if self.file is None else self.file.names
+        return [str(name) for name in names]
+
+    def require(self, column: str | None, option: str = "") -> None:
+        """Refuse a column that the table does not have, and say which one may be meant."""
+        from bayesnb.data.unseen import nearest
+
+        if column is None or column in self.names:
+            return
+        close = nearest(column, self.names)
+        hint = f"; did you mean {close!r}?" if close else f"; its columns are {self.names[:30]}"
+        raise ValueError(f"{option + ': ' if option else ''}{self.name} has no column {column!r}{hint}")
+
+    def tables(self) -> Iterator[Table]:
+        """Its rows as tables of bounded size, without the columns that are left out."""
+        from bayesnb.data import engines
+
+        for table in engines.frames(iter([self.embedded]) if self.file is None else self.file)[0]:
+            yield table.without(self.drop) if self.drop else table
+
+    def frame(self) -> pd.DataFrame:
+        """All of it in memory, without the columns that are left out."""
+        from bayesnb.data import readers
+
+        whole = self.embedded if self.file is None else readers.frame(self.file)
+        return whole.drop(columns=list(self.drop))
+
+    def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
+        """What is remarkable about its columns, of which a frame holds all or some rows."""
+        how = None if self.file is None else self.file.reading
+        return examine(frame, target, rows, how)
+
+
+def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
+    """A table: a path if there is a suffix, a folder or such a file; else an embedded table.
+
+    Parameters
+    ----------
+    data : str
+    format : Format
+    settings : Settings, optional
+        Whose ``drop`` is left out, and whose columns must be there.
+    names : names of columns
+        Which the table is expected to have; they tell a header.
+    """
+    from dataclasses import replace
+
+    from bayesnb.data.readers import Source
+
+    settings = settings or Settings()
+    if data == "-":
+        require_stdin()
+    if data.replace("_", "-") in datasets.names() or (
+        data != "-" and "." not in data and "/" not in data and not Path(data).exists()
+    ):
+        X, y = datasets.load(data)
+        found = Opened(data.replace("_", "-"), X.assign(**{y.name: y}), None, settings.drop)
+    else:
+        expected = tuple(str(name) for name in (*names, *settings.drop, settings.weight) if name is not None)
+        found = Opened(data, None, Source(data, replace(format, names=expected)), settings.drop)
+    for column in settings.drop:
+        found.require(column, "--drop")
+    found.require(settings.weight, "--weight")
+    return found
+
+
+def target_of(table: Opened, target: str | None) -> str:
+    """The column of the class: that which was named, or that of embedded data."""
+    if target is None and table.file is None:
+        return datasets.target(table.name)
+    if target is None:
+        has = ""
+        with contextlib.suppress(ValueError, OSError):
+            has = f"; {table.name} has {table.names[:30]}"
+        raise click.UsageError(f"name the column that holds the class with --target{has}")
+    table.require(target, "--target")
+    return target
+
+
+def load(table: Opened, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
+    """The columns of a table in memory, and the labels of its rows; rows without one are left out."""
+    target = target_of(table, target)
+    frame = table.frame()
+    if target not in frame.columns:
+        raise click.UsageError(f"--drop {target}: the class cannot be left out")
+    unlabelled = frame[target].isna()
+    if unlabelled.all():
+        raise ValueError(f"column {target!r} of {table.name} is missing in every row: there is nothing to learn from")
+    if unlabelled.any():
+        say(f"{int(unlabelled.sum())} rows without a class are left out")
+        frame = frame[~unlabelled]
+    return frame.drop(columns=target), frame[target]
+
+
+def fitted(
+    data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True
+) -> tuple[str, pd.DataFrame, pd.Series, BayesianNB]:
+    """The table in memory, its labels and a model fitted to them; says on stderr what was read.
+
+    Where rows are weighted and ``repeat`` is true, they are repeated, so that scores count them as often as learning.
+    """
+    from sklearn.utils.multiclass import unique_labels
+
+    from bayesnb.data.schema import Schema
+    from bayesnb.data.tables import Table
+    from bayesnb.estimator import BayesianNB
+
+    table = opened(data, format, settings, () if target is None else (target,))
+    X, y = load(table, target)
+    say(f"{table.name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
+    for remark in table.examined(X.assign(**{str(y.name): y}), y.name, len(X)):
+        if remark.serious:
+            warn(remark.sentence)
+    weight = None
+    if settings.weight is not None:
+        weight, X = X[settings.weight], X.drop(columns=settings.weight)
+        if repeat:
+            times = _times(weight)
+            X, y, weight = X.loc[X.index.repeat(times)], y.loc[y.index.repeat(times)], None
+    parameters = settings.parameters()
+    if settings.m is not None:
+        schema = Schema.infer(Table.of(X), parameters["features"], settings.unseen)
+        parameters["features"] = settings.smoothed(schema)[1]
+    parameters["class_prior"] = by_label(parameters["class_prior"], unique_labels(y).tolist())
+    clf = BayesianNB(random_state=seed, dependence=settings.dependence, **parameters)
+    return table.name, X, y, clf.fit(X, y, weight)
+
+
+def _times(weight: pd.Series) -> pd.Series:
+    """How often each row is repeated."""
+    wrong = ~(weight.ge(0) & weight.mod(1).eq(0)).fillna(False)
+    if wrong.any():
+        raise ValueError(
+            f"column {weight.name!r} holds the weight {weight[wrong].iloc[0]}: scores count whole rows, so weights are "
+            "whole numbers here; bayesnb fit takes any"
+        )
+    return weight.astype(int)
+
+
+def watched(table: Opened) -> tuple[Iterator[Table], Any]:
+    """The rows of a table in parts, and a function that says, after they were read, what is remarkable about them."""
+    from bayesnb.data import reservoir
+
+    passing, sample = reservoir.drawn(table.tables(), LOOKED_AT, seed=0)
+
+    def remarks(target: Any, rows: int) -> list[Remark]:
+        return table.examined(sample().source.to_pandas(), target, rows)
+
+    return passing, remarks

@@ -1,0 +1,127 @@
+"""Levels that no fit has seen, counted in a table that is to be predicted, and said in one warning."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bayesnb.data.schema import Schema
+from bayesnb.data.tables import Table
+
+PACKAGE = str(Path(__file__).parents[1])
+
+
+class UnseenLevelWarning(UserWarning):
+    """Some cells hold a level that was never seen in fitting, and are read as missing.
+
+    To silence it: ``warnings.simplefilter("ignore", bayesnb.UnseenLevelWarning)``. To have an error instead, fit with
+    ``unseen="error"``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> clf = nb.BayesianNB().fit(X, y)
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     proba = clf.predict_proba(X[:3].assign(outlook=["sunny", "Sunny", "fog"]))
+    >>> print(said[0].message)
+    column 'outlook': 2 of 3 rows hold a level never seen ('Sunny', did you mean 'sunny'?; 'fog'), counted as missing
+    """
+
+
+def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
+    """For each column with levels that were never seen: these levels, and the number of rows that hold them."""
+    if schema.unseen != "missing":
+        return {}
+    place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
+    found: dict[Any, Counter[Any]] = {}
+    for feature in schema.features.values():
+        if feature.levels is None or feature.cuts is not None:
+            continue
+        for name, levels in zip(feature.columns, feature.levels, strict=True):
+            held, known = place.get(name, name), set(levels)
+            if held not in table.place or all(value in known for value in table.distinct(held)):
+                continue
+            codes, distinct = table.column(held).coded
+            rows = np.bincount(codes[codes >= 0], minlength=len(distinct))
+            unseen = {v: int(n) for v, n in zip(distinct, rows, strict=False) if n and v not in known}
+            if unseen:
+                found[name] = Counter(unseen)
+    return found
+
+
+def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> Iterator[str]:
+    """A sentence for each column with levels that were never seen."""
+    levels = {
+        name: names
+        for feature in schema.features.values()
+        if feature.levels is not None
+        for name, names in zip(feature.columns, feature.levels, strict=True)
+    }
+    for name, counts in found.items():
+        shown = [_with_nearest(value, levels[name]) for value, _ in counts.most_common(3)]
+        more = f"; and {len(counts) - 3:,} more" if len(counts) > 3 else ""
+        rows = sum(counts.values())
+        yield (
+            f"column {name!r}: {rows:,} of {n_rows:,} {'row holds' if n_rows == 1 else 'rows hold'} a level never seen "
+            f"({'; '.join(shown)}{more}), counted as missing"
+        )
+
+
+def _with_nearest(value: Any, levels: Iterable[Any]) -> str:
+    close = nearest(str(value), [str(level) for level in levels])
+    return f"{value!r}, did you mean {close!r}?" if close is not None else repr(value)
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The one of some names that a name is most like, regardless of capitals and blanks; ``None`` if none is."""
+    folded = {known.strip().lower(): known for known in names}
+    close = get_close_matches(name.strip().lower(), folded, 1)
+    return folded[close[0]] if close else None
+
+
+def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
+    """The cells of a column of the schema as they stand in a table, ``None`` where missing."""
+    held = name if table.named and schema.named else table.names[schema.names.index(name)]
+    codes, distinct = table.column(held).coded
+    return [None if code < 0 else distinct[code] for code in codes]
+
+
+def warn_of_unseen(schema: Schema, table: Table) -> None:
+    """Warn once of all levels of a table that were never seen."""
+    if found := unseen_levels(schema, table):
+        said = "; ".join(said_of(found, table.n_rows, schema))
+        warnings.warn(said, UnseenLevelWarning, skip_file_prefixes=(PACKAGE,))
+
+
+class Unseen:
+    """Levels that were never seen, counted while the parts of a table pass.
+
+    Parameters
+    ----------
+    schema : Schema
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema, self.rows = schema, 0
+        self.found: dict[Any, Counter[Any]] = {}
+
+    def counted(self, tables: Iterable[Table]) -> Iterator[Table]:
+        """The same tables."""
+        for table in tables:
+            self.rows += table.n_rows
+            for name, counts in unseen_levels(self.schema, table).items():
+                self.found.setdefault(name, Counter()).update(counts)
+            yield table
+
+    def sentences(self) -> Iterator[str]:
+        """A sentence for each column that held such levels."""
+        yield from said_of(self.found, self.rows, self.schema)

@@ -278,7 +278,15 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
     # Parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name; if ``deep``, also those within them, such as ``features__age__prior__alpha``."""
+        """The parameters by name; if ``deep``, also those within them, such as ``features__age__prior__alpha``.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, Poisson
+        >>> [name for name in BayesianNB({"age": Poisson()}).get_params() if name.startswith("features__")]
+        ['features__age', 'features__age__prior', 'features__age__prior__alpha', 'features__age__prior__beta',
+         'features__age__exposure']
+        """
         params = super().get_params(deep=False)
         nested = [deep_params(name, params[name]) for name in NESTED] if deep else []
         return {**params, **{name: value for found in nested for name, value in found.items()}}

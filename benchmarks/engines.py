@@ -1,6 +1,6 @@
 """Fitting and predicting tables that outgrow memory, beside one read of the same files with the same engine.
 
-    uv run python -m benchmarks.engines [--rows 10000000] [--engine parquet ...] [--keep FOLDER] [--predict]
+    uv run --group dev python -m benchmarks.engines [--rows 10000000] [--engine parquet ...] [--keep FOLDER] [--predict]
 
 A table of 5 categorical columns (2, 5, 20, 200 and 2000 levels, as text) and 5 real ones, 3 % of the cells missing,
 and a class of three, in Parquet files of a million rows. Each engine works in a process of its own, which fits the

@@ -1,6 +1,6 @@
 """How fast two Gibbs samplers forget: one draws all labels at once, the other one label after the other.
 
-    uv run python -m benchmarks.gibbs
+    uv run --group dev python -m benchmarks.gibbs
 
 Twelve tables have six labelled rows and eight without a label. The evidences of the 256 possible labellings of these
 eight are known, and from them the collapsed sampler, which integrates the parameters out, takes its steps exactly. The

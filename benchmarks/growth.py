@@ -1,6 +1,6 @@
 """How the time of fit and predict grows with rows, columns, classes and levels.
 
-    uv run python -m benchmarks.growth [--quick] [--json FILE]
+    uv run --group dev python -m benchmarks.growth [--quick] [--json FILE]
 
 Each line grows one size and holds the others. Seconds are the processor's, of all threads, which other work on the
 machine changes least; the fewest of a few runs. The exponent is the slope of ln seconds over ln size, of the larger

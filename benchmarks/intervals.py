@@ -1,6 +1,6 @@
 """Do intervals of p(class | row, θ) cover the true probability, and is the saddlepoint formula right and quick?
 
-    uv run python -m benchmarks.intervals
+    uv run --group dev python -m benchmarks.intervals
 
 θ is drawn from the prior and rows from the model; the interval of a new row is then asked whether it holds the
 probability that the true θ gives it, given the row and given the data alone. Errors of the distribution function are

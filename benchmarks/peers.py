@@ -1,6 +1,6 @@
 """How long the closed form takes beside scikit-learn, and beside one read of the same bytes.
 
-    uv run python -m benchmarks.peers [--quick] [--json FILE] [--only WORD]
+    uv run --group dev python -m benchmarks.peers [--quick] [--json FILE] [--only WORD]
 
 Ours and the peer take turns in one process, after a warm-up of each; a line holds the medians. The ratio is the
 peer's time over ours, and stands beside the one to reach. "Reads" is our time over that of one ``numpy.sum`` of the

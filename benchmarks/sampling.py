@@ -1,6 +1,6 @@
 """What a sampled posterior costs: sufficient statistics beside rows, and how it grows with the rows.
 
-    uv run python -m benchmarks.sampling
+    uv run --group dev python -m benchmarks.sampling
 
 Compiling is told apart from sampling: a run of a few draws goes before each, and what it compiled is kept. Both
 likelihoods start at the conjugate posterior with its scales, so that only the cost of a step differs.

@@ -1,7 +1,7 @@
 """Simulation-based calibration of all samplers (Talts et al. 2018), and Geweke's joint test (2004).
 
-    uv run python -m benchmarks.sbc --simulations 1000 --picture sbc.png
-    uv run python -m benchmarks.sbc --sampler nuts --simulations 50
+    uv run --group dev python -m benchmarks.sbc --simulations 1000 --picture sbc.png
+    uv run --group dev python -m benchmarks.sbc --sampler nuts --simulations 50
 
 The calibration is ``bayesnb.agreement.calibrate``, of a model with every conjugate family. Geweke's test alternates
 rows given parameters and parameters given rows; if both are right, the parameters keep the prior's distribution.

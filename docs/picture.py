@@ -1,4 +1,4 @@
-"""Draw the picture of the README: ``uv run python docs/picture.py``.
+"""Draw the picture of the README: ``uv run --group dev python docs/picture.py``.
 
 Left, how well the probability of Mitchell's day is known after his fourteen days, and after ten and a hundred times as
 many that look the same. Right, what each value of the day says, with the interval of what it says.

@@ -55,6 +55,11 @@ def mixed(n: int, n_classes: int = 2, seed: int = 0) -> tuple[pd.DataFrame, np.n
     return X, np.array(list("uvw"))[y]
 
 
+def pytest_runtest_setup(item):
+    """Print tables as wide as where nothing says how wide the terminal is; processes of pytest say so themselves."""
+    os.environ.pop("COLUMNS", None)
+
+
 def pytest_configure(config):
     """Let all processes of the tests share their bytecode, even where Python is told to write none.
 

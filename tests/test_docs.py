@@ -102,7 +102,8 @@ def test_every_code_block_of_the_readme_is_run():
 @pytest.mark.parametrize("path", [ROOT / "README.md", DOCS / "getting-started.md"], ids=relative)
 def test_the_commands_shown_on_the_first_pages_run(path, tmp_path, monkeypatch):
     (tmp_path / "table.csv").write_text(
-        "age,town,class\n" + "".join(f"{20 + 3 * k},{('Bern', 'Basel')[k % 2]},{'ab'[k // 5]}\n" for k in range(10))
+        "id,age,town,class\n"
+        + "".join(f"{k},{20 + 3 * k},{('Bern', 'Basel')[k % 2]},{'ab'[k // 5]}\n" for k in range(10))
     )
     monkeypatch.chdir(tmp_path)
     rows = pd.read_csv("table.csv")
@@ -110,8 +111,10 @@ def test_the_commands_shown_on_the_first_pages_run(path, tmp_path, monkeypatch):
     rows.to_parquet("rows/first.parquet")
     rows.to_parquet("new.parquet")
     rows.to_csv("more.csv", index=False)
+    rows.drop(columns=["id", "class"]).to_csv("new.csv", index=False)
     text = path.read_text(encoding="utf-8")
-    commands = re.findall(r"uv run bayesnb ([^`\n]+)", text)
+    commands = re.findall(r"(?:uv run |^\$ )bayesnb ([^`\n]+)$", text, re.MULTILINE)
+    commands += re.findall(r"`uv run bayesnb ([^`\n]+)`", text)
     assert commands
     for command in commands:
         with pytest.raises(SystemExit) as ended:

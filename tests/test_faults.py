@@ -41,7 +41,7 @@ def assert_same(a, b):
 
 @pytest.fixture
 def model(tmp_path):
-    """A model file of PlayTennis, in a folder with nothing else but its lock."""
+    """A model file of PlayTennis, in a folder with nothing else."""
     path = tmp_path / "model.nc"
     X, y = datasets.play_tennis()
     nb.BayesianNB(unlabelled_weight=0).fit(X, y).save(path)

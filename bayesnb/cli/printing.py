@@ -147,12 +147,15 @@ def print_contributions(asked: dict[str, Any], contributions: pd.DataFrame, unit
     said = ", ".join(f"{k}={v}" for k, v in asked.items())
     console.print(f"The row {visible(said)}", style="bold", markup=False)
     grid = Grid()
-    for title in ("entry", "value"):
-        grid.add_column(title, overflow="fold")
+    # A bar has two halves. On narrow terminals they are shorter, and on very narrow ones there are none.
+    half = 12 if console.width >= 100 else 5 if console.width >= 84 else 0
+    grid.add_column("entry", no_wrap=True)
+    grid.add_column("value", overflow="fold")
     for title in (f"log-odds [{unit}]", "lower", "upper"):
         grid.add_column(Text(title), justify="right")
-    sides = [f"{name[:9]}…" if len(name) > 10 else name for name in map(visible, (against, label))]
-    grid.add_column(Text(f"{sides[0] + ' ←':>12}│{'→ ' + sides[1]:<12}"), no_wrap=True)
+    sides = [f"{name[: half - 3]}…" if len(name) > half - 2 else name for name in map(visible, (against, label))]
+    if half:
+        grid.add_column(Text(f"{sides[0] + ' ←':>{half}}│{'→ ' + sides[1]:<{half}}"), no_wrap=True)
     finite = [abs(v) for v in contributions["log_odds"] if abs(v) < float("inf")]
     widest = max(finite, default=0.0) or 1.0
     for k, (entry, line) in enumerate(contributions.iterrows()):
@@ -163,7 +166,8 @@ def print_contributions(asked: dict[str, Any], contributions: pd.DataFrame, unit
         if line["missing"]:
             value = f"{value} (never seen)" if value else "missing"
         numbers = [Text(shown_text(float(line[k]), 3)) for k in ("log_odds", "lower", "upper")]
-        grid.add_row(Text(visible(entry)), Text(value), *numbers, bar_of(line["log_odds"] / widest))
+        bar = [bar_of(line["log_odds"] / widest, half)] if half else []
+        grid.add_row(Text(visible(entry)), Text(value), *numbers, *bar)
     console.print(grid)
     pair = f"{visible(label)} against {visible(against)}"
     console.print(

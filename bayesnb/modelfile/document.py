@@ -7,9 +7,11 @@ checked, so the numbers are finite and some rows can have led to them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -187,11 +189,22 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
     return data, attributes["content_hash"]
 
 
-def _alone(path: Path) -> Any:
-    """Lock a path against other writers. The system frees the lock if its holder dies."""
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Lock a path against other writers. The system frees the lock if its holder dies.
+
+    The file of the lock is deleted while it is held. Who has waited for it sees that it is gone, and locks a new one.
+    """
     from filelock import FileLock
 
-    return FileLock(path.with_name(f".{path.name}.lock"), timeout=60)
+    beside = path.with_name(f".{path.name}.lock")
+    with FileLock(beside, timeout=60):
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                # Windows refuses to delete an open file; there it stays.
+                beside.unlink()
 
 
 def _described(feature: Feature) -> dict[str, Any]:

@@ -1,0 +1,245 @@
+"""Somebody else's table on the command line: what inspect sees, the same options everywhere, and what is warned of."""
+
+import json
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesnb import BayesianNB, Categorical, Dirichlet, Poisson, cli, datasets, load
+from bayesnb.cli.doctor import examine
+
+N = 200
+
+
+def run(capsys, *arguments):
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main([str(a) for a in arguments])
+    printed = capsys.readouterr()
+    return ended.value.code or 0, printed.out, printed.err
+
+
+@pytest.fixture
+def done(capsys):
+    """Run a command that must succeed, and return what it prints on stdout and stderr."""
+
+    def command(*arguments):
+        code, out, err = run(capsys, *arguments)
+        assert code == 0, err
+        return out, err
+
+    return command
+
+
+def credit() -> pd.DataFrame:
+    """A table with one fault in each column."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["good", "bad"], N)
+    purpose = rng.choice(["car", "tv", "business", "school"], N)
+    return pd.DataFrame(
+        {
+            "customer_id": np.arange(1000, 1000 + N),
+            "key": [f"k{k}" for k in rng.permutation(N)],
+            "since": pd.date_range("2020-01-01", periods=N).strftime("%d.%m.%Y"),
+            "country": "DE",
+            "nothing": np.nan,
+            "age": rng.integers(19, 75, N),
+            "purpose": purpose,
+            "purpose code": [len(p) * 7 + ord(p[0]) for p in purpose],
+            "savings": rng.choice(["low", "high", "?"], N, p=[0.5, 0.3, 0.2]),
+            "income": np.where(rng.random(N) < 0.1, "n.a. ", rng.normal(3000, 500, N).round(1).astype(str)),
+            "debt": np.where(rng.random(N) < 0.1, -999, rng.normal(30, 5, N).round(1)),
+            "amount": np.exp(rng.normal(8, 1, N)).round(1),
+            "calls": rng.poisson(2, N),
+            "outcome": np.where(y == "good", 1, 2),
+            "class": y,
+        }
+    )
+
+
+REMARKS = {
+    "customer_id": "looks like an identifier",
+    "key": "looks like an identifier or free text",
+    "since": "dates, read as",
+    "country": "constant: every value is 'DE'",
+    "nothing": "no row has a value",
+    "purpose code": "the same as column 'purpose'",
+    "savings": "are '?', a level like any other: if it means missing, --na '?'",
+    "income": "numbers but for 'n.a.', so all are read as",
+    "debt": "are -999: if it means missing, --na -999",
+    "amount": "skewed and all positive",
+    "calls": "counts? --feature calls=poisson",
+    "outcome": "tells the class exactly",
+}
+
+
+@pytest.mark.parametrize("column", [*REMARKS, "age", "purpose"])
+def test_each_fault_of_a_column_is_remarked_on_and_no_other(column):
+    said = {remark.column: remark.said for remark in examine(credit(), "class", N, None)}
+    if column in REMARKS:
+        assert REMARKS[column] in said[column]
+    else:
+        assert column not in said
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [(["a"] * N, "one class"), ([f"c{k}" for k in range(N)], "200 classes"), (np.linspace(0, 1, N), "is it a number")],
+)
+def test_a_target_with_one_class_or_hundreds_is_remarked_on(labels, said):
+    (remark,) = examine(pd.DataFrame({"x": np.resize([1.5, 2.0, 7.0], N), "y": labels}), "y", N, None)
+    assert remark.column == "y"
+    assert remark.serious
+    assert said in remark.said
+
+
+def test_a_clean_table_gets_no_serious_remark():
+    for name in datasets.names():
+        X, y = datasets.load(name)
+        found = examine(X.assign(**{y.name: y}), y.name, len(y), None)
+        assert not [remark.sentence for remark in found if remark.serious]
+
+
+def test_inspect_ends_with_a_command_that_runs_and_leaves_out_what_is_to_be_left_out(done, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    credit().to_csv("my credit.csv", index=False)
+    out, _ = done("inspect", "my credit.csv", "--target", "class")
+    command = out.splitlines()[-1]
+    assert command.startswith("bayesnb fit 'my credit.csv' --target class --drop customer_id")
+    done(*shlex.split(command)[1:])
+    names = load("my-credit.nc").schema_.names
+    assert set(names) == {"age", "purpose", "savings", "income", "debt", "amount", "calls"}
+
+
+def test_inspect_gives_its_remarks_as_json(done, tmp_path):
+    credit().to_csv(tmp_path / "t.csv", index=False)
+    said = json.loads(done("inspect", tmp_path / "t.csv", "--target", "class", "--format", "json")[0])
+    assert {r["column"]: r["serious"] for r in said["remarks"]}["customer_id"] is True
+    assert said["fit"].startswith("bayesnb fit ")
+    assert said["read as"] == "utf-8, cells separated by commas, names in the first line"
+
+
+@pytest.mark.parametrize("verb", ["fit", "compare", "report"])
+def test_serious_remarks_are_warnings_in_the_voice_of_the_tool(verb, done, tmp_path):
+    credit().to_csv(tmp_path / "t.csv", index=False)
+    quick = {
+        "fit": ("-o", tmp_path / "m.nc"),
+        "compare": ("--dependence", "none", "--draws", 20, "--format", "csv"),
+        "report": ("-o", tmp_path / "r.md", "--rows", 0, "--draws", 20),
+    }[verb]
+    kept = [option for name in credit() if name not in ("key", "age", "class") for option in ("--drop", name)]
+    _, err = done(verb, tmp_path / "t.csv", "--target", "class", *kept, *quick)
+    warned = [line for line in err.splitlines() if "warning" in line]
+    assert warned == [
+        "bayesnb: warning: column 'key': looks like an identifier or free text: 200 levels in 200 rows (leave it out "
+        "with --drop key)"
+    ]
+
+
+def test_every_command_that_learns_gives_the_same_model_for_the_same_options(done, tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"a": rng.choice(["u", "v", "w"], 60), "n": rng.poisson(3, 60), "id": range(60), "w": np.resize([1, 2, 0], 60)}
+    ).assign(y=rng.choice(["p", "q"], 60))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    options = ("--target", "y", "--drop", "id", "--feature", "n=poisson", "--m", 2, "--class-prior", "p=0.3,q=0.7",
+               "--weight", "w", "--unseen", "new", "--absent", "missing")  # fmt: skip
+    expected = BayesianNB(
+        {"a": Categorical(Dirichlet.m_estimate(2)), "n": Poisson()}, class_prior={"p": 0.3, "q": 0.7}, unseen="new"
+    ).fit(frame[["a", "n"]], frame["y"], frame["w"])
+    proba = dict(zip("pq", expected.predict_proba(frame[["a", "n"]].iloc[[0]])[0], strict=True))
+    path = tmp_path / "t.csv"
+    done("fit", path, *options, "-o", tmp_path / "m.nc")
+    fitted = load(tmp_path / "m.nc")
+    assert fitted.absent == "missing"
+    np.testing.assert_allclose(fitted.predict_proba(frame[["a", "n"]].iloc[[0]])[0], list(proba.values()), rtol=1e-9)
+    row = ("--row", "a={},n={}".format(*frame[["a", "n"]].iloc[0]))
+    compared = json.loads(done("compare", path, *options, "--dependence", "none", *row, "--format", "json")[0])
+    assert compared["rows"][0]["estimates"]["predictive"] == pytest.approx(proba, rel=1e-9)
+    explained = json.loads(done("explain", path, *options, *row, "--format", "json")[0])
+    assert explained["probabilities"] == pytest.approx(proba, rel=1e-9)
+    done("audit", path, *options)
+    done("report", path, *options, "-o", tmp_path / "r.md", "--rows", 0, "--draws", 20)
+
+
+def test_weights_that_are_no_whole_numbers_are_refused_where_rows_are_scored(capsys, tmp_path):
+    pd.DataFrame({"a": list("uvuv"), "w": [0.5, 1, 1, 1], "y": list("ppqq")}).to_csv(tmp_path / "t.csv", index=False)
+    code, _, err = run(capsys, "compare", tmp_path / "t.csv", "--target", "y", "--weight", "w")
+    assert code == 1
+    assert "column 'w' holds the weight 0.5: scores count whole rows" in err
+
+
+ODD = pd.DataFrame({"a=b": ["x, y", "z"] * 5, "c,d": ["p=1", "q"] * 5, "n": range(10), "class": ["u", "v"] * 5})
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ("--row", "a=b=x, y,c,d=p=1,n=2"),
+        ("--row", '{"a=b": "x, y", "c,d": "p=1", "n": 2}'),
+        ("--set", "a=b=x, y", "--set", "c,d=p=1", "--set", "n=2"),
+    ],
+    ids=["items", "JSON", "set"],
+)
+def test_names_and_values_of_a_row_may_hold_commas_and_equals_signs(row, done, tmp_path):
+    ODD.to_csv(tmp_path / "t.csv", index=False)
+    said = json.loads(done("explain", tmp_path / "t.csv", "--target", "class", *row, "--format", "json")[0])
+    assert said["row"] == {"a=b": "x, y", "c,d": "p=1", "n": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--target", "Class"), "has no column 'Class'; did you mean 'class'?"),
+        (("--target", "class", "--drop", "nn"), "--drop: .* has no column 'nn'; did you mean 'n'?"),
+        (("--target", "class", "--weight", "w"), "--weight: .* has no column 'w'"),
+        (("--target", "class", "--feature", "n=ignore"), "To leave the column out, write --drop n"),
+        (("--target", "class", "--feature", "n=poison"), "did you mean 'poisson'?"),
+        (("--target", "class", "--set", "N=2"), "there is no column 'N' (did you mean 'n'?)"),
+        (("--target", "class", "--row", "{n: 2}"), "is not JSON"),
+        (("--target", "class", "--drp", "n"), "No such option"),
+    ],
+)
+def test_a_slip_in_an_option_is_answered_with_what_may_be_meant(options, said, capsys, tmp_path):
+    ODD.to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = run(capsys, "explain", tmp_path / "t.csv", *options)
+    assert code in (1, 2)
+    assert out == ""
+    first, _, rest = said.partition(".*")
+    assert first.strip() in " ".join(err.split())
+    assert rest.strip() in " ".join(err.split())
+
+
+def test_predict_says_once_how_many_rows_hold_levels_that_were_never_seen(done, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("bayesnb.data.csv_reader.batch_rows", lambda columns: 2)
+    X, y = datasets.play_tennis()
+    X.assign(play=y).to_csv(tmp_path / "t.csv", index=False)
+    done("fit", tmp_path / "t.csv", "--target", "play", "-o", tmp_path / "m.nc")
+    X.replace({"outlook": {"sunny": "Sunny"}, "wind": {"weak": "calm"}}).to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = run(capsys, "predict", tmp_path / "m.nc", tmp_path / "new.csv", "--interval")
+    assert code == 0
+    assert err.splitlines() == [
+        "bayesnb: warning: column 'outlook': 5 of 14 rows hold a level never seen ('Sunny', did you mean 'sunny'?), "
+        "counted as missing",
+        "bayesnb: warning: column 'wind': 8 of 14 rows hold a level never seen ('calm'), counted as missing",
+    ]
+
+
+@pytest.mark.filterwarnings("always:column .* a level never seen")
+def test_explain_says_never_seen_where_a_level_was_never_seen(done):
+    out, err = done("explain", "play-tennis", "--row", "outlook=Sunny,wind=weak")
+    assert "Sunny (never seen)" in out
+    assert "did you mean 'sunny'?" in err
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_no_word_of_a_table_is_cut_however_narrow_the_terminal_is(width, done, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    credit().to_csv(tmp_path / "t.csv", index=False)
+    inspected, _ = done("inspect", tmp_path / "t.csv", "--target", "class")
+    compared, _ = done("compare", "penguins", "--dependence", "none")
+    for out, words in ((inspected, ["customer_id", "Categorical"]), (compared, ["flipper_length_mm", "predictive"])):
+        assert all(len(line) <= width for line in out.splitlines() if "│" in line)
+        assert all(word in out for word in words)

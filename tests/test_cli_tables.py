@@ -95,6 +95,11 @@ def test_a_target_with_one_class_or_hundreds_is_remarked_on(labels, said):
     assert said in remark.said
 
 
+def test_numbers_that_are_text_for_a_row_that_is_not_looked_at_are_remarked_on():
+    (remark,) = examine(pd.DataFrame({"x": [str(k) for k in range(N)]}), None, 10 * N, None)
+    assert "numbers but for a few rows that are not among those looked at" in remark.said
+
+
 def test_a_clean_table_gets_no_serious_remark():
     for name in datasets.names():
         X, y = datasets.load(name)

@@ -115,8 +115,9 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     number = texts.str.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
     if number.mean() > 0.8 and k > 10:
         odd = texts[~number].value_counts().index[:3].tolist()
-        shown = ", ".join(map(_short, odd))
-        said = f"numbers but for {shown}, so all are read as {k} levels: mend them, or --na {_quoted(odd[0])}"
+        shown = ", ".join(map(_short, odd)) or "a few rows that are not among those looked at"
+        na = f", or --na {_quoted(odd[0])}" if odd else ""
+        said = f"numbers but for {shown}, so all are read as levels: mend them{na}"
         yield Remark(name, said, True, option=("--na", odd[0]) if len(odd) == 1 else ())
     elif n > 10 and k > max(3, 0.8 * n):
         yield Remark(name, f"looks like an identifier or free text: {k} levels in {n} rows", True, True)

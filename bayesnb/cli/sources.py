@@ -79,6 +79,7 @@ class Opened:
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
         """What is remarkable about its columns, of which a frame holds all or some rows."""
         how = None if self.file is None else self.file.reading
+        frame = frame.sample(LOOKED_AT, random_state=0).sort_index() if len(frame) > LOOKED_AT else frame
         return examine(frame, target, rows, how)
 
 

@@ -1,6 +1,6 @@
 """How often predictive checks raise a false alarm, and what they find.
 
-    uv run python -m benchmarks.predictive_checks --simulations 200
+    uv run --group dev python -m benchmarks.predictive_checks --simulations 200
 
 Tables are drawn from the model itself, with parameters of their own: reals, positive reals, counts, zeros and ones, and
 levels, a tenth of the cells missing. A table counts as a false alarm if any check of it speaks against the model.

@@ -66,7 +66,7 @@ class Convergence:
     @classmethod
     def of(cls, tree: DataTree) -> Convergence:
         """Diagnostics of a tree's posterior (Vehtari et al. 2021); independent draws pass them too."""
-        import arviz_stats
+        import arviz as az
 
         posterior = tree["posterior"].dataset
         # A constant is found by its range, because rounding makes the standard deviation of 0.1, 0.1, ... positive.
@@ -76,8 +76,8 @@ class Convergence:
             return cls(1.0, 1.0, float(posterior.sizes["chain"] * posterior.sizes["draw"]), 0, "nothing moves")
         # A single parameter may be constant, such as a structural zero; it has no r_hat, and max leaves it out.
         with np.errstate(invalid="ignore", divide="ignore"):
-            r_hat = {name: float(v.max()) for name, v in arviz_stats.rhat(moving).items()}
-            ess = [float(v.min()) for kind in ("bulk", "tail") for v in arviz_stats.ess(moving, method=kind).values()]
+            r_hat = {name: float(v.max()) for name, v in az.rhat(moving).items()}
+            ess = [float(v.min()) for kind in ("bulk", "tail") for v in az.ess(moving, method=kind).values()]
         cells = sum(v.size for v in spread[list(moving)].values())
         sample_stats = tree["sample_stats"].dataset if "sample_stats" in tree else {}
         divergences = int(sample_stats["diverging"].sum()) if "diverging" in sample_stats else 0

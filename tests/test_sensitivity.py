@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import arviz_stats as az
+import arviz as az
 import numpy as np
 import pandas as pd
 import pytest

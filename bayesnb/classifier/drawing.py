@@ -102,9 +102,9 @@ def sample_posterior(
 
     With rows, ArviZ's functions need no further arguments. Its leave-one-out is close to the exact one:
 
-    >>> import arviz_stats
+    >>> import arviz as az
     >>> tree = clf.sample_posterior(X=X, y=y)
-    >>> round(float(arviz_stats.loo(tree).elpd)), round(float(clf.loo(X, y)["log_density"].sum()))
+    >>> round(float(az.loo(tree).elpd)), round(float(clf.loo(X, y)["log_density"].sum()))
     (-66, -66)
 
     The labels of the last two days are not known:

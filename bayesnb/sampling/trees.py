@@ -136,7 +136,7 @@ def build(
 
 
 def _tree(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, Any] | None) -> DataTree:
-    from arviz_base import from_dict
+    from arviz import from_dict
 
     attributes = dict(attributes or {})
     # The density of a vector of probabilities is one number, so its last dimension is not there.

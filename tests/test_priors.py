@@ -13,7 +13,7 @@ from scipy.integrate import dblquad, quad
 import bayesnb
 from bayesnb.families.bernoulli import Bernoulli, BinaryCounts
 from bayesnb.families.categorical import Categorical, CategoryCounts
-from bayesnb.families.family import Conjugate
+from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.membership import Labels
 from bayesnb.families.poisson import Events, Poisson

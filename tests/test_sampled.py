@@ -26,7 +26,8 @@ from bayesnb import (
 )
 from bayesnb.chains import Convergence
 from bayesnb.families.categorical import CategoryCounts, Coded
-from bayesnb.families.family import Conjugate, Family
+from bayesnb.families.conjugate import Conjugate
+from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.pointwise import WeightedValues
 from bayesnb.families.sampled import Draws, Sampler

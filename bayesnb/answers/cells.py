@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families.columns import known_cells
-from bayesnb.families.family import Conjugate
+from bayesnb.families.conjugate import Conjugate
 from bayesnb.kernels import cumulants
 from bayesnb.numerics import Array, stirling
 from bayesnb.priors import Chance, NormalGamma, Prior

@@ -17,11 +17,10 @@ from bayesnb.answers.log_odds import DrawnLogOdds, LogOdds
 from bayesnb.answers.uncertainty import PosteriorDraws
 from bayesnb.data.schema import Schema
 from bayesnb.families.columns import columns_of
-from bayesnb.families.family import Theta
 from bayesnb.families.support import BAG
 from bayesnb.families.words import Bag
 from bayesnb.model import Data, Parameters, Posterior, part_of
-from bayesnb.priors import Array, Chance, Dirichlet, Prior, log, log_rising
+from bayesnb.priors import Array, Chance, Dirichlet, Prior, Theta, log, log_rising
 
 UNITS = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 10 / np.log(10)}
 """The size of one nat of log-odds in each unit (Good 1950; Jaynes 2003, 4.2)."""

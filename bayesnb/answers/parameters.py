@@ -11,10 +11,9 @@ import pandas as pd
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.dependence.learned import weighed
-from bayesnb.families.family import Theta
 from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
 from bayesnb.model import Estimate, Parameters, about, estimate_rule
-from bayesnb.priors import Array
+from bayesnb.priors import Array, Theta
 
 
 def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:

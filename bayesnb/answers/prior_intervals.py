@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families.columns import known_cells, rows_of
-from bayesnb.families.family import Conjugate
+from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.membership import Column
 from bayesnb.families.statistic import Statistic
 from bayesnb.families.support import BAG

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.estimates import EstimateRule
-from bayesnb.families.family import Conjugate
+from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Data, Posterior, normalize
 from bayesnb.numerics import Array, log

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families.columns import dense_cells, impossible, ones_of, products, seen_cells
-from bayesnb.families.family import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.levels import log_less_one
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.families.moments import Moments

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.family import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.levels import CategoryCounts, Coded, log_less_one, looked_up, widest
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.support import LEVELS

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.columns import over_columns
-from bayesnb.families.family import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.membership import Membership
 from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import POSITIVE

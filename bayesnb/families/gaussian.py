@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from bayesnb.families import normals
 from bayesnb.families.columns import gathered_columns, of_each_column, over_columns
-from bayesnb.families.family import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.moments import Moments
 from bayesnb.kernels import densities

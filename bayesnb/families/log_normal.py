@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families import normals
-from bayesnb.families.family import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.moments import Moments

@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 from bayesnb.families import words
 from bayesnb.families.columns import impossible, products
-from bayesnb.families.family import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.families.support import BAG
 from bayesnb.families.words import LONG, Bag, WordCounts

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from bayesnb.families.columns import gathered_columns, of_each_column, over_columns
-from bayesnb.families.family import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.membership import Membership
 from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import COUNTS

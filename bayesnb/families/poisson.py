@@ -13,8 +13,8 @@ from numpy.random import Generator
 from scipy.special import gammaln, xlogy
 
 from bayesnb.families.columns import over_columns
+from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.events import Events
-from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.membership import Membership
 from bayesnb.families.support import COUNTS
 from bayesnb.kernels.blocks import slices

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.dyadic import Boxes, Dyadic
-from bayesnb.families.family import Added, Cells, Conjugate
 from bayesnb.families.levels import looked_up
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.statistic import Statistic, per

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.families.family import Family, Theta
+from bayesnb.families.family import Family
 from bayesnb.families.support import BAG, LEVELS
 from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
-from bayesnb.priors import Array
+from bayesnb.priors import Array, Theta
 
 
 @dataclass(frozen=True, eq=False)

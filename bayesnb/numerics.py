@@ -154,3 +154,11 @@ def log_root_slopes(z: Array) -> tuple[Array, Array]:
             np.where(near, digamma(z) - np.log(z), first),
             np.where(near, zeta(2.0, z) - r, second),
         )
+
+
+def sums_of_others(x: Array) -> Array:
+    """For each number along the last axis the sum of all others, without a subtraction, which would lose digits."""
+    before, after = np.zeros_like(x), np.zeros_like(x)
+    before[..., 1:] = np.cumsum(x[..., :-1], -1)
+    after[..., :-1] = np.cumsum(x[..., :0:-1], -1)[..., ::-1]
+    return before + after

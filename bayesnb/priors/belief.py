@@ -70,6 +70,16 @@ class BoundaryError(LocatedError):
     bayesnb.priors.belief.BoundaryError: the mode is on the boundary, where concentration plus count is 0.5 < 1; ...
     """
 
+    @classmethod
+    def of_concentration(cls, alpha: Array, outside: Array) -> Self:
+        """The error that a concentration is too small for a mode inside the range of θ."""
+        where = first(outside)
+        return cls(
+            f"the mode is on the boundary, where concentration plus count is {alpha[where]:g} < 1; "
+            'use the mean (estimate="mean") or a concentration of at least 1',
+            where,
+        )
+
 
 class UnlearnedError(LocatedError):
     """Rows cannot be unlearned: they were never learned, or the other rows would be lost to rounding."""

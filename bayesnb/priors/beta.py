@@ -10,9 +10,9 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size, log, log1p, log_gamma_slopes, log_rising
-from bayesnb.priors.belief import Prior, Theta, require_nonnegative, shared, spread
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, require_nonnegative, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.dirichlet import ROUNDING, Dirichlet, mode_on_boundary
+from bayesnb.priors.dirichlet import ROUNDING, Dirichlet
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,7 +209,7 @@ class Chance:
         # A weight that is added to 1 and taken away again may leave a little less than 1.
         outside = (self.own < 1 - ROUNDING) & ~alone
         if outside.any():
-            raise mode_on_boundary(self.own, outside)
+            raise BoundaryError.of_concentration(self.own, outside)
         excess = np.where(alone, 1.0, np.where(self.own > 1 + ROUNDING, self.own - 1, 0.0))
         whole = np.where(alone, 1.0, np.where(self.total > self.outcomes + ROUNDING, self.total - self.outcomes, 0.0))
         # A flat density has no single mode, so its centre is taken.

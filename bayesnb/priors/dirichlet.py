@@ -22,8 +22,9 @@ from bayesnb.numerics import (
     log_rising,
     log_root,
     log_root_slopes,
+    sums_of_others,
 )
-from bayesnb.priors.belief import UNSEEN, BoundaryError, Prior, Theta, by_label, first, require_nonnegative, shared
+from bayesnb.priors.belief import UNSEEN, BoundaryError, Prior, Theta, by_label, require_nonnegative, shared
 from bayesnb.priors.common_draws import CommonDraws
 
 type Per = Literal["level", "class", "feature"]
@@ -239,7 +240,7 @@ class Dirichlet(Prior):
     def variance(self) -> Array:
         mean, total = self.mean(), self.total[..., None]
         # Not 1 - mean, which loses its digits if one level has nearly all of the concentration.
-        return mean * (_others(self.alpha) / total) / (total + 1)
+        return mean * (sums_of_others(self.alpha) / total) / (total + 1)
 
     def mode(self) -> Array:
         self.require_proper("A mode")
@@ -247,7 +248,7 @@ class Dirichlet(Prior):
         alone = support.sum(-1, keepdims=True) == 1
         outside = support & (self.alpha < 1 - ROUNDING) & ~alone
         if outside.any():
-            raise mode_on_boundary(self.alpha, outside)
+            raise BoundaryError.of_concentration(self.alpha, outside)
         excess = np.where(support & (self.alpha > 1 + ROUNDING), self.alpha - 1, 0.0)
         share = np.where(alone, support, excess)
         rest = share.sum(-1, keepdims=True)
@@ -375,24 +376,6 @@ class Dirichlet(Prior):
 
         self.require_sampled()
         return pm.Dirichlet(name("theta"), a=shared(self.alpha), dims=dims)
-
-
-def mode_on_boundary(alpha: Array, outside: Array) -> BoundaryError:
-    """The error that a concentration is too small for a mode inside the range of θ."""
-    where = first(outside)
-    return BoundaryError(
-        f"the mode is on the boundary, where concentration plus count is {alpha[where]:g} < 1; "
-        'use the mean (estimate="mean") or a concentration of at least 1',
-        where,
-    )
-
-
-def _others(alpha: Array) -> Array:
-    """For each level the sum of all other levels, without a subtraction, which would lose digits."""
-    first, last = np.zeros_like(alpha), np.zeros_like(alpha)
-    first[..., 1:] = np.cumsum(alpha[..., :-1], -1)
-    last[..., :-1] = np.cumsum(alpha[..., :0:-1], -1)[..., ::-1]
-    return first + last
 
 
 def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:

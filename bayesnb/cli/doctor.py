@@ -151,8 +151,8 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         yield Remark(name, f"{k} different whole numbers: codes? {codes}")
     elif k > 10 and low > 0 and held.skew() > 2:
         edges = ",".join(f"{float(f'{edge:.3g}'):g}" for edge in held.quantile([0.25, 0.5, 0.75]).drop_duplicates())
-        cut = f"--feature {_quoted(name)}=binned:{edges}"
-        yield Remark(name, f"skewed and all positive: take its logarithm (lognormal), or {cut}")
+        normal, cut = (f"--feature {_quoted(name)}={family}" for family in ("log-normal", f"binned:{edges}"))
+        yield Remark(name, f"skewed and all positive: {normal}, or {cut}")
 
 
 def _of_reading(how: Reading | None, rows: int) -> Iterator[Remark]:

@@ -1,11 +1,13 @@
 from . import datasets as datasets
 from . import plots as plots
+from . import presets as presets
 from .__about__ import __version__ as __version__
 from .answers import scoring as scoring
 from .choosing import FamilyChoice as FamilyChoice
 from .choosing import choose_families as choose_families
 from .data import engines as engines
 from .data.binning import Binned as Binned
+from .data.by_type import ByType as ByType
 from .data.unseen import UnseenLevelWarning as UnseenLevelWarning
 from .dependence.exponents import Exponents as Exponents
 from .estimator import BayesianNB as BayesianNB

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learning, saving
 from bayesnb.classifier import Classifier
+from bayesnb.data.by_type import ByType
 from bayesnb.data.summary import Summary
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.families.family import Family
@@ -39,10 +40,10 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
 
     Parameters
     ----------
-    features : family, {column: family} or {name: (family, [columns])}, optional
+    features : family, {column: family}, {name: (family, [columns])} or ByType, optional
         The families of columns that you specify, as objects or by short names such as "poisson". The other columns get
         a family by their type (bool and integers of 0 and 1: Bernoulli; text and categories: Categorical; numbers:
-        Gaussian; a sparse matrix: Multinomial).
+        Gaussian; a sparse matrix: Multinomial), or that of :class:`bayesnb.ByType`.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities are taken as known, by label or in
         the order of ``classes_``.
@@ -113,7 +114,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
     @told_of_unknown_names
     def __init__(
         self,
-        features: Family | Mapping[Any, Any] | str | None = None,
+        features: Family | Mapping[Any, Any] | ByType | str | None = None,
         *,
         class_prior: Dirichlet | Mapping[Any, float] | str | None = None,
         estimate: Estimate = "predictive",
@@ -344,7 +345,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         # Any sparse matrix of numbers that are not negative is read as bags of words, and by no other family.
-        tags.input_tags.sparse = self.features is None or isinstance(self.features, Multinomial)
+        tags.input_tags.sparse = self.features is None or isinstance(self.features, Multinomial | ByType)
         # `string` promises that any object is accepted as text; columns of text are accepted all the same.
         return tags
 

@@ -17,16 +17,13 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.binning import Binned
+from bayesnb.data.by_type import ByType
 from bayesnb.data.columns import Column, Names, zeros_and_ones
 from bayesnb.data.encoders import ENCODERS, Feature, UnseenPolicy, checked_together, require_one_kind, validate
 from bayesnb.data.named import family_named
 from bayesnb.data.tables import Table
-from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical
 from bayesnb.families.family import Family
-from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.levels import united
-from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.support import BAG, LEVELS, InvalidCellError
 from bayesnb.kernels import reading
 from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
@@ -35,6 +32,9 @@ from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
 NO_VALUE = "no value seen"
 SPECIFIED = "specified"
 ZERO_ONE = " of 0 and 1"
+
+TOGETHER = "numbers"
+"""The name of a feature of all columns that their family reads together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Schema:
         Parameters
         ----------
         table : Table
-        features : Family, Binned, {column: Family or Binned} or {name: (Family or Binned, columns)}, optional
+        features : Family, Binned, ByType, {column: Family or Binned} or {name: (Family or Binned, columns)}
             A family may be a short name.
         unseen : {"missing", "new", "error"}
         weight : array (row,), optional
@@ -85,7 +85,8 @@ class Schema:
         rest = () if whole else table.names
         if taken:
             rest = tuple(name for name in rest if name not in taken)
-        for name, (spec, columns, how) in _by_type(table, rest).items():
+        by_type = features if isinstance(features, ByType) else ByType()
+        for name, (spec, columns, how) in _by_type(table, rest, by_type).items():
             if name in chosen:
                 raise ValueError(f"a feature called {name!r} was specified, but a column of that name is left over")
             chosen[name] = _feature(table, spec, columns, how, unseen, weight)
@@ -259,7 +260,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
     """The features that were specified, each with its family and its columns."""
-    if features is None:
+    if features is None or isinstance(features, ByType):
         return {}
     features = family_named(features)() if isinstance(features, str) else features
     if isinstance(features, Family | Binned):
@@ -268,10 +269,12 @@ def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
         columns = table.names if exposure is None else tuple(name for name in table.names if name != exposure)
         if getattr(features, "support", None) == BAG:
             return {"words" if table.named else "x": (features, columns)}
+        if table.named and getattr(features, "reads_together", False):
+            return {TOGETHER: (features, columns)}
         return {name: (features, (name,)) for name in columns} if table.named else {"x": (features, columns)}
     if not isinstance(features, Mapping):
         raise TypeError(
-            "Expected features to be a family, or {column: family}, such as {'visits': Poisson()}; "
+            "Expected features to be a family, ByType(...), or {column: family}, such as {'visits': Poisson()}; "
             f"got {features!r}"
         )
     specified, owner = {}, {}
@@ -312,38 +315,53 @@ def _resolve(table: Table, column: Any) -> Any:
     )
 
 
-def _by_type(table: Table, rest: Names) -> dict[Any, tuple[Family, Names, str]]:
+def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Family, Names, str]]:
     """A family for each column that was not specified."""
     if not rest:
         return {}
     if table.sparse:
-        return {"x": (Multinomial(), rest, "sparse counts")}
+        return {"x": (families.of("sparse", rest), rest, "sparse counts")}
     if table.numeric:
         # An array is one feature, so one family reads all of its columns.
         how = f"array of {table.source.dtype}"
         if table.source.dtype == bool:
-            return {"x": (Bernoulli(), rest, how)}
+            return {"x": (families.of("boolean", rest), rest, how)}
         if zeros_and_ones(table.source):
-            return {"x": (Bernoulli(), rest, how + ZERO_ONE)}
-        return {"x": (Gaussian(), rest, how)}
+            return {"x": (families.of("zero_one", rest), rest, how + ZERO_ONE)}
+        return {"x": (families.of("number", rest), rest, how)}
     found = {}
     # Columns of one type share one family object, which saves making thousands of them.
-    categorical, bernoulli, gaussian = Categorical(), Bernoulli(), Gaussian()
     if table.cells is not None and table.cells.dtype.kind == "f":
-        how = Column(rest[0], table.cells).dtype
-        return {name: (gaussian, (name,), how) for name in rest}
+        how, number = Column(rest[0], table.cells).dtype, families.of("number", rest)
+        return _together({name: (number, (name,), how) for name in rest})
     for name in rest:
         column = table.column(name)
         kind = column.kind()
         if column.textual or kind == "text":
-            found[name] = (categorical, (name,), column.dtype)
+            found[name] = (families.of("text", (name,)), (name,), column.dtype)
         elif kind == "boolean":
-            found[name] = (bernoulli, (name,), column.dtype)
+            found[name] = (families.of("boolean", (name,)), (name,), column.dtype)
         elif kind == "integer" and column.binary():
-            found[name] = (bernoulli, (name,), column.dtype + ZERO_ONE)
+            found[name] = (families.of("zero_one", (name,)), (name,), column.dtype + ZERO_ONE)
         else:
-            found[name] = (gaussian, (name,), NO_VALUE if kind == "empty" else column.dtype)
-    return found
+            found[name] = (families.of("number", (name,)), (name,), NO_VALUE if kind == "empty" else column.dtype)
+    return _together(found)
+
+
+def _together(found: dict[Any, tuple[Family, Names, str]]) -> dict[Any, tuple[Family, Names, str]]:
+    """The same, with the columns whose family reads them together as one feature."""
+    shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
+    if not shared:
+        return found
+    families = {id(family): family for family, _, _ in shared.values()}
+    rest = {name: spec for name, spec in found.items() if name not in shared}
+    for k, family in enumerate(families.values()):
+        names = tuple(name for name, spec in shared.items() if spec[0] is family)
+        key = TOGETHER if k == 0 else f"{TOGETHER} {k + 1}"
+        if key in rest:
+            raise ValueError(f"a column is called {key!r}, as the feature of {list(names)[:8]} is; rename that column")
+        rest[key] = (family, names, ", ".join(dict.fromkeys(shared[name][2] for name in names)))
+    return rest
 
 
 def _feature(

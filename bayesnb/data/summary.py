@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data.binning import Binned
+from bayesnb.data.by_type import ByType
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
 from bayesnb.data.named import family_named
@@ -165,6 +166,8 @@ def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) 
 
 def _specs(features: Any) -> list[Any]:
     """The specifications of features, in whatever form they were given."""
+    if isinstance(features, ByType):
+        return [family for family in features.families().values() if family is not None]
     specified = features.values() if isinstance(features, Mapping) else [features]
     specs = [spec[0] if isinstance(spec, tuple) and len(spec) == 2 else spec for spec in specified]
     return [family_named(spec)() if isinstance(spec, str) else spec for spec in specs]

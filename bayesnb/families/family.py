@@ -150,6 +150,11 @@ class Family[P: Belief, S: Statistic](ABC):
         """True if it still takes something from the first rows, such as the edges of cells. (A hook.)"""
         return False
 
+    @property
+    def reads_together(self) -> bool:
+        """True if a number that it takes from the data is shared by all of its columns. (A hook.)"""
+        return False
+
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
         """The same family with what it takes from its columns in the first table, (row,) each. (A hook.)"""
         return self

@@ -26,6 +26,14 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
 
     The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ).
 
+    Parameters
+    ----------
+    prior : NormalGamma
+    var_smoothing : float, optional
+        Every row counts as if it were spread around its value with the variance ε, which is this share of the largest
+        variance among the columns. The columns of a table are then one feature, because they share ε. It is the
+        parameter of scikit-learn's ``GaussianNB``; by default no variance is added.
+
     Examples
     --------
     >>> from bayesnb import BayesianNB, datasets
@@ -39,15 +47,39 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
     """
 
     prior: Any = field(default_factory=NormalGamma)
+    var_smoothing: float | None = field(default=None, repr=False)
 
     conjugate = NormalGamma
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.var_smoothing is not None and not 0 <= self.var_smoothing < np.inf:
+            raise ValueError(f"Expected var_smoothing to be a number of 0 or more, or None; got {self.var_smoothing!r}")
+
+    @property
+    def reads_together(self) -> bool:
+        return bool(self.var_smoothing)
 
     def statistic(self, x: Array, members: Membership) -> Moments:
         return Moments.of(x, members)
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
+        """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.
+
+        A row that is spread around its value with the variance ε adds ε to the expected scatter, so n rows of a class
+        add n ε to S, and n ε / 2 to b, which holds S / 2 (training with noise: Bishop 1995, "Training with noise is
+        equivalent to Tikhonov regularization"). Under a flat prior, the plug-in variance S / n then becomes S / n + ε,
+        as in scikit-learn. This b grows with the rows. So it is fixed by the data, as a unit-information prior is, and
+        stays the same where a row is left out.
+        """
         mean, variance, low, unit = normals.pooled(s)
-        return prior.over(mean, variance, len(s.n), low, unit)
+        full = prior.over(mean, variance, len(s.n), low, unit)
+        if not self.var_smoothing:
+            return full
+        known = np.isfinite(variance)
+        with np.errstate(over="ignore"):
+            share = self.var_smoothing * np.max((variance * unit * unit)[known], initial=0.0)
+            return replace(full, b=full.b + share * s.n / 2 / full.placed()[1] ** 2)
 
     def of_columns(self, s: Moments) -> dict[str, Array]:
         return normals.mean_and_sd(s)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data.binning import BinEdges, Binned
+from bayesnb.data.by_type import ByType
 from bayesnb.dependence.counting import Cells
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.grid import Grid
@@ -24,7 +25,9 @@ from bayesnb.priors import UNSEEN, FixedProbabilities
 
 EXACT = [family for family in families().values() if family.exact]
 KINDS: dict[str, type] = {kind.__name__: kind for family in EXACT for kind in (family, family.conjugate)}
-KINDS |= {kind.__name__: kind for kind in (Binned, BinEdges, FixedProbabilities, Exponents, Cells, Grid, Dyadic)}
+KINDS |= {
+    kind.__name__: kind for kind in (Binned, BinEdges, ByType, FixedProbabilities, Exponents, Cells, Grid, Dyadic)
+}
 
 FORMER = {"Cut": "BinEdges", "Known": "FixedProbabilities"}
 """Names that classes have in older files."""

@@ -1,0 +1,307 @@
+"""The settings of other libraries: each function returns a classifier that gives the same numbers.
+
+:func:`sklearn`, :func:`e1071`, :func:`klar`, :func:`spark` and :func:`weka` are named after the library. Each of them
+plugs in one point, as these libraries do, and counts or smooths the classes as they do. What a library does and no
+prior can do is written in the docstring, and such a parameter is refused: most of these libraries replace small
+probabilities by a constant, and ``bayesnb`` never does.
+
+Where a preset agrees with its library, everything else works too: exact leave-one-out, unlearning, explanations. Only
+``estimate="predictive"`` and intervals need proper priors, which most of these presets do not have: that is what
+:class:`bayesnb.BayesianNB` by itself is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from bayesnb.data.by_type import ByType
+from bayesnb.estimator import BayesianNB
+from bayesnb.families.bernoulli import Bernoulli
+from bayesnb.families.categorical import Categorical
+from bayesnb.families.family import Family
+from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.multinomial import Multinomial
+from bayesnb.presets.rounded import RoundedGaussian
+from bayesnb.priors import Beta, Dirichlet, NormalGamma
+
+SPARK_SMOOTHING = 1e-9
+"""The share of the largest variance that Spark adds to every variance; it is no parameter there."""
+
+
+def sklearn(
+    alpha: float = 1.0,
+    var_smoothing: float = 1e-9,
+    model: Literal["GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"] | None = None,
+) -> BayesianNB:
+    """The naive Bayes classifiers of scikit-learn.
+
+    Each column is read as by the class of scikit-learn for its type: numbers as by ``GaussianNB``, text as by
+    ``CategoricalNB``, True and False and integers of 0 and 1 as by ``BernoulliNB``, and a sparse matrix as by
+    ``MultinomialNB``. scikit-learn itself has no classifier for mixed types; here their probabilities are multiplied,
+    and the classes are counted once.
+
+    Parameters
+    ----------
+    alpha : float
+        Smoothing of ``CategoricalNB``, ``BernoulliNB`` and ``MultinomialNB``.
+    var_smoothing : float
+        Share of the largest variance of any column of numbers, which is added to every variance, as in ``GaussianNB``.
+    model : {"GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"}, optional
+        Read all columns as this class does, whatever their type is: counts in a dense table need "MultinomialNB".
+
+    Returns
+    -------
+    BayesianNB
+        Not fitted. Its attributes are those of ``BayesianNB``, not those of scikit-learn.
+
+    Raises
+    ------
+    ValueError
+        For a negative number, or a ``model`` that is none of these.
+
+    Notes
+    -----
+    ``CategoricalNB`` counts every code from 0 to the largest one as a level. Here the levels are those that were seen,
+    and those of a pandas categorical type. ``GaussianNB`` takes the largest variance without sample weights, and in
+    ``partial_fit`` from the first rows; here it is the weighted variance of all rows. Missing values, which
+    scikit-learn refuses, add nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.heights()
+    >>> ours, theirs = nb.presets.sklearn().fit(X, y), GaussianNB().fit(X, y)
+    >>> np.allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-9)
+    True
+    """
+    _require_numbers(alpha=alpha, var_smoothing=var_smoothing)
+    read = {
+        "GaussianNB": _counted_by_n(var_smoothing),
+        "CategoricalNB": Categorical(Dirichlet(alpha)),
+        "BernoulliNB": Bernoulli(Beta(alpha, alpha)),
+        "MultinomialNB": Multinomial(Dirichlet(alpha)),
+    }
+    if model is not None:
+        return _plug_in(_one_of("model", model, read))
+    number, text, binary, sparse = read.values()
+    return _plug_in(ByType(number, text, binary, binary, sparse))
+
+
+def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> BayesianNB:
+    """``naiveBayes`` of the R package e1071.
+
+    Text, categories, True and False are smoothed by ``laplace``, numbers have the variance with divisor N - 1, and the
+    classes are counted. A level that was not seen is skipped.
+
+    Parameters
+    ----------
+    laplace : float
+        Smoothing of levels; e1071 does not smooth by default.
+    threshold, eps : float
+        The settings of ``predict`` in e1071, where they are 0.001 and 0: each probability and density of at most
+        ``eps`` is replaced by ``threshold``, and so is each standard deviation. Here both must be 0, which replaces
+        nothing.
+
+    Returns
+    -------
+    BayesianNB
+        Not fitted.
+
+    Raises
+    ------
+    ValueError
+        For a negative number, or a ``threshold`` or ``eps`` that is not 0.
+
+    Notes
+    -----
+    To compare, call ``predict(model, rows, type = "raw", threshold = 0)`` in R: then the numbers are the same. With
+    e1071's own 0.001, they are the same for all rows in which no level was unseen in a class and no density is 0 as a
+    float. In the other rows the replaced factor makes probabilities that come from no model: the density of a number
+    far from all classes becomes 0.001, which is far more than the density of a number that is a little nearer.
+
+    In R, pass text as factors: ``laplace`` does not know the levels of columns of strings.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> today = X.iloc[[0]].assign(temperature="cool", wind="strong")
+    >>> nb.presets.e1071().fit(X, y).predict_proba(today).round(3)  # as in Mitchell's book
+    array([[0.795, 0.205]])
+    >>> nb.presets.e1071(threshold=0.001)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: threshold: Expected 0, because no probability is ever replaced here; got 0.001...
+    """
+    _require_numbers(laplace=laplace)
+    _require_nothing_replaced(threshold=threshold, eps=eps)
+    return _plug_in(_as_in_r(laplace))
+
+
+def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold: float = 0.0) -> BayesianNB:
+    """``NaiveBayes`` of the R package klaR, which gives the numbers of :func:`e1071`.
+
+    Parameters
+    ----------
+    prior : {label: probability}, Series or array (class,), optional
+        Class probabilities, which klaR divides by their sum; by default the classes are counted.
+    fL : float
+        Smoothing of levels; klaR does not smooth by default.
+    usekernel : bool
+        Must be False: kernel densities have no counterpart here.
+    threshold : float
+        The setting of ``predict`` in klaR, where it is 0.001 and replaces probabilities and densities of 0. Here it
+        must be 0, which replaces nothing.
+
+    Returns
+    -------
+    BayesianNB
+        Not fitted.
+
+    Raises
+    ------
+    ValueError
+        For ``usekernel=True``, a ``threshold`` that is not 0, or a number that is negative.
+
+    Notes
+    -----
+    To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. Beside that, klaR normalizes without
+    logarithms, so it answers NaN where the densities of a row are 0 as floats in all classes. It refuses a column that
+    is constant in a class; here the error comes from ``fit``.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.heights()
+    >>> nb.presets.klar({"female": 1, "male": 3}).fit(X, y).predict_proba(X[:1]).round(3)
+    array([[0.004, 0.996]])
+    """
+    _require_numbers(fL=fL)
+    _require_nothing_replaced(threshold=threshold)
+    if usekernel:
+        raise ValueError(
+            "usekernel: Expected False, because kernel densities have no counterpart here; features=PolyaTree() has a "
+            "posterior of the shape"
+        )
+    return _plug_in(_as_in_r(fL), "frequencies" if prior is None else _normalized(prior))
+
+
+def spark(
+    smoothing: float = 1.0, model_type: Literal["multinomial", "bernoulli", "gaussian"] = "multinomial"
+) -> BayesianNB:
+    """``NaiveBayes`` of Spark ML.
+
+    Parameters
+    ----------
+    smoothing : float
+        λ, added to each count of words or ones, and to the count of each class; unused by "gaussian", as in Spark.
+    model_type : {"multinomial", "bernoulli", "gaussian"}
+        How all columns are read: as counts, as zeros and ones, or as numbers. "complement" has no counterpart here.
+
+    Returns
+    -------
+    BayesianNB
+        Not fitted. The columns of its probabilities are in the order of ``classes_``, which is sorted.
+
+    Raises
+    ------
+    ValueError
+        For a negative number, or a ``model_type`` that is none of these.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> counts = [[2, 0, 1], [1, 1, 0], [0, 3, 1], [0, 1, 2]]
+    >>> clf = nb.presets.spark(smoothing=0.5).fit(counts, [0.0, 0.0, 1.0, 1.0])
+    >>> clf.predict_proba([[1, 1, 1]]).round(4)
+    array([[0.691, 0.309]])
+    """
+    _require_numbers(smoothing=smoothing)
+    read = {
+        "multinomial": Multinomial(Dirichlet(smoothing)),
+        "bernoulli": Bernoulli(Beta(smoothing, smoothing)),
+        "gaussian": _counted_by_n(SPARK_SMOOTHING),
+    }
+    features = _one_of("model_type", model_type, read)
+    return _plug_in(features, "frequencies" if model_type == "gaussian" else Dirichlet(smoothing))
+
+
+def weka() -> BayesianNB:
+    """``NaiveBayes`` of Weka, with the options it has by default.
+
+    Levels and classes are smoothed by 1. Numbers are rounded to the precision of their column, the mean gap between
+    neighbouring distinct values; the standard deviation has the divisor N and is at least a sixth of the precision; and
+    a value has the probability of the interval of this width around it.
+
+    Returns
+    -------
+    BayesianNB
+        Not fitted. Columns of numbers have a single estimate and no posterior, so with such columns there are no
+        intervals, no exact leave-one-out and no model files; levels alone have all of them.
+
+    Notes
+    -----
+    In Weka, no factor of a probability is below 1e-75, so a column has no influence on a value that is far from all
+    classes. Further, Weka subtracts two distribution functions, which leaves few digits where both are nearly 1. Here
+    neither happens, so the numbers differ for values more than about six standard deviations above the mean of a class.
+    Weka's options for kernel densities (``-K``) and for bins (``-D``) have no counterpart in this preset.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> today = X.iloc[[0]].assign(temperature="cool", wind="strong")
+    >>> nb.presets.weka().fit(X, y).predict_proba(today).round(3)
+    array([[0.735, 0.265]])
+    """
+    return _plug_in(ByType(RoundedGaussian(), zero_one=RoundedGaussian(), sparse=None), Dirichlet(1.0))
+
+
+def _plug_in(features: Family | ByType, class_prior: Any = "frequencies") -> BayesianNB:
+    """A classifier at the posterior mean. Under the priors used here, this is the estimate of the other library."""
+    return BayesianNB(features, class_prior=class_prior, estimate="mean")
+
+
+def _counted_by_n(var_smoothing: float) -> Gaussian:
+    """Numbers whose variance has the divisor N: with κ = a = b = 0, the mean of τ is (n/2) / (S/2) = n / S."""
+    return Gaussian(NormalGamma(0.0, 0.0, 0.0, 0.0), var_smoothing or None)
+
+
+def _as_in_r(laplace: float) -> ByType:
+    """Columns as R reads them: integers of 0 and 1 are numbers, and a matrix is never sparse."""
+    number = Gaussian(NormalGamma.reference())
+    return ByType(number, Categorical(Dirichlet(laplace)), Bernoulli(Beta(laplace, laplace)), number, None)
+
+
+def _require_numbers(**given: float) -> None:
+    for name, value in given.items():
+        if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+            raise ValueError(f"{name}: Expected a number of 0 or more; got {value!r}")
+
+
+def _require_nothing_replaced(**given: float) -> None:
+    for name, value in given.items():
+        if value != 0:
+            raise ValueError(
+                f"{name}: Expected 0, because no probability is ever replaced here; got {value!r}. To compare, call "
+                "predict(..., threshold = 0) in R"
+            )
+
+
+def _one_of(name: str, given: Any, read: Mapping[str, Family]) -> Family:
+    if given not in read:
+        raise ValueError(f"{name}: Expected one of {list(read)}; got {given!r}")
+    return read[given]
+
+
+def _normalized(prior: Any) -> Any:
+    """Class probabilities divided by their sum, in the form that they were given in."""
+    if isinstance(prior, Mapping):
+        total = sum(prior.values())
+        return {label: p / total for label, p in prior.items()}
+    return prior / prior.sum() if hasattr(prior, "sum") else np.asarray(prior, float) / np.sum(prior)

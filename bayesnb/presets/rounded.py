@@ -1,0 +1,120 @@
+"""Numbers as Weka reads them: rounded to a precision, and each value asked for as an interval of that width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import log_ndtr
+
+from bayesnb.chains import Convergence
+from bayesnb.families.levels import CategoryCounts
+from bayesnb.families.pointwise import Pointwise, WeightedValues
+from bayesnb.families.sampled import Declared, Draws
+from bayesnb.numerics import Array, Size
+from bayesnb.priors import Theta, spread
+
+ALONE = 0.01
+"""Weka's precision of a column that has a single value."""
+
+CONSTANT = 1e-10
+"""The standard deviation below which Weka takes the values of a class as equal."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Precision(Declared):
+    """The width h that the values of a column are rounded to, (column,) or (class, column); ``None`` finds it."""
+
+    h: Any = None
+
+    def proper(self) -> Array:
+        return np.ones(np.shape(self.h), bool)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class RoundedGaussian(Pointwise[Precision]):
+    """A Normal at Weka's estimates of mean and standard deviation, of which nothing else is believed.
+
+    The precision h of a column is the mean gap between its neighbouring distinct values. Values are rounded to
+    multiples of h. Mean and standard deviation (divisor: the weight) are those of the rounded values; the standard
+    deviation is at least h / 6. A value then has the probability of the interval of width h around it. *Source: the
+    classes ``NaiveBayes`` and ``NormalEstimator`` of Weka 3.6 to 3.8.*
+
+    This is a rule and no posterior: it has no draws, no evidence and no exact leave-one-out.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> clf = BayesianNB(RoundedGaussian(), estimate="mean")
+    >>> clf = clf.fit({"x": [1.0, 2.0, 4.0, 5.0]}, ["a", "a", "b", "b"])
+    >>> clf.predict_proba({"x": [3.0]}).round(2)  # h is 4/3, so 3.0 is read as 2.67, and so is 2.0
+    array([[0.95, 0.05]])
+    """
+
+    prior: Any = field(default_factory=Precision)
+
+    conjugate = Precision
+
+    def __init__(self) -> None:
+        self._set_fields(Precision(), {})
+
+    def resolve_prior(self, prior: Precision, s: CategoryCounts) -> Precision:
+        h = np.full(s.counts.shape[1], ALONE)
+        for k, names in enumerate(s.levels):
+            seen = s.counts[:, k, : len(names)].sum(0) > 0
+            values = np.sort(np.asarray(names, float)[seen])
+            # The gaps are summed one by one, as Weka does: another rounding error of h could round a value elsewhere.
+            if len(values) > 1:
+                h[k] = np.cumsum(np.diff(values))[-1] / (len(values) - 1)
+        return Precision(spread(h, s.counts.shape[:2]))
+
+    def update(self, prior: Precision, s: CategoryCounts) -> Draws:
+        """Weka's estimates, as the only draw there is."""
+        cells, shape = WeightedValues.of(s), prior.h.shape
+        at = cells.code, cells.column
+        rounded = np.rint(cells.value / prior.h[at]) * prior.h[at]
+
+        def mean(x: Array) -> Array:
+            totals = np.zeros(shape)
+            np.add.at(totals, at, cells.weight * x)
+            return totals / np.where(seen > 0, seen, 1.0)
+
+        seen = s.counts.sum(-1)
+        mu = mean(rounded)
+        sigma = np.sqrt(mean((rounded - mu[at]) ** 2))
+        sigma = np.where(sigma > CONSTANT, np.maximum(prior.h / 6, sigma), prior.h / 6)
+        theta = {"mu": mu, "sigma": sigma, "h": prior.h}
+        return Draws({name: v[None] for name, v in theta.items()}, Convergence(1.0, 1.0, 1.0, 0, "nothing moves"))
+
+    def cell_density(self) -> Callable[..., Array]:
+        return _log_interval
+
+    def draw(self, posterior: Draws, rng: Generator, size: Size = ()) -> NoReturn:
+        raise ValueError(
+            "Weka's rule gives a single estimate and no posterior, so it has no draws and no intervals; use Gaussian()"
+        )
+
+    def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
+        return np.rint(rng.normal(theta["mu"], theta["sigma"]) / theta["h"]) * theta["h"]
+
+    def pymc_model(self, prior: Precision, s: CategoryCounts) -> NoReturn:
+        raise ValueError("Weka's rule is no model that could be sampled; use Gaussian()")
+
+    def from_variables(self, drawn: Any, prior: Precision, s: CategoryCounts) -> NoReturn:
+        raise ValueError("Weka's rule is no model that could be sampled; use Gaussian()")
+
+
+def _log_interval(x: Array, mu: Array, sigma: Array, h: Array) -> Array:
+    """ln P(the interval of width h around x, rounded to a multiple of h), for x ~ Normal(mu, sigma²).
+
+    A difference of two distribution functions near 1 loses its digits, so an interval above the mean is mirrored to
+    below it. ln(Φ(b) - Φ(a)) is then ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), which also holds where both are 0 as
+    floats.
+    """
+    away = np.rint(x / h) * h - mu
+    near = -np.abs(away)
+    low, high = log_ndtr((near - h / 2) / sigma), log_ndtr((near + h / 2) / sigma)
+    return high + np.log(-np.expm1(low - high))

@@ -47,6 +47,7 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
     """
 
     prior: Any = field(default_factory=NormalGamma)
+    # Hidden from the dataclass, so that model files without it can still be read and are written as they were.
     var_smoothing: float | None = field(default=None, repr=False)
 
     conjugate = NormalGamma
@@ -55,6 +56,10 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         super().__post_init__()
         if self.var_smoothing is not None and not 0 <= self.var_smoothing < np.inf:
             raise ValueError(f"Expected var_smoothing to be a number of 0 or more, or None; got {self.var_smoothing!r}")
+
+    def __repr__(self) -> str:
+        smoothing = "" if self.var_smoothing is None else f", var_smoothing={self.var_smoothing!r}"
+        return f"{type(self).__name__}(prior={self.prior!r}{smoothing})"
 
     @property
     def reads_together(self) -> bool:

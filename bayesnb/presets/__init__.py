@@ -5,9 +5,9 @@ plugs in one point, as these libraries do, and counts or smooths the classes as 
 prior can do is written in the docstring, and such a parameter is refused: most of these libraries replace small
 probabilities by a constant, and ``bayesnb`` never does.
 
-Where a preset agrees with its library, everything else works too: exact leave-one-out, unlearning, explanations. Only
-``estimate="predictive"`` and intervals need proper priors, which most of these presets do not have: that is what
-:class:`bayesnb.BayesianNB` by itself is for.
+Everything else works as always: intervals, exact leave-one-out, unlearning, explanations, and full Bayes under the same
+priors with ``set_params(estimate="predictive")``. Only the log evidence is missing where a prior is improper, as those
+of numbers are. Numbers in :func:`weka` are the exception; see there.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def sklearn(
     Returns
     -------
     BayesianNB
-        Not fitted. Its attributes are those of ``BayesianNB``, not those of scikit-learn.
+        Not fitted. Its attributes are those of ``BayesianNB``.
 
     Raises
     ------
@@ -119,12 +119,14 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
 
     Notes
     -----
-    To compare, call ``predict(model, rows, type = "raw", threshold = 0)`` in R: then the numbers are the same. With
-    e1071's own 0.001, they are the same for all rows in which no level was unseen in a class and no density is 0 as a
-    float. In the other rows the replaced factor makes probabilities that come from no model: the density of a number
-    far from all classes becomes 0.001, which is far more than the density of a number that is a little nearer.
+    To compare, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R, which replaces nothing that
+    matters: then the numbers are the same. (With ``threshold = 0``, e1071 answers NaN for a class that a level
+    excludes.) With its own 0.001, they are the same in all rows in which no level was unseen in a class and no density
+    is 0 as a float. In other rows the replaced factors make probabilities that come from no model: the density of a
+    number far from a class becomes 0.001, which may be far more than the density of a class that is nearer.
 
-    In R, pass text as factors: ``laplace`` does not know the levels of columns of strings.
+    In R, pass text as factors: of strings, e1071 does not know how many levels they have, and with ``laplace`` their
+    probabilities sum to more than 1.
 
     Examples
     --------
@@ -170,9 +172,9 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
 
     Notes
     -----
-    To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. Beside that, klaR normalizes without
-    logarithms, so it answers NaN where the densities of a row are 0 as floats in all classes. It refuses a column that
-    is constant in a class; here the error comes from ``fit``.
+    To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR normalizes without logarithms, so it
+    answers NaN where the probabilities of a row are 0 as floats in all classes. A number column that is constant in a
+    class is an error in both.
 
     Examples
     --------
@@ -246,9 +248,10 @@ def weka() -> BayesianNB:
 
     Notes
     -----
-    In Weka, no factor of a probability is below 1e-75, so a column has no influence on a value that is far from all
+    In Weka, no factor of a probability is below 1e-75, so a column has no influence where its value is far from all
     classes. Further, Weka subtracts two distribution functions, which leaves few digits where both are nearly 1. Here
-    neither happens, so the numbers differ for values more than about six standard deviations above the mean of a class.
+    neither happens, so the numbers may differ for values more than about six standard deviations above the means of all
+    classes, or 18 below them.
     Weka's options for kernel densities (``-K``) and for bins (``-D``) have no counterpart in this preset.
 
     Examples
@@ -289,7 +292,7 @@ def _require_nothing_replaced(**given: float) -> None:
         if value != 0:
             raise ValueError(
                 f"{name}: Expected 0, because no probability is ever replaced here; got {value!r}. To compare, call "
-                "predict(..., threshold = 0) in R"
+                "predict(..., threshold = 1e-300) in R"
             )
 
 

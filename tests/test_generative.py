@@ -13,10 +13,13 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+import xarray
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from pymc.model.transform.conditioning import remove_value_transforms
 from pytensor import tensor as pt
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.traversal import explicit_graph_inputs
 from test_laws import CLASSES, DENSE, FAMILIES, Table
 
 from bayesnb import BayesianNB
@@ -57,7 +60,7 @@ class Written:
         return cls({k: t.family for k, t in tables.items()}, {k: t.x for k, t in tables.items()}, labels, **arguments)
 
     def build(self, likelihood: str) -> pm.Model:
-        rows = (self.data, self.labels.codes) if likelihood == "rows" else (None, None)
+        rows = (None, None) if likelihood == "sufficient" else (self.data, self.labels.codes)
         return pymc_model.build(self.posterior, *rows, likelihood)
 
     def points(self, n: int = 4, of: Posterior | None = None) -> list[Parameters]:
@@ -91,7 +94,7 @@ class Written:
 # The density
 
 
-@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows", "joint"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_pymc_model_has_the_log_density_of_the_closed_form(name, likelihood):
     written = Written.of([name])
@@ -102,7 +105,7 @@ def test_the_pymc_model_has_the_log_density_of_the_closed_form(name, likelihood)
     assert_allclose(written.density(likelihood, points), own, rtol=1e-9)
 
 
-@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows", "joint"])
 @pytest.mark.parametrize("half", [0, 1])
 def test_a_pymc_model_with_many_families_has_the_log_density_of_the_closed_form(likelihood, half):
     # Features of one kind share a variable here, though each has its own prior, columns and holes. Python, in which the
@@ -131,7 +134,7 @@ def test_weighted_rows_have_the_weighted_density(name):
     assert_allclose(written.density("sufficient", points), written.own(points), rtol=1e-9)
 
 
-@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows", "joint"])
 @pytest.mark.parametrize("name", DENSE)
 def test_a_column_without_values_and_a_class_without_rows_keep_their_prior(name, likelihood):
     table = Table.of(name, 6, np.ones(12), 1.0)
@@ -141,7 +144,7 @@ def test_a_column_without_values_and_a_class_without_rows_keep_their_prior(name,
     assert_allclose(written.density(likelihood, points), written.own(points), rtol=1e-9)
 
 
-@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows", "joint"])
 @pytest.mark.parametrize("prior", [None, "uniform", {"bee": 0.5, "ant": 0.2, "cow": 0.3}])
 def test_known_class_probabilities_are_constants_in_the_density(prior, likelihood):
     written = Written.of(["bernoulli", "gaussian"], class_prior=FixedProbabilities(prior))
@@ -164,7 +167,7 @@ def test_each_class_uses_its_own_prior_in_the_pymc_model():
     assert np.abs(swapped.density("sufficient", points) - written.density("sufficient", points)).max() > 1
 
 
-@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows", "joint"])
 def test_columns_with_one_level_have_no_variable_and_do_not_change_the_density(likelihood):
     rng = default_rng(2)
     labels = Labels.of(rng.integers(3, size=20), 3)
@@ -310,7 +313,7 @@ def awkward(n: int = 24) -> tuple[BayesianNB, pd.DataFrame, list[str]]:
     return BayesianNB().fit(X, y), X, y
 
 
-@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows", "joint"])
 def test_no_feature_name_collides_with_a_variable_name(likelihood):
     clf, X, y = awkward()
     model = clf.to_pymc(X, y, likelihood)
@@ -505,7 +508,7 @@ def small() -> tuple[BayesianNB, pd.DataFrame, list[str]]:
 
 def test_an_unknown_likelihood_is_refused():
     clf, X, y = small()
-    with pytest.raises(ValueError, match="Expected likelihood to be 'sufficient' or 'rows'; got 'row'"):
+    with pytest.raises(ValueError, match="Expected likelihood to be 'joint', 'rows' or 'sufficient'; got 'row'"):
         clf.to_pymc(X, y, "row")
 
 
@@ -519,8 +522,10 @@ def test_the_likelihood_of_rows_needs_rows():
 
 def test_rows_that_differ_from_the_learned_ones_are_refused():
     clf, X, y = small()
-    with pytest.raises(ValueError, match="3 rows were given and rows of weight 4 were learned"):
+    with pytest.raises(ValueError, match=r"rows \{u: 2, v: 1\} were given, and rows \{u: 2, v: 2\} were learned"):
         clf.to_pymc(X.iloc[:3], y[:3], "rows")
+    with pytest.raises(ValueError, match=r"rows \{u: 3, v: 1\} were given"):
+        clf.to_pymc(X, ["u", "u", "u", "v"])
 
 
 def test_a_label_that_was_never_learned_is_refused():
@@ -536,6 +541,45 @@ def test_the_pymc_model_observes_the_given_rows():
     assert set(observed) == {"y", "x_x"}
     assert_allclose(observed["y"], [0, 0, 1, 1])
     assert_allclose(observed["x_x"], X["x"])
+
+
+@pytest.mark.parametrize("likelihood", ["rows", "joint"])
+def test_a_model_that_observes_rows_has_no_shared_variables_that_pymc_may_take_for_changed(likelihood):
+    clf, X, y = small()
+    model = clf.to_pymc(X, y, likelihood)
+    roots = explicit_graph_inputs(model.basic_RVs)
+    named = {variable.name for variable in roots}
+    assert named <= {"class_label", "gaussian_feature", "row", None}
+    assert not [v for v in roots if isinstance(v, SharedVariable) and v.name is None and v.type.dtype == "float64"]
+
+
+def test_without_rows_the_statistics_are_observed_and_with_rows_the_rows():
+    clf, X, y = small()
+    assert clf.to_pymc().observed_RVs == []
+    model = clf.to_pymc(X, y)
+    (observed,) = model.observed_RVs
+    assert model.named_vars_to_dims["y"] == ("row",)
+    assert_allclose(model.rvs_to_values[observed].data, [0, 0, 1, 1])
+    assert clf.to_pymc(X, y, "sufficient").observed_RVs == []
+
+
+def test_pymc_computes_from_the_rows_what_the_tree_has():
+    X = pd.DataFrame({"x": [1.0, np.nan, 4.0, 3.0, 2.0], "c": ["a", "b", None, "a", "b"], "n": [1, 2, 3, 4, 5]})
+    y = ["u", "v", "u", "v", "v"]
+    clf = BayesianNB({"n": Poisson()}, random_state=0).fit(X, y)
+    tree = clf.sample_posterior(300, 2, X=X, y=y)
+    drawn = xarray.DataTree.from_dict({"posterior": tree["posterior"].dataset})
+    quick = {"progressbar": False, "compile_kwargs": {"mode": "FAST_COMPILE"}}
+    with clf.to_pymc(X, y):
+        found = pm.compute_log_likelihood(drawn, extend_inferencedata=False, **quick)
+        again = pm.sample_posterior_predictive(drawn, random_seed=1, **quick)["posterior_predictive"]
+    assert_allclose(found["y"], tree["log_likelihood"]["y"], rtol=1e-9)
+    assert found["y"].dims == again["y"].dims == tree["posterior_predictive"]["y"].dims
+    data, n = clf.classifier_.read(X)
+    joint = draws.parameters(tree, clf.posterior_).log_joint(data, n)
+    p = np.exp(joint - np.logaddexp.reduce(joint, axis=-1, keepdims=True))[..., 1]
+    z = (again["y"].to_numpy() - p).sum((0, 1)) / np.sqrt((p * (1 - p)).sum((0, 1)))
+    assert np.abs(z).max() < 4.5
 
 
 def test_the_pymc_model_does_not_observe_missing_cells():

@@ -90,7 +90,7 @@ def to_pymc(
     self: Classifier,
     X: Any = None,
     y: Any = None,
-    likelihood: str = "sufficient",
+    likelihood: str | None = None,
     stage: str = "parameters",
     sample_weight: Any = None,
 ) -> pm.Model:
@@ -99,12 +99,22 @@ def to_pymc(
     Parameters
     ----------
     X, y : table and labels, optional
-        The rows to observe with ``likelihood="rows"``, which must be those that were learned. If some of them have no
-        label, their labels are summed out in a Potential called ``unlabelled``. (Without the rows, the expected counts
-        of EM are observed as if they had been counted.)
-    likelihood : {"sufficient", "rows"}
-        Whether to observe sufficient statistics, whose cost does not grow with the number of rows, or each row. Both
-        have the same log density.
+        The rows to observe, which must be those that were learned. If some of them have no label, their labels are
+        summed out in a Potential called ``unlabelled``, and the others are observed by their statistics. (Without the
+        rows, the expected counts of EM are observed as if they had been counted.)
+    likelihood : {"joint", "rows", "sufficient"}, optional
+        What is observed. All three have the same log density, and so the same posterior.
+
+        * "joint", the default where rows are given: one variable ``y``, each of whose values is the class of a row and
+          has the log density log p(x_i, y_i | θ). ``pymc.compute_log_likelihood`` computes it, ``arviz.loo`` reads it,
+          and ``pymc.sample_posterior_predictive`` draws each class again given the row's columns, with the names of
+          :meth:`sample_posterior`.
+        * "rows": the class ``y`` and, one variable for each feature, the cells ``x_…`` that are not missing, as the
+          textbook writes the model. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y``
+          from π alone. The log likelihood comes in parts, of which ``arviz.loo`` takes one at a time.
+        * "sufficient", the default without rows: the sufficient statistics, whose cost does not grow with the number of
+          rows. There are no rows in this model, so it cannot draw them again, has no log likelihood of each, and no
+          ``arviz.loo``.
     stage : {"parameters", "exponents"}
         The model of the rows given the parameters; or, with a dependence, the second stage: the labels given the terms
         of each row, which is left out of them, and the exponents. It needs the rows that these were learned from, as X,
@@ -118,6 +128,8 @@ def to_pymc(
     >>> clf = BayesianNB().fit(X, y)
     >>> [variable.name for variable in clf.to_pymc().free_RVs]
     ['pi', 'theta_categorical_3', 'theta_categorical_2']
+    >>> [variable.name for variable in clf.to_pymc(X, y).observed_RVs]
+    ['y']
     """
     from bayesnb.sampling import pymc_model
 
@@ -130,20 +142,25 @@ def to_pymc(
     if sample_weight is not None:
         raise TypeError('sample_weight is for stage="exponents": the sufficient statistics have the weights in them')
     self.require_one_class_prior("to_pymc")
-    if likelihood == "rows":
-        self.require_counted("likelihood='rows' observes the label of every row")
+    if likelihood in ("joint", "rows"):
+        self.require_counted(f"likelihood={likelihood!r} observes the label of every row")
     elif (model := summed_out(self, X, y)) is not None:
         return model
     data = codes = None
     if X is not None:
         rows = Rows.of(X, y, None, self.unlabelled, self.schema).labelled()
         data, codes = self.schema.read(rows.table)[1], rows.target.among(self.classes)
-        if not np.isclose(rows.weight.sum(), self.statistics.rows.sum()):
+        if not np.allclose(found := np.bincount(codes, minlength=len(self.classes)), self.statistics.rows):
             raise ValueError(
-                f"{len(codes)} rows were given and rows of weight {self.statistics.rows.sum():g} were learned: "
-                "likelihood='rows' observes exactly the learned rows, unweighted"
+                f"rows {_by_class(self, found)} were given, and rows {_by_class(self, self.statistics.rows)} were "
+                "learned: the model observes exactly the learned rows, unweighted; without rows it observes their "
+                "sufficient statistics, weights included"
             )
     return pymc_model.build(self.posterior, data, codes, likelihood)
+
+
+def _by_class(self: Classifier, rows: Array) -> str:
+    return "{" + ", ".join(f"{label}: {n:g}" for label, n in zip(self.classes, rows, strict=True)) + "}"
 
 
 def second_stage(self: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> conditional.Rows:

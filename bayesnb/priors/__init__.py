@@ -22,6 +22,7 @@ from bayesnb.priors.belief import ImproperError as ImproperError
 from bayesnb.priors.belief import Prior as Prior
 from bayesnb.priors.belief import Theta as Theta
 from bayesnb.priors.belief import UnlearnedError as UnlearnedError
+from bayesnb.priors.belief import constant as constant
 from bayesnb.priors.belief import first as first
 from bayesnb.priors.belief import positive_scale as positive_scale
 from bayesnb.priors.belief import shared as shared

@@ -1,34 +1,36 @@
 """The same model written out in PyMC, as the textbook writes it.
 
-:func:`build` observes the learned rows or their sufficient statistics; :func:`summed_out` also observes rows without a
-label. ``nuts`` samples either.
+:func:`build` observes the learned rows, each as one value or column by column, or their sufficient statistics;
+:func:`summed_out` also observes rows without a label. ``nuts`` samples any of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from bayesnb.families.columns import columns_of
 from bayesnb.families.family import Family
 from bayesnb.model import Data, Posterior, Statistics, about
-from bayesnb.priors import Array, ImproperError, shared
+from bayesnb.priors import Array, ImproperError, constant, shared
 from bayesnb.sampling import layout
 from bayesnb.sampling.layout import Block
 
 if TYPE_CHECKING:
     import pymc as pm
 
-type Likelihood = Literal["sufficient", "rows"]
+type Likelihood = Literal["joint", "rows", "sufficient"]
 
 
 def build(
     posterior: Posterior,
     data: Data | None = None,
     y: Array | None = None,
-    likelihood: Likelihood = "sufficient",
+    likelihood: Likelihood | None = None,
+    place: Array | None = None,
 ) -> pm.Model:
     """The generative model in PyMC, its data observed.
 
@@ -36,11 +38,14 @@ def build(
     ----------
     posterior : Posterior
         The fitted model: its specification, its priors at their full shapes, and its statistics.
-    data, y : {name: encoded column}, int array (row,)
-        The rows, for ``likelihood="rows"``.
-    likelihood : {"sufficient", "rows"}
-        Observe the sufficient statistics, at a cost that does not depend on the number of rows; or every row,
-        for teaching and posterior predictive checks. Both have the same log density.
+    data, y : {name: encoded column}, int array (row,), optional
+        The rows.
+    likelihood : {"joint", "rows", "sufficient"}, optional
+        Observe the rows, each as one value ``y`` whose log density is the joint one, or as ``y`` and the cells ``x_…``
+        one by one; or observe the sufficient statistics, at a cost that does not depend on the number of rows. All have
+        the same log density. By default "joint" if there are rows, and "sufficient" if not.
+    place : int array (row,), optional
+        The coordinates of the rows; 0, 1, 2, ... by default.
 
     Returns
     -------
@@ -55,15 +60,20 @@ def build(
     """
     import pymc as pm
 
-    if likelihood not in ("sufficient", "rows"):
-        raise ValueError(f"Expected likelihood to be 'sufficient' or 'rows'; got {likelihood!r}")
-    if likelihood == "rows" and (data is None or y is None):
-        raise ValueError("likelihood='rows' observes every row: pass the rows, or use likelihood='sufficient'")
+    likelihood = likelihood or ("sufficient" if y is None else "joint")
+    if likelihood not in get_args(Likelihood.__value__):
+        raise ValueError(f"Expected likelihood to be 'joint', 'rows' or 'sufficient'; got {likelihood!r}")
+    if likelihood != "sufficient" and (data is None or y is None):
+        raise ValueError(f"likelihood={likelihood!r} observes every row: pass the rows, or use likelihood='sufficient'")
     statistics = posterior.statistics
     blocks = layout.blocks(posterior.model, statistics)
-    with pm.Model(coords=layout.coords(posterior.labels, blocks)) as model:
-        pi = label_variable(posterior)
-        thetas = [block_variables(block, posterior) for block in blocks]
+    coords = layout.coords(posterior.labels, blocks)
+    if likelihood != "sufficient":
+        coords["row"] = list(range(len(y)) if place is None else map(int, place))
+    with pm.Model(coords=coords) as model:
+        with nullcontext() if likelihood == "sufficient" else constant():
+            pi = label_variable(posterior)
+            thetas = [block_variables(block, posterior) for block in blocks]
         if likelihood == "sufficient":
             pm.Potential("class_counts", (shared(statistics.rows) * pm.math.log(pi)).sum())
             for block, theta in zip(blocks, thetas, strict=True):
@@ -71,11 +81,12 @@ def build(
                     f"counts_{block.name}",
                     block.family.pymc_statistic(theta, block.gather(statistics.features)),
                 )
-        else:
-            observed = pm.Categorical("y", p=pi, observed=np.asarray(y))
-            del observed
+        elif likelihood == "rows":
+            pm.Categorical("y", p=pi, observed=np.asarray(y), dims="row")
             for block, theta in zip(blocks, thetas, strict=True):
                 _observe_rows(block, theta, data, np.asarray(y))
+        else:
+            _observe_joint(posterior, blocks, pi, thetas, data, np.asarray(y))
     return model
 
 
@@ -125,6 +136,46 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
         family.pymc_rows(free, part, x, y)
 
 
+def _observe_joint(
+    posterior: Posterior, blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, Any]], data: Data, y: Array
+) -> None:
+    """Observe one variable ``y``, whose log density at row i is log p(x_i, y_i | θ).
+
+    As a function of y_i this is p(y_i | x_i, θ) up to a factor. So a value drawn again is a class given the columns.
+    """
+    import pymc as pm
+
+    names = [(block, key) for block in blocks for key in block.keys]
+    variables = [theta[key] for block, theta in zip(blocks, thetas, strict=True) for key in block.keys]
+
+    def log_joint(pi: Any, *variables: Any) -> Any:
+        of_block: dict[str, dict[str, Any]] = {block.name: {} for block in blocks}
+        for (block, key), variable in zip(names, variables, strict=True):
+            of_block[block.name][key] = variable
+        return _log_joint(blocks, pi, [of_block[block.name] for block in blocks], data, len(y))
+
+    def logp(value: Any, *variables: Any) -> Any:
+        return log_joint(*variables)[np.arange(len(y)), value]
+
+    def dist(*variables: Any) -> Any:
+        return pm.Categorical.dist(logit_p=log_joint(*variables[:-1]))
+
+    axes = [f"({','.join(f'a{i}b{k}' for k in range(variable.ndim))})" for i, variable in enumerate([pi, *variables])]
+    signature = f"{','.join(axes)}->()"
+    pm.CustomDist("y", pi, *variables, dist=dist, logp=logp, signature=signature, observed=y, dims="row")
+
+
+def _log_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, Any]], data: Data, n_rows: int) -> Any:
+    """log π_c p(x | θ_c) as a (row, class) tensor."""
+    from pytensor import tensor as pt
+
+    joint = pt.log(pi)[None, :] + np.zeros((n_rows, 1))
+    for block, theta in zip(blocks, thetas, strict=True):
+        for _, family, part, x in features_of(block, theta, data):
+            joint += family.pymc_log_likelihood(part, x)
+    return joint
+
+
 def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: Array) -> pm.Model:
     """The model with the label of each unlabelled row summed out: log Σ_c π_c p(x | θ_c) joins its log density.
 
@@ -150,14 +201,11 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     not converge.
     """
     import pymc as pm
-    from pytensor import tensor as pt
 
     model = build(posterior.given(labelled))
+    blocks = layout.blocks(posterior.model, labelled)
     with model:
-        joint = pt.log(model["pi"])[None, :] + np.zeros((len(weight), 1))
-        for block in layout.blocks(posterior.model, labelled):
-            theta = {name: model[block.variable(name)] for name in block.keys}
-            for _, family, part, x in features_of(block, theta, data):
-                joint += family.pymc_log_likelihood(part, x)
+        thetas = [{name: model[block.variable(name)] for name in block.keys} for block in blocks]
+        joint = _log_joint(blocks, model["pi"], thetas, data, len(weight))
         pm.Potential("unlabelled", (weight * pm.math.logsumexp(joint, axis=1, keepdims=False)).sum())
     return model

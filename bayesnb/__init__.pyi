@@ -3,6 +3,7 @@ from . import plots as plots
 from . import presets as presets
 from .__about__ import __version__ as __version__
 from .answers import scoring as scoring
+from .answers.scorecard import Scorecard as Scorecard
 from .choosing import FamilyChoice as FamilyChoice
 from .choosing import choose_families as choose_families
 from .data import engines as engines
@@ -14,6 +15,7 @@ from .estimator import BayesianNB as BayesianNB
 from .estimator import load as load
 from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate
+from .evaluation import scorecard as scorecard
 from .families.bernoulli import Bernoulli as Bernoulli
 from .families.categorical import Categorical as Categorical
 from .families.exponential import Exponential as Exponential

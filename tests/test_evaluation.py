@@ -32,7 +32,10 @@ from bayesnb.evaluation import compare, evaluate
 
 TENNIS, PLAY = datasets.play_tennis()
 HEIGHTS, SEX = datasets.heights()
-COLUMNS = ["accuracy", "log_loss", "brier", "reliability", "resolution", "uncertainty", "ece", "rows"]
+COLUMNS = [
+    "accuracy", "balanced_accuracy", "log_loss", "brier", "reliability", "resolution", "uncertainty", "ece", "auc",
+    "rows",
+]  # fmt: skip
 
 
 @st.composite

@@ -6,15 +6,22 @@ Nothing is clipped: a true class of probability 0 gives an infinite log loss.
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import beta
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, recall_score
 
 from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.model import normalize
 from bayesnb.priors import Array, first
+
+GUESSED_NONE = -1
+"""What stands for the predicted class of a row that is impossible under every class."""
+
+MOST_CLASSES = 100
+"""With more classes the area under the ROC curve, which asks for each pair of them, is not computed."""
 
 
 def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
@@ -35,20 +42,79 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
         ``accuracy``; ``log_loss``, the mean of -log p(true class) in nats, infinite where that is 0 (no
         clipping); ``brier``, the mean of Σ_c (p_c - [c is true])², from 0 to 2 (Brier 1950); ``ece``, the
         expected calibration error of the most probable class over bins of equal width (Guo et al. 2017);
+        ``balanced_accuracy``, the mean recall of the classes that have rows; ``auc`` as in :func:`auc_and_influence`;
         ``impossible``, the number of impossible rows.
     """
     log_proba = log_proba_of(log_joint)
     proba = np.exp(log_proba)
-    possible = proba.any(axis=1)
-    guess = np.where(possible, proba.argmax(axis=1), -1)
+    guess = guesses(log_proba)
     return {
         "accuracy": float(accuracy_score(codes, guess)),
+        "balanced_accuracy": float(recall_score(codes, guess, labels=np.unique(codes), average="macro")),
         # scikit-learn's log_loss clips probabilities; its brier_score_loss refuses impossible rows and a single class.
         "log_loss": float(-own(log_proba, codes).mean()),
-        "brier": float(((proba - _one_hot(codes, proba.shape[1])) ** 2).sum(axis=1).mean()),
+        "brier": float(brier_terms(proba, codes).mean()),
         "ece": calibration_error(proba.max(axis=1), guess == codes, bins),
-        "impossible": int((~possible).sum()),
+        "auc": auc_and_influence(proba, codes)[0],
+        "impossible": int((guess == GUESSED_NONE).sum()),
     }
+
+
+def guesses(log_proba: Array) -> Array:
+    """The most probable class of each row, (row,); ``GUESSED_NONE`` where the row is impossible under every class."""
+    return np.where(np.isneginf(log_proba).all(axis=1), GUESSED_NONE, log_proba.argmax(axis=1))
+
+
+def brier_terms(proba: Array, codes: Array) -> Array:
+    """Σ_c (p_c - [c is true])² of each row, (row,)."""
+    return ((proba - _one_hot(codes, proba.shape[1])) ** 2).sum(axis=1)
+
+
+def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
+    """The area under the ROC curve, and how much each row moves it.
+
+    Parameters
+    ----------
+    proba : array (row, class)
+    codes : int array (row,)
+        The true classes.
+
+    Returns
+    -------
+    auc : float
+        Of two classes, the probability that a row of the second class has the larger probability of it than a row of
+        the first, ties counted half. Of more classes, the mean over all pairs of classes that have rows, one against
+        one, as scikit-learn's ``roc_auc_score(multi_class="ovo")`` has it (Hand and Till 2001). NaN if fewer than two
+        classes have rows, or more than ``MOST_CLASSES``.
+    influence : array (row,)
+        What a row of class c adds, to first order, when it is weighted: with weights w the area is
+        auc + Σ_c Σ_i w_i influence_i / Σ_i w_i, sums being over the rows of c. These are the placements of DeLong,
+        DeLong and Clarke-Pearson (1988), without their means.
+    """
+    influence = np.zeros(len(codes))
+    present = np.unique(codes)
+    if not 2 <= len(present) <= MOST_CLASSES:
+        return float("nan"), influence
+    rows = {c: np.flatnonzero(codes == c) for c in present}
+    # Of two classes both columns say the same; scikit-learn reads the second.
+    pairs = [(a, b) for a in present for b in present if a != b] if proba.shape[1] > 2 else [(1, 0)]
+    total = 0.0
+    for a in dict.fromkeys(a for a, _ in pairs):
+        sorted_of = {c: np.sort(proba[rows[c], a]) for c in present}
+        for b in (other for one, other in pairs if one == a):
+            above = _share_below(proba[rows[a], a], sorted_of[b])
+            below = 1 - _share_below(proba[rows[b], a], sorted_of[a])
+            area = above.mean()
+            total += area
+            influence[rows[a]] += above - area
+            influence[rows[b]] += below - area
+    return float(total / len(pairs)), influence / len(pairs)
+
+
+def _share_below(values: Array, ordered: Array) -> Array:
+    """The share of ordered numbers below each value, equal ones counted half."""
+    below, up_to = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
+    return (below + up_to) / (2 * len(ordered))
 
 
 def log_proba_of(log_joint: Array) -> Array:
@@ -72,6 +138,24 @@ def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
     """Σ_bins share × ``|mean confidence - share right|``, over bins of equal width (Guo et al. 2017, eq. 3)."""
     gap = np.bincount(_binned(confidence, bins), confidence - right, minlength=bins)
     return float(np.abs(gap).sum() / len(confidence))
+
+
+def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Array, Array, int]:
+    """The bin of each row's confidence, the confidence minus 1 if the guess is right, and the number of bins."""
+    confidence = np.exp(log_proba.max(axis=1))
+    return _binned(confidence, bins), confidence - (guesses(log_proba) == codes), bins
+
+
+def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
+    """The interval of a share of which k of n rows were seen.
+
+    It is the equal-tailed interval of a Beta(k + 1/2, n - k + 1/2), except that it ends at 0 if k = 0, and at 1 if
+    k = n (Brown, Cai and DasGupta 2001).
+    """
+    k, n, tail = np.asarray(k), np.asarray(n), (1 - prob) / 2
+    lower = np.where(k == 0, 0.0, beta.ppf(tail, k + 0.5, n - k + 0.5))
+    upper = np.where(k == n, 1.0, beta.ppf(1 - tail, k + 0.5, n - k + 0.5))
+    return lower[()], upper[()]
 
 
 def _binned(p: Array, bins: int) -> Array:
@@ -98,8 +182,7 @@ def reliability_table(
 
     Notes
     -----
-    The interval is the equal-tailed interval of a Beta(k + 1/2, n - k + 1/2), except that it ends at 0 if k = 0, and at
-    1 if k = n (Brown, Cai and DasGupta 2001). It assumes independent rows; leave-one-out predictions nearly are.
+    The interval is that of :func:`share_interval`. It assumes independent rows; leave-one-out predictions nearly are.
 
     Examples
     --------
@@ -116,15 +199,16 @@ def reliability_table(
         raise ValueError(f"Expected code to be from 0 to {proba.shape[1] - 1}; got {code!r}")
     p, right = (proba.max(1), proba.argmax(1) == codes) if code is None else (proba[:, code], codes == code)
     which, place, n = np.unique(_binned(p, bins), return_inverse=True, return_counts=True)
-    k, tail = np.bincount(place, right), (1 - probability_of_interval(prob)) / 2
+    k = np.bincount(place, right)
+    lower, upper = share_interval(k, n, probability_of_interval(prob))
     return pd.DataFrame({
         "from": which / bins,
         "to": (which + 1) / bins,
         "rows": n,
         "confidence": np.bincount(place, p) / n,
         "share": k / n,
-        "lower": np.where(k == 0, 0.0, beta.ppf(tail, k + 0.5, n - k + 0.5)),
-        "upper": np.where(k == n, 1.0, beta.ppf(1 - tail, k + 0.5, n - k + 0.5)),
+        "lower": lower,
+        "upper": upper,
     })  # fmt: skip
 
 

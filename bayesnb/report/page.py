@@ -21,7 +21,7 @@ from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.data.writers import replacing
 from bayesnb.estimator import BayesianNB
-from bayesnb.evaluation import compare_estimates, few_folds, held_out, rows_at
+from bayesnb.evaluation import comparison, few_folds, held_out, rows_at
 from bayesnb.priors import Array
 from bayesnb.report.checks import FIT, fit
 from bayesnb.report.dependence import TITLE, dependence
@@ -103,7 +103,7 @@ def report(
     say = progress or (lambda _: None)
     sections = [_overview(clf, table, y), _columns(clf), _parameters(clf)]
     say("scoring the four estimates by exact leave-one-out")
-    sections.append(_or_reason("The four estimates, by exact leave-one-out", lambda: _comparison(clf, table, y)))
+    sections.append(_or_reason("The four estimates, by exact leave-one-out", lambda: _comparison(clf, table, y, share)))
     sections.append(_or_reason("Calibration", lambda: _calibration(clf, table, y, codes, share)))
     say("weighing each pair of columns against independence")
     sections.append(_or_reason(TITLE, lambda: dependence(clf, table, y, share)))
@@ -217,19 +217,35 @@ def _cut(frame: pd.DataFrame, caption: str) -> Iterator[Part]:
             yield f"{caption}: the first {LONGEST} of {size} {what}."
 
 
-def _comparison(clf: BayesianNB, table: Table, y: Any) -> Section:
-    frame = compare_estimates(clf, table, y)
-    notes = [f"{name}: {note}." for name, note in frame["note"].items() if note]
-    shown = frame.drop(columns="note")
+def _comparison(clf: BayesianNB, table: Table, y: Any, share: float) -> Section:
+    found = comparison(clf, table, y, prob=share)
+    card = found.card()
+    notes = [f"{name}: {note}." for name, note in found.table["note"].items() if note]
+    shown = found.table.drop(columns=["note", "accuracy_lower", "accuracy_upper", "balanced_accuracy"])
     if not shown["impossible"].fillna(0).any():
         shown = shown.drop(columns="impossible")
-    text = (
-        "Each row is predicted by the model that has learned all the others, in closed form. log_loss is in nats; "
-        "brier runs from 0 to 2; ece is the expected calibration error; from_predictive is the largest difference of "
-        "a class probability from full Bayes. The last rows are models whose columns may depend on each other; their "
-        "exponents learn from the labels, so they are scored by folds."
+    yardstick = (
+        f"lower and upper are {share:.0%} intervals; claimed is what the score would be if the probabilities were "
+        "true; frequencies is the score of the class shares, the same for each row, and majority that of always saying "
+        "the largest class. log_loss is in nats; brier runs from 0 to 2; ece is the expected calibration error; auc is "
+        "the area under the ROC curve, of several classes the mean of each pair."
     )
-    return Section("The four estimates, by exact leave-one-out", [text, Grid(shown, "Scores of each estimate"), *notes])
+    text = (
+        "Each row is predicted by the model that has learned all the others, in closed form. difference is the mean "
+        "difference of the log loss from the best, row by row, with its standard error; from_predictive is the largest "
+        "difference of a class probability from full Bayes. The last rows are models whose columns may depend on each "
+        "other; their exponents learn from the labels, so they are scored by folds."
+    )
+    parts: list[Part] = [
+        found.sentence,
+        Grid(card.table, "Scores of full Bayes"),
+        yardstick,
+        Grid(card.confusion.iloc[:LONGEST, :LONGEST], "True classes (rows) and predicted ones (columns)", folded=True),
+        Grid(card.by_class.iloc[:LONGEST], "Recall and precision of each class", folded=True),
+        text,
+        Grid(shown, "Scores of each estimate"),
+    ]
+    return Section("The four estimates, by exact leave-one-out", [*parts, *notes])
 
 
 def _calibration(clf: BayesianNB, table: Table, y: Any, codes: Array, share: float) -> Section:

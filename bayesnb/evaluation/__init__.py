@@ -1,0 +1,238 @@
+"""How good the probabilities are: scores of predictions for rows that were not learned.
+
+Start with :func:`scorecard` or :func:`evaluate`, for one classifier, and :func:`compare`, for several.
+:func:`compare_estimates` sets the four estimates of one naive Bayes model side by side, and what exponents and pairs
+make of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.answers.scorecard import Scorecard, scorecard_of
+from bayesnb.answers.scoring import brier_decomposition, log_proba_of, own, scores
+from bayesnb.data.tables import Table
+from bayesnb.evaluation.estimates import Comparison, compare_estimates, comparison
+from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, rows_at, true_classes
+from bayesnb.evaluation.paired import minus, standard_error
+from bayesnb.model import about
+from bayesnb.priors import Array
+
+__all__ = [
+    "Comparison", "Scorecard", "compare", "compare_estimates", "comparison", "evaluate", "few_folds", "held_out",
+    "rows_at", "scorecard",
+]  # fmt: skip
+
+
+def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
+    """Scores of a classifier on rows that it has not learned.
+
+    Parameters
+    ----------
+    clf : BayesianNB, or any scikit-learn classifier with ``predict_proba``
+    X : table (row, column)
+        Any table that the classifier takes, with missing values if it takes them.
+    y : array (row,)
+        True classes.
+    cv : "loo", int or None
+        Exact leave-one-out, of BayesianNB only; the number of stratified folds, shuffled and always the same; or
+        None, where ``clf`` is fitted and ``X`` and ``y`` are rows held out from it. Unless None, a clone is fitted.
+
+    Returns
+    -------
+    Series
+        ``accuracy``, ``balanced_accuracy``, ``log_loss``, ``brier``, ``ece`` and ``auc`` as in :func:`scores`,
+        ``reliability``, ``resolution`` and ``uncertainty`` as in :func:`brier_decomposition`, and ``rows``, their
+        number. :func:`scorecard` has their intervals, and what they must be measured by.
+
+    Raises
+    ------
+    TypeError
+        If the classifier has no ``predict_proba``.
+    ValueError
+        If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
+        fewer rows than there are folds, or "loo" is asked of another classifier or of a ``dependence``; if what
+        ``with_class_prior`` returned would have to be fitted anew.
+    NotFittedError
+        If ``cv`` is None and ``clf`` is not fitted.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb.evaluation import evaluate
+    >>> evaluate(BayesianNB(), *datasets.penguins(), cv="loo").round(3)
+    accuracy               0.983
+    balanced_accuracy      0.973
+    log_loss               0.062
+    brier                  0.036
+    reliability            0.010
+    resolution             0.610
+    uncertainty            0.636
+    ece                    0.015
+    auc                    0.998
+    rows                 344.000
+    dtype: float64
+    """
+    log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
+    score = scores(log_joint, codes)
+    parts = brier_decomposition(np.exp(log_proba_of(log_joint)), codes)
+    first = {name: score[name] for name in ("accuracy", "balanced_accuracy", "log_loss", "brier")}
+    last = {"ece": score["ece"], "auc": score["auc"], "rows": len(codes)}
+    return pd.Series(first | parts | last, dtype=float)
+
+
+def scorecard(
+    clf: Any, X: Any, y: Any, cv: Folds = "loo", prob: float | None = None, random_state: int = 0
+) -> Scorecard:
+    """Scores of a classifier with intervals, beside what it claims and what the class shares alone would score.
+
+    Parameters
+    ----------
+    clf, X, y, cv
+        As in :func:`evaluate`. With ``cv=None``, rows of a class that the classifier has not learned are counted, not
+        scored.
+    prob : float, optional
+        The probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+    random_state : int
+        Seed of the intervals that are drawn.
+
+    Returns
+    -------
+    Scorecard
+        ``print`` shows one sentence, the table of scores and the confusion matrix.
+
+    Raises
+    ------
+    TypeError, ValueError, NotFittedError
+        As :func:`evaluate`; also where no row is of a class that was learned.
+
+    See Also
+    --------
+    bayesnb.answers.scorecard.scorecard_of : The same from probabilities, and how the intervals are made.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets, scorecard
+    >>> card = scorecard(BayesianNB(), *datasets.play_tennis())
+    >>> print(card.sentence)
+    Right in 50% of 14 rows (89% interval: 30% to 70%) where it says 68%: as sure as these rows can tell. Always saying
+    'yes' is right in 64%: 14 rows cannot tell the model from that.
+    >>> card.table[["value", "lower", "upper", "claimed", "frequencies"]].round(2)
+                       value  lower  upper  claimed  frequencies
+    score
+    accuracy            0.50   0.30   0.70     0.68         0.64
+    balanced_accuracy   0.43   0.29   0.64      NaN         0.50
+    log_loss            0.74   0.52   1.05     0.58         0.65
+    brier               0.50   0.34   0.71     0.40         0.46
+    ece                 0.33   0.20   0.48     0.20         0.00
+    auc                 0.53   0.28   0.75      NaN         0.50
+    """
+    never: dict[Any, int] = {}
+    if cv is None:
+        X, y, never = _learned_classes(clf, X, y)
+    folds, target = folds_of(clf, X, y, cv)
+    log_joint, codes = answers_of(folds, target)
+    how = {"loo": "exact leave-one-out", None: "held-out rows"}.get(cv, f"{cv}-fold cross-validation")
+    return scorecard_of(log_joint, codes, folds[0].fitted.classes_, prob, random_state, never, how)
+
+
+def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]]:
+    """The rows of classes that the classifier knows, and how many of each other class there are."""
+    learned = getattr(clf, "classes_", None)
+    if learned is None or y is None:
+        return X, y, {}
+    table = X if hasattr(X, "shape") and not isinstance(X, Mapping) else Table.of(X)
+    target = true_classes(clf, y, table.shape[0] if hasattr(table, "shape") else table.n_rows)
+    known = {*np.asarray(learned).tolist()}
+    counts = np.bincount(target.codes, minlength=len(target.classes))
+    labels = target.classes.tolist()
+    never = {label: int(n) for label, n in zip(labels, counts, strict=True) if label not in known}
+    if not never:
+        return X, y, {}
+    if len(never) == len(labels):
+        raise ValueError(f"no row has a class that was learned: the classes are {list(known)}, and y has {labels[:20]}")
+    keep = np.flatnonzero(np.isin(target.codes, [c for c, label in enumerate(labels) if label in known]))
+    return rows_at(table, keep), target.classes[target.codes[keep]], never
+
+
+def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]:
+    """The class probabilities of rows by a classifier that has not learned them: what :func:`evaluate` scores.
+
+    Parameters
+    ----------
+    clf, X, y, cv
+        As in :func:`evaluate`.
+
+    Returns
+    -------
+    proba : array (row, class)
+    codes : int array (row,)
+        The position of each row's class.
+    """
+    log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
+    return np.exp(log_proba_of(log_joint)), codes
+
+
+def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") -> pd.DataFrame:
+    """Several classifiers on the same held-out rows, the best first, as ``arviz.compare`` has it.
+
+    Parameters
+    ----------
+    estimators : {name: classifier}
+    X, y, cv
+        As in :func:`evaluate`; the folds are the same for all.
+
+    Returns
+    -------
+    DataFrame (estimator, ...)
+        ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error
+        ``se``; ``difference``, by how much the best has more, and ``se_difference``, the standard error of the paired
+        differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. A classifier that gives a
+        true class probability 0 has a log score of -inf, and no finite error; of equal log scores the smaller Brier
+        score comes first.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`evaluate`, naming the estimator; where there are none.
+
+    References
+    ----------
+    Vehtari, Gelman and Gabry (2017), Practical Bayesian model evaluation, section 5.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, Binned, datasets
+    >>> models = {"Gaussian": BayesianNB(), "binned": BayesianNB({"both": (Binned(4), ["height_cm", "weight_kg"])})}
+    >>> compare(models, *datasets.heights())[["log_score", "difference", "accuracy"]].round(2)
+               log_score  difference  accuracy
+    estimator
+    Gaussian      -18.45        0.00      0.78
+    binned        -20.60        2.15      0.68
+    """
+    if not isinstance(estimators, Mapping) or not estimators:
+        raise TypeError(f"Expected estimators as {{name: classifier}}, at least one; got {estimators!r}")
+    rows, pointwise = {}, {}
+    for name, clf in estimators.items():
+        with about(f"estimator {name!r}"):
+            log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
+        pointwise[name] = own(log_proba_of(log_joint), codes)
+        score = scores(log_joint, codes)
+        rows[name] = {key: score[key] for key in ("accuracy", "brier", "ece")}
+    total = {name: float(log_p.sum()) for name, log_p in pointwise.items()}
+    order = sorted(rows, key=lambda name: (-total[name], rows[name]["brier"]))
+    best = order[0]
+    for rank, name in enumerate(order):
+        gap = minus(pointwise[best], pointwise[name])
+        rows[name] = {
+            "rank": rank,
+            "log_score": total[name],
+            "se": standard_error(pointwise[name]),
+            "difference": float(minus(total[best], total[name])),
+            "se_difference": standard_error(gap),
+        } | rows[name]
+    return pd.DataFrame([rows[name] for name in order], index=pd.Index(order, name="estimator"))

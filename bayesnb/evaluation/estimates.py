@@ -1,0 +1,252 @@
+"""The four estimates of one naive Bayes model side by side, and what exponents and pairs make of it.
+
+Start with :func:`compare_estimates`, a table, or with :func:`comparison`, which also explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from bayesnb.answers.scorecard import Scorecard, percent, scorecard_of
+from bayesnb.answers.scoring import log_proba_of, own, scores, share_interval
+from bayesnb.answers.uncertainty import probability_of_interval
+from bayesnb.classifier import Classifier
+from bayesnb.data.progress import Progress
+from bayesnb.data.tables import Table
+from bayesnb.dependence.exponents import Exponents
+from bayesnb.estimator import BayesianNB
+from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
+from bayesnb.evaluation.paired import minus, standard_error
+from bayesnb.model import ESTIMATES, Estimate
+from bayesnb.priors import Array, BoundaryError, ImproperError
+
+MOST_SCORED = 100_000
+"""Rows that are scored by default; of more, as many are drawn at random. The accuracy's sd is then below 0.002."""
+
+TWO_FOLDS = 2 * Exponents().rows
+"""From so many rows on, two folds score a dependence: half of the rows is as many as exponents learn from anyway."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The estimates of one model on the same held-out rows, and the dependences beside them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`compare_estimates` returns it.
+    how : str
+        How the rows of the estimates were held out.
+    answers : {name: log p(c, x) as (row, class)}
+        Without those that do not exist.
+    codes : int array (row,)
+    classes : array (class,)
+    prob : float
+        The probability of the intervals.
+    """
+
+    table: pd.DataFrame
+    how: str
+    answers: Mapping[str, Array]
+    codes: Array
+    classes: Array
+    prob: float
+
+    def card(self, name: str = "predictive") -> Scorecard:
+        """The scorecard of an estimate or a dependence."""
+        return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=self.how)
+
+    @property
+    def best(self) -> str:
+        """The estimate of the smallest log loss."""
+        return str(self.table["difference"].astype(float).idxmin())
+
+    @property
+    def worse(self) -> list[str]:
+        """What is credibly worse than the best: by more than two standard errors of the paired difference.
+
+        A difference of the size of rounding is none.
+        """
+        gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
+        return [str(name) for name in gap.index[(gap == np.inf) | (gap > np.maximum(2 * se, 1e-9))]]
+
+    @property
+    def sentence(self) -> str:
+        """What the scores say: of full Bayes, and of the best dependence where full Bayes claims too much."""
+        card = self.card()
+        text = card.sentence
+        dependent = [name for name in self.answers if name not in ESTIMATES]
+        if not card.sure or not dependent:
+            return text
+        name = min(dependent, key=lambda name: float(self.table.loc[name, "log_loss"]))
+        right, _, _, claimed, *_ = self.card(name).table.loc["accuracy"]
+        return f'{text} dependence="{name}" is right in {percent(right)} where it says {percent(claimed)}.'
+
+
+def compare_estimates(
+    clf: BayesianNB,
+    X: Any,
+    y: Any,
+    cv: int | Literal["loo"] = "loo",
+    dependence: Sequence[str] = ("weighted", "pairwise"),
+    rows: int | None = MOST_SCORED,
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """One row an estimate of naive Bayes, and one a dependence: its scores on held-out rows.
+
+    Parameters
+    ----------
+    clf : BayesianNB
+        Only its parameters count, and of these not ``estimate`` and ``dependence``.
+    X, y, cv
+        As in :func:`bayesnb.evaluate`.
+    dependence : sequence of {"tempered", "weighted", "pairwise"}
+        Which of them to set beside the estimates. With "loo" they are scored by folds, because exponents learn from the
+        labels: five; two of 65,536 rows or more, where half of the rows is as many as exponents learn from; and where
+        the rows that are scored are at most a fifth of all, they are held out once. Each costs as many fits.
+    rows : int or None
+        How many rows are scored, drawn at random, if there are more. They are learned like the others. None scores all.
+    random_state : int
+        Seed of that draw.
+
+    Returns
+    -------
+    DataFrame (estimate, ...)
+        The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
+        ``difference``, by how much the log loss of a row is larger than that of the best estimate, on average, and its
+        standard error ``se_difference``, from the differences of the same rows; ``from_predictive``, the largest
+        difference of a class probability from the fully Bayesian one of naive Bayes; ``note``, why an estimate does not
+        exist on these data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesnb import BayesianNB
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(2, size=300)
+    >>> x = rng.normal(y)
+    >>> copies = {f"copy {k}": x for k in range(5)}
+    >>> found = compare_estimates(BayesianNB(), copies, y, dependence=("tempered",))
+    >>> found[["log_loss", "difference", "se_difference"]].astype(float).round(2)
+                log_loss  difference  se_difference
+    estimate
+    mle             1.14        0.60           0.14
+    map             1.12        0.58           0.13
+    mean            1.13        0.59           0.13
+    predictive      1.11        0.57           0.13
+    tempered        0.54        0.00           0.00
+    """
+    return comparison(clf, X, y, cv, dependence, rows, random_state).table
+
+
+def comparison(
+    clf: BayesianNB,
+    X: Any,
+    y: Any,
+    cv: int | Literal["loo"] = "loo",
+    dependence: Sequence[str] = ("weighted", "pairwise"),
+    rows: int | None = MOST_SCORED,
+    random_state: int = 0,
+    prob: float | None = None,
+) -> Comparison:
+    """What :func:`compare_estimates` compares, with the scorecard of each estimate.
+
+    Parameters
+    ----------
+    clf, X, y, cv, dependence, rows, random_state
+        As for :func:`compare_estimates`.
+    prob : float, optional
+        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+    """
+    plain = clone(clf).set_params(estimate="predictive", dependence=None)
+    codes = true_classes(plain, y, Table.of(X).n_rows).codes
+    scored = _drawn(len(codes), rows, random_state)
+    by = _folds_of_a_dependence(codes, scored) if cv == "loo" else cv
+    answers: dict[str, Array | str] = {}
+    with Progress("scoring") as progress:
+        progress.total(1 + len(ESTIMATES) + len(dependence), "models")
+        folds, target = folds_of(plain, X, y, cv, scored)
+        classes = folds[0].fitted.classes_
+        progress.add(1)
+        for estimate in ESTIMATES:
+            try:
+                answers[estimate], codes = answers_of(
+                    folds, target, lambda fitted, name=estimate: _by_estimate(fitted, name)
+                )
+            except (BoundaryError, ImproperError) as error:
+                answers[estimate] = str(error)
+            progress.add(1)
+        for name in dependence:
+            try:
+                answers[name], codes = answers_of(*folds_of(clone(plain).set_params(dependence=name), X, y, by, scored))
+            except ValueError as error:
+                answers[name] = str(error)
+            progress.add(1)
+    prob = probability_of_interval(prob)
+    found = pd.DataFrame({name: _one(name, answers, codes, prob) for name in answers}).T.rename_axis("estimate")
+    there = {name: answer for name, answer in answers.items() if not isinstance(answer, str)}
+    found = _with_differences(found, there, codes)
+    if by != cv:
+        learned = [name for name in dependence if not found.loc[name, "note"]]
+        folds_said = "one fit without them" if by == "once" else f"{by} folds"
+        found.loc[learned, "note"] = f"scored by {folds_said}, because exponents learn from the labels"
+    how = "exact leave-one-out" if cv == "loo" else f"{cv}-fold cross-validation"
+    if scored is not None:
+        how += f" of {len(scored):,} rows drawn at random"
+    return Comparison(found, how, there, codes, classes, prob)
+
+
+def _drawn(n: int, rows: int | None, seed: int) -> Array | None:
+    """Sorted positions of rows drawn at random; None for all of them."""
+    if rows is not None and rows < 1:
+        raise ValueError(f"Expected rows to be 1 or more, or None for all of them; got {rows!r}")
+    if rows is None or rows >= n:
+        return None
+    return np.sort(np.random.default_rng(seed).choice(n, rows, replace=False))
+
+
+def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal["once"]:
+    """How to hold rows out from exponents: with few fits where there are many rows."""
+    if scored is not None and 5 * len(scored) <= len(codes):
+        return "once"
+    return min(few_folds(codes), 2 if len(codes) >= TWO_FOLDS else 5)
+
+
+def _by_estimate(fitted: BayesianNB | Classifier, estimate: Estimate) -> Classifier:
+    """The fitted classifier with another estimate."""
+    return (fitted if isinstance(fitted, Classifier) else fitted.classifier_).with_estimate(estimate)
+
+
+def _one(name: str, answers: Mapping[str, Array | str], codes: Array, prob: float) -> dict[str, Any]:
+    answer, predictive = answers[name], answers["predictive"]
+    if isinstance(answer, str):
+        return {"note": answer}
+    columns: dict[str, Any] = {}
+    for score, value in scores(answer, codes).items():
+        columns[score] = value
+        if score == "accuracy":
+            ends = share_interval(round(value * len(codes)), len(codes), prob)
+            columns["accuracy_lower"], columns["accuracy_upper"] = map(float, ends)
+    columns["difference"] = columns["se_difference"] = np.nan
+    if not isinstance(predictive, str):
+        gap = np.exp(log_proba_of(answer)) - np.exp(log_proba_of(predictive))
+        columns["from_predictive"] = float(np.abs(gap).max())
+    return columns | {"note": ""}
+
+
+def _with_differences(found: pd.DataFrame, answers: Mapping[str, Array], codes: Array) -> pd.DataFrame:
+    """The table with the mean difference of each log loss from the smallest, paired row by row."""
+    log_p = {name: own(log_proba_of(answer), codes) for name, answer in answers.items()}
+    if not log_p:
+        return found
+    best = max(log_p.values(), key=lambda terms: terms.sum())
+    for name, terms in log_p.items():
+        found.loc[name, "difference"] = float(minus(best.mean(), terms.mean()))
+        found.loc[name, "se_difference"] = standard_error(minus(best, terms)) / len(terms)
+    return found

@@ -1,0 +1,193 @@
+"""The folds of a table: classifiers, the rows that each has not learned, and what it answers about them.
+
+Start with :func:`folds_of`; :func:`answers_of` puts the answers of all folds together.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from bayesnb.classifier import Classifier
+from bayesnb.data.schema import Schema
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import Target, read_target
+from bayesnb.data.unseen import UnseenLevelWarning
+from bayesnb.estimator import BayesianNB
+from bayesnb.priors import Array, Dirichlet, first
+
+type Folds = Literal["loo"] | int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A classifier, some rows that it has not learned, and a function that asks the classifier about them.
+
+    Parameters
+    ----------
+    fitted : classifier
+    rows : int array or slice
+        Their positions in the whole table.
+    ask : function of a classifier
+        log p(c, x) of these rows, up to a constant a row, as (row, class).
+    """
+
+    fitted: Any
+    rows: Any
+    ask: Callable[[Any], Array]
+
+
+def folds_of(
+    clf: Any, X: Any, y: Any, cv: Folds | Literal["once"], scored: Array | None = None
+) -> tuple[list[Fold], Target]:
+    """The folds of a table, with each row that is scored in one of them, and the true classes of these rows.
+
+    Parameters
+    ----------
+    clf, X, y, cv
+        As in :func:`bayesnb.evaluate`; ``cv="once"`` learns once, from the rows that are not scored.
+    scored : int array, optional
+        Sorted positions of the rows that are scored; by default all.
+    """
+    if not hasattr(clf, "predict_proba"):
+        raise TypeError(
+            f"Expected a classifier with predict_proba; got {clf!r}, which has none: scikit-learn's "
+            "CalibratedClassifierCV gives it one"
+        )
+    ours = isinstance(clf, BayesianNB | Classifier)
+    if isinstance(X, Mapping) and not ours:
+        X = pd.DataFrame(X)
+    target = true_classes(clf, y, Table.of(X).n_rows if ours else _num_samples(X))
+    if cv is None:
+        if not isinstance(clf, Classifier):
+            check_is_fitted(clf)
+        return [Fold(clf, slice(None), lambda fitted: log_joint_of(fitted, X))], target
+    if isinstance(clf, Classifier):
+        raise ValueError(
+            "a Classifier is fitted and cannot be fitted anew: score held-out rows with cv=None, or give "
+            "BayesianNB the class_prior"
+        )
+    codes, y = target.codes, target.classes[target.codes]
+    if isinstance(cv, str) and cv == "loo":
+        if not ours or clf.dependence is not None:
+            what = type(clf).__name__ if not ours else f"a BayesianNB with dependence={clf.dependence!r}"
+            why = (
+                "is exact, and cheap, for BayesianNB alone"
+                if not ours
+                else "would leave a row out of the columns and not out of the exponents, which have learned its label"
+            )
+            raise ValueError(
+                f'Expected a number of folds for {what}, such as cv={few_folds(codes)}; got cv="loo", which {why}'
+            )
+        # A sampled family has no leave-one-out; refuse it before it is sampled, which takes long.
+        Schema.infer(Table.of(X, min_rows=1), clf.features, clf.unseen).model(Dirichlet()).require_left_out()
+        fitted = clone(clf).fit(X, y).classifier_
+        if scored is not None:
+            X, y, target = rows_at(Table.of(X), scored), y[scored], at_rows(target, scored)
+        return [Fold(fitted, slice(None), lambda fitted: fitted.log_left_out(X, y)[0])], target
+    X = Table.of(X) if ours else X
+    scored = np.arange(len(codes)) if scored is None else scored
+    # scikit-learn's cross_val_predict would rename the classes to 0, 1, ..., which breaks classifiers that name them.
+    return [
+        Fold(
+            clone(clf).fit(rows_at(X, train), y[train]),
+            np.searchsorted(scored, test),
+            lambda fitted, test=test: log_joint_of(fitted, rows_at(X, test)),
+        )
+        for train, test in splits(target, cv, scored)
+    ], at_rows(target, scored)
+
+
+def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
+    """log p(c, x) of all rows by classifiers that have not learned them, (row, class), and the codes of the classes.
+
+    ``of`` says which variant of the classifier of a fold to ask.
+    """
+    # Every fold knows the same classes: those of all rows, and those that priors name.
+    classes = folds[0].fitted.classes_
+    log_joint = np.full((len(target), len(classes)), np.nan)
+    for fold in folds:
+        log_joint[fold.rows] = fold.ask(of(fold.fitted))
+    return log_joint, target.among(classes)
+
+
+def true_classes(clf: Any, y: Any, n: int) -> Target:
+    """The labels of ``n`` rows; a missing one is an error."""
+    if y is None:
+        raise ValueError("Expected y, the true class of each row; got None")
+    if _num_samples(y) != n:
+        raise ValueError(f"X has {n} rows and y has {_num_samples(y)}")
+    if n == 0:
+        raise ValueError("Expected at least one row to score; got a table of none")
+    target = read_target(y, getattr(clf, "unlabelled", None))
+    target.require_labels("a score needs the true class")
+    return target
+
+
+def rows_at(X: Any, rows: Array) -> Any:
+    """The rows at these positions, in their order."""
+    return X.rows(np.isin(np.arange(X.n_rows), rows)) if isinstance(X, Table) else _safe_indexing(X, rows)
+
+
+def log_joint_of(clf: Any, X: Any) -> Array:
+    """log p(c, x), up to a constant a row, by a fitted classifier: by the method that rounds least."""
+    with np.errstate(divide="ignore"), warnings.catch_warnings():
+        # A rare level is often missing in the rows that a fold learns from.
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        if hasattr(clf, "predict_joint_log_proba"):
+            log_p = clf.predict_joint_log_proba(X)
+        elif hasattr(clf, "predict_log_proba"):
+            log_p = clf.predict_log_proba(X)
+        else:
+            log_p = np.log(clf.predict_proba(X))
+    log_p = np.asarray(log_p, float)
+    if np.isnan(log_p).any():
+        row = first(np.isnan(log_p))[0]
+        raise ValueError(f"Expected probabilities from {type(clf).__name__}; got NaN in row {row} of those held out")
+    return log_p
+
+
+def at_rows(target: Target, rows: Array) -> Target:
+    """The labels of the rows at these positions, as codes of the same classes."""
+    return Target(target.codes[rows], target.classes, target.declared)
+
+
+def splits(target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
+    """Positions of the rows to learn from and of those to score, sorted, fold by fold."""
+    codes = target.codes
+    if cv == "once":
+        train = np.delete(np.arange(len(codes)), scored)
+        if len(gone := np.setdiff1d(codes, codes[train])):
+            label = target.classes.tolist()[gone[0]]
+            raise ValueError(
+                f"all rows of class {label!r} are among the {len(scored):,} that are scored, so that none is left to "
+                "learn from: score fewer rows"
+            )
+        yield train, scored
+        return
+    if not isinstance(cv, Integral) or isinstance(cv, bool):
+        raise ValueError(f'Expected cv to be "loo", a number of folds, or None for a held-out table; got {cv!r}')
+    smallest = int(np.bincount(codes).min())
+    if not 2 <= cv <= smallest:
+        raise ValueError(
+            f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {cv}. "
+            "Leave-one-out has no such limit"
+        )
+    for train, test in StratifiedKFold(int(cv), shuffle=True, random_state=0).split(codes, codes):
+        if len(test := np.intersect1d(test, scored, assume_unique=True)):
+            yield train, test
+
+
+def few_folds(codes: Array) -> int:
+    """Five folds, or as many as the smallest class has rows; at least two."""
+    return max(2, min(5, int(np.bincount(codes).min())))

@@ -1,0 +1,344 @@
+"""Scores stand beside a yardstick: intervals, what the model claims, and what class shares alone score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.stats import beta
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    log_loss,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+)
+
+from bayesnb import BayesianNB, Scorecard, datasets, scorecard
+from bayesnb.answers import scorecard as cards
+from bayesnb.answers.scorecard import percent, scorecard_of
+from bayesnb.answers.scoring import auc_and_influence, calibration_error, scores, share_interval
+from bayesnb.evaluation import compare_estimates, comparison, evaluate, held_out
+
+
+@st.composite
+def forecasts(draw) -> tuple[np.ndarray, np.ndarray]:
+    """Random probabilities (row, class) with ties, and true classes, each of which has a row."""
+    k = draw(st.integers(2, 5))
+    n = draw(st.integers(k, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    proba = rng.dirichlet(np.full(k, draw(st.sampled_from([0.3, 1.0, 20.0]))), n)
+    proba[rng.random(n) < 0.3] = 1 / k
+    return proba, np.append(np.arange(k), rng.integers(0, k, n - k))
+
+
+def card_of(proba: Any, codes: Any, **more: Any) -> Scorecard:
+    proba = np.asarray(proba, float)
+    with np.errstate(divide="ignore"):
+        return scorecard_of(np.log(proba), np.asarray(codes), np.array(list("abcdefg"))[: proba.shape[1]], **more)
+
+
+# Values
+
+
+@given(forecasts())
+def test_the_area_under_the_curve_and_the_balanced_accuracy_are_those_of_scikit_learn(table):
+    proba, codes = table
+    binary = proba.shape[1] == 2
+    expected = roc_auc_score(codes, proba[:, 1]) if binary else roc_auc_score(codes, proba, multi_class="ovo")
+    with np.errstate(divide="ignore"):
+        found = scores(np.log(proba), codes)
+    assert found["auc"] == pytest.approx(expected, abs=1e-12)
+    guess = np.log(proba).argmax(axis=1)
+    assert found["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(codes, guess))
+
+
+@given(forecasts())
+def test_the_influence_of_a_row_is_the_slope_of_the_area_in_its_weight(table):
+    proba, codes = table
+    if proba.shape[1] > 2:
+        proba, codes = proba[codes < 2][:, :2] + 1e-3, codes[codes < 2]
+        proba /= proba.sum(axis=1, keepdims=True)
+    auc, influence = auc_and_influence(proba, codes)
+    step, row = 1e-6, len(codes) - 1
+    weight = np.ones(len(codes))
+    weight[row] += step
+    moved = roc_auc_score(codes, proba[:, 1], sample_weight=weight)
+    assert (moved - auc) / step == pytest.approx(influence[row] / (codes == codes[row]).sum(), abs=1e-4)
+
+
+def test_one_class_alone_has_no_area_under_the_curve():
+    card = card_of([[0.9, 0.1], [0.6, 0.4]], [0, 0])
+    assert np.isnan(card.table.loc["auc", ["value", "lower", "upper", "frequencies"]].astype(float)).all()
+    assert card.table.loc["balanced_accuracy", "frequencies"] == 1
+
+
+def test_the_confusion_matrix_with_recall_and_precision_is_that_of_scikit_learn():
+    X, y = datasets.penguins()
+    card = scorecard(BayesianNB(), X, y)
+    proba, codes = held_out(BayesianNB(), X, y)
+    guess = proba.argmax(axis=1)
+    assert (card.confusion.to_numpy() == confusion_matrix(codes, guess)).all()
+    assert_allclose(card.by_class["recall"], recall_score(codes, guess, average=None))
+    assert_allclose(card.by_class["precision"], precision_score(codes, guess, average=None))
+    assert card.confusion.index.tolist() == card.confusion.columns.tolist() == ["Adelie", "Chinstrap", "Gentoo"]
+    assert card.rows == len(y)
+
+
+def test_the_values_are_those_of_evaluate():
+    X, y = datasets.heights()
+    found, card = evaluate(BayesianNB(), X, y), scorecard(BayesianNB(), X, y)
+    assert_allclose(card.table["value"], found[card.table.index])
+    assert scorecard(LogisticRegression(), X, y, cv=4).how == "4-fold cross-validation"
+
+
+# Yardsticks
+
+
+@pytest.mark.parametrize(("column", "strategy"), [("frequencies", "prior"), ("majority", "most_frequent")])
+def test_the_baselines_are_the_scores_of_dummy_classifiers(column, strategy):
+    _, y = datasets.penguins()
+    codes = np.unique(y, return_inverse=True)[1]
+    dummy = DummyClassifier(strategy=strategy).fit(codes[:, None], codes)
+    proba = dummy.predict_proba(codes[:, None])
+    found = card_of(np.full((len(codes), 3), 1 / 3), codes).table[column]
+    with np.errstate(divide="ignore"):
+        expected = pd.Series(scores(np.log(proba), codes))[found.index]
+    assert_allclose(found, expected, atol=1e-12)
+    assert found["brier"] == pytest.approx(brier_score_loss(codes, proba, scale_by_half=False))
+
+
+def test_true_probabilities_score_what_they_claim():
+    rng = np.random.default_rng(1)
+    proba = rng.dirichlet(np.ones(3), 40_000)
+    codes = (proba.cumsum(axis=1) < rng.random((len(proba), 1))).sum(axis=1)
+    table = card_of(proba, codes).table.drop(["balanced_accuracy", "auc"])
+    width = table["upper"] - table["lower"]
+    assert ((table["value"] - table["claimed"]).abs() < 2 * width).all()
+
+
+def test_the_claimed_calibration_error_is_the_mean_error_of_calibrated_rows(monkeypatch):
+    rng = np.random.default_rng(2)
+    p = rng.beta(4, 2, 3000)
+    proba = np.stack([p, 1 - p], axis=1)
+    confidence = proba.max(axis=1)
+    errors = [calibration_error(confidence, rng.random(len(p)) < confidence) for _ in range(400)]
+    codes = np.zeros(len(p), int)
+    normal = card_of(proba, codes).table.loc["ece", "claimed"]
+    monkeypatch.setattr(cards, "GROUPS", 10_000)
+    drawn = card_of(proba, codes).table.loc["ece", "claimed"]
+    assert normal == pytest.approx(np.mean(errors), rel=0.05)
+    assert drawn == pytest.approx(np.mean(errors), rel=0.05)
+
+
+# Intervals
+
+
+def test_the_interval_of_a_share_is_that_of_its_beta_posterior_and_closed_at_the_ends():
+    lower, upper = share_interval(np.array([0, 3, 10]), 10, 0.9)
+    assert lower[0] == 0
+    assert upper[2] == 1
+    assert (lower[1], upper[1]) == pytest.approx(beta(3.5, 7.5).ppf([0.05, 0.95]))
+
+
+def test_the_interval_of_a_mean_has_the_width_of_the_bayesian_bootstrap():
+    # Rubin (1981): under Dirichlet(1, ..., 1) weights a mean has the variance s² / (n + 1), s² with the divisor n.
+    rng = np.random.default_rng(3)
+    for n in (400, 60_000):
+        p = rng.beta(3, 2, n)
+        codes = (rng.random(n) < p).astype(int)
+        proba = np.stack([1 - p, p], axis=1)
+        lower, upper = card_of(proba, codes, prob=0.9).table.loc["log_loss", ["lower", "upper"]].astype(float)
+        terms = -np.log(proba[np.arange(n), codes])
+        expected = 2 * 1.6449 * terms.std() / np.sqrt(n + 1)
+        assert upper - lower == pytest.approx(expected, rel=0.08)
+        assert (upper + lower) / 2 == pytest.approx(log_loss(codes, proba), abs=0.1 * expected)
+
+
+def test_the_interval_of_the_area_is_that_of_weighted_areas():
+    rng = np.random.default_rng(4)
+    codes = np.repeat([0, 1], [60, 40])
+    p = 1 / (1 + np.exp(-rng.normal(codes, 1)))
+    drawn = [roc_auc_score(codes, p, sample_weight=rng.standard_exponential(100)) for _ in range(500)]
+    found = card_of(np.stack([1 - p, p], axis=1), codes, prob=0.9).table.loc["auc", ["lower", "upper"]].astype(float)
+    assert_allclose(found, np.quantile(drawn, [0.05, 0.95]), atol=0.02)
+
+
+@settings(max_examples=25)
+@given(forecasts())
+def test_every_interval_includes_its_score_and_stays_in_range(table):
+    card = card_of(*table)
+    found = card.table[["lower", "value", "upper"]].astype(float)
+    assert (found["lower"] <= found["value"]).all()
+    assert (found["value"] <= found["upper"]).all()
+    assert (found["lower"] >= 0).all()
+    assert (found.drop(["log_loss", "brier"])["upper"] <= 1).all()
+    assert_allclose(card.table, card_of(*table).table)
+
+
+def test_the_intervals_of_accuracy_and_brier_score_cover_the_truth_about_as_often_as_they_say(monkeypatch):
+    monkeypatch.setattr(cards, "DRAWS", 400)
+    rng = np.random.default_rng(5)
+    # E max(p, 1 - p) and E 2 p (1 - p) under Beta(3, 1), by integration.
+    truth = np.array([beta(3, 1).expect(lambda q: max(q, 1 - q)), beta(3, 1).expect(lambda q: 2 * q * (1 - q))])
+    inside = np.zeros(2)
+    for _ in range(60):
+        p = rng.beta(3, 1, 80)
+        codes = (rng.random(80) >= p).astype(int)
+        found = card_of(np.stack([p, 1 - p], axis=1), codes, prob=0.8).table.loc[["accuracy", "brier"]]
+        inside += (found["lower"] <= truth) & (truth <= found["upper"])
+    assert_allclose(inside / 60, 0.8, atol=0.15)
+
+
+def test_an_impossible_row_has_a_column_of_its_own_and_an_infinite_log_loss():
+    card = card_of([[0.7, 0.3], [0.0, 0.0], [0.2, 0.8]], [0, 0, 1])
+    assert card.confusion.columns.tolist() == ["a", "b", "impossible"]
+    assert card.confusion.loc["a"].tolist() == [1, 0, 1]
+    assert card.table.loc["log_loss", ["value", "lower", "upper"]].tolist() == [np.inf] * 3
+    assert card.by_class["recall"].tolist() == [0.5, 1]
+
+
+# The sentence
+
+
+def test_a_model_that_claims_more_than_the_interval_holds_is_called_over_sure():
+    codes = np.array([0, 1] * 100)
+    wrong = np.arange(200) % 10 < 3
+    p = np.where(wrong, 1 - 0.99, 0.99)
+    proba = np.where(codes[:, None] == np.arange(2), p[:, None], 1 - p[:, None])
+    card = card_of(proba, codes)
+    assert card.sure == "over-sure"
+    assert card.sentence == (
+        "Right in 70% of 200 rows (89% interval: 65% to 75%) where it says 99%: over-sure. Always saying 'a' is right "
+        "in 50%: the model is better."
+    )
+    assert card_of(0.5 + (proba - 0.5) / 10, codes).sure == "under-sure"
+    assert str(card).startswith(card.sentence)
+
+
+def test_fourteen_days_of_tennis_cannot_tell_the_model_from_saying_yes_every_day():
+    card = scorecard(BayesianNB(), *datasets.play_tennis())
+    assert card.sure == ""
+    assert "Always saying 'yes' is right in 64%: 14 rows cannot tell the model from that." in card.sentence
+    assert card.table.loc["accuracy", "lower"] < card.table.loc["accuracy", "frequencies"]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0%"), (0.87, "87%"), (0.997, "99.7%"), (0.003, "0.3%"), (1, "100%")]
+)
+def test_a_share_is_not_rounded_to_certainty(share, text):
+    assert percent(share) == text
+
+
+def test_rows_of_classes_that_were_never_learned_are_counted_and_not_scored():
+    X, y = datasets.penguins()
+    clf = BayesianNB().fit(X[y != "Gentoo"], y[y != "Gentoo"])
+    card = scorecard(clf, X, y, cv=None)
+    assert card.never_learned == {"Gentoo": 124}
+    alone = scorecard(clf, X[y != "Gentoo"], y[y != "Gentoo"], cv=None)
+    assert_allclose(card.table, alone.table)
+    right = alone.table.loc["accuracy", "value"] * alone.rows / len(y)
+    assert "124 more rows have a class that was never learned ('Gentoo' 124)" in card.sentence
+    assert f"counted as wrong, {right:.0%} are right." in card.sentence
+    with pytest.raises(ValueError, match=r"no row has a class that was learned: the classes are .*, and y has \['x'\]"):
+        scorecard(clf, X, ["x"] * len(X), cv=None)
+
+
+# Several estimates
+
+
+def test_differences_from_the_best_estimate_are_paired_row_by_row():
+    X, y = datasets.heights()
+    found = comparison(BayesianNB(), X, y, dependence=("tempered",))
+    table = found.table
+    assert table.loc[found.best, "difference"] == 0
+    log_p = {}
+    for name in ("mle", "mean"):
+        proba, codes = held_out(BayesianNB(estimate=name), X, y)
+        log_p[name] = np.log(proba[np.arange(len(codes)), codes])
+    gap = table.loc["mle", "difference"] - table.loc["mean", "difference"]
+    assert gap == pytest.approx((log_p["mean"] - log_p["mle"]).mean())
+    assert table.loc["mle", "se_difference"] > 0
+
+
+def test_an_infinite_log_loss_is_credibly_worse():
+    found = comparison(BayesianNB(), *datasets.play_tennis(), dependence=())
+    assert found.table.loc["mle", "log_loss"] == np.inf
+    assert "mle" in found.worse
+    # Of single-trial families the posterior mean and full Bayes are equal but for rounding.
+    assert not {"mean", "predictive"} & {*found.worse}
+
+
+def copies(n: int = 600) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=n)
+    x = rng.normal(y)
+    return pd.DataFrame({f"copy {k}": x for k in range(5)}), y
+
+
+def test_the_sentence_of_a_comparison_says_what_a_dependence_would_claim():
+    found = comparison(BayesianNB(), *copies(), dependence=("tempered",))
+    right, _, _, claimed, *_ = found.card("tempered").table.loc["accuracy"]
+    assert claimed == pytest.approx(right, abs=0.02)
+    assert "over-sure" in found.sentence
+    assert found.sentence.endswith(f'dependence="tempered" is right in {right:.0%} where it says {claimed:.0%}.')
+    assert found.worse == ["mle", "map", "mean", "predictive"]
+    # Without a dependence nothing is promised of one.
+    assert "dependence" not in comparison(BayesianNB(), *copies(), dependence=()).sentence
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_a_sample_of_rows_is_scored_as_all_rows_are(cv):
+    X, y = copies()
+    found = comparison(BayesianNB(), X, y, cv, (), rows=200, random_state=7)
+    which = np.sort(np.random.default_rng(7).choice(600, 200, replace=False))
+    proba, codes = held_out(BayesianNB(), X, y, cv)
+    with np.errstate(divide="ignore"):
+        expected = scores(np.log(proba[which]), codes[which])
+    assert found.table.loc["predictive", "log_loss"] == pytest.approx(expected["log_loss"])
+    assert found.table.loc["predictive", "accuracy"] == expected["accuracy"]
+    assert found.card().rows == 200
+    assert "of 200 rows drawn at random" in found.how
+    other = compare_estimates(BayesianNB(), X, y, cv, (), rows=200, random_state=8)
+    assert other.loc["predictive", "log_loss"] != found.table.loc["predictive", "log_loss"]
+
+
+def test_a_small_sample_is_held_out_from_exponents_once():
+    X, y = copies()
+    found = compare_estimates(BayesianNB(), X, y, "loo", ("tempered",), rows=100)
+    assert "one fit without them" in found.loc["tempered", "note"]
+    which = np.sort(np.random.default_rng(0).choice(600, 100, replace=False))
+    rest = np.delete(np.arange(600), which)
+    clf = BayesianNB(dependence="tempered").fit(X.iloc[rest], y[rest])
+    expected = evaluate(clf, X.iloc[which], y[which], cv=None)["log_loss"]
+    assert found.loc["tempered", "log_loss"] == pytest.approx(expected)
+
+
+def test_two_folds_score_a_dependence_where_half_of_the_rows_is_enough(monkeypatch):
+    X, y = copies()
+    monkeypatch.setattr("bayesnb.evaluation.estimates.TWO_FOLDS", 600)
+    found = compare_estimates(BayesianNB(), X, y, "loo", ("tempered",))
+    assert "scored by 2 folds" in found.loc["tempered", "note"]
+    alone = evaluate(BayesianNB(dependence="tempered"), X, y, cv=2)["log_loss"]
+    assert found.loc["tempered", "log_loss"] == pytest.approx(alone)
+
+
+def test_a_class_that_is_wholly_in_the_sample_is_named_in_the_note():
+    X, y = copies()
+    y = np.where(np.arange(600) == np.random.default_rng(0).choice(600, 100, replace=False)[0], 2, y)
+    found = compare_estimates(BayesianNB(), X, y, "loo", ("tempered",), rows=100)
+    assert "all rows of class 2 are among the 100 that are scored" in found.loc["tempered", "note"]
+
+
+def test_no_rows_cannot_be_scored():
+    with pytest.raises(ValueError, match=r"rows to be 1 or more, or None for all of them; got 0"):
+        compare_estimates(BayesianNB(), *datasets.play_tennis(), rows=0)

@@ -12,6 +12,9 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.support import BAG, LEVELS
 
+TOGETHER = "numbers"
+"""The name of a feature of all columns that their family reads together."""
+
 KINDS = {
     "number": "numbers",
     "text": "text and categories",
@@ -97,3 +100,19 @@ def _default(kind: str) -> str:
     """The family that columns of this type have by default, as it is written."""
     (family,) = (f.default_factory for f in fields(ByType) if f.name == kind)
     return f"{family.__name__}()"
+
+
+def together(found: dict[Any, tuple[Family, tuple[Any, ...], str]]) -> dict[Any, tuple[Family, tuple[Any, ...], str]]:
+    """The same, with the columns whose family reads them together as one feature."""
+    shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
+    if not shared:
+        return found
+    families = {id(family): family for family, _, _ in shared.values()}
+    rest = {name: spec for name, spec in found.items() if name not in shared}
+    for k, family in enumerate(families.values()):
+        names = tuple(name for name, spec in shared.items() if spec[0] is family)
+        key = TOGETHER if k == 0 else f"{TOGETHER} {k + 1}"
+        if key in rest:
+            raise ValueError(f"a column is called {key!r}, as the feature of {list(names)[:8]} is; rename that column")
+        rest[key] = (family, names, ", ".join(dict.fromkeys(shared[name][2] for name in names)))
+    return rest

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.binning import Binned
-from bayesnb.data.by_type import ByType
+from bayesnb.data.by_type import TOGETHER, ByType, together
 from bayesnb.data.columns import Column, Names, zeros_and_ones
 from bayesnb.data.encoders import ENCODERS, Feature, UnseenPolicy, checked_together, require_one_kind, validate
 from bayesnb.data.named import family_named
@@ -32,9 +32,6 @@ from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
 NO_VALUE = "no value seen"
 SPECIFIED = "specified"
 ZERO_ONE = " of 0 and 1"
-
-TOGETHER = "numbers"
-"""The name of a feature of all columns that their family reads together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,7 +330,7 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
     # Columns of one type share one family object, which saves making thousands of them.
     if table.cells is not None and table.cells.dtype.kind == "f":
         how, number = Column(rest[0], table.cells).dtype, families.of("number", rest)
-        return _together({name: (number, (name,), how) for name in rest})
+        return together({name: (number, (name,), how) for name in rest})
     for name in rest:
         column = table.column(name)
         kind = column.kind()
@@ -345,23 +342,7 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
             found[name] = (families.of("zero_one", (name,)), (name,), column.dtype + ZERO_ONE)
         else:
             found[name] = (families.of("number", (name,)), (name,), NO_VALUE if kind == "empty" else column.dtype)
-    return _together(found)
-
-
-def _together(found: dict[Any, tuple[Family, Names, str]]) -> dict[Any, tuple[Family, Names, str]]:
-    """The same, with the columns whose family reads them together as one feature."""
-    shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
-    if not shared:
-        return found
-    families = {id(family): family for family, _, _ in shared.values()}
-    rest = {name: spec for name, spec in found.items() if name not in shared}
-    for k, family in enumerate(families.values()):
-        names = tuple(name for name, spec in shared.items() if spec[0] is family)
-        key = TOGETHER if k == 0 else f"{TOGETHER} {k + 1}"
-        if key in rest:
-            raise ValueError(f"a column is called {key!r}, as the feature of {list(names)[:8]} is; rename that column")
-        rest[key] = (family, names, ", ".join(dict.fromkeys(shared[name][2] for name in names)))
-    return rest
+    return together(found)
 
 
 def _feature(

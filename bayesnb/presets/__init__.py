@@ -66,7 +66,7 @@ def sklearn(
     -----
     ``CategoricalNB`` counts every code from 0 to the largest one as a level. Here the levels are those that were seen,
     and those of a pandas categorical type. ``GaussianNB`` takes the largest variance without sample weights, and in
-    ``partial_fit`` from the first rows; here it is the weighted variance of all rows. Missing values, which
+    ``partial_fit`` from the rows of the last call; here it is the weighted variance of all rows. Missing values, which
     scikit-learn refuses, add nothing.
 
     Examples

@@ -276,3 +276,15 @@ def test_a_family_of_another_type_is_refused_by_name():
         ByType(text=nb.Gaussian())
     with pytest.raises(TypeError, match="number: Expected a family"):
         ByType(number="gaussian")
+
+
+def test_a_grid_search_sets_the_priors_of_a_preset_by_name():
+    clf = presets.sklearn().set_params(features__text__prior__alpha=2.0, features__number__var_smoothing=0.1)
+    assert (clf.features.text.prior.alpha, clf.features.number.var_smoothing) == (2.0, 0.1)
+    assert "var_smoothing=0.1" in repr(clf.features.number)
+
+
+def test_a_column_with_the_name_of_the_columns_read_together_is_refused():
+    X = {"numbers": ["a", "b", "a"], "x": [1.5, 2.0, 3.0]}
+    with pytest.raises(ValueError, match="a column is called 'numbers'"):
+        presets.sklearn().fit(X, [0, 0, 1])

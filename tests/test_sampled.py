@@ -32,6 +32,7 @@ from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.pointwise import WeightedValues
 from bayesnb.families.sampled import Draws, Sampler
 from bayesnb.families.support import LEVELS
+from bayesnb.sampling import draws
 
 EXPONENTIAL = FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2.0, "beta": 1.5})})
 FAMILIES = {
@@ -40,7 +41,6 @@ FAMILIES = {
     "from pymc": FromPyMC(pm.Normal, {"mu": (pm.Normal, {"sigma": 5.0}), "sigma": (pm.HalfNormal, {"sigma": 5.0})}),
 }
 CURES = {
-    "sample_posterior": "leave the feature out",
     "to_pymc": "leave the feature out",
     "verify": "leave the feature out",
     "log_evidence_": "held-out rows",
@@ -92,6 +92,73 @@ def predicted(family, believed, x, exact):
 def believed_of(family, x, n_classes=1):
     s = family.statistic(x, Labels.of(np.zeros(len(x), int), n_classes))
     return family.update(family.priors(s, tuple(range(n_classes))), s)
+
+
+# Its draws as a tree
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_tree_of_a_sampled_feature_has_the_draws_of_its_chains(name, unsampled):
+    family = FAMILIES[name]
+    X, y = table(family)
+    clf = BayesianNB({"x": family, "z": Gaussian()}).fit(X, y)
+    tree = clf.sample_posterior(25, 2, random_seed=0, X=X, y=y, include=["log_likelihood", "columns"])
+    drawn, own = clf.posterior_.features["x"], tree["posterior"].dataset
+    # 400 made-up draws stand for 4 chains of 100, of which every fourth is taken.
+    for key, value in family.variables(drawn.theta).items():
+        (found,) = [v for n, v in own.data_vars.items() if n.startswith(f"{key}_") and "gaussian" not in n]
+        expected = value.reshape(4, 100, *value.shape[1:])[:2, ::4]
+        assert_allclose(found, expected)
+        assert found.dims[2] == "class_label"
+    assert {"mu_gaussian", "tau_gaussian", "pi"} < set(own.data_vars)
+    assert any(n.endswith(("_student_t", "_hierarchical_categorical_2", "_pymc_normal")) for n in own.data_vars)
+    parameters = draws.parameters(tree, clf.posterior_)
+    data, n = clf.classifier_.read(X)
+    codes = (y == "b").astype(int)
+    assert_allclose(tree["log_likelihood"]["y"], parameters.log_joint(data, n)[..., np.arange(n), codes])
+    cells = sum(v.sum(v.dims[-1]) for v in tree["columns/log_likelihood"].data_vars.values())
+    cells = cells + np.log(own["pi"]).isel(class_label=tree["observed_data"]["y"])
+    assert_allclose(tree["log_likelihood"]["y"], cells.transpose("chain", "draw", "row"))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_sampled_feature_has_a_prior_in_the_tree_but_no_density_of_it(name, unsampled):
+    family = FAMILIES[name]
+    X, y = table(family)
+    clf = BayesianNB({"x": family, "z": Gaussian()}).fit(X, y)
+    tree = clf.sample_posterior(300, 2, random_seed=0, X=X, y=y)
+    assert set(tree["prior"].data_vars) == set(tree["posterior"].data_vars)
+    assert "prior_predictive" in tree.children
+    assert "log_prior" not in tree.children
+    prior = tree["prior"].dataset
+    if name == "student":
+        assert_allclose(np.quantile(prior["nu_student_t"], 0.5), stats.gamma(2, scale=10).median(), rtol=0.2)
+    if name == "hierarchical":
+        assert_allclose(prior["alpha_hierarchical_categorical_2"].mean(), 1.0, rtol=0.2)
+        assert_allclose(prior["theta_hierarchical_categorical_2"].sum("hierarchical_categorical_2_category"), 1.0)
+    with pytest.raises(ValueError, match=r"feature 'x': .* is sampled .* leave log_prior out"):
+        clf.sample_posterior(5, 2, include=["log_prior"])
+    with pytest.raises(ValueError, match=r"feature 'x': .* is sampled .* use sampler=\"exact\""):
+        clf.sample_posterior(5, 2, "nuts")
+
+
+def test_more_draws_than_were_sampled_are_picked_at_random(unsampled):
+    X, y = table(StudentT())
+    clf = BayesianNB({"x": StudentT(), "z": Gaussian()}).fit(X, y)
+    tree = clf.sample_posterior(150, 4, random_seed=0)
+    assert np.isin(tree["posterior"]["mu_student_t"], clf.posterior_.features["x"].theta["mu"]).all()
+
+
+def test_chains_that_did_not_converge_are_said_again_where_their_draws_are_used(monkeypatch):
+    def run(sampler, model):
+        return made_up(sampler, model)[0], Convergence(1.7, 1.0, 12, 3, "mu")
+
+    monkeypatch.setattr(Sampler, "run", run)
+    X, y = table(StudentT())
+    with pytest.warns(UserWarning, match="did not converge"):
+        clf = BayesianNB({"x": StudentT(), "z": Gaussian()}).fit(X, y)
+    with pytest.warns(UserWarning, match="feature 'x' was sampled and did not converge: largest r_hat 1.7000"):
+        clf.sample_posterior(5, 2)
 
 
 # What is added up

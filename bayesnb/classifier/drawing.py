@@ -42,9 +42,9 @@ def sample_posterior(
     ----------
     draws, chains : int
     sampler : {"exact", "nuts", "gibbs"}
-        Independent draws of the conjugate posterior; NUTS on the PyMC model; or, where rows without a label were
-        learned, a Gibbs sampler, which draws these labels and the parameters in turn. All give the same variables,
-        dimensions and coordinates.
+        Independent draws of the conjugate posterior, and for sampled features the draws of their own chains; NUTS on
+        the PyMC model; or, where rows without a label were learned, a Gibbs sampler, which draws these labels and the
+        parameters in turn. All give the same groups, variables, dimensions and coordinates.
     random_seed : int, optional
         The estimator's ``random_state`` by default.
     X, y : table and labels, optional
@@ -64,7 +64,8 @@ def sample_posterior(
         Whichever the sampler, the same groups, variables and coordinates:
 
         * ``posterior`` and, where it is proper, ``prior``;
-        * ``log_prior``: the log prior density of each variable at its posterior draws;
+        * ``log_prior``, where priors are proper and no feature is sampled: the log prior density of each variable at
+          its posterior draws;
         * ``sample_stats``: ``diverging``, and what the sampler says besides;
         * ``constant_data``: the weight of the rows of each class (``rows``), of the values seen in each column
           (``seen_…``), and the names of levels (``level_…``);
@@ -89,7 +90,8 @@ def sample_posterior(
     Warns
     -----
     UserWarning
-        If the chains of NUTS or of the Gibbs sampler did not converge, with r_hat, effective draws and divergences.
+        If the chains of NUTS, of the Gibbs sampler or of a sampled feature did not converge, with r_hat, effective
+        draws and divergences.
 
     Examples
     --------
@@ -122,6 +124,8 @@ def sample_posterior(
     from bayesnb.sampling import layout, nuts, trees
 
     self.require_one_class_prior("sample_posterior")
+    if sampler in ("nuts", "gibbs"):
+        self.posterior.model.require_exact(f'sampler="{sampler}"', 'use sampler="exact", which has its draws')
     if sampler not in ("exact", "nuts", "gibbs"):
         raise ValueError(f"Expected sampler to be 'exact', 'nuts' or 'gibbs'; got {sampler!r}")
     if arguments and sampler == "exact":
@@ -134,7 +138,7 @@ def sample_posterior(
     rng = np.random.default_rng(seed)
     start = time.perf_counter()
     groups = drawing.exact(self.posterior, rng, (chains, draws))
-    wanted = _wanted(include, X is not None, "prior" in groups)
+    wanted = _wanted(self, include, X is not None, "prior" in groups)
     origin = trees.Origin(sampler, seed, start)
     others: dict[str, Any] = {"sample_stats": drawing.no_divergences(chains, draws)}
     if sampler == "nuts":
@@ -157,6 +161,9 @@ def sample_posterior(
     tree = trees.build(groups, self.posterior, described, attributes)
     for group, dataset in others.items():
         tree[group] = DataTree(dataset)
+    for name, family in self.posterior.model.features.items():
+        if not family.exact and not (own := self.posterior.features[name].convergence).converged:
+            warnings.warn(f"feature {name!r} was sampled and did not converge: {own}", UserWarning, stacklevel=2)
     if sampler != "exact" and not (convergence := Convergence.of(tree)).converged:
         name = "NUTS" if sampler == "nuts" else "The Gibbs sampler"
         warnings.warn(f"{name} did not converge: {convergence}", UserWarning, stacklevel=2)
@@ -198,14 +205,16 @@ def _rows_of_tree(self: Classifier, X: Any, y: Any, learned: bool) -> trees.Rows
     return RowsOfTree(self.schema.read(rows.table)[1], rows.target.among(self.classes), np.flatnonzero(keep))
 
 
-def _wanted(include: Sequence[str] | None, has_rows: bool, proper: bool) -> tuple[str, ...]:
+def _wanted(self: Classifier, include: Sequence[str] | None, has_rows: bool, proper: bool) -> tuple[str, ...]:
     """The groups of the tree that are to be made, besides those that every tree has."""
     from bayesnb.sampling.trees import OF_ROWS, OPTIONAL
 
     need_proper = {"log_prior", "prior_predictive"}
     if include is None:
         possible = ("log_prior", *OF_ROWS) if has_rows else ("log_prior",)
-        return tuple(name for name in possible if proper or name not in need_proper)
+        possible = [name for name in possible if proper or name not in need_proper]
+        # The prior density of what was sampled is known in its own variables, and not in those of the tree.
+        return tuple(name for name in possible if name != "log_prior" or self.posterior.model.exact)
     include = [include] if isinstance(include, str) else list(include)
     if odd := set(include) - set(OPTIONAL):
         raise ValueError(f"Expected include to be of {list(OPTIONAL)}; got {sorted(odd)}")
@@ -213,6 +222,8 @@ def _wanted(include: Sequence[str] | None, has_rows: bool, proper: bool) -> tupl
         raise ValueError(f"{of_rows[0]} speaks of rows: pass them as X and y")
     if not proper and (improper := sorted(need_proper & set(include))):
         raise ImproperError(f"{improper[0]} needs a proper prior for every feature and for the classes")
+    if "log_prior" in include:
+        self.posterior.model.require_exact("the density of its prior", "leave log_prior out of include")
     if "columns" in include and not set(include) & set(OF_ROWS):
         include += [name for name in OF_ROWS if proper or name not in need_proper]
     return tuple(include)

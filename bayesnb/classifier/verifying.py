@@ -87,6 +87,7 @@ def verify(
     if stage == "exponents":
         return _verdict(self, learned, sampler, draws, chains, random_seed, arguments)
     self.require_one_class_prior("verify")
+    self.posterior.model.require_exact("a check by draws", "leave the feature out of it")
     if self.expected and tree is None and (learned is None or sampler == "exact"):
         raise ValueError(
             "rows without a label were learned as expected counts, and to sample the posterior of those counts "

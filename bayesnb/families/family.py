@@ -163,6 +163,11 @@ class Family[P: Belief, S: Statistic](ABC):
         """The names along the last axis of its variables, if it has one that is no level. (A hook.)"""
         return ()
 
+    @property
+    def kind(self) -> str:
+        """What its variables are named after, as a class is: "StudentT" makes mu_student_t."""
+        return type(self).__name__
+
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
         """The likelihood of picked columns, each given as (its family, its position). (A hook, if columns differ.)"""
         return self

@@ -155,6 +155,10 @@ class FromPyMC(Pointwise[Given]):
     def support(self) -> Support:
         return SUPPORTS[self.reads]
 
+    @property
+    def kind(self) -> str:
+        return f"Pymc{self.dist.__name__}"
+
     def resolve_prior(self, prior: Given, s: CategoryCounts) -> Given:
         return Given(prior.of, np.ones(s.counts.shape[:2], bool))
 

@@ -15,7 +15,7 @@ from bayesnb.families.levels import CategoryCounts, Coded
 from bayesnb.families.membership import Membership
 from bayesnb.families.sampled import Declared, Draws, Sampled
 from bayesnb.families.support import LEVELS
-from bayesnb.priors import Array, Dirichlet, Theta, spread
+from bayesnb.priors import Array, Dirichlet, Theta, log, spread
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -112,6 +112,12 @@ class HierarchicalCategorical(Sampled[LearnedConcentration]):
     def mean(self, posterior: Draws) -> Theta:
         log_theta = logsumexp(posterior.theta["log_theta"], axis=0) - np.log(len(posterior))
         return {"log_theta": log_theta, "alpha": posterior.theta["alpha"].mean(0)}
+
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        return {"theta": np.exp(theta["log_theta"]), "alpha": theta["alpha"]}
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        return {"log_theta": log(variables["theta"]), "alpha": variables["alpha"]}
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         return Categorical().sample(theta, rng, s)

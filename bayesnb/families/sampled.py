@@ -179,6 +179,28 @@ class Sampled[P: Declared](Family[P, CategoryCounts]):
     def draw(self, posterior: Draws, rng: Generator, size: Size = ()) -> Theta:
         return posterior.draw(rng, size)
 
+    def from_chains(self, posterior: Draws, shape: tuple[int, int]) -> Theta | None:
+        """Evenly spaced draws in the order of the chains, (chain, draw) in front; None if there are not so many."""
+        (chains, draws), own = shape, len(posterior) // self.sampler.chains
+        if chains > self.sampler.chains or not 0 < draws <= own:
+            return None
+        index = np.arange(chains)[:, None] * own + np.arange(draws) * (own // draws)
+        return {name: value[index] for name, value in posterior.theta.items()}
+
+    def draw_prior(self, prior: P, s: CategoryCounts, rng: Generator, size: tuple[int, ...]) -> Theta:
+        """Draws of θ from the prior, ``size`` in front. The statistic only says which levels there are."""
+        import pymc as pm
+
+        none = s * 0.0
+        model = self.pymc_model(prior, none)
+        names, n = [variable.name for variable in model.free_RVs], int(np.prod(size))
+        drawn = pm.draw(model.free_RVs, n, random_seed=rng, mode="FAST_COMPILE")
+        # One draw comes without an axis for it.
+        drawn = [np.reshape(value, (n, *np.shape(value)[n > 1 :])) for value in drawn]
+        values = dict(zip(names, drawn, strict=True))
+        theta = self.from_variables(values, prior, none)
+        return {name: value.reshape(*size, *value.shape[1:]) for name, value in theta.items()}
+
     def log_predictive(self, posterior: Draws, x: Column) -> Array:
         return self.log_moment(posterior, x, 1.0)
 

@@ -6,10 +6,12 @@ All samplers name their variables as the PyMC model does (see ``layout``), and `
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesnb.families.sampled import Sampled
 from bayesnb.model import Parameters, Posterior
 from bayesnb.priors import Array, Dirichlet, Gamma, NormalGamma
 from bayesnb.sampling import layout
@@ -36,7 +38,7 @@ def parameters(tree: DataTree, posterior: Posterior, group: str = "posterior") -
     ValueError
         If the tree was drawn from a model with other classes, columns or levels. Their order does not matter.
     """
-    blocks = layout.blocks(posterior.model, posterior.statistics)
+    blocks = layout.blocks_of(posterior)
     drawn = tree[group].dataset
     wanted = layout.dims(blocks)
     missing = [name for name in wanted if name not in drawn]
@@ -60,13 +62,27 @@ def exact(
 ) -> dict[str, dict[str, Array]]:
     """Independent draws of prior and posterior, (chain, draw) in front, by group and variable.
 
-    There is no prior group if a prior is improper.
+    There is no prior group if a prior is improper. The posterior of a sampled feature has the draws of its own chains,
+    in their order where there are enough of them, and picked at random where there are not.
     """
-    blocks = layout.blocks(posterior.model, posterior.statistics)
-    groups = {"posterior": layout.variables(posterior.draw(rng, shape), blocks)}
+    blocks = layout.blocks_of(posterior)
+    drawn = posterior.draw(rng, shape)
+    chains = {
+        name: family.from_chains(posterior.features[name], shape) or drawn.features[name]
+        for name, family in posterior.model.features.items()
+        if isinstance(family, Sampled)
+    }
+    groups = {"posterior": layout.variables(replace(drawn, features={**drawn.features, **chains}), blocks)}
     before = posterior.before()
     if all(np.all(prior.proper()) for prior in [before.label, *before.features.values()]):
-        groups["prior"] = layout.variables(before.draw(rng, shape), blocks)
+        log_pi = before.label.log_draw(rng, shape)
+        features = {
+            name: family.draw_prior(before.features[name], posterior.statistics.features[name], rng, shape)
+            if isinstance(family, Sampled)
+            else family.draw(before.features[name], rng, shape)
+            for name, family in posterior.model.features.items()
+        }
+        groups["prior"] = layout.variables(Parameters(posterior.model, log_pi, features), blocks)
     return groups
 
 
@@ -83,7 +99,7 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
     found = {}
     if isinstance(posterior.label_prior, Dirichlet):
         found["pi"] = posterior.label_prior.log_prob(drawn["pi"])
-    for block in layout.blocks(posterior.model, posterior.statistics):
+    for block in layout.blocks_of(posterior):
         prior = block.gather(posterior.prior)
         names = [block.variable(key) for key in block.keys]
         density = prior.log_prob(*(drawn[name] for name in names))

@@ -8,7 +8,7 @@ coordinates, so their names cannot collide with those of variables.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
@@ -38,6 +38,8 @@ class Block:
         Coordinate names of the levels.
     whole : bool
         Whether it is one feature without a column axis (a bag of words).
+    drawn : {parameter: number of axes}, optional
+        The parameters of a sampled family, and whether each has axes for class and column (2), or for levels too (3).
     """
 
     name: str
@@ -46,6 +48,7 @@ class Block:
     columns: tuple[str, ...]
     categories: tuple[str, ...] | None
     whole: bool
+    drawn: Mapping[str, int] | None = None
 
     def variable(self, name: str) -> str:
         """The full name of one of its variables."""
@@ -54,11 +57,15 @@ class Block:
     @property
     def keys(self) -> tuple[str, ...]:
         """The names of its parameters, such as mu and tau."""
-        return self.family.conjugate.parameters
+        return self.family.conjugate.parameters if self.drawn is None else tuple(self.drawn)
+
+    def axes(self, key: str) -> tuple[str, ...]:
+        """Dimensions of the variable of a parameter."""
+        return self.dims if self.drawn is None else self.dims[: self.drawn[key]]
 
     @property
     def dims(self) -> tuple[str, ...]:
-        """Dimensions of its variables."""
+        """Dimensions of its variables: class, column, level."""
         columns = () if self.whole else (f"{self.name}_feature",)
         return ("class_label", *columns, *((f"{self.name}_category",) if self.categories else ()))
 
@@ -111,25 +118,46 @@ def blocks(model: NaiveBayes, statistics: Statistics) -> list[Block]:
     A categorical column with a single level has θ = 1, so it needs no variable and is in no block.
     """
     model.require_exact(
-        "the joint PyMC model, its draws as one tree, or a check against them",
-        "leave the feature out of it; sample_proba has draws of p(class | row), posterior_.draw those of the "
-        "parameters, and posterior_.features[...].convergence says how sampling went",
+        "the joint PyMC model, or a check against its draws",
+        "leave the feature out of it; sample_posterior has its draws, and "
+        "posterior_.features[...].convergence says how sampling went",
     )
+    return _grouped(model, statistics, {})
+
+
+def blocks_of(posterior: Posterior) -> list[Block]:
+    """The blocks of a posterior, those of sampled features included: each of these has blocks of its own.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    """
+    sampled = {}
+    for name, family in posterior.model.features.items():
+        if not family.exact:
+            point = family.variables(family.draw(posterior.features[name], np.random.default_rng(0)))
+            sampled[name] = {key: value.ndim for key, value in point.items()}
+    return _grouped(posterior.model, posterior.statistics, sampled)
+
+
+def _grouped(model: NaiveBayes, statistics: Statistics, sampled: Mapping[Any, Mapping[str, int]]) -> list[Block]:
     grouped: dict[tuple[Any, ...], list[tuple[Any, int]]] = {}
     for name, family in model.features.items():
-        s, kind = statistics.features[name], type(family).__name__
+        s, kind = statistics.features[name], family.kind
         if family.support == BAG:
             grouped[kind, name] = [(name, 0)]
             continue
         for k in range(s.seen().shape[1]):
-            levels = getattr(s, "levels", None)
+            own = (kind, name) if name in sampled else (kind,)
+            levels = s.levels if family.support == LEVELS else None
             if levels is None:
-                grouped.setdefault((kind,), []).append((name, k))
+                grouped.setdefault(own, []).append((name, k))
             elif len(levels[k]) > 1:
-                grouped.setdefault((kind, len(levels[k])), []).append((name, k))
+                grouped.setdefault((*own, len(levels[k])), []).append((name, k))
     made: list[Block] = []
     for key, members in grouped.items():
-        made.append(_block(key, members, model, statistics, {block.name for block in made}))
+        block = _block(key, members, model, statistics, {block.name for block in made})
+        made.append(replace(block, drawn=sampled.get(members[0][0])))
     return made
 
 
@@ -198,7 +226,7 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
                 arrays[block.variable(key)] = named[block.members[0][0]][key]
                 continue
             cells = [np.take(named[feature][key], k, axis=lead + 1) for feature, k in block.members]
-            if block.categories:
+            if len(block.axes(key)) == 3:
                 cells = [cell[..., : len(block.categories)] for cell in cells]
             arrays[block.variable(key)] = np.stack(cells, axis=lead + 1)
     return arrays
@@ -224,11 +252,11 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
             full = np.zeros((*lead, *value.shape))
             for k in range(value.shape[1]):
                 if (name, k) not in place:
-                    full[..., k, 0] = 1.0
+                    full[(..., k, 0) if value.ndim == 3 else (..., k)] = 1.0
                     continue
                 block, i = place[name, k]
                 cell = np.take(values[block.variable(key)], i, axis=len(lead) + 1)
-                if block.categories:
+                if len(block.axes(key)) == 3:
                     full[..., k, : len(block.categories)] = cell
                 else:
                     full[..., k] = cell
@@ -259,5 +287,5 @@ def dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
     """Dimensions of all variables."""
     axes = {"pi": ["class_label"]}
     for block in blocks:
-        axes |= {block.variable(key): list(block.dims) for key in block.keys}
+        axes |= {block.variable(key): list(block.axes(key)) for key in block.keys}
     return axes

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import norm
 
+from bayesnb.dependence import conditional
 from bayesnb.dependence.conditional import Layout, Rows, derivatives, log_likelihood
 from bayesnb.dependence.exponents import Exponents, Group
 from bayesnb.dependence.laplace import laplace
@@ -53,7 +54,9 @@ def plain_log_likelihood(r: Rows, layout: Layout, point: np.ndarray) -> float:
 
 @pytest.mark.parametrize("cells", [0, 5])
 @pytest.mark.parametrize("own", [[], [0, 2], [0, 1, 2, 3]])
-def test_the_derivatives_are_those_of_the_log_likelihood(own, cells):
+@pytest.mark.parametrize("few", [0, 6], ids=["by classes", "by pairs of classes"])
+def test_the_derivatives_are_those_of_the_log_likelihood(own, cells, few, monkeypatch):
+    monkeypatch.setattr(conditional, "FEW_CLASSES", few)
     r = rows()
     layout = Layout.of(4, 3, own, cells)
     rng = default_rng(1)

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.printing import plain, print_document, print_tables, records_of
+from bayesnb.cli.printing import grid_of, plain, print_document, records_of, row_grid
 from bayesnb.cli.rows import asked_rows, frame_of
+from bayesnb.cli.scoring import LEGEND, document_of, shown_scores
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted
-from bayesnb.cli.terminal import say, stdout, visible
+from bayesnb.cli.terminal import console_of, say, stdout, visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.data.csv_reader import Format
     from bayesnb.estimator import BayesianNB
+    from bayesnb.evaluation import Comparison
 
 
 @click.command(epilog=options.EMBEDDED)
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @options.row_values
 @click.option("--cv", type=click.IntRange(2), help="Score by this many folds instead of exact leave-one-out.")
+@click.option("--rows", "most", type=click.IntRange(1), metavar="N", default=100_000, show_default=True,
+              help="Score at most so many rows, drawn at random. All are learned.")  # fmt: skip
 @options.dependences
 @options.naive_settings
 @options.draws("Exact draws for intervals of more than two classes.")
@@ -39,46 +43,119 @@ if TYPE_CHECKING:
 @options.layout("table", "json", "csv", help="json holds everything, csv the scores.")
 @options.file_format
 def compare(
-    data: str, target: str | None, rows: tuple[str, ...], values: tuple[str, ...], cv: int | None,
+    data: str, target: str | None, rows: tuple[str, ...], values: tuple[str, ...], cv: int | None, most: int,
     dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool, seed: int, layout: str,
     format: Format,
 ) -> int:  # fmt: skip
     """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and what dependence changes.
 
-    DATA is the name of an embedded data set, or a path as for `fit`. Printed are the family of each
-    column, the scores of each estimate on rows it has not seen, and the probabilities of the asked rows with
-    the interval of p(class | row, parameters) under the posterior.
+    DATA is the name of an embedded data set, or a path as for `fit`. Printed are one sentence, the scores of full Bayes
+    with their yardsticks, the family of each column, the scores of each estimate on rows it has not seen, and the
+    probabilities of the asked rows with the interval of p(class | row, parameters) under the posterior.
 
-    Beside the four estimates of naive Bayes stand models whose columns may depend on each other. Each is fitted six
-    times, five of them to score it: with 30 columns of 569 rows "pairwise" takes about ten seconds.
+    Beside the four estimates of naive Bayes stand models whose columns may depend on each other. They are scored by
+    five folds; by two from 65,536 rows on; and where the scored rows are a fifth of all or fewer, by one fit without
+    them.
     """
-    from bayesnb.evaluation import compare_estimates
+    from bayesnb.evaluation import comparison
 
     name, X, y, clf = fitted(data, target, format, settings, seed)
     asked = asked_rows(rows, name, X, values)
     dependence = tuple(name for name in dependences if name != "none")
     say(f"scoring by {f'{cv} folds' if cv else 'exact leave-one-out'}")
-    table = compare_estimates(clf, X, y, cv or "loo", dependence)
+    compared = comparison(clf, X, y, cv or "loo", dependence, most, seed, prob)
+    table = compared.table
     others = dependent_of(clf, X, y, dependence)
     answers = [answer_of(clf, X, row, draws, prob, others) for row in asked]
     roads = by_nuts(clf, X, asked, answers) if nuts else None
     described = clf.describe()
-    how = f"{cv}-fold cross-validation" if cv else "exact leave-one-out"
     if layout == "json":
         each = [{"row": plain(row), "prob": prob, **answer} for row, answer in zip(asked, answers, strict=True)]
-        document = {"data": name, "target": str(y.name), "features": records_of(described), "scored_by": how}
-        document |= {"scores": records_of(table), "rows": each}
+        document = {"data": name, "target": str(y.name), "features": records_of(described), "scored_by": compared.how}
+        document |= {"sentence": compared.sentence, "scores": records_of(table), "worse": compared.worse}
+        document |= {"full_bayes": document_of(compared.card()) if "predictive" in compared.answers else None}
+        document |= {"rows": each}
         print_document(document if roads is None else document | {"nuts": roads})
     elif layout == "csv":
         stdout().write(table.to_csv())
     else:
         by = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
-        print_tables(how, described, table, asked, answers, prob, by)
+        print_tables(compared, described, asked, answers, prob, by)
         if roads is not None:
             closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]
             verdict = visible(roads["verdict"], keep="\n")
             click.echo(f"\n{verdict}\nclosed form {closed:.0f} ms; NUTS {sampled:.0f} s, compiling included")
     return 0 if roads is None else roads["exit"]
+
+
+def print_tables(
+    compared: Comparison, described: pd.DataFrame, asked: Sequence[Mapping[str, Any]],
+    answers: Sequence[Mapping[str, Any]], prob: float, by: str,
+) -> None:  # fmt: skip
+    """Print the results as tables."""
+    console = console_of()
+    if "predictive" in compared.answers:
+        console.print(visible(compared.sentence), style="bold", markup=False)
+        console.print(grid_of(shown_scores(compared.card()), 3, console.width))
+        console.print(f"Full Bayes, scored by {compared.how}. {LEGEND}", style="dim", markup=False)
+    console.print("\nWhat each column got", style="bold")
+    console.print(grid_of(described.reset_index().astype(object), 3, console.width))
+    console.print(f"\nEach estimate on rows it has not seen ({compared.how})", style="bold")
+    console.print(grid_of(shown_estimates(compared), 3 if len(compared.codes) < 20_000 else 4, console.width))
+    console.print(visible(meaning_of(compared)), style="dim", markup=False)
+    for estimate, note in compared.table["note"].items():
+        if note:
+            console.print(visible(f"{estimate}: {note}"), markup=False)
+    for row, answer in zip(asked, answers, strict=True):
+        said = ", ".join(f"{column}={value}" for column, value in row.items())
+        console.print(f"\nThe row {visible(said)}", style="bold", markup=False)
+        console.print(row_grid(answer, prob, console.width))
+        console.print(f"interval: p(class | row, θ) of naive Bayes, {by}", markup=False)
+
+
+def shown_estimates(compared: Comparison) -> pd.DataFrame:
+    """The scores of each estimate, as texts: narrow enough for 80 columns."""
+    import pandas as pd
+
+    many = len(compared.codes) >= 20_000
+    digits = 0 if len(compared.codes) < 1000 else 2 if many else 1
+    lines = []
+    for name, line in compared.table.iterrows():
+        score = line.drop("note").astype(float)
+        right, lower, upper = (f"{100 * score[k]:.{digits}f}" for k in ("accuracy", "accuracy_lower", "accuracy_upper"))
+        there = not line["note"] or score.notna().any()
+        lines.append({
+            "estimate": f"{name} *" if name in compared.worse else str(name),
+            "right in": f"{right}% ({lower}–{upper})" if there else "—",
+            "log loss": score["log_loss"],
+            "behind the best": _behind(score["difference"], score["se_difference"], 5 if many else 3) if there else "—",
+            "Brier": score["brier"],
+            "ECE": score["ece"],
+            "AUC": score["auc"],
+            "from full Bayes": score.get("from_predictive", float("nan")),
+        })  # fmt: skip
+        if score.get("impossible", 0) > 0:
+            lines[-1]["impossible rows"] = int(score["impossible"])
+    found = pd.DataFrame(lines)
+    return found.fillna({"impossible rows": 0}) if "impossible rows" in found else found
+
+
+def _behind(difference: float, se: float, digits: int) -> str:
+    return "∞" if difference == float("inf") else f"{difference:.{digits}f} ±{se:.{digits}f}"
+
+
+def meaning_of(compared: Comparison) -> str:
+    """What the columns mean, and which estimates are credibly worse than the best."""
+    worse = compared.worse
+    if worse:
+        verdict = f"* credibly worse than {compared.best}, by more than two standard errors."
+    else:
+        verdict = "None is credibly worse than the best, by more than two standard errors."
+    return (
+        f"{verdict} right in: accuracy in percent, with its {compared.prob:.0%} interval. behind the best: how much "
+        "more log loss a row has than with the best estimate, and the standard error of that, from the differences of "
+        "the same rows. from full Bayes: the largest difference of a probability from that of the predictive."
+    )
 
 
 def dependent_of(clf: BayesianNB, X: pd.DataFrame, y: pd.Series, names: Sequence[str]) -> dict[str, BayesianNB | str]:

@@ -35,28 +35,6 @@ def records_of(frame: pd.DataFrame, index: bool = True) -> list[dict[str, Any]]:
     return [plain(record) for record in (frame.reset_index() if index else frame).to_dict("records")]
 
 
-def print_tables(
-    how: str, described: pd.DataFrame, table: pd.DataFrame, asked: Sequence[Mapping[str, Any]],
-    answers: Sequence[Mapping[str, Any]], prob: float, by: str,
-) -> None:  # fmt: skip
-    """Print the results of ``compare`` as tables."""
-    console = console_of()
-    console.print("What each column got", style="bold")
-    console.print(grid_of(described.reset_index().astype(object), 3, console.width))
-    shown = table.reset_index().drop(columns="note")
-    shown = shown.drop(columns="impossible") if not table["impossible"].fillna(0).any() else shown
-    console.print(f"\nEach estimate on rows it has not seen ({how})", style="bold")
-    console.print(grid_of(shown, 4, console.width))
-    for estimate, note in table["note"].items():
-        if note:
-            console.print(visible(f"{estimate}: {note}"), markup=False)
-    for row, answer in zip(asked, answers, strict=True):
-        said = ", ".join(f"{column}={value}" for column, value in row.items())
-        console.print(f"\nThe row {visible(said)}", style="bold", markup=False)
-        console.print(row_grid(answer, prob, console.width))
-        console.print(f"interval: p(class | row, θ) of naive Bayes, {by}", markup=False)
-
-
 def grid_of(frame: pd.DataFrame, digits: int, width: int | None = None) -> Any:
     """A frame as a table for people. Lines are folded between words; where words do not fit, rows become lists.
 

@@ -140,6 +140,10 @@ def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
     return total
 
 
+FEW_CLASSES = 6
+"""Up to so many classes the information is summed over pairs of classes, of which there are then few."""
+
+
 def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[float, Array, Array]:
     """The log-likelihood, its gradient (parameter,) and minus its Hessian (parameter, parameter), in one pass.
 
@@ -162,23 +166,72 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
         log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.cells)[..., 0]
         value += float(rows.weight @ log_p[rows.codes, np.arange(len(rows.codes))])
         p = np.exp(log_p)
-        mean = np.einsum("cr,rct->rt", p, rows.terms)
-        weighed = np.empty((len(mean), n_classes, len(own)))
-        alike = np.column_stack([indicators(rows.cells, len(mean), layout.cells), np.ones(len(mean))])
+        alike = np.column_stack([indicators(rows.cells, len(rows.codes), layout.cells), np.ones(len(rows.codes))])
         for c in range(n_classes):
-            s = rows.terms[:, c]
             missed = rows.weight * ((rows.codes == c) - p[c])
-            slope[c, :n_terms] += missed @ s
+            slope[c, :n_terms] += missed @ rows.terms[:, c]
             slope[c, n_terms:] += missed @ alike
-            away = s - mean
-            counted = (rows.weight * p[c])[:, None]
-            covariates = np.column_stack([s[:, own[own < n_terms]], alike])
-            shared += away.T @ (away * counted)
-            mixed[:, c] += away.T @ (covariates * counted)
-            apart[c, :, c] += covariates.T @ (covariates * counted)
-            weighed[:, c] = p[c][:, None] * covariates
-        flat = weighed.reshape(len(mean), n_classes * len(own))
-        apart -= (flat.T @ (flat * rows.weight[:, None])).reshape(apart.shape)
+        gather = _information_by_pairs if n_classes <= FEW_CLASSES else _information_by_classes
+        gather(rows, p, alike, own[own < n_terms], shared, mixed, apart)
     corner = mixed.reshape(n_terms, n_classes * len(own))
     information = np.block([[shared, corner], [corner.T, apart.reshape(corner.shape[1], corner.shape[1])]])
     return value, layout.slopes(slope), information
+
+
+def _information_by_classes(
+    rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
+) -> None:
+    """Add the information of a block of rows, class by class, as :func:`derivatives` writes it.
+
+    Parameters
+    ----------
+    rows : Rows
+    p : array (class, row)
+    alike : array (row, covariate)
+        The covariates of the deviations that are the same under every class.
+    own : int array
+        The terms with a deviation for each class.
+    shared, mixed, apart : arrays
+        The information of (w, w), of (w, d) and of (d, d), to which is added.
+    """
+    n_classes, (_, width, *_) = len(p), apart.shape
+    mean = np.einsum("cr,rct->rt", p, rows.terms)
+    weighed = np.empty((len(mean), n_classes, width))
+    for c in range(n_classes):
+        away = rows.terms[:, c] - mean
+        counted = (rows.weight * p[c])[:, None]
+        covariates = np.column_stack([rows.terms[:, c, own], alike])
+        shared += away.T @ (away * counted)
+        mixed[:, c] += away.T @ (covariates * counted)
+        apart[c, :, c] += covariates.T @ (covariates * counted)
+        weighed[:, c] = p[c][:, None] * covariates
+    flat = weighed.reshape(len(mean), n_classes * width)
+    apart -= (flat.T @ (flat * rows.weight[:, None])).reshape(apart.shape)
+
+
+def _information_by_pairs(
+    rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
+) -> None:
+    """Add the same information, pair of classes by pair of classes.
+
+    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For the terms z_c - z_k is
+    s_c - s_k; for the deviations it is the covariates of c at d_c and minus those of k at d_k, so what is alike under
+    both classes is needed once. One product of a matrix with itself, which takes half the work of another product,
+    gives all that a pair adds: with two classes about a quarter of the multiplications of the sum over classes.
+    """
+    n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
+    terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)
+    at_c, at_k = (np.append(n_terms + start + np.arange(n_own), both) for start in (0, n_own))
+    for c in range(len(p)):
+        for k in range(c + 1, len(p)):
+            s_c, s_k = rows.terms[:, c], rows.terms[:, k]
+            z = np.concatenate([s_c - s_k, s_c[:, own], s_k[:, own], alike], axis=1)
+            z *= np.sqrt(rows.weight * p[c] * p[k])[:, None]
+            found = z.T @ z
+            shared += found[np.ix_(terms, terms)]
+            mixed[:, c] += found[np.ix_(terms, at_c)]
+            mixed[:, k] -= found[np.ix_(terms, at_k)]
+            apart[c, :, c] += found[np.ix_(at_c, at_c)]
+            apart[k, :, k] += found[np.ix_(at_k, at_k)]
+            apart[c, :, k] -= found[np.ix_(at_c, at_k)]
+            apart[k, :, c] -= found[np.ix_(at_k, at_c)]

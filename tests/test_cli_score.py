@@ -1,0 +1,139 @@
+"""``bayesnb score`` and the scores of ``bayesnb compare`` stand beside their yardsticks, on any width."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from bayesnb import BayesianNB, cli, datasets, scorecard
+
+X, Y = datasets.penguins()
+TRAIN = np.arange(len(X)) % 3 > 0
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A model of two thirds of the penguins, and the others as a table."""
+    folder = tmp_path_factory.mktemp("score")
+    whole = X.assign(species=Y)
+    whole[~TRAIN].to_csv(folder / "test.csv", index=False)
+    for name, rows in {"model": TRAIN, "two": TRAIN & (Y != "Gentoo")}.items():
+        whole[rows].to_csv(folder / f"{name}.csv", index=False)
+        BayesianNB().fit(str(folder / f"{name}.csv"), "species").save(folder / f"{name}.nc")
+    return folder
+
+
+def run(capsys, *arguments):
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main([str(a) for a in arguments])
+    printed = capsys.readouterr()
+    return ended.value.code, printed.out, printed.err
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_scores_printed_are_those_of_the_scorecard(capsys, files):
+    card = scorecard(BayesianNB().fit(X[TRAIN], Y[TRAIN]), X[~TRAIN], Y[~TRAIN], cv=None)
+    code, out, _ = run(capsys, "score", files / "model.nc", files / "test.csv")
+    assert code == 0
+    assert words(out).startswith(card.sentence)
+    assert f"│ {card.table.loc['log_loss', 'value']:.3f} │" in out
+    assert "recall" in out
+    _, out, _ = run(capsys, "score", files / "model.nc", files / "test.csv", "--format", "json")
+    said = json.loads(out)
+    assert said["sentence"] == card.sentence
+    assert_allclose([line["value"] for line in said["scores"]], card.table["value"])
+    assert [
+        [line[c] for c in card.confusion.columns] for line in said["confusion"]
+    ] == card.confusion.to_numpy().tolist()
+    _, out, _ = run(capsys, "score", files / "model.nc", files / "test.csv", "--format", "csv")
+    assert [line["score"] for line in csv.DictReader(io.StringIO(out))] == card.table.index.tolist()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_no_line_is_wider_than_the_terminal_and_no_word_is_cut(capsys, files, monkeypatch, width, command):
+    monkeypatch.setenv("COLUMNS", str(width))
+    arguments = ["score", files / "model.nc", files / "test.csv"] if command == "score" else ["compare", "play-tennis"]
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= width
+    assert "balanced accuracy" in words(out)
+
+
+def test_a_test_table_without_the_class_is_refused_with_the_cure(capsys, files, tmp_path):
+    X[~TRAIN].to_csv(tmp_path / "bare.csv", index=False)
+    code, out, err = run(capsys, "score", files / "model.nc", tmp_path / "bare.csv")
+    assert (code, out) == (1, "")
+    assert "has no column 'species', so there is no true class to score against" in err
+    X[~TRAIN].assign(Species=Y).to_csv(tmp_path / "named.csv", index=False)
+    code, _, err = run(capsys, "score", files / "model.nc", tmp_path / "named.csv")
+    assert code == 1
+    assert "did you mean --target Species?" in err
+    assert run(capsys, "score", files / "model.nc", tmp_path / "named.csv", "--target", "Species")[0] == 0
+
+
+def test_classes_that_were_never_learned_are_said_and_counted(capsys, files):
+    code, out, _ = run(capsys, "score", files / "two.nc", files / "test.csv")
+    n = int((Y[~TRAIN] == "Gentoo").sum())
+    assert code == 0
+    assert f"{n} more rows have a class that was never learned ('Gentoo' {n})" in words(out)
+    _, out, _ = run(capsys, "score", files / "two.nc", files / "test.csv", "--format", "json")
+    assert json.loads(out)["never_learned"] == {"Gentoo": n}
+
+
+def test_labels_that_differ_only_in_type_are_the_classes_that_were_learned(capsys, tmp_path):
+    table = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40) // 20})
+    BayesianNB().fit(table[["x"]], table["y"].astype(str)).save(tmp_path / "m.nc")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    code, out, _ = run(capsys, "score", tmp_path / "m.nc", tmp_path / "t.csv", "--target", "y", "--format", "json")
+    assert code == 0
+    assert json.loads(out)["rows"] == 40
+    assert json.loads(out)["never_learned"] == {}
+
+
+def test_levels_that_were_never_seen_are_said(capsys, files, tmp_path):
+    X[~TRAIN].assign(species=Y, island="Elba").to_csv(tmp_path / "t.csv", index=False)
+    code, _, err = run(capsys, "score", files / "model.nc", tmp_path / "t.csv")
+    assert code == 0
+    assert "'Elba'" in err
+    assert "UserWarning" not in err
+
+
+def test_many_classes_are_printed_as_the_pairs_that_are_confused_most(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.repeat([f"c{k:02}" for k in range(20)], 20)
+    table = pd.DataFrame({"x": np.repeat(np.arange(20.0), 20) + rng.normal(0, 0.5, 400), "y": y})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    BayesianNB().fit(str(tmp_path / "t.csv"), "y").save(tmp_path / "m.nc")
+    code, out, _ = run(capsys, "score", tmp_path / "m.nc", tmp_path / "t.csv")
+    assert code == 0
+    assert "│ true │ predicted │ rows" in out.replace("┃", "│")
+    assert max(map(len, out.splitlines())) <= 120
+
+
+def test_compare_says_first_what_fourteen_days_can_tell(capsys):
+    _, out, _ = run(capsys, "compare", "play-tennis")
+    assert words(out).startswith("Right in 50% of 14 rows (89% interval: 30% to 70%) where it says 68%")
+    assert "Always saying 'yes' is right in 64%: 14 rows cannot tell the model from that." in words(out)
+    assert "* credibly worse than" in out
+    assert "behind the best: how much more log loss" in words(out)
+
+
+def test_compare_scores_a_sample_of_rows(capsys):
+    arguments = ("compare", "penguins", "--dependence", "tempered", "--rows", "60", "--seed", "3", "--format", "json")
+    said = json.loads(run(capsys, *arguments)[1])
+    assert said["scored_by"] == "exact leave-one-out of 60 rows drawn at random"
+    assert said["full_bayes"]["rows"] == 60
+    assert "one fit without them" in said["scores"][-1]["note"]
+    assert said == json.loads(run(capsys, *arguments)[1])
+    assert run(capsys, "compare", "penguins", "--rows", "0")[0] == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import arviz as az
@@ -14,7 +15,7 @@ import pytest
 from matplotlib import pyplot as plt
 from xarray import DataTree
 
-from bayesnb import BayesianNB, FromPyMC
+from bayesnb import BayesianNB, Exponents, FromPyMC
 
 mpl.use("Agg")
 
@@ -49,9 +50,25 @@ def sampled() -> DataTree:
     return BayesianNB({"delay": family}, random_state=0).fit(X, y).sample_posterior(500, 2, X=X, y=y)
 
 
-SAMPLERS: dict[str, Callable[[], DataTree]] = {"exact": exact, "gibbs": gibbs, "nuts": nuts, "sampled family": sampled}
+def exponents(sampler: str = "exact") -> DataTree:
+    rng = np.random.default_rng(0)
+    y = np.repeat(["early", "late"], 60)
+    X = pd.DataFrame({"delay": rng.normal(np.repeat([0.0, 1.0], 60)), "other": rng.normal(size=120)})
+    clf = BayesianNB(random_state=0, dependence=Exponents(shapes=False, offsets="class")).fit(X, y)
+    return clf.sample_posterior(1000, 4, sampler, X=X, y=y, stage="exponents")
+
+
+SAMPLERS: dict[str, Callable[[], DataTree]] = {
+    "exact": exact,
+    "gibbs": gibbs,
+    "nuts": nuts,
+    "sampled family": sampled,
+    "exponents": exponents,
+    "exponents, nuts": partial(exponents, "nuts"),
+}
 PARAMETERS = [
-    pytest.param(name, marks=pytest.mark.nuts if name in {"nuts", "sampled family"} else ()) for name in SAMPLERS
+    pytest.param(name, marks=pytest.mark.nuts if "nuts" in name or name == "sampled family" else ())
+    for name in SAMPLERS
 ]
 
 

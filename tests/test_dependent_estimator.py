@@ -666,6 +666,53 @@ def test_the_second_stage_in_pymc_is_the_density_that_the_exponents_were_learned
     assert_allclose(theirs, ours)
 
 
+def test_the_tree_of_the_exponents_has_the_density_of_the_second_stage_in_pymc():
+    X, y = table(120)
+    clf = fitted("weighted", 120)
+    tree = clf.sample_posterior(6, 2, random_seed=1, X=X, y=y, stage="exponents")
+    density = clf.to_pymc(X, y, stage="exponents").compile_logp(mode="FAST_COMPILE")
+    drawn = tree["posterior"].dataset
+    theirs = [
+        density({name: drawn[name][chain, draw].to_numpy() for name in drawn}) for chain in (0, 1) for draw in range(6)
+    ]
+    ours = tree["log_likelihood"]["y"].sum("row")
+    ours = ours + sum(v.sum([d for d in v.dims if d not in ("chain", "draw")]) for v in tree["log_prior"].values())
+    assert_allclose(ours.to_numpy().ravel(), theirs)
+    assert tree.attrs["sampler"] == "laplace"
+    assert drawn["w"].dims == ("chain", "draw", "term")
+    assert [str(name) for name in drawn["term"].to_numpy()] == list(map(str, clf.exponents_.index))
+    assert drawn["b_cell"].dims == ("chain", "draw", "class_label", "cell")
+
+
+def test_the_draws_of_the_exponents_have_their_mean_and_predict_their_rows():
+    X, y = table(120)
+    clf = fitted("weighted", 120)
+    tree = clf.sample_posterior(2000, 2, random_seed=1, X=X, y=y, stage="exponents")
+    found, expected = tree["posterior"]["w"], clf.exponents_
+    assert_allclose(found.mean(("chain", "draw")), expected["mean"], atol=5 * expected["sd"].max() / np.sqrt(4000))
+    rows = clf.classifier_.dependence.rows(clf.posterior_, *clf.classifier_.encoded(Rows.of(X, y)))
+    p = np.exp(clf.classifier_.dependence.exponents.log_proba(rows.terms, rows.offset, rows.cells))
+    y_again = tree["posterior_predictive"]["y"]
+    for c in range(3):
+        assert_allclose((y_again == c).mean(("chain", "draw")), p[:, c], atol=0.05)
+
+
+def test_the_tree_of_the_exponents_refuses_what_it_has_not():
+    X, y = table(40)
+    clf = fitted("weighted", 40)
+    for arguments, error, message in (
+        ({"sampler": "gibbs"}, ValueError, "Expected sampler to be 'exact' or 'nuts' for the exponents; got 'gibbs'"),
+        ({"tune": 3}, TypeError, "exact draws take no arguments"),
+        ({"include": "columns"}, ValueError, "its tree has no columns"),
+        ({"stage": "second"}, ValueError, "got 'second'"),
+        ({"stage": "parameters", "sample_weight": np.ones(40)}, TypeError, 'sample_weight is for stage="exponents"'),
+    ):
+        with pytest.raises(error, match=message):
+            clf.sample_posterior(5, 2, **{"X": X, "y": y, "stage": "exponents"} | arguments)
+    with pytest.raises(ValueError, match="pass those that the exponents were learned from"):
+        clf.sample_posterior(5, 2, stage="exponents")
+
+
 def test_the_second_stage_is_refused_without_its_rows():
     X, y = table(40)
     clf = fitted("weighted", 40)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesnb.classifier import exponent_trees
 from bayesnb.classifier.sampling import LearnedRows, learned_rows, summed_out
 from bayesnb.data.rows import Rows
 from bayesnb.priors import ImproperError
@@ -34,9 +35,11 @@ def sample_posterior(
     X: Any = None,
     y: Any = None,
     include: Sequence[str] | None = None,
+    stage: str = "parameters",
+    sample_weight: Any = None,
     **arguments: Any,
 ) -> DataTree:
-    """Posterior draws of all parameters as an ArviZ ``DataTree``; exponents take no part (see :meth:`to_pymc`).
+    """Posterior draws of all parameters as an ArviZ ``DataTree``; or, with a dependence, of its exponents.
 
     Parameters
     ----------
@@ -54,6 +57,13 @@ def sample_posterior(
         Which groups to make besides ``posterior`` and ``prior``. By default, all that can be made but "columns", whose
         arrays are large: (chain, draw, row, column). ``include=()`` makes none. Each of the groups that describe rows
         takes 8 bytes × draws × rows.
+    stage : {"parameters", "exponents"}
+        Draws of the parameters, in which exponents take no part; or of the exponents, given the terms of the learned
+        rows, each left out of its own: pass these rows as X, y and ``sample_weight``. "exact" then draws from Laplace's
+        approximation, corrected where it is far off, and "nuts" from the model of :meth:`to_pymc`. The log likelihood
+        is that of the label given the terms, times the weight of the row.
+    sample_weight : array (row,), optional
+        Only for the exponents.
     **arguments
         Of ``pymc.sample``, for "nuts". For "gibbs", ``tune``, the steps of each chain before its first draw (200), and
         ``thin``: a draw is every so many steps (1). Steps are cheap, and many chains hardly take longer than few.
@@ -123,6 +133,13 @@ def sample_posterior(
     from bayesnb.sampling import draws as drawing
     from bayesnb.sampling import layout, nuts, trees
 
+    if stage not in ("parameters", "exponents"):
+        raise ValueError(f"Expected stage to be 'parameters' or 'exponents'; got {stage!r}")
+    if stage == "exponents":
+        wanted, learned = _wanted(self, include, X is not None, proper=True), (X, y, sample_weight)
+        return exponent_trees.sample(self, draws, chains, sampler, random_seed, learned, wanted, arguments)
+    if sample_weight is not None:
+        raise TypeError('sample_weight is for stage="exponents": the posterior of the parameters has the weights in it')
     self.require_one_class_prior("sample_posterior")
     if sampler in ("nuts", "gibbs"):
         self.posterior.model.require_exact(f'sampler="{sampler}"', 'use sampler="exact", which has its draws')

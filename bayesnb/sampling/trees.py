@@ -127,21 +127,22 @@ def build(
         made["observed_data"] = {"y": rows.codes}
     made["constant_data"], of_constants = _constants(posterior, blocks)
     if not any(name.startswith("columns/") for name in groups):
-        return _tree(made, names, shapes | {"y": ["row"]} | of_constants, attributes)
+        return tree_of(made, names, shapes | {"y": ["row"]} | of_constants, attributes)
     inner = {name.removeprefix("columns/"): made.pop(name) for name in groups if name.startswith("columns/")}
     inner |= {"posterior": groups["posterior"], "observed_data": _cells(rows.data, blocks)}
-    tree = _tree(made, names, shapes | {"y": ["row"]} | of_constants, attributes)
-    tree["columns"] = _tree(inner, names, shapes | _cell_dims(blocks), attributes)
+    tree = tree_of(made, names, shapes | {"y": ["row"]} | of_constants, attributes)
+    tree["columns"] = tree_of(inner, names, shapes | _cell_dims(blocks), attributes)
     return tree
 
 
-def _tree(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, Any] | None) -> DataTree:
+def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, Any] | None) -> DataTree:
+    """Named arrays as a ``DataTree``: groups, the coordinates of dimensions, and the dimensions of variables."""
     from arviz import from_dict
 
     attributes = dict(attributes or {})
     # The density of a vector of probabilities is one number, so its last dimension is not there.
     densities = groups.get("log_prior", {})
-    lead = {name: shapes[name][: value.ndim - 2] for name, value in densities.items()}
+    lead = {name: list(shapes[name])[: value.ndim - 2] for name, value in densities.items()}
     others = {name: group for name, group in groups.items() if name != "log_prior"}
     tree = from_dict(others, coords=names, dims=shapes, attrs={"/": attributes, "posterior": attributes})
     if densities:

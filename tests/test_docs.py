@@ -111,6 +111,7 @@ def test_the_commands_shown_on_the_first_pages_run(path, tmp_path, monkeypatch):
     rows.to_parquet("rows/first.parquet")
     rows.to_parquet("new.parquet")
     rows.to_csv("more.csv", index=False)
+    rows.to_csv("test.csv", index=False)
     rows.drop(columns=["id", "class"]).to_csv("new.csv", index=False)
     text = path.read_text(encoding="utf-8")
     commands = re.findall(r"(?:uv run |^\$ )bayesnb ([^`\n]+)$", text, re.MULTILINE)

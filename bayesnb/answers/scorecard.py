@@ -58,6 +58,19 @@ class Scorecard:
         Rows whose class the classifier does not know. They are not among the scores.
     how : str
         How the rows were held out.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets, scorecard
+    >>> card = scorecard(BayesianNB(), *datasets.penguins())
+    >>> card.confusion
+    predicted  Adelie  Chinstrap  Gentoo
+    true
+    Adelie        151          1       0
+    Chinstrap       5         63       0
+    Gentoo          0          0     124
+    >>> card.by_class["recall"].round(2).to_dict()
+    {'Adelie': 0.99, 'Chinstrap': 0.93, 'Gentoo': 1.0}
     """
 
     table: pd.DataFrame

@@ -20,7 +20,7 @@ from pymc.model.transform.conditioning import remove_value_transforms
 from pytensor import tensor as pt
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.traversal import explicit_graph_inputs
-from test_laws import CLASSES, DENSE, FAMILIES, Table
+from test_laws import CLASSES, DENSE, FAMILIES, MIXED, Table
 
 from bayesnb import BayesianNB
 from bayesnb.families.bernoulli import Bernoulli
@@ -248,11 +248,17 @@ def test_chains_start_inside_the_support():
 # The mode
 
 
+MODAL = [name for name in FAMILIES if not isinstance(FAMILIES[name][0], MIXED)]
+"""Families whose posterior has a mode in closed form."""
+
+
 @pytest.mark.nuts
-@pytest.mark.parametrize("name", [*FAMILIES, "all of them"])
+@pytest.mark.parametrize("name", [*MODAL, "one half of them", "the other half"])
 def test_the_maximum_that_pymc_finds_is_the_mode_of_the_closed_form(name):
     # Enough rows for every mode to lie inside; its density is that of the constrained variables, without Jacobian.
-    names = DENSE if name == "all of them" else [name]
+    # In two halves, because PyTensor's Python mode adds at most 32 terms.
+    dense = [each for each in DENSE if each in MODAL]
+    names = {"one half of them": dense[::2], "the other half": dense[1::2]}.get(name, [name])
     written = Written.of(names, n=150)
     model = written.build("sufficient")
     mode = layout.variables(written.posterior.mode(), written.layout)

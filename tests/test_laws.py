@@ -505,7 +505,11 @@ def test_a_point_without_a_row_is_that_of_a_fit_without_it(t: Table):
                 [plugged_in(point, i) for i in range(len(t))]
             continue
         rows = range(0, len(t), 3)
-        assert_same([left_out[rows]], [np.array([plugged_in(point, i) for i in rows])])
+        both = [left_out[rows], np.array([plugged_in(point, i) for i in rows])]
+        if point == "mode":
+            # A concentration that is 1 but for rounding gives a probability that is 0 but for rounding.
+            both = [np.where(value < -33.0, -np.inf, value) for value in both]
+        assert_same(both[:1], both[1:])
 
 
 # If this fails, look at the sparse branch of the method that fails.

@@ -171,6 +171,13 @@ def test_the_objective_never_falls(seed, known, free, missing, weight, at, label
     assert_allclose(found.statistics.rows.sum(), known + weight * rows.sum())
 
 
+def test_an_unlabelled_row_of_almost_no_weight_leaves_the_objective_finite():
+    # The mode of its level is 1e-13 or so, and not 0.
+    case = Case(0, 3, 2, {"hue": INFORMED["hue"]}, LABEL["frequencies"], 0.0)
+    found = case.em(weight=1e-3, row_weight=default_rng(0).choice([0.5, 1.0, 3.0], 1), at="mode", max_iterations=40)
+    assert_climbs(found)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_objective_is_the_log_posterior_and_em_ends_at_a_maximum(seed):
     case = Case(seed, 40, 6, INFORMED, LABEL["learned"])

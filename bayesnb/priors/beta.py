@@ -206,7 +206,7 @@ class Chance:
     def mode_theta(self) -> Theta:
         """The mode of all outcomes together, at this one; the concentrations of the others are at least 1."""
         alone = self.outcomes == 1
-        # A weight that is added to 1 and taken away again may leave a little less than 1.
+        # A weight that is added to 1 and taken away again may leave a little less or more than 1.
         outside = (self.own < 1 - ROUNDING) & ~alone
         if outside.any():
             raise BoundaryError.of_concentration(self.own, outside)

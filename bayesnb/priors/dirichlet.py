@@ -31,7 +31,7 @@ type Per = Literal["level", "class", "feature"]
 
 
 ROUNDING = 1e-12
-"""A concentration this close to 1 is 1, as far as rounding can tell."""
+"""A concentration that is less than 1 by no more than this is 1, as far as rounding can tell."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -249,7 +249,7 @@ class Dirichlet(Prior):
         outside = support & (self.alpha < 1 - ROUNDING) & ~alone
         if outside.any():
             raise BoundaryError.of_concentration(self.alpha, outside)
-        excess = np.where(support & (self.alpha > 1 + ROUNDING), self.alpha - 1, 0.0)
+        excess = np.where(support, np.maximum(self.alpha - 1, 0.0), 0.0)
         share = np.where(alone, support, excess)
         rest = share.sum(-1, keepdims=True)
         # A flat density has no single mode, so its centre is taken.

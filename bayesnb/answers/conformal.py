@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import logsumexp
 
 from bayesnb.dependence.terms import without_features
@@ -20,6 +21,14 @@ from bayesnb.priors import Array
 
 TIE = 1e-9
 """Scores that differ by less than this, in nats or as a share of the score, are the same number but for rounding."""
+
+ROUNDING = 1e-12
+"""A p-value this close to 1 - coverage is equal to it, because 1 - 0.9 is 0.09999999999999998."""
+
+
+def in_set[P: (Array, pd.DataFrame)](p_values: P, coverage: float) -> P:
+    """Which classes are in the set, (row, class): those whose p-value is above 1 - coverage."""
+    return p_values > 1 - coverage + ROUNDING
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 type Method = Literal["full", "loo", "split"]
 
-ROUNDING = 1e-12
-"""A p-value this close to 1 - coverage is equal to it, because 1 - 0.9 is 0.09999999999999998."""
-
 GUARANTEES = {
     "full": "the set of a new row holds its class with at least the coverage asked for, whatever the model and the "
     "distribution of the rows, if the new row and the learned ones are exchangeable",
@@ -154,7 +151,7 @@ class Conformal:
         """
         if not isinstance(coverage, Real) or isinstance(coverage, bool) or not 0 < coverage < 1:
             raise ValueError(f"Expected coverage above 0 and below 1, such as 0.9; got {coverage!r}")
-        return self.p_values(X, smoothed) > 1 - coverage + ROUNDING
+        return formulas.in_set(self.p_values(X, smoothed), coverage)
 
 
 def conformal(

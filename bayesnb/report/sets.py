@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.answers import conformal
-from bayesnb.answers.decisions import ROUNDING, smallest_set
+from bayesnb.answers.decisions import smallest_set
 from bayesnb.priors import Array
 from bayesnb.report.parts import Grid, Part
 
@@ -26,7 +26,7 @@ def sets(proba: Array, codes: Array, classes: Array, how: str) -> list[Part]:
         lines[asked] = {
             "held": inside,
             "size": by_mass.sum(1).mean(),
-            "conformal_size": (p > 1 - asked + ROUNDING).sum(1).mean(),
+            "conformal_size": conformal.in_set(p, asked).sum(1).mean(),
         }
     text = (
         "A set of classes is asked to hold the true one with a probability. held says how often the smallest set of "

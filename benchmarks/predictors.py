@@ -161,15 +161,28 @@ def explainable_boosting(x: pd.DataFrame, y: Array, new: pd.DataFrame) -> Array:
 
 
 def tree_augmented(x: pd.DataFrame, y: Array, new: pd.DataFrame) -> Array:
-    """pyAgrum's tree-augmented naive Bayes."""
+    """pyAgrum's tree-augmented naive Bayes, of levels and of five quantile bins of each number.
+
+    It refuses a level that it has not seen, and a gap: both are answered as the column's most frequent level.
+    """
     from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
     from pyagrum.skbn import BNClassifier
 
+    learned, asked = {}, {}
+    for name in x:
+        columns = [x[name], new[name]]
+        if name in real(x):
+            edges = np.unique(x[name].quantile([0.2, 0.4, 0.6, 0.8]))
+            columns = [
+                pd.Series(np.searchsorted(edges, column), column.index).where(column.notna()) for column in columns
+            ]
+        seen = columns[0].dropna()
+        both = [column.where(column.isin(seen), seen.mode()[0]) for column in columns]
+        learned[name], asked[name] = ("level " + column.astype(str) for column in both)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cells = DiscreteTypeProcessor(defaultDiscretizationMethod="quantile", defaultNumberOfBins=5)
-        found = BNClassifier(type_processor=cells, learningMethod="TAN", prior="Smoothing")
-        return found.fit(x, y).predict_proba(new)
+        found = BNClassifier(type_processor=DiscreteTypeProcessor(), learningMethod="TAN", prior="Smoothing")
+        return found.fit(pd.DataFrame(learned), y).predict_proba(pd.DataFrame(asked))
 
 
 METHODS: dict[str, Method] = {

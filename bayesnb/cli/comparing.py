@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @options.row_values
 @click.option("--cv", type=click.IntRange(2), help="Score by this many folds instead of exact leave-one-out.")
-@click.option("--rows", "most", type=click.IntRange(1), metavar="N", default=100_000, show_default=True,
+@click.option("--rows", "most", type=click.IntRange(1), metavar="N", default=20_000, show_default=True,
               help="Score at most so many rows, drawn at random. All are learned.")  # fmt: skip
 @options.dependences
 @options.naive_settings

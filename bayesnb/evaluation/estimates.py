@@ -26,8 +26,8 @@ from bayesnb.evaluation.paired import minus, standard_error
 from bayesnb.model import ESTIMATES, Estimate
 from bayesnb.priors import Array, BoundaryError, ImproperError
 
-MOST_SCORED = 100_000
-"""Rows that are scored by default; of more, as many are drawn at random. The accuracy's sd is then below 0.002."""
+MOST_SCORED = 20_000
+"""Rows that are scored by default; of more, as many are drawn at random. The accuracy's sd is then below 0.004."""
 
 TWO_FOLDS = 2 * Exponents().rows
 """From so many rows on, two folds score a dependence: half of the rows is as many as exponents learn from anyway."""

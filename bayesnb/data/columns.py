@@ -178,25 +178,18 @@ class Column:
 
 
 def _dictionary(native: Any) -> tuple[Array, list[Any]]:
-    """Codes (row,), -1 where missing, and the values they stand for, by the dictionary encoding of polars or Arrow."""
-    if not hasattr(native, "to_physical"):
+    """Codes (row,), -1 where missing, and the values they stand for, by Arrow's dictionary encoding."""
+    if hasattr(native, "to_physical"):
+        # The categories of polars may be those of other columns too, so they are written out as text.
+        array = native.cast(str).to_arrow()
+    else:
         array = native.unify_dictionaries().combine_chunks()
-        encoded = array if hasattr(array, "dictionary") else array.dictionary_encode()
-        values = encoded.dictionary.to_pylist()
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        if None in values:
-            codes = np.where(codes == values.index(None), -1, codes)
-        return codes, values
-    import polars as pl
-
-    known = np.flatnonzero(native.is_not_null().to_numpy())
-    text = native if native.dtype in (pl.Categorical, pl.Enum) else native.cast(pl.Categorical)
-    places, distinct = pd.factorize(text.to_physical().fill_null(0).to_numpy()[known])
-    codes, first = np.full(len(native), -1), np.empty(len(distinct), np.intp)
-    codes[known] = places
-    # Assigned from the last row to the first, so that the first row of each value remains.
-    first[places[::-1]] = known[::-1]
-    return codes, native.gather(first).to_list()
+    encoded = array if hasattr(array, "dictionary") else array.dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    if None in values:
+        codes = np.where(codes == values.index(None), -1, codes)
+    return codes, values
 
 
 def zeros_and_ones(x: Array) -> bool:

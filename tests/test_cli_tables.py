@@ -132,7 +132,7 @@ def test_serious_remarks_are_warnings_in_the_voice_of_the_tool(verb, done, tmp_p
     quick = {
         "fit": ("-o", tmp_path / "m.nc"),
         "compare": ("--dependence", "none", "--draws", 20, "--format", "csv"),
-        "report": ("-o", tmp_path / "r.md", "--rows", 0, "--draws", 20),
+        "report": ("-o", tmp_path / "r.md", "--explain", 0, "--draws", 20),
     }[verb]
     kept = [option for name in credit() if name not in ("key", "age", "class") for option in ("--drop", name)]
     _, err = done(verb, tmp_path / "t.csv", "--target", "class", *kept, *quick)
@@ -166,7 +166,7 @@ def test_every_command_that_learns_gives_the_same_model_for_the_same_options(don
     explained = json.loads(done("explain", path, *options, *row, "--format", "json")[0])
     assert explained["probabilities"] == pytest.approx(proba, rel=1e-9)
     done("audit", path, *options)
-    done("report", path, *options, "-o", tmp_path / "r.md", "--rows", 0, "--draws", 20)
+    done("report", path, *options, "-o", tmp_path / "r.md", "--explain", 0, "--draws", 20)
 
 
 def test_weights_that_are_no_whole_numbers_are_refused_where_rows_are_scored(capsys, tmp_path):
@@ -248,3 +248,21 @@ def test_no_word_of_a_table_is_cut_however_narrow_the_terminal_is(width, done, t
     for out, words in ((inspected, ["customer_id", "Categorical"]), (compared, ["flipper_length_mm", "predictive"])):
         assert all(len(line) <= width for line in out.splitlines() if "│" in line)
         assert all(word in out for word in words)
+
+
+@pytest.mark.parametrize("verb", ["predict", "score", "update", "explain"])
+def test_digits_are_read_as_text_where_a_model_has_learned_text(capsys, tmp_path, verb):
+    rows = [f"{101 + k % 3},{k},{7 + k % 2}" for k in range(20)]
+    (tmp_path / "learned.csv").write_text("\n".join(["code,x,y", *rows, "A7,1,odd"]))
+    (tmp_path / "new.csv").write_text("\n".join(["code,x,y", *rows]))
+    assert run(capsys, "fit", tmp_path / "learned.csv", "--target", "y", "-o", tmp_path / "m.nc")[0] == 0
+    more = {"predict": (), "score": (), "update": (), "explain": ("--row", "0", "--format", "json")}[verb]
+    code, out, err = run(capsys, verb, tmp_path / "m.nc", tmp_path / "new.csv", *more)
+    assert code == 0, err
+    if verb == "update":
+        assert load(tmp_path / "m.nc").classes_.tolist() == ["7", "8", "odd"]
+    else:
+        assert "never seen" not in out + err
+    if verb == "predict":
+        clf, first = load(tmp_path / "m.nc"), pd.DataFrame({"code": ["101"], "x": [0]})
+        assert float(out.splitlines()[1].split(",")[1]) == pytest.approx(clf.predict_proba(first)[0, 0], rel=1e-9)

@@ -124,8 +124,8 @@ def test_a_file_that_a_command_could_not_have_written_is_replaced_only_with_forc
         ("fit play-tennis", "o.nc"),
         ("predict MODEL play-tennis", "o.csv"),
         ("predict MODEL play-tennis --keep wind", "o.parquet"),
-        ("report play-tennis --rows 0", "o.html"),
-        ("report play-tennis --rows 0", "o.md"),
+        ("report play-tennis --explain 0", "o.html"),
+        ("report play-tennis --explain 0", "o.md"),
         ("audit play-tennis", "o.png"),
         ("audit play-tennis", "o.svg"),
     ],
@@ -147,6 +147,9 @@ def test_draws_of_another_model_are_no_model_file(capsys, tmp_path):
     [
         ("fit play-tennis", "x.csv"),
         ("fit play-tennis", "x.pkl"),
+        ("fit play-tennis", "x.v2"),
+        ("merge MODEL MODEL", "x.model"),
+        ("report play-tennis", "x.page"),
         ("update MODEL play-tennis", "x.parquet"),
         ("merge MODEL MODEL", "x.html"),
         ("predict MODEL play-tennis", "x.nc"),
@@ -163,6 +166,7 @@ def test_a_suffix_that_contradicts_what_is_written_is_refused(capsys, model, tmp
     code, _, err = run(capsys, *arguments, "-o", tmp_path / output, "--force")
     assert code == 2
     assert "got the suffix" in err
+    assert "which ends in ." in err
     assert not (tmp_path / output).exists()
 
 
@@ -201,7 +205,7 @@ for command in (
     ["fit", evil + ".csv", "--target", "y", "-o", "n.nc"],
     ["compare", "t.csv", "--target", evil],
     ["compare", "--" + evil],
-    ["report", "t.csv", "--target", "y", "--rows", "0", "--format", "md", "-o", "-"],
+    ["report", "t.csv", "--target", "y", "--explain", "0", "--format", "md", "-o", "-"],
 ):
     print("COMMAND", command[0], flush=True)
     try:

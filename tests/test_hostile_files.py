@@ -121,7 +121,7 @@ def test_every_verb_reads_a_file_alike(case, tmp_path, capsys):
 def test_the_report_and_the_audit_read_a_hostile_file_too(case, tmp_path, capsys):
     file = READ[case]
     path = written(tmp_path, case, file)
-    for command in (("audit", path), ("report", path, "-o", tmp_path / "r.md", "--rows", 1, "--draws", 20)):
+    for command in (("audit", path), ("report", path, "-o", tmp_path / "r.md", "--explain", 1, "--draws", 20)):
         code, _, err = run(capsys, *command, "--target", file.target, *file.options)
         assert code == 0, err
 

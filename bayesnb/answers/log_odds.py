@@ -289,7 +289,10 @@ class _Formula:
         # The density of the saddlepoint formula at z, without the factor of its nearest component.
         nearest = (w**2).min(0)
         density = (self.weights * np.exp(0.5 * (nearest - w**2))).sum(0)
-        return below, z, curvature, np.sqrt(curvature) * np.exp(0.5 * (nearest - ndtri(below) ** 2)) / density
+        with np.errstate(over="ignore"):
+            # Far out the slope may be infinite. A search that meets it goes half of the way to the end of its bracket.
+            slope = np.sqrt(curvature) * np.exp(0.5 * (nearest - ndtri(below) ** 2)) / density
+        return below, z, curvature, slope
 
 
 def _lugannani_rice(w: Array, correction: Array) -> Array:

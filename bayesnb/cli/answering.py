@@ -9,7 +9,7 @@ import click
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_predictions, require_output
 from bayesnb.cli.rows import class_of, load_model
-from bayesnb.cli.sources import opened
+from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import say, stdout, warn
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def predict(
     require_output(output, "table", (model, new), is_predictions, force)
     clf = load_model(model)
     clf = clf if absent is None else clf.set_params(absent=absent)
-    table = opened(new, format, names=clf.schema_.names)
+    table = opened_for(clf, new, format)
     for column in keep:
         table.require(column, "--keep")
     counts = Unseen(clf.schema_)

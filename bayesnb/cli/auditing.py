@@ -41,9 +41,13 @@ def audit(
     and by what modelling the pair gains on rows that were left out. Then the columns and the pairs are compared with
     tables that the model makes. The time grows with the number of pairs: 30 columns take a few seconds, 200 are the
     most. A label is doubtful if it is improbable by the model of all other rows.
+
+    There is no --dependence here: the audit asks whether naive Bayes needs one, and its first sentence names it.
+    `compare` and `report` show what it gains.
     """
     require_output(output, "picture", [data], is_picture, force)
-    name, X, y, clf = fitted(data, target, format, settings)
+    learned = fitted(data, target, format, settings)
+    name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
     say("weighing each pair of columns against independence")
     found = clf.independence(X, y, prob=prob)
     say("comparing the rows with tables that the model makes")

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     help="A row to predict; columns not named are missing. May be repeated.  [default: the textbook's, else the first]",
 )  # fmt: skip
 @options.row_values
-@click.option("--cv", type=click.IntRange(2), help="Score by this many folds instead of exact leave-one-out.")
-@click.option("--rows", "most", type=click.IntRange(1), metavar="N", default=20_000, show_default=True,
-              help="Score at most so many rows, drawn at random. All are learned.")  # fmt: skip
+@options.cv
+@options.scored_rows
 @options.dependences
 @options.naive_settings
 @options.draws("Exact draws for intervals of more than two classes.")
@@ -59,7 +58,8 @@ def compare(
     """
     from bayesnb.evaluation import comparison
 
-    name, X, y, clf = fitted(data, target, format, settings, seed)
+    learned = fitted(data, target, format, settings, seed)
+    name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
     asked = asked_rows(rows, name, X, values)
     dependence = tuple(name for name in dependences if name != "none")
     say(f"scoring by {f'{cv} folds' if cv else 'exact leave-one-out'}")

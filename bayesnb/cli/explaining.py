@@ -10,7 +10,7 @@ from bayesnb.cli import options
 from bayesnb.cli.printing import plain, print_contributions, print_document, print_questions, records_of
 from bayesnb.cli.rows import asked_rows, class_of, frame_of, load_model, row_at, template_of
 from bayesnb.cli.settings import Settings
-from bayesnb.cli.sources import fitted, opened
+from bayesnb.cli.sources import fitted, opened_for
 from bayesnb.cli.terminal import stdout
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _of_model(
         return clf, frame_of(asked_rows([] if row is None else [row], path, template, values), template)
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
-    frame = row_at(opened(new, format, names=clf.schema_.names), position or 0)
+    frame = row_at(opened_for(clf, new, format), position or 0)
     return clf, frame[[name for name in frame.columns if name in clf.schema_.names]]
 
 
@@ -113,7 +113,8 @@ def _of_data(
     settings: Settings,
 ) -> tuple[BayesianNB, pd.DataFrame, str, Any]:
     """Fit a model to a table, and make a table of the row to explain."""
-    name, X, y, clf = fitted(data, target, format, settings, repeat=False)
+    learned = fitted(data, target, format, settings, repeat=False)
+    name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
     if position is not None:
         if position >= len(X):
             raise click.BadParameter(

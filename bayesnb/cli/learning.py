@@ -12,7 +12,7 @@ from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model, require_output, same_place
 from bayesnb.cli.rows import load_model, save_model
 from bayesnb.cli.settings import Settings, by_label
-from bayesnb.cli.sources import opened, target_of, watched
+from bayesnb.cli.sources import opened, opened_for, target_of, watched
 from bayesnb.cli.terminal import say, warn
 from bayesnb.estimates import ESTIMATES
 
@@ -125,7 +125,7 @@ def _changed(
     if target is None:
         raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
     read = clf.content_hash_
-    table = opened(data, format, names=(target, weight, *clf.schema_.names))
+    table = opened_for(clf, data, format, target, weight)
     table.require(target, "--target")
     table.require(weight, "--weight")
     getattr(clf, verb)(table.tables(), target, sample_weight=weight)

@@ -32,6 +32,13 @@ to_table = click.option(
 )
 force = click.option("--force", is_flag=True, help="Replace a file that this command could not have written.")
 
+cv = click.option(
+    "--cv", type=click.IntRange(2), help="Score by this many folds instead of exact leave-one-out."
+)  # fmt: skip
+scored_rows = click.option(
+    "--rows", "most", type=click.IntRange(1), metavar="N", default=20_000, show_default=True,
+    help="Score at most so many rows, drawn at random. All are learned.",
+)  # fmt: skip
 
 DEPENDENCES = ("tempered", "weighted", "pairwise")
 dependence = click.option(

@@ -57,7 +57,9 @@ def require_output(
     if output is None or output == "-":
         return
     path, suffix = Path(output), Path(output).suffix.lower()
-    if HOLDS.get(suffix, "unknown" if kind in ("table", "picture") else kind) != kind:
+    # A model or a page may have no suffix, which promises nothing; a table or a picture is written as its suffix says.
+    bare = not suffix and kind not in ("table", "picture")
+    if not bare and HOLDS.get(suffix) != kind:
         _refuse(f"{output}: Expected {WRITTEN[kind]}; got the suffix {suffix!r}")
     if path.is_dir():
         _refuse(f"{output} is a folder")

@@ -9,7 +9,7 @@ import click
 from bayesnb.cli import options
 from bayesnb.cli.printing import grid_of, plain, print_document, records_of
 from bayesnb.cli.rows import load_model
-from bayesnb.cli.sources import Opened, load, opened
+from bayesnb.cli.sources import Opened, load, opened_for
 from bayesnb.cli.terminal import console_of, say, stdout, visible, warn
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def score(
     target = target if target is not None else clf.target_
     if target is None:
         raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
-    table = opened(test, format, names=(*clf.schema_.names, target))
+    table = opened_for(clf, test, format, target)
     _require_classes(table, target)
     X, y = load(table, target)
     say(f"{table.name}: {len(X)} rows, target {target!r}")

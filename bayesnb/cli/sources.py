@@ -83,6 +83,25 @@ class Opened:
         return examine(frame, target, rows, how)
 
 
+def opened_for(clf: BayesianNB, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
+    """A table for a model that has learned others: it tells which columns are expected, and which of them are text.
+
+    A file of CSV does not say whether 101 is a number or a code. Its columns are read as they were learned.
+    """
+    from dataclasses import replace
+
+    text = [
+        column
+        for feature in clf.schema_.features.values()
+        if feature.levels is not None and feature.cuts is None
+        for column, levels in zip(feature.columns, feature.levels, strict=True)
+        if levels and all(isinstance(level, str) for level in levels)
+    ]
+    if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
+        text.append(target)
+    return opened(data, replace(format, text=tuple(map(str, text))), names=(*clf.schema_.names, target, *others))
+
+
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
     """A table: a path if there is a suffix, a folder or such a file; else an embedded table.
 
@@ -144,10 +163,32 @@ def load(table: Opened, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
     return frame.drop(columns=target), frame[target]
 
 
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A table in memory and the model that has learned it.
+
+    Parameters
+    ----------
+    name : str
+        The table, as the user named it.
+    X : DataFrame
+    y : Series
+    clf : BayesianNB
+    remarks : tuple of Remark
+        What is remarkable about the columns.
+    """
+
+    name: str
+    X: pd.DataFrame
+    y: pd.Series
+    clf: BayesianNB
+    remarks: tuple[Remark, ...]
+
+
 def fitted(
     data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True
-) -> tuple[str, pd.DataFrame, pd.Series, BayesianNB]:
-    """The table in memory, its labels and a model fitted to them; says on stderr what was read.
+) -> Learned:
+    """A table in memory, and a model fitted to it; says on stderr what was read, and what is serious about it.
 
     Where rows are weighted and ``repeat`` is true, they are repeated, so that scores count them as often as learning.
     """
@@ -160,7 +201,8 @@ def fitted(
     table = opened(data, format, settings, () if target is None else (target,))
     X, y = load(table, target)
     say(f"{table.name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
-    for remark in table.examined(X.assign(**{str(y.name): y}), y.name, len(X)):
+    remarks = table.examined(X.assign(**{str(y.name): y}), y.name, len(X))
+    for remark in remarks:
         if remark.serious:
             warn(remark.sentence)
     weight = None
@@ -175,7 +217,7 @@ def fitted(
         parameters["features"] = settings.smoothed(schema)[1]
     parameters["class_prior"] = by_label(parameters["class_prior"], unique_labels(y).tolist())
     clf = BayesianNB(random_state=seed, dependence=settings.dependence, **parameters)
-    return table.name, X, y, clf.fit(X, y, weight)
+    return Learned(table.name, X, y, clf.fit(X, y, weight), tuple(remarks))
 
 
 def _times(weight: pd.Series) -> pd.Series:

@@ -60,6 +60,8 @@ class Format:
         The name or the position, from 1, of a sheet of an Excel file.
     names : tuple of str
         Names that some columns are expected to have, such as that of the class. They make a line a header.
+    text : tuple of str
+        Columns that are read as text, whatever their cells look like: a model has learned their levels as text.
     """
 
     sep: str | None = None
@@ -69,6 +71,7 @@ class Format:
     na: tuple[str, ...] = ()
     sheet: str | None = None
     names: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +177,7 @@ def reading(layouts: Sequence[Layout], format: Format) -> Reading:
             cells[name] = cells.get(name, Cells(0)) | found
     decimal = format.decimal or decimal_mark(cells.values(), layouts[0].sep)
     kinds = {name: kind_of_column(found, decimal) for name, found in cells.items()}
+    kinds |= {name: "text" for name in format.text if kinds.get(name, "empty") != "empty"}
     gaps: dict[str, Counter[str]] = {}
     for layout in layouts:
         at = {f"c{k}": name for k, name in enumerate(layout.names) if Cells.GAP in layout.cells[k]}

@@ -79,10 +79,14 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """What the scores say: of full Bayes, and of the best dependence where full Bayes claims too much."""
-        card = self.card()
+        return self.sentence_of("predictive")
+
+    def sentence_of(self, name: str) -> str:
+        """What the scores of an estimate say, and of the best dependence where the estimate claims too much."""
+        card = self.card(name)
         text = card.sentence
         dependent = [name for name in self.answers if name not in ESTIMATES]
-        if not card.sure or not dependent:
+        if not card.sure or not dependent or name in dependent:
             return text
         name = min(dependent, key=lambda name: float(self.table.loc[name, "log_loss"]))
         right, _, _, claimed, *_ = self.card(name).table.loc["accuracy"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesnb.dependence.audit import Independence
 from bayesnb.numerics import Array
-from bayesnb.plots.panels import new_figure, plain
+from bayesnb.plots.panels import GREY, ON_DARK, ON_LIGHT, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,8 +19,8 @@ MOST_COLUMNS = 40
 MOST_NUMBERS = 14
 """Columns up to which every cell holds its number."""
 
-NOTHING = "#ececec"
-"""The colour of a pair whose dependence is not shown."""
+NOTHING = (0.5, 0.5, 0.5, 0.16)
+"""The colour of a pair whose dependence is not shown: grey that lets a light or a dark page shine through."""
 
 
 def independence(found: Independence) -> Figure:
@@ -77,7 +77,7 @@ def independence(found: Independence) -> Figure:
             dark = strong and value > 0.55 * top
             axes.text(
                 column, row, f"{value:.2f}", ha="center", va="center", fontsize=7.5,
-                color="white" if dark else "black" if strong else "#767676",
+                color=ON_DARK if dark else ON_LIGHT if strong else GREY,
             )  # fmt: skip
     bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02)
     bar.set_label("mutual information\ngiven the class [nats]", fontsize=9)

@@ -17,6 +17,9 @@ OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "
 FOR, AGAINST, GREY = OKABE_ITO[0], OKABE_ITO[1], "#666666"
 MARKERS = "os^DvPX*"
 
+ON_LIGHT, ON_DARK = "#111111", "#fefefe"
+"""Colours of text on a coloured field. They stay as they are on a dark page, where black and white are exchanged."""
+
 PANELS = 24
 """The most panels that one picture may have and still be read."""
 

@@ -12,6 +12,7 @@ from bayesnb.plots.panels import (
     AGAINST,
     FOR,
     GREY,
+    ON_DARK,
     PANELS,
     colours_of,
     line_handle,
@@ -147,7 +148,7 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     for end in (0, 1):
         axes.plot(np.clip(ends[known, end], -far, far), place[known], "|", color="black", ms=6)
     for k in np.flatnonzero(np.isinf(size)):
-        axes.text(0.97 * np.clip(size[k], -far, far), k, "−∞" if size[k] < 0 else "∞", color="white", va="center",
+        axes.text(0.97 * np.clip(size[k], -far, far), k, "−∞" if size[k] < 0 else "∞", color=ON_DARK, va="center",
                   ha="left" if size[k] < 0 else "right", weight="bold")  # fmt: skip
     for k in np.flatnonzero(np.isnan(size)):
         axes.text(0, k, " 0/0", color=GREY, va="center")

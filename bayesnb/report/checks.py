@@ -18,7 +18,8 @@ MOST_CHECKS = 10
 def fit(clf: BayesianNB, table: Table, y: Any, share: float) -> Section:
     """Whether tables that the model makes look like the one that it has learned."""
     found = clf.predictive_checks(table, y, prob=share)
-    parts: list[Part] = [str(found)]
+    said = str(found)
+    parts: list[Part] = [said]
     if found.table.empty:
         return Section(FIT, parts)
     parts.append(
@@ -33,5 +34,5 @@ def fit(clf: BayesianNB, table: Table, y: Any, share: float) -> Section:
     parts.append(Picture(plots.predictive_checks(found), "Predictive checks", says))
     top = found.table.head(MOST_CHECKS).fillna({"second": ""}).set_index(["statistic", "first", "second", "class"])
     shown = f"the first {MOST_CHECKS} of {len(found.table)}" if len(found.table) > MOST_CHECKS else "all"
-    parts.append(Grid(top, f"Predictive checks: {shown}"))
-    return Section(FIT, parts)
+    parts.append(Grid(top, f"Predictive checks: {shown}", folded=True))
+    return Section(FIT, parts, finding=said)

@@ -35,5 +35,5 @@ def dependence(clf: BayesianNB, table: Table, y: Any, share: float) -> Section:
         parts.append(Picture(plots.independence(found), "Mutual information given the class", says))
         top = found.pairs.head(MOST_PAIRS).set_index(["first", "second"])
         shown = f"the first {MOST_PAIRS} of {len(found.pairs)} pairs" if len(found.pairs) > MOST_PAIRS else "all pairs"
-        parts.append(Grid(top, f"Dependence of pairs of columns: {shown}"))
-    return Section(TITLE, parts)
+        parts.append(Grid(top, f"Dependence of pairs of columns: {shown}", folded=True))
+    return Section(TITLE, parts, finding=str(found) if len(found.pairs) else "")

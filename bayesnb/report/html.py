@@ -1,123 +1,124 @@
-"""A page as one file of HTML, which asks nothing of the network and runs no script."""
+"""A page as one file of HTML, which asks nothing of the network and runs no script.
+
+The template is ``templates/page.html``, and Jinja2 escapes every text that it fills in. Tables of pandas are written by
+it too: ``DataFrame.to_html`` can neither mark a column of numbers nor say what a heading is the heading of, and
+``Styler.to_html`` escapes no caption and adds a style sheet, which the content policy of the page forbids.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import io
-import warnings
-from collections.abc import Sequence
-from html import escape
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import Any
 
-from bayesnb.report.parts import Grid, Part, Picture, Section, cells_of, one_line
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bayesnb.report.parts import (
+    Findings,
+    Grid,
+    Ledger,
+    Page,
+    Part,
+    Picture,
+    cells_of,
+    ledger_frame,
+    one_line,
+    paragraph,
+    shown,
+)
+from bayesnb.report.pictures import svg
 
 MARK = "bayesnb report"
 """Stands in the head of an HTML page, so that a page is known as one."""
 
-STYLE = """
-:root { color-scheme: light; }
-body { font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif;
-  color: #1a1a1a; background: #fff; margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 58rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 1rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.3rem; margin: 2.75rem 0 .5rem; padding-top: .75rem; border-top: 1px solid #ccc; }
-p { max-width: 44rem; overflow-wrap: anywhere; }
-nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; padding: 0; }
-a { color: #00527f; }
-.wide { overflow-x: auto; margin: 1rem 0; }
-.wide:focus-visible { outline: 2px solid #0072b2; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; padding: .25rem 0; overflow-wrap: anywhere; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .7rem; border-bottom: 1px solid #ddd;
-  max-width: 22rem; overflow-wrap: break-word; unicode-bidi: isolate; }
-thead th { border-bottom: 2px solid #888; white-space: nowrap; }
-tbody th { font-weight: 600; }
-.n { text-align: right; white-space: nowrap; }
-figure { margin: 1.25rem 0 .5rem; }
-img { max-width: 100%; height: auto; }
-figcaption { font-size: .9rem; color: #444; max-width: 44rem; overflow-wrap: anywhere; }
-details { margin: .25rem 0 1.25rem; }
-summary { cursor: pointer; font-size: .9rem; color: #00527f; }
-"""
 
-
-def html(title: str, sections: Sequence[Section]) -> str:
-    """Write the page. Its content security policy forbids scripts and requests."""
-    style = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'"
-    name = escape(one_line(title))
-    links = "".join(f'<li><a href="#s{k}">{escape(s.title)}</a></li>' for k, s in enumerate(sections))
-    body = "\n".join(
-        f'<section aria-labelledby="s{k}">\n<h2 id="s{k}">{escape(s.title)}</h2>\n'
-        + "\n".join(map(_html_part, s.parts))
-        + "\n</section>"
-        for k, s in enumerate(sections)
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("bayesnb.report"), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="generator" content="{MARK}">
-<title>{name}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<main>
-<h1>{name}</h1>
-<nav aria-label="Contents"><ul>{links}</ul></nav>
-{body}
-</main>
-</body>
-</html>
-"""
 
 
-def _html_part(part: Part) -> str:
+def html(page: Page) -> str:
+    """Write the page. Its content security policy forbids scripts and requests."""
+    environment = _environment()
+    # The style sheet is the package's own text, and its hash allows it: escaped it would be another.
+    style = Markup(environment.loader.get_source(environment, "style.css")[0])
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    anchors = {section.title: f"s{k}" for k, section in enumerate(page.sections)}
+    sections = [
+        {
+            "title": section.title,
+            "anchor": anchors[section.title],
+            "folded": section.folded,
+            "lead": paragraph(section.lead),
+            "parts": [_filled(part, anchors) for part in section.parts],
+        }
+        for section in page.sections
+    ]
+    return environment.get_template("page.html").render(
+        title=one_line(page.title),
+        about=paragraph(page.about),
+        sections=sections,
+        style=style,
+        mark=MARK,
+        policy=(f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"),
+    )
+
+
+def _filled(part: Part, anchors: dict[str, str]) -> dict[str, Any]:
+    """What the template needs of a part, and its kind."""
     match part:
         case Grid():
-            return _html_table(part)
+            return {
+                "kind": "grid",
+                "cells": cells_of(part.frame),
+                "caption": one_line(part.caption),
+                "folded": part.folded,
+            }
         case Picture():
-            says = escape(part.says)
-            image, width, height = _png(part.figure)
-            return (
-                f'<figure><img src="data:image/png;base64,{image}" alt="{says}" width="{width}" height="{height}">'
-                f"<figcaption>{escape(part.caption)}</figcaption></figure>"
-            )
+            image, width, height = svg(part.figure)
+            data = "data:image/svg+xml;base64," + base64.b64encode(image.encode()).decode()
+            return {
+                "kind": "picture", "image": data, "width": width, "height": height, "says": paragraph(part.says),
+                "caption": one_line(part.caption),
+            }  # fmt: skip
+        case Ledger():
+            return {
+                "kind": "ledger", "label": one_line(part.label, 30), "against": one_line(part.against, 30),
+                "caption": one_line(part.caption), "lines": _bars(part),
+            }  # fmt: skip
+        case Findings():
+            return {
+                "kind": "findings",
+                "entries": [(paragraph(said), anchors.get(title) if title else None) for said, title in part.items],
+            }
         case _:
-            return f"<p>{escape(one_line(part, 2000))}</p>"
+            return {"kind": "text", "text": paragraph(part)}
 
 
-def _html_table(grid: Grid) -> str:
-    heads, names, rows, numbers = cells_of(grid.frame)
-    kinds = [' class="n"' if number else "" for number in numbers]
-    caption = escape(grid.caption)
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
-    head += "".join(f'<th scope="col"{k}>{escape(name)}</th>' for name, k in zip(names, kinds, strict=True))
+def _short(number: float) -> str:
+    """A number with two decimals."""
+    return shown(float(number), 2) if np.isinf(number) or abs(number) >= 1e6 else f"{number:.2f}"
+
+
+def _bars(ledger: Ledger) -> list[dict[str, Any]]:
+    """The lines of a ledger, with the places of bars and intervals from -100 to 100."""
+    frame = ledger_frame(ledger)
+    numbers = frame[["log_odds", "lower", "upper"]].to_numpy(float)
+    far = 1.04 * (np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0) or 1.0)
+    place = np.clip(100 * numbers / far, -100, 100).round(2)
     lines = []
-    for labels, cells in rows:
-        line = "".join(f'<th scope="row">{escape(label)}</th>' for label in labels)
-        line += "".join(f"<td{k}>{escape(cell)}</td>" for cell, k in zip(cells, kinds, strict=True))
-        lines.append(f"<tr>{line}</tr>")
-    body = "\n".join(lines)
-    shown = (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{caption}"><table><caption>{caption}</caption>'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
-    )
-    return f"<details><summary>The numbers: {caption}</summary>{shown}</details>" if grid.folded else shown
-
-
-def _png(figure: Figure) -> tuple[str, int, int]:
-    """Draw a figure as base64, in twice the pixels that it has on the page, and return its size on the page too."""
-    file = io.BytesIO()
-    with warnings.catch_warnings():
-        # A name that the font of the pictures lacks can be read in the tables.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(file, format="png", dpi=180, metadata={"Software": None})
-    width, height = (round(90 * inches) for inches in figure.get_size_inches())
-    return base64.b64encode(file.getvalue()).decode(), width, height
+    for entry, value, at, (size, low, high) in zip(frame.index, frame["value"], place, numbers, strict=True):
+        known = bool(np.isfinite([low, high]).any())
+        lines.append({
+            "entry": one_line(entry), "value": "" if value is None else shown(value, None), "size": size,
+            "left": min(at[0], 0.0), "width": 0.0 if np.isnan(size) else abs(at[0]),
+            "lower": at[1] if known else None, "upper": at[2] if known else None,
+            "number": "0/0" if np.isnan(size) else ("+" if size > 0 else "") + _short(size),
+            "interval": f"{_short(low)} to {_short(high)}" if known else "—",
+        })  # fmt: skip
+    return lines

@@ -34,4 +34,4 @@ def labels_to_doubt(clf: BayesianNB, table: Table, y: Any, rows: pd.Index) -> Se
     )
     top = found.head(MOST_LABELS)
     top.index = rows[top.index].rename("row")
-    return Section(TITLE, [says, text, Grid(top, "Labels that are the least probable")])
+    return Section(TITLE, [says, text, Grid(top, "Labels that are the least probable")], finding=says)

@@ -5,37 +5,44 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-import pandas as pd
+from bayesnb.report.parts import Cells, Findings, Grid, Ledger, Page, Part, Picture, cells_of, ledger_frame, one_line
+from bayesnb.report.parts import paragraph as long_line
 
-from bayesnb.report.parts import Grid, Picture, Section, cells_of, one_line
 
-
-def markdown(title: str, sections: Sequence[Section]) -> str:
+def markdown(page: Page) -> str:
     """Write the page, with the description of each picture in its place."""
-    lines = [f"# {escaped(one_line(title))}"]
-    for section in sections:
+    lines = [f"# {escaped(one_line(page.title))}", "", escaped(long_line(page.about))]
+    for section in page.sections:
         lines += ["", f"## {escaped(section.title)}"]
+        if section.lead:
+            lines += ["", f"**{escaped(long_line(section.lead))}**"]
         for part in section.parts:
-            match part:
-                case Grid():
-                    lines += ["", f"**{escaped(part.caption)}**", "", *_markdown_table(part.frame)]
-                case Picture():
-                    lines += ["", escaped(part.says)]
-                case _:
-                    lines += ["", escaped(one_line(part, 2000))]
+            lines += ["", *_lines(part)]
     return "\n".join(lines) + "\n"
 
 
-def _markdown_table(frame: pd.DataFrame) -> Iterator[str]:
-    heads, names, rows, numbers = cells_of(frame)
+def _lines(part: Part) -> Iterator[str]:
+    match part:
+        case Grid():
+            yield from [f"**{escaped(part.caption)}**", "", *_table(cells_of(part.frame))]
+        case Ledger():
+            yield from [f"**{escaped(part.caption)}**", "", *_table(cells_of(ledger_frame(part)))]
+        case Picture():
+            yield escaped(part.says)
+        case Findings():
+            yield from (f"- {escaped(long_line(said))}" for said, _ in part.items)
+        case _:
+            yield escaped(long_line(part))
 
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(map(escaped, cells)) + " |"
 
-    yield line([*heads, *names])
-    yield "|" + " --- |" * len(heads) + "".join(" ---: |" if number else " --- |" for number in numbers)
-    for labels, cells in rows:
-        yield line([*labels, *cells])
+def _table(cells: Cells) -> Iterator[str]:
+    def line(texts: Sequence[str]) -> str:
+        return "| " + " | ".join(map(escaped, texts)) + " |"
+
+    yield line([*cells.heads, *cells.names])
+    yield "|" + " --- |" * len(cells.heads) + "".join(" ---: |" if number else " --- |" for number in cells.numbers)
+    for labels, values in cells.rows:
+        yield line([*labels, *values])
 
 
 def escaped(text: str) -> str:

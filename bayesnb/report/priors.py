@@ -31,14 +31,15 @@ def priors(clf: BayesianNB, table: Table) -> Section:
     says = f"Change of class probabilities by factor. Largest: {worst.max():.3g}, by the prior of {worst.idxmax()!r}."
     parts.append(Picture(plots.sensitivity(found), "How much each prior matters", says))
     flat = found.set_axis([f"{part}: {name}" for part, name in found.columns], axis=1).drop(columns="prior: flat")
-    parts.append(
-        Grid(flat.iloc[:40], "Change with each doubling" + (", the first 40 factors" if len(flat) > 40 else ""))
-    )
+    caption = "Change with each doubling" + (", the first 40 factors" if len(flat) > 40 else "")
+    parts.append(Grid(flat.iloc[:40], caption, folded=True))
+    said = ""
     if clf.estimate == "predictive":
         sure = clf.predict_credal(rows).xs("undominated", axis=1, level=1).sum(axis=1) == 1
-        parts.append(
+        said = (
             f"Under all priors of the imprecise Dirichlet model (s = 1) for nominal columns and the classes, "
-            f"{int(sure.sum())} of {len(sure)} rows have one class that is more probable than any other. The choice "
-            "of the prior can decide the others."
+            f"{int(sure.sum())} of {len(sure)} rows have one class that is more probable than any other."
+            + ("" if sure.all() else " The choice of the prior can decide the others.")
         )
-    return Section(PRIORS, parts)
+        parts.append(said)
+    return Section(PRIORS, parts, finding=said)

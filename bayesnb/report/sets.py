@@ -30,7 +30,7 @@ def sets(proba: Array, codes: Array, classes: Array, how: str) -> list[Part]:
         }
     text = (
         "A set of classes is asked to hold the true one with a probability. held says how often the smallest set of "
-        f"that {how} probability (predict_set) does, and size how many classes it has. Sets that hold it as often as "
+        f"that probability (predict_set; {how}) does, and size how many classes it has. Sets that hold it as often as "
         "asked, whatever the model, have about conformal_size classes; clf.conformal(X, y) makes them."
     )
     frame = pd.DataFrame(lines).T.rename_axis("asked")

@@ -813,6 +813,15 @@ def test_the_p_value_accounts_for_the_number_of_differences(drawn):
         assert bool(replace(found, table=table).agrees) is agrees
 
 
+def test_a_verdict_says_at_which_p_and_which_z_the_roads_disagree(drawn):
+    found = drawn.check()
+    assert f"p = {found.p_value:.3g} (they disagree below 0.0001)" in str(found)
+    for factor, agrees in [(0.999, True), (1.001, False)]:
+        table = found.table.assign(z=0.0)
+        table.loc[3, "z"] = factor * found.z_limit
+        assert replace(found, table=table).agrees is agrees
+
+
 def printed(found: agreement.Agreement) -> str:
     console = Console(width=220, file=StringIO())
     console.print(found)
@@ -853,4 +862,6 @@ def test_the_figure_is_not_blank(drawn, tmp_path):
     left, right = figure.axes
     (points,) = [line for line in left.lines if line.get_marker() == "o"]
     assert len(points.get_xdata()) == len(drawn.check().table)
+    limits = [line.get_ydata()[0] for line in left.lines if line.get_linestyle() == "--"]
+    assert_allclose(limits, [-drawn.check().z_limit, drawn.check().z_limit])
     assert right.get_xlabel() == "closed form"

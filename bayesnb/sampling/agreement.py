@@ -67,6 +67,11 @@ class Agreement:
         return min(1.0, 2 * stats.norm.sf(largest) * len(self.table))
 
     @property
+    def z_limit(self) -> float:
+        """The ``|z|`` at which the p-value is 1e-4: the two roads disagree if any quantity is beyond it."""
+        return float(stats.norm.isf(LEVEL / (2 * len(self.table))))
+
+    @property
     def agrees(self) -> bool:
         """The verdict, at level 1e-4."""
         return bool(self.p_value >= LEVEL)
@@ -80,7 +85,8 @@ class Agreement:
         worst = self.to_frame().iloc[0]
         return (
             f"{verdict}: {len(self.table)} quantities, largest |z| {abs(worst['z']):.2f} ({worst['quantity']}), "
-            f"p = {self.p_value:.3g}, {self.skipped} not resolved by these draws; {self.sampler}, {self.convergence}"
+            f"p = {self.p_value:.3g} (they disagree below {LEVEL:g}), {self.skipped} not resolved by these draws; "
+            f"{self.sampler}, {self.convergence}"
         )
 
     def __rich__(self) -> Grid:
@@ -97,13 +103,23 @@ class Agreement:
         return grid
 
     def plot(self) -> Figure:
-        """z against normal quantiles, and sampled against closed predictive with error bars of 2 mcse."""
+        """z against normal quantiles, and sampled against closed predictive with error bars of 2 mcse.
+
+        Dashed lines in the left panel mark the ``|z|`` beyond which the two roads disagree. Points between them may
+        leave the diagonal together, because all quantities are computed from the same draws.
+        """
         import matplotlib.pyplot as plt
 
         figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
         z = np.sort(self.table["z"])
         expected = stats.norm.ppf((np.arange(len(z)) + 0.5) / len(z))
         left.axline((0, 0), slope=1, color="0.6", lw=1)
+        for limit in (-self.z_limit, self.z_limit):
+            left.axhline(limit, color="0.4", lw=1, ls="--")
+        left.annotate(
+            "beyond: they disagree", (0, self.z_limit), (0, -12), xycoords=("axes fraction", "data"),
+            textcoords="offset points", color="0.4", size=9,
+        )  # fmt: skip
         left.plot(expected, z, "o", ms=3, color="#0072B2")
         left.set(
             xlabel="quantile of a standard normal", ylabel="difference / Monte Carlo error", title="All quantities"

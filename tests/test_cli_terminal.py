@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from bayesnb import BayesianNB, cli, datasets, load
+from bayesnb.cli import printing
 
 EVIL = "lv\x1b]0;owned\x07\x1b[2J\x9b2J\u202e"
 
@@ -334,3 +335,33 @@ def test_a_slip_in_the_target_is_told(capsys, table):
     code, _, err = run(capsys, "compare", table, "--target", "Play")
     assert code == 1
     assert "did you mean 'play'?" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("audit play-tennis", ["mutual", "temperature", "suggested", "probability"]),
+        ("explain penguins", ["flipper_length_mm", "Torgersen", "lower"]),
+        ("inspect penguins", ["flipper_length_mm", "Gaussian", "Torgersen"]),
+        ("score MODEL play-tennis", ["balanced accuracy", "majority", "precision"]),
+    ],
+)
+def test_no_word_is_cut_on_a_narrow_terminal(capsys, model, monkeypatch, command, words):
+    monkeypatch.setenv("COLUMNS", "60")
+    arguments = [{"MODEL": model}.get(word, word) for word in command.split()]
+    code, out, err = run(capsys, *arguments)
+    assert code == 0, err
+    assert max(map(len, out.splitlines())) <= 60
+    assert [word for word in words if word not in out] == []
+
+
+def test_a_table_gives_room_first_to_the_columns_that_want_little_more():
+    frame = pd.DataFrame({"name": ["mean fractal dimension"], "empty": [""], "remark": ["many words " * 20]})
+    grid = printing.grid_of(frame, 3, 60)
+    assert [column.header.plain for column in grid.columns] == ["name", "remark"]
+    assert grid.columns[0].width == len("mean fractal dimension")
+
+
+def test_numbers_stand_on_the_right_also_with_an_interval():
+    frame = pd.DataFrame({"a": ["x", "-1"], "b": ["0.97 (0.94–1.00)", "—"], "c": [1.5, 2.5], "d": ["-0.1 ± 0.2", "∞"]})
+    assert [column.justify for column in printing.grid_of(frame, 2).columns] == ["left", "right", "right", "right"]

@@ -276,7 +276,7 @@ def test_a_total_outside_of_its_interval_is_explained_where_it_stands():
     outside = ~ledger["log_odds"].between(ledger["lower"], ledger["upper"])
     assert outside["(total)"]
     page = report(clf, X, y, format="md", explain=4, draws=20)
-    said = [line for line in page.splitlines() if line.startswith("The bar of") and "(total)" in line]
+    said = [line for line in page.splitlines() if "(total): the log-odds are outside" in line]
     assert said
     assert all("burstiness" in line for line in said)
 
@@ -727,6 +727,16 @@ def test_csv_has_one_line_for_each_contribution(capsys):
     assert len(lines) == 9
     sizes = [float(line["log_odds"]) for line in lines]
     assert sum(sizes[:-1]) == pytest.approx(sizes[-1])
+
+
+def test_explain_says_why_log_odds_are_outside_of_their_interval(capsys, tmp_path):
+    rows = ["60,1,0,a", "0,1,30,b", "1,1,1,a", "2,20,1,b"]
+    (tmp_path / "words.csv").write_text("\n".join(["the,of,and,y", *rows]))
+    command = ["explain", tmp_path / "words.csv", "--target", "y", "--feature", "words=multinomial:the,of,and"]
+    code, out, _ = run(capsys, *map(str, command), "--row", "3")
+    assert code == 0
+    assert "(total): the log-odds are outside of their interval, and both are right." in " ".join(out.split())
+    assert "outside of their interval" not in run(capsys, "explain", "play-tennis")[1]
 
 
 def test_each_bar_is_on_the_side_of_its_sign(capsys):

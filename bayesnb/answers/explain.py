@@ -244,3 +244,34 @@ def by_index(frame: pd.DataFrame, index: pd.Index) -> pd.DataFrame:
     return frame.set_axis(
         pd.MultiIndex.from_arrays([*outer, frame.index.get_level_values("entry")], names=[*names, "entry"])
     )
+
+
+def oddities(lines: pd.DataFrame) -> Iterator[str]:
+    """Sentences about what a reader of the contributions to one row would take for a mistake.
+
+    Parameters
+    ----------
+    lines : DataFrame (entry, ...)
+        ``log_odds``, ``lower`` and ``upper``.
+
+    Returns
+    -------
+    iterator of str
+        Why an entry is outside of its interval, and why one is infinite, where that is so.
+    """
+    size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
+    outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
+    if outside.any():
+        names = ", ".join(str(name)[:40] for name in lines.index[outside][:3])
+        yield (
+            f"{names}: the log-odds are outside of their interval, and both are right. The interval says what they may "
+            "be at one value of the parameters. The log-odds average the probabilities over all these values first, "
+            "and the few values that explain the row best weigh most. Both part where one row tells much about the "
+            "parameters: where a word occurs again and again (burstiness), where a value lies far out, or where few "
+            "rows were learned."
+        )
+    if np.isinf(size).any():
+        yield (
+            "∞ stands for a probability of 0: with these parameters, one of the two classes cannot have the value. "
+            'No such zeros come from estimate="predictive" with a prior above 0.'
+        )

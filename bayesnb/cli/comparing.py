@@ -99,7 +99,8 @@ def print_tables(
         console.print(grid_of(shown_scores(compared.card()), 3, console.width))
         console.print(f"Full Bayes, scored by {compared.how}. {LEGEND}", style="dim", markup=False)
     console.print("\nWhat each column got", style="bold")
-    console.print(grid_of(described.reset_index().astype(object), 3, console.width))
+    shown = described.drop(columns="columns") if (described["columns"] == 1).all() else described
+    console.print(grid_of(shown.reset_index().astype(object), 3, console.width))
     console.print(f"\nEach estimate on rows it has not seen ({compared.how})", style="bold")
     console.print(grid_of(shown_estimates(compared), 3 if len(compared.codes) < 20_000 else 4, console.width))
     console.print(visible(meaning_of(compared)), style="dim", markup=False)

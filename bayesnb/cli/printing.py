@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
 
     from bayesnb.answers.checks import PredictiveChecks
     from bayesnb.dependence.audit import Independence
+
+
+NUMBER = re.compile(r"[-+−]?[\d∞—][-+−±–\d∞—.,:%() e]*")
+"""A cell that stands on the right: a number, or one with its interval or its error."""
 
 
 def print_document(document: Mapping[str, Any]) -> None:
@@ -36,7 +41,9 @@ def records_of(frame: pd.DataFrame, index: bool = True) -> list[dict[str, Any]]:
 
 
 def grid_of(frame: pd.DataFrame, digits: int, width: int | None = None) -> Any:
-    """A frame as a table for people. Lines are folded between words; where words do not fit, rows become lists.
+    """A frame as a table for people, without the columns that are empty.
+
+    Lines are folded between words; where words do not fit, rows become lists.
 
     Parameters
     ----------
@@ -51,14 +58,16 @@ def grid_of(frame: pd.DataFrame, digits: int, width: int | None = None) -> Any:
 
     names = [visible(name) for name in frame.columns]
     rows = [[shown_text(value, digits) for value in record] for record in frame.itertuples(index=False, name=None)]
+    kept = [k for k in range(len(names)) if not rows or any(row[k] for row in rows)]
+    names, rows = [names[k] for k in kept], [[row[k] for k in kept] for row in rows]
     columns = list(zip(names, *rows, strict=True))
     widths = _widths(columns, None if width is None else width - 3 * len(columns) - 1)
     if widths is None:
         return _lists_of(names, rows)
     grid = Grid()
-    for name, wide in zip(frame.columns, widths, strict=True):
-        number = all(isinstance(v, int | float) for v in frame[name])
-        grid.add_column(Text(visible(name)), justify="right" if number else "left", overflow="fold", width=wide)
+    for (name, *cells), wide in zip(columns, widths, strict=True):
+        number = all(map(NUMBER.fullmatch, cells))
+        grid.add_column(Text(name), justify="right" if number else "left", overflow="fold", width=wide)
     for row in rows:
         grid.add_row(*map(Text, row))
     return grid
@@ -75,9 +84,13 @@ def _widths(columns: Sequence[Sequence[str]], room: int | None) -> list[int] | N
     spare = room - sum(least)
     if spare < 0:
         return None
-    # What is left goes to the columns that want more, in proportion to what they want.
-    more = [want - have for want, have in zip(wanted, least, strict=True)]
-    return [have + spare * extra // max(1, sum(more)) for have, extra in zip(least, more, strict=True)]
+    # What is left goes in equal parts to the columns that want more, those first that want the least.
+    widths = list(least)
+    wanting = sorted(range(len(widths)), key=lambda k: wanted[k] - least[k])
+    for n, k in enumerate(wanting):
+        more = min(wanted[k] - least[k], spare // (len(wanting) - n))
+        widths[k], spare = least[k] + more, spare - more
+    return widths
 
 
 def _lists_of(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
@@ -89,7 +102,8 @@ def _lists_of(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
     lines: list[Any] = []
     for first, *others in rows:
         said = [f"{name} {cell}" for name, cell in zip(names[1:], others, strict=True) if cell not in ("", "—")]
-        lines += [Text(first, style="bold"), Padding(Text(", ".join(said)), (0, 0, 0, 2), expand=False)]
+        head = f"{names[0]} {first}" if NUMBER.fullmatch(first) else first
+        lines += [Text(head, style="bold"), Padding(Text(", ".join(said)), (0, 0, 0, 2), expand=False)]
     return Group(*lines)
 
 
@@ -117,35 +131,33 @@ def row_grid(answer: Mapping[str, Any], prob: float, width: int | None = None) -
 
 def print_contributions(asked: dict[str, Any], contributions: pd.DataFrame, unit: str, prob: float) -> None:
     """Print the contributions of a row with their bars."""
+    import pandas as pd
+    from rich.table import Column
     from rich.table import Table as Grid
     from rich.text import Text
+
+    from bayesnb.answers.explain import oddities
 
     console = console_of()
     label, against = contributions.iloc[0][["label", "against"]]
     said = ", ".join(f"{k}={v}" for k, v in asked.items())
     console.print(f"The row {visible(said)}", style="bold", markup=False)
-    grid = Grid()
     # A bar has two halves. On narrow terminals they are shorter, and on very narrow ones there are none.
     half = 12 if console.width >= 100 else 5 if console.width >= 84 else 0
-    grid.add_column("entry", no_wrap=True)
-    grid.add_column("value", overflow="fold")
-    for title in (f"log-odds [{unit}]", "lower", "upper"):
-        grid.add_column(Text(title), justify="right")
-    sides = [f"{name[: half - 3]}…" if len(name) > half - 2 else name for name in map(visible, (against, label))]
+    titles = ["entry", "value", f"log-odds [{unit}]", "lower", "upper"]
+    rows = [
+        [visible(entry), _value_of(line), *(shown_text(float(line[k]), 3) for k in ("log_odds", "lower", "upper"))]
+        for entry, line in contributions.iterrows()
+    ]
     if half:
+        grid = Grid("entry", "value", *(Column(Text(title), justify="right") for title in titles[2:]))
+        sides = [f"{name[: half - 3]}…" if len(name) > half - 2 else name for name in map(visible, (against, label))]
         grid.add_column(Text(f"{sides[0] + ' ←':>{half}}│{'→ ' + sides[1]:<{half}}"), no_wrap=True)
-    finite = [abs(v) for v in contributions["log_odds"] if abs(v) < float("inf")]
-    widest = max(finite, default=0.0) or 1.0
-    for k, (entry, line) in enumerate(contributions.iterrows()):
-        if k == len(contributions) - 1:
-            grid.add_section()
-        value = line["value"]
-        value = f"{value:g}" if isinstance(value, float) else "" if value is None else visible(value)
-        if line["missing"]:
-            value = f"{value} (never seen)" if value else "missing"
-        numbers = [Text(shown_text(float(line[k]), 3)) for k in ("log_odds", "lower", "upper")]
-        bar = [bar_of(line["log_odds"] / widest, half)] if half else []
-        grid.add_row(Text(visible(entry)), Text(value), *numbers, *bar)
+        widest = max((abs(v) for v in contributions["log_odds"] if abs(v) < float("inf")), default=0.0) or 1.0
+        for k, (row, size) in enumerate(zip(rows, contributions["log_odds"], strict=True)):
+            grid.add_row(*map(Text, row), bar_of(size / widest, half), end_section=k == len(rows) - 2)
+    else:
+        grid = grid_of(pd.DataFrame(rows, columns=titles), 3, console.width)
     console.print(grid)
     pair = f"{visible(label)} against {visible(against)}"
     console.print(
@@ -153,6 +165,17 @@ def print_contributions(asked: dict[str, Any], contributions: pd.DataFrame, unit
         "under the posterior of the parameters",
         markup=False,
     )
+    for said in oddities(contributions):
+        console.print(visible(said), markup=False)
+
+
+def _value_of(line: pd.Series) -> str:
+    """The value of an entry, as text."""
+    value = line["value"]
+    text = f"{value:g}" if isinstance(value, float) else "" if value is None else visible(value)
+    if not line["missing"]:
+        return text
+    return f"{text} (never seen)" if text else "missing"
 
 
 def print_questions(questions: pd.DataFrame) -> None:
@@ -187,14 +210,11 @@ def print_pairs(found: Independence, top: int, prob: float) -> None:
         return
     lines = zip(*(pairs[name] for name in pairs), strict=True)
     records = [
-        (f"{a} × {b}", f"{factor:.1f}", f"{mean:.2f} ({low:.2f}–{high:.2f})", f"{gain:+.3f} ± {se:.3f}", f"{z:+.1f}")
+        (f"{a} × {b}", f"{factor:.1f}", f"{mean:.2f} ({low:.2f}–{high:.2f})", f"{gain:+.3f} ±{se:.3f}", f"{z:+.1f}")
         for a, b, factor, mean, low, high, gain, se, z in lines
     ]
-    grid = grid_of(pd.DataFrame(records, columns=["pair", "log BF", "information", "gain", "score"]), 2)
-    for column in grid.columns[1:]:
-        column.justify = "right"
-        column.no_wrap = True
-    console.print(grid)
+    frame = pd.DataFrame(records, columns=["pair", "log BF", "information", "gain", "score"])
+    console.print(grid_of(frame, 2, console.width))
     shown = f"The {len(pairs)} most dependent of {len(found.pairs)} pairs. " if len(pairs) < len(found.pairs) else ""
     console.print(
         f"{shown}log BF: log Bayes factor of dependence given the class; chance hardly gives more than "
@@ -215,9 +235,11 @@ def print_labels(found: pd.DataFrame, top: int) -> None:
         style="bold",
         markup=False,
     )
-    console.print(grid_of(found.head(top).rename_axis("row").reset_index(), 3))
+    shown = found.head(top).rename(columns={"suggested_probability": "its probability"})
+    console.print(grid_of(shown.rename_axis("row").reset_index(), 3, console.width))
     console.print(
-        "probability: of the label, by the model of all other rows. suggested: the most probable class. wrong: the "
+        "probability: of the label, by the model of all other rows. suggested: the most probable class, and its "
+        "probability. wrong: the "
         "probability that the label is wrong, if a share of all labels was replaced by another class.",
         markup=False,
     )
@@ -239,7 +261,7 @@ def print_checks(found: PredictiveChecks, top: int, prob: float) -> None:
         for name, a, b, label, seen, low, high, p in lines.itertuples(index=False)
     ]
     columns = ["column", "class", "statistic", "observed", "from the model", "p adjusted"]
-    console.print(grid_of(pd.DataFrame(records, columns=columns), 2))
+    console.print(grid_of(pd.DataFrame(records, columns=columns), 2, console.width))
     shown = f"The {len(records)} worst of {len(found.failed)}. " if len(records) < len(found.failed) else ""
     console.print(
         f"{shown}from the model: the {prob:.0%} interval in {found.draws} tables that it makes. p adjusted: the share "

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.stats import entropy
 
 from bayesnb import plots
+from bayesnb.answers.explain import oddities
 from bayesnb.data.tables import Table
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation import rows_at
@@ -96,23 +97,3 @@ def by_size(frame: pd.DataFrame) -> pd.DataFrame:
     others = frame.iloc[rest[:1]].set_axis([f"({len(rest)} others)"]).rename_axis(frame.index.name)
     others = others.assign(value=None, log_odds=frame["log_odds"].iloc[rest].sum(), lower=np.nan, upper=np.nan)
     return pd.concat([frame.iloc[kept], others, frame.iloc[[-1]]])
-
-
-def oddities(lines: pd.DataFrame) -> Iterator[str]:
-    """Sentences about what a reader would take for a mistake: an interval without its bar, and an endless bar."""
-    size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
-    outside = np.isfinite(size) & ((size < lower) | (size > upper))
-    if outside.any():
-        names = ", ".join(one_line(name, 40) for name in lines.index[outside][:3])
-        yield (
-            f"The bar of {names} ends outside its interval, which is no mistake. The interval says what the "
-            "log-odds may be at one value of the parameters. The bar averages the probabilities over all of "
-            "these values first, and the few that explain the row best weigh most. The two part where one row tells "
-            "much about the parameters: where a word occurs again and again (burstiness), a value lies far out, or few "
-            "rows were learned."
-        )
-    if np.isinf(size).any():
-        yield (
-            "∞ stands for a probability of 0: with these parameters, one of the two classes cannot have the value. "
-            "An estimate that integrates over the parameters, and a prior, give no such zeros."
-        )

@@ -26,6 +26,7 @@ from .families.gaussian import GaussianKnownVariance as GaussianKnownVariance
 from .families.hierarchical import HierarchicalCategorical as HierarchicalCategorical
 from .families.log_normal import LogNormal as LogNormal
 from .families.multinomial import Multinomial as Multinomial
+from .families.multivariate_gaussian import MultivariateGaussian as MultivariateGaussian
 from .families.negative_binomial import NegativeBinomial as NegativeBinomial
 from .families.poisson import Poisson as Poisson
 from .families.polya_tree import PolyaTree as PolyaTree
@@ -50,5 +51,6 @@ from .priors import Gamma as Gamma
 from .priors import ImproperError as ImproperError
 from .priors import Normal as Normal
 from .priors import NormalGamma as NormalGamma
+from .priors import NormalWishart as NormalWishart
 from .sampling import agreement as agreement
 from .sampling import draws as draws

@@ -31,11 +31,24 @@ from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.log_normal import LogNormal
 from bayesnb.families.membership import Column, Labels, Responsibilities
 from bayesnb.families.multinomial import Bag, Multinomial
+from bayesnb.families.multivariate_gaussian import MultivariateGaussian
 from bayesnb.families.negative_binomial import NegativeBinomial
 from bayesnb.families.poisson import Exposed, Poisson
 from bayesnb.families.polya_tree import PolyaTree
 from bayesnb.families.statistic import Statistic
-from bayesnb.priors import Array, Beta, BetaTree, BoundaryError, Dirichlet, Gamma, Normal, NormalGamma, Prior, Theta
+from bayesnb.priors import (
+    Array,
+    Beta,
+    BetaTree,
+    BoundaryError,
+    Dirichlet,
+    Gamma,
+    Normal,
+    NormalGamma,
+    NormalWishart,
+    Prior,
+    Theta,
+)
 
 # A law that reaches a compiled loop is tried on both roads; what follows from formulas alone has one.
 both_roads = pytest.mark.usefixtures("road")
@@ -57,6 +70,11 @@ def words(rng: Generator, n: int) -> Bag:
 
 def reals(rng: Generator, n: int) -> Array:
     return rng.normal([0.0, 1000.0], [1.0, 20.0], (n, 2))
+
+
+def vectors(rng: Generator, n: int) -> Array:
+    size = rng.normal(0.0, 1.0, (n, 1))
+    return np.hstack([size, 1000 + 20 * size, -3 * size]) + rng.normal(0.0, [0.5, 5.0, 1.0], (n, 3))
 
 
 def events(rng: Generator, n: int) -> Array:
@@ -92,6 +110,17 @@ FAMILIES: dict[str, tuple[Family, Callable[[Generator, int], Column]]] = {
             prior={"ant": Normal(), "bee": Normal([0, 990], 9), "cow": Normal(v=80)},
         ),
         reals,
+    ),
+    "multivariate gaussian": (MultivariateGaussian(), vectors),
+    "multivariate gaussian, by class": (
+        MultivariateGaussian(
+            {
+                "ant": NormalWishart([1.0, 900.0, 2.0], 0.5, 2.5, np.diag([3.0, 500.0, 8.0]) + 1.0),
+                "bee": NormalWishart.shared(30.0),
+                "cow": NormalWishart.unit_information(2.0),
+            }
+        ),
+        vectors,
     ),
     "poisson": (Poisson(), events),
     "exponential": (Exponential(Gamma(2.0)), lambda rng, n: rng.exponential([0.5, 40.0], (n, 2))),

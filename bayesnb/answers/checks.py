@@ -17,7 +17,6 @@ from bayesnb.answers.discrepancies import Check, Checked, checked, statistics
 from bayesnb.dependence import terms
 from bayesnb.families.columns import dense_cells
 from bayesnb.families.membership import Labels
-from bayesnb.families.support import BAG
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
 
@@ -152,8 +151,10 @@ def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]
     found, others, called = [], [], iter(terms.names(posterior))
     for feature, family in posterior.model.features.items():
         x = data[feature]
-        bag = family.support == BAG
-        own = [next(called) for _ in range(1 if bag else posterior.statistics.features[feature].seen().shape[1])]
+        own = [
+            next(called)
+            for _ in range(1 if family.whole_rows else posterior.statistics.features[feature].seen().shape[1])
+        ]
         kept = list(checked(family, x, feature, own))
         others += [name for k, name in enumerate(own) if k not in {column.position for column in kept}]
         found += kept

@@ -16,7 +16,7 @@ from scipy.special import xlogy
 from bayesnb.families.columns import dense_cells
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Column
-from bayesnb.families.support import BAG, COUNTS, LEVELS, POSITIVE, ZEROS_AND_ONES
+from bayesnb.families.support import COUNTS, LEVELS, POSITIVE, ZEROS_AND_ONES
 from bayesnb.numerics import Array
 
 type Kind = Literal["real", "positive", "count", "binary", "levels"]
@@ -72,13 +72,13 @@ class Checked:
 
 
 def kind_of(family: Family) -> Kind | None:
-    """What a column of this family holds; ``None`` if it is a bag of words, which is not checked."""
+    """What a column of this family holds; ``None`` if its columns share one θ, as words do: they are not checked."""
     kinds: dict[Any, Kind] = {COUNTS: "count", POSITIVE: "positive", ZEROS_AND_ONES: "binary", LEVELS: "levels"}
-    return None if family.support == BAG else kinds.get(family.support, "real")
+    return None if family.whole_rows else kinds.get(family.support, "real")
 
 
 def checked(family: Family, x: Column, feature: str, names: Sequence[Any]) -> Iterator[Checked]:
-    """Yield the columns of a feature that can be checked: no bag of words, no count with an exposure, few levels."""
+    """Yield the columns of a feature that can be checked: no words, vectors or exposed counts, and few levels."""
     kind = kind_of(family)
     if kind is None or hasattr(x, "exposure"):
         return

@@ -190,7 +190,7 @@ def lines_of(
 
 
 def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Entry]:
-    """An entry for each column; of a bag of words, one for each word that occurs."""
+    """An entry for each column; one for a vector of columns; of a bag of words, one for each word that occurs."""
     term = -1
     for name, feature in schema.features.items():
         family, believed, x = posterior.model.features[name], posterior.features[name], data[name]
@@ -198,6 +198,12 @@ def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data
         if family.support == BAG:
             term += 1
             yield from _words(name, believed, theta, x, term)
+            continue
+        if family.whole_rows:
+            term += 1
+            log_p = family.log_predictive(believed, x) if theta is None else family.log_likelihood(theta, x)
+            vectors, blank = [tuple(row) for row in x.tolist()], np.isnan(x).all(1)
+            yield Entry([name] * len(x), np.arange(len(x)), log_p, (family, believed, x), vectors, blank, term)
             continue
         cells = getattr(x, "codes", getattr(x, "counts", x))
         cells = cells.toarray() if sparse.issparse(cells) else np.asarray(cells)

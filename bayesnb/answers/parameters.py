@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,8 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
     parts = {}
     for k, column in enumerate(feature.columns):
         cells = {what: value[:, k] for what, value in values.items()}
+        if feature.family.whole_rows:
+            cells = _beside_others(cells, feature.columns)
         if feature.levels is not None:
             parts[column] = pd.DataFrame(
                 cells["probability"][:, : len(feature.levels[k])], index=label, columns=list(feature.levels[k])
@@ -51,6 +53,15 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
     if len(parts) == 1:
         return next(iter(parts.values()))
     return pd.concat(parts, names=["column", "class"]).swaplevel()
+
+
+def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
+    """The parameters of one column of a vector, with a name for each number that it has beside another column."""
+    found = {}
+    for what, value in cells.items():
+        names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]
+        found |= dict(zip(names, value.reshape(len(value), -1).T, strict=True))
+    return found
 
 
 def linear_form(
@@ -79,7 +90,7 @@ def linear_form(
             if exponents is None:
                 beta, offset = feature.family.linear(point.features[name])
             else:
-                width = 1 if feature.family.support == BAG else len(feature.columns)
+                width = 1 if feature.family.whole_rows else len(feature.columns)
                 beta, offset = _to_powers(feature, point.features[name], exponents[:, term : term + width])
                 term += width
         intercept += offset
@@ -91,7 +102,7 @@ def linear_form(
 
 def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array, Array]:
     """The linear form of a feature whose columns count to powers, (class, column)."""
-    if feature.family.support == BAG:
+    if feature.family.whole_rows:
         each = [feature.family.linear(theta)]
     else:
         columns = range(len(feature.columns))

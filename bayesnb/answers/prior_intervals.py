@@ -16,7 +16,6 @@ from bayesnb.families.columns import known_cells, rows_of
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.membership import Column
 from bayesnb.families.statistic import Statistic
-from bayesnb.families.support import BAG
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 from bayesnb.priors import Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior
@@ -58,8 +57,8 @@ def bounds(
     """
     if not (isinstance(intervals, tuple | list) and len(intervals) == 2):
         raise ValueError(f"Expected two priors, the ends of the intervals; got {intervals!r}")
-    if family.support == BAG:
-        raise ValueError("the words of a bag share one θ, and have no bounds under intervals of its prior")
+    if family.whole_rows:
+        raise ValueError("its columns share one θ, and have no bounds under intervals of its prior")
     ends = [replace(family, prior=prior).priors(s, labels) for prior in intervals]
     if isinstance(ends[0], Dirichlet | Beta):
         return _of_levels(family, ends, s, x)

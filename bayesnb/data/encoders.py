@@ -20,6 +20,7 @@ from bayesnb.data.tables import Table
 from bayesnb.families.family import Family
 from bayesnb.families.levels import Coded, united
 from bayesnb.families.poisson import Exposed
+from bayesnb.families.scatter import PARTLY_MISSING
 from bayesnb.families.support import BAG, COUNTS, LEVELS, POSITIVE, REALS, ZEROS_AND_ONES, Support
 from bayesnb.families.words import Bag
 from bayesnb.kernels import reading
@@ -101,9 +102,23 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
     """Float64 (row, column), NaN where missing. ``Schema.encode`` validates those for a conjugate pair together."""
     table.require_dense(feature.family)
     x = _matrix(table, feature.columns)
+    if feature.family.whole_rows and unseen is None:
+        _require_whole(feature, x)
     if not (feature.family.support is REALS and feature.family.exact):
         validate(feature, x)
     return feature, x
+
+
+def _require_whole(feature: Feature, x: Array) -> None:
+    """Raise ``ValueError``, naming column and row, if a row that is to be learned is missing in part."""
+    missing = np.isnan(x)
+    partly = missing.any(1) & ~missing.all(1)
+    if partly.any():
+        row, column = np.argwhere(missing & partly[:, None])[0]
+        raise ValueError(
+            f"column {feature.columns[column]!r} is missing in row {row}, where other columns of its block have "
+            f"values: {PARTLY_MISSING}"
+        )
 
 
 def checked_together(feature: Feature, x: Any) -> bool:

@@ -17,7 +17,7 @@ from bayesnb.dependence.pairs import Axis
 from bayesnb.families.bernoulli import dense_cells
 from bayesnb.families.categorical import Coded
 from bayesnb.families.dyadic import Dyadic
-from bayesnb.families.support import BAG, ZEROS_AND_ONES, Support
+from bayesnb.families.support import ZEROS_AND_ONES, Support
 from bayesnb.model import Data, NaiveBayes
 from bayesnb.numerics import Array
 
@@ -68,7 +68,7 @@ class Grid:
         found: list[tuple[str, int, int, Cut]] = []
         term = 0
         for name, family in model.features.items():
-            if family.support == BAG:
+            if family.whole_rows:
                 term += 1
                 continue
             x, cells = data[name], _cells(data[name])

@@ -16,7 +16,6 @@ from scipy import sparse
 from bayesnb.families.columns import columns_of
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Column, Labels
-from bayesnb.families.support import BAG
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Parameters, Posterior, Statistics, about
 from bayesnb.numerics import Array
@@ -48,11 +47,11 @@ class Piece:
 
 
 def pieces(posterior: Posterior) -> list[Piece]:
-    """The columns of all features, in order; a bag of words is one piece, because its words share one θ."""
+    """The columns of all features, in order; a bag of words or a vector is one piece: its columns share one θ."""
     found = []
     for name, family in posterior.model.features.items():
         believed = posterior.features[name]
-        if family.support == BAG:
+        if family.whole_rows:
             found.append(Piece(name, None, family, believed))
             continue
         each = range(posterior.statistics.features[name].seen().shape[1])

@@ -31,7 +31,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -63,8 +63,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """
 
     exact = True
-    whole_rows: ClassVar[bool] = False
-    """True if all columns of a row share one θ, as the words of a bag do."""
 
     @abstractmethod
     def added(self, s: S) -> Added:
@@ -77,6 +75,13 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         The parameters of the posterior are (class, column[, level]); d and ln h broadcast to (row, class, column[,
         level]). Their values at missing cells are not used.
         """
+
+    def alike(self, posterior: P, x: Column) -> Iterator[tuple[Any, P, Column]]:
+        """Yield rows whose cells have one belief: which rows, the belief, and their cells. Others add nothing.
+
+        (A hook, for whole rows whose belief depends on which of their cells are missing.)
+        """
+        yield slice(None), posterior, x
 
     @abstractmethod
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
@@ -246,28 +251,33 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             total[own] = rest
         return total
 
-    def _blocks(self, posterior: P, x: Column, draws: int = 1) -> Iterator[tuple[slice, int, Cells, Array]]:
+    def _blocks(self, posterior: P, x: Column, draws: int = 1) -> Iterator[tuple[Any, int, Cells, Array]]:
         """Yield blocks of cells: their rows, first column, ``cells``, and which are not missing, (row, 1, column).
 
         Every cell will have so many ``draws``.
         """
-        width = posterior.proper().shape[-1] if not self.whole_rows else 1
-        classes, levels = len(posterior.proper()), posterior.zeros().shape[-1] if self.whole_rows else 1
-        n_rows = rows_of(x)
+        if self.whole_rows:
+            yield from self._whole_rows(posterior, x, draws)
+            return
+        classes, width = posterior.proper().shape
         with np.errstate(all="ignore"):
-            for rows in slices(n_rows, max(1, CELLS // (classes * levels * draws))):
+            for rows in slices(rows_of(x), max(1, CELLS // (classes * draws))):
                 part = x[rows]
                 for cut in slices(width, max(1, CELLS // (classes * draws * max(1, rows_of(part))))):
                     index = range(*cut.indices(width))
                     whole = len(index) == width
                     here = part if whole else columns_of(part, index)
                     believed = posterior if whole else posterior.columns(list(index))
-                    yield (
-                        rows,
-                        cut.start,
-                        self.cells(believed, here),
-                        np.True_ if self.whole_rows else known_cells(here),
-                    )
+                    yield rows, cut.start, self.cells(believed, here), known_cells(here)
+
+    def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Cells, Array]]:
+        """The same of rows whose columns share one θ: a cell is a row, and none of them is missing."""
+        size = CELLS // (len(posterior.proper()) * posterior.cell_size * draws)
+        with np.errstate(all="ignore"):
+            for rows, believed, part in self.alike(posterior, x):
+                position = np.arange(rows_of(x))[rows]
+                for cut in slices(rows_of(part), max(1, size)):
+                    yield position[cut], 0, self.cells(believed, part[cut]), np.True_
 
     # The same family in PyMC. The names of the variables are those of `variables` and of their block.
 

@@ -49,6 +49,9 @@ class Family[P: Belief, S: Statistic](ABC):
     exact: ClassVar[bool] = False
     """True if its posterior is a formula, as that of every :class:`Conjugate` is."""
 
+    whole_rows: ClassVar[bool] = False
+    """True if all columns of a row share one θ, as the words of a bag and the columns of a vector do."""
+
     support: ClassVar[Support] = REALS
     """Which values it can read; others are refused by name (see ``support``)."""
 
@@ -152,7 +155,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def reads_together(self) -> bool:
-        """True if a number that it takes from the data is shared by all of its columns. (A hook.)"""
+        """True if its columns are one feature: a vector, or columns that share a number taken from them. (A hook.)"""
         return False
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:

@@ -57,6 +57,10 @@ class Membership(ABC):
         """
 
     @abstractmethod
+    def each_class(self) -> Iterator[tuple[int, Any, Array]]:
+        """Yield each class that has rows: its position, these rows, and their weights (row,)."""
+
+    @abstractmethod
     def moments(self, x: Array) -> Iterator[Array]:
         """Yield the weight, the mean in two parts, and the scatter of each block of rows, (4, class, column).
 
@@ -113,6 +117,13 @@ class Labels(Membership):
 
     def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
         return self.totals(cost(centre[self.codes]))
+
+    def each_class(self) -> Iterator[tuple[int, Any, Array]]:
+        order = np.argsort(self.codes, kind="stable")
+        ends = np.searchsorted(self.codes[order], np.arange(self.n + 1))
+        for c in np.flatnonzero(np.diff(ends)):
+            rows = order[ends[c] : ends[c + 1]]
+            yield int(c), rows, self.weight[rows]
 
     def moments(self, x: Array) -> Iterator[Array]:
         if large_enough(x.size):
@@ -172,6 +183,10 @@ class Responsibilities(Membership):
     def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
         each = (cost(np.broadcast_to(of_class, (len(self), centre.shape[1]))) for of_class in centre)
         return np.stack([self.r[:, c] @ value for c, value in enumerate(each)])
+
+    def each_class(self) -> Iterator[tuple[int, Any, Array]]:
+        for c in range(self.n):
+            yield c, slice(None), self.r[:, c]
 
     def moments(self, x: Array) -> Iterator[Array]:
         one_class = Labels.of(np.zeros(len(x), int), 1)

@@ -14,14 +14,18 @@ from bayesnb.priors import UnlearnedError, first
 
 
 def per(
-    axis: Literal["column", "category", "bag"], before: str | None = None, parts: Sequence[str] = (), **default: Any
+    axis: Literal["column", "category", "bag", "pair"],
+    before: str | None = None,
+    parts: Sequence[str] = (),
+    **default: Any,
 ) -> Any:
-    """Declare a field of a statistic that has one number per class and column, category, or bag of words.
+    """Declare a field of a statistic that has one number per class and column, category, feature, or pair of columns.
 
     Parameters
     ----------
     axis : str
-        The axis of the field in model files. The categories of a column are its levels, or the words of a bag.
+        The axis of the field in model files. The categories of a column are its levels, or the words of a bag; "bag" is
+        a feature whose columns share one θ.
     before : str, optional
         The field that older model files hold instead of this one (see ``renewed``).
     parts : sequence of str

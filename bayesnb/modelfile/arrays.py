@@ -21,7 +21,12 @@ from bayesnb.modelfile.container import ModelFileError, Variable
 from bayesnb.priors import Array
 
 # The coordinates that name a cell along each axis.
-COORDINATES = {"column": ("feature", "column"), "category": ("feature", "column", "category"), "bag": ("bag",)}
+COORDINATES = {
+    "column": ("feature", "column"),
+    "category": ("feature", "column", "category"),
+    "bag": ("bag",),
+    "pair": ("pair_of", "pair", "beside"),
+}
 
 
 def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
@@ -120,6 +125,8 @@ def _cells(schema: Schema, name: Any, axis: str) -> list[tuple[Any, ...]]:
         return [(name,)]
     if axis == "column":
         return [(name, column) for column in feature.columns]
+    if axis == "pair":
+        return [(name, a, b) for k, a in enumerate(feature.columns) for b in feature.columns[: k + 1]]
     if feature.levels is None:
         return [(name, word, word) for word in feature.columns]
     pairs = zip(feature.columns, feature.levels, strict=True)

@@ -24,7 +24,6 @@ from bayesnb.dependence.pairs import PairCounts
 from bayesnb.dependence.polya import ShapeCounts
 from bayesnb.dependence.termset import TermSet
 from bayesnb.families.dyadic import Dyadic
-from bayesnb.families.support import BAG
 from bayesnb.modelfile.container import ModelFileError, Variable
 from bayesnb.priors import Array
 
@@ -135,7 +134,7 @@ def _with_offsets(said: Any, cells: Cells) -> int:
 
 def _columns(schema: Schema) -> int:
     """How many terms the columns of a schema have."""
-    return sum(1 if feature.family.support == BAG else len(feature.columns) for feature in schema.features.values())
+    return sum(1 if feature.family.whole_rows else len(feature.columns) for feature in schema.features.values())
 
 
 def _require_cells(cells: Any, schema: Schema) -> None:
@@ -145,8 +144,8 @@ def _require_cells(cells: Any, schema: Schema) -> None:
         raise ModelFileError("its dependence has no cells")
     place, first = {}, 0
     for name, feature in schema.features.items():
-        width = 1 if feature.family.support == BAG else len(feature.columns)
-        place |= {} if feature.family.support == BAG else {(name, k): first + k for k in range(width)}
+        width = 1 if feature.family.whole_rows else len(feature.columns)
+        place |= {} if feature.family.whole_rows else {(name, k): first + k for k in range(width)}
         first += width
     columns = [*zip(grid.features, grid.places, strict=True)]
     if [place.get(column) for column in columns] != grid.terms.tolist() or len(columns) != len(grid.cuts):

@@ -35,6 +35,7 @@ from bayesnb.priors.fixed import FixedProbabilities as FixedProbabilities
 from bayesnb.priors.gamma import Gamma as Gamma
 from bayesnb.priors.normal import Normal as Normal
 from bayesnb.priors.normal_gamma import NormalGamma as NormalGamma
+from bayesnb.priors.normal_wishart import NormalWishart as NormalWishart
 
 
 def __getattr__(name: str) -> Any:

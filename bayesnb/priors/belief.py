@@ -162,10 +162,12 @@ class Belief(ABC):
                 for f in fields(self)
                 if f.repr and isinstance(value := getattr(self, f.name), np.ndarray) and value.shape == proper.shape
             )
-            raise ImproperError(
-                f"{what} needs a proper {type(self).__name__}; got {cell or 'no concentration at all'}",
-                where,
-            )
+            found = self.fault(where) or cell or "no concentration at all"
+            raise ImproperError(f"{what} needs a proper {type(self).__name__}; got {found}", where)
+
+    def fault(self, where: tuple[int, ...]) -> str:
+        """What is improper about a cell, in words, if its numbers do not show it. (A hook.)"""
+        return ""
 
     def __repr__(self) -> str:
         specified = {f.name: getattr(self, f.name) for f in fields(self) if f.repr and f.name != "per"}
@@ -232,6 +234,10 @@ class Prior(Belief):
     @abstractmethod
     def log_prob(self, *theta: Array) -> Array:
         """Log density at θ."""
+
+    def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
+        """The log density of each part of θ given the later parts. (A hook, where θ has several parts.)"""
+        return (self.log_prob(*theta),)
 
     @abstractmethod
     def log_jacobian(self, *theta: Array) -> Array:
@@ -326,6 +332,11 @@ class Prior(Belief):
     def zeros(self) -> Array:
         """Which cells are structural zeros. (A hook.)"""
         return np.zeros(1, bool)
+
+    @property
+    def cell_size(self) -> int:
+        """How many numbers the parameters of one cell are. (A hook, for cells that are matrices.)"""
+        return self.zeros().shape[-1]
 
 
 def _field_at(value: Any, cell: Any) -> Any:

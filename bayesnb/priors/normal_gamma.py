@@ -197,6 +197,10 @@ class NormalGamma(Prior):
         distance = np.sqrt(self.kappa * tau) * (mu - self.m)
         return (self.a - 0.5) * np.log(tau) - self.b * tau - distance**2 / 2 - self.log_normalizer()
 
+    def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
+        of_tau = self.a * np.log(self.b) - gammaln(self.a) + (self.a - 1) * np.log(theta[1]) - self.b * theta[1]
+        return self.log_prob(*theta) - of_tau, of_tau
+
     def log_jacobian(self, *theta: Array) -> Array:
         _, tau = theta
         return 0.5 * log(tau)

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesnb.families.sampled import Sampled
 from bayesnb.model import Parameters, Posterior
-from bayesnb.priors import Array, Dirichlet, Gamma, NormalGamma
+from bayesnb.priors import Array, Dirichlet
 from bayesnb.sampling import layout
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def exact(
 def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
     """The log prior density of every variable at its draws, (chain, draw, class[, feature]), as PyMC computes it.
 
-    The density of (μ, τ) is taken apart into that of τ and that of μ given τ. Fixed class probabilities have none.
+    The density of (μ, τ) is that of τ and that of μ given τ. Fixed class probabilities have none.
 
     Raises
     ------
@@ -102,12 +102,8 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
     for block in layout.blocks_of(posterior):
         prior = block.gather(posterior.prior)
         names = [block.variable(key) for key in block.keys]
-        density = prior.log_prob(*(drawn[name] for name in names))
-        if isinstance(prior, NormalGamma):
-            of_tau = Gamma(prior.a, prior.b).log_prob(drawn[names[1]])
-            found |= {names[0]: density - of_tau, names[1]: of_tau}
-        else:
-            found[names[0]] = density
+        densities = prior.log_prob_of_each(*(drawn[name] for name in names))
+        found |= dict(zip(names, densities, strict=True))
     return found
 
 

@@ -37,7 +37,7 @@ class Block:
     categories : tuple of str or None
         Coordinate names of the levels.
     whole : bool
-        Whether it is one feature without a column axis (a bag of words).
+        Whether it is one feature whose columns share one θ: the words of a bag, or the columns of a vector.
     drawn : {parameter: number of axes}, optional
         The parameters of a sampled family, and whether each has axes for class and column (2), or for levels too (3).
     """
@@ -65,14 +65,17 @@ class Block:
 
     @property
     def dims(self) -> tuple[str, ...]:
-        """Dimensions of its variables: class, column, level."""
-        columns = () if self.whole else (f"{self.name}_feature",)
-        return ("class_label", *columns, *((f"{self.name}_category",) if self.categories else ()))
+        """Dimensions of its variables: class, column, and level or other column."""
+        return ("class_label", *self.coords())
 
     def coords(self) -> dict[str, list[str]]:
         """Coordinates of its dimensions, besides the label."""
-        columns = {} if self.whole else {f"{self.name}_feature": list(self.columns)}
-        return columns | ({f"{self.name}_category": list(self.categories)} if self.categories else {})
+        levels = {f"{self.name}_category": list(self.categories)} if self.categories else {}
+        if self.whole and self.categories:
+            return levels
+        columns = {f"{self.name}_feature": list(self.columns)}
+        # No two dimensions may have one name.
+        return columns | ({f"{self.name}_feature_2": list(self.columns)} if self.whole else levels)
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
         """The feature, and the index in its arrays, that an index (class, position, ...) of the block stands for."""
@@ -144,7 +147,7 @@ def _grouped(model: NaiveBayes, statistics: Statistics, sampled: Mapping[Any, Ma
     grouped: dict[tuple[Any, ...], list[tuple[Any, int]]] = {}
     for name, family in model.features.items():
         s, kind = statistics.features[name], family.kind
-        if family.support == BAG:
+        if family.whole_rows:
             grouped[kind, name] = [(name, 0)]
             continue
         for k in range(s.seen().shape[1]):
@@ -157,7 +160,8 @@ def _grouped(model: NaiveBayes, statistics: Statistics, sampled: Mapping[Any, Ma
     made: list[Block] = []
     for key, members in grouped.items():
         block = _block(key, members, model, statistics, {block.name for block in made})
-        made.append(replace(block, drawn=sampled.get(members[0][0])))
+        drawn = block.family.conjugate.axes if block.whole and not block.categories else sampled.get(members[0][0])
+        made.append(replace(block, drawn=drawn))
     return made
 
 
@@ -181,11 +185,12 @@ def _block(
     elif names := family.node_names():
         categories = names
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
+    if family.whole_rows and not categories:
+        names = model.columns.get(first) or [f"{first}[{k}]" for k in range(s.mean.shape[1])]
+        return Block(name, family, tuple(members), _unique([str(name) for name in names]), None, True)
     labels = _unique([str(_columns(model, statistics, feature)[k]) for feature, k in members])
     family = family.gathered([(model.features[feature], k) for feature, k in members])
-    return Block(
-        name, family, tuple(members), labels, _unique(categories) if categories else None, family.support == BAG
-    )
+    return Block(name, family, tuple(members), labels, _unique(categories) if categories else None, family.whole_rows)
 
 
 def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequence[Any]:
@@ -244,7 +249,7 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
         like = family.variables(family.draw(posterior.features[name], np.random.default_rng(0)))
         theta = {}
         for key, value in like.items():
-            if family.support == BAG:
+            if family.whole_rows:
                 block, _ = place[name, 0]
                 theta[key] = values[block.variable(key)]
                 continue

@@ -110,7 +110,7 @@ def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tupl
     """The name, family, variables and data of each feature in a block."""
     if block.whole:
         feature = block.members[0][0]
-        return [(block.columns[0], block.family, dict(theta), data[feature])]
+        return [(block.columns[0] if block.categories else str(feature), block.family, dict(theta), data[feature])]
     parts = []
     for feature in dict.fromkeys(feature for feature, _ in block.members):
         here = [i for i, (f, _) in enumerate(block.members) if f == feature]

@@ -1,0 +1,178 @@
+"""Several columns of real numbers as one vector: multivariate Normal features with a full covariance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.normals import LOG_2PI
+from bayesnb.families.scatter import Scatter, patterns, require_whole
+from bayesnb.kernels.blocks import CELLS, slices
+from bayesnb.numerics import Array, log_rising
+from bayesnb.priors import NormalWishart, Theta, matrices
+
+
+@dataclass(frozen=True, eq=False)
+class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
+    """x | μ, Λ ~ Normal(μ, Λ⁻¹), a vector of columns, with (μ, Λ) ~ Normal-Wishart (BDA3 3.6; Murphy 2007, section 8).
+
+    The columns are dependent given the class, and each class has its own covariance: this is quadratic discriminant
+    analysis with its parameters integrated out. The predictive is a multivariate Student-t. The default prior,
+    :meth:`NormalWishart.shared`, draws the covariances of the classes together, in the limit to linear discriminant
+    analysis; the data decide how far. In a row that is asked, missing cells are integrated out. A row that is learned
+    is whole, or missing as a whole: what a part of it says about a covariance has no conjugate form, so it is refused.
+
+    Parameters
+    ----------
+    prior : NormalWishart
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> X = {"x": [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], "y": [1.1, 1.9, 3.0, 3.1, 2.0, 1.2]}
+    >>> clf = BayesianNB({"both": (MultivariateGaussian(), ["x", "y"])}).fit(X, ["up"] * 3 + ["down"] * 3)
+    >>> clf.predict({"x": [1.5, 1.5], "y": [1.4, 2.6]})  # each column by itself says nothing
+    array(['up', 'down'], dtype='<U4')
+    """
+
+    prior: Any = field(default_factory=NormalWishart.shared)
+
+    conjugate = NormalWishart
+    whole_rows = True
+
+    @property
+    def reads_together(self) -> bool:
+        return True
+
+    def statistic(self, x: Array, members: Membership) -> Scatter:
+        return Scatter.of(x, members)
+
+    def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
+        return prior.over(s.n[:, 0], s.mean, s.low, s.scatter)
+
+    def added(self, s: Scatter) -> Added:
+        n = s.n[:, 0]
+        return (n, s.mean, s.low, s.scatter), -0.5 * LOG_2PI * n * s.mean.shape[1]
+
+    def alike(self, posterior: NormalWishart, x: Array) -> Iterator[tuple[Any, NormalWishart, Array]]:
+        for rows, columns in patterns(x):
+            if columns is None:
+                yield rows, posterior, x[rows]
+            else:
+                yield rows, posterior.marginal(columns), x[rows][:, columns]
+
+    def cells(self, posterior: NormalWishart, x: Array) -> Cells:
+        return posterior.as_cells(), (1.0, x[:, None, None], 0.0, None), -0.5 * LOG_2PI * x.shape[1]
+
+    def quick_predictive(self, posterior: NormalWishart, x: Array) -> Array:
+        total = np.zeros((len(x), len(posterior.kappa)))
+        for rows, believed, part in self.alike(posterior, x):
+            share, half = believed.kappa / (believed.kappa + 1), (believed.nu + 1) / 2
+            height = self._log_height(believed, share, half)
+            for c in range(len(share)):
+                log_squares = np.log(share[c]) + _log_distances(believed.at(c), part)
+                total[rows, c] = height[c] - half[c] * np.logaddexp(0.0, log_squares)
+        return total
+
+    def quick_left_out(self, posterior: NormalWishart, x: Array, labels: Labels) -> Array:
+        """The ratio of evidences, of which |Ψ| without the row follows by the determinant lemma.
+
+        With h the squared distance of the row in terms of Ψ and w its weight, |Ψ| loses the factor 1 - κw/(κ-w) h; and
+        relative to what is left, the distance is (κ/(κ-w))² h divided by that factor.
+        """
+        require_whole(x)
+        total = np.zeros(len(x))
+        known = ~np.isnan(x[:, 0])
+        for c in np.unique(labels.codes[known]):
+            own, believed = np.flatnonzero(known & (labels.codes == c)), posterior.at([c])
+            weight = labels.weight[own]
+            with np.errstate(all="ignore"):
+                squares = np.exp(_log_distances(believed.at(0), x[own]))
+                kappa, nu, dof = believed.kappa - weight, believed.nu - weight, believed.dof - weight
+                rest = 1 - believed.kappa * weight / kappa * squares
+                away = kappa / (kappa + 1) * (believed.kappa / kappa) ** 2 * squares / rest
+                left = np.stack([kappa, nu, dof, rest]).min(0) > 1e-8
+                height = self._log_height(believed, kappa / (kappa + 1), (nu + 1) / 2, weight) - 0.5 * np.log(rest)
+                total[own] = np.where(left, height - (nu + 1) / 2 * np.log1p(away), np.nan)
+        return total
+
+    @staticmethod
+    def _log_height(believed: NormalWishart, share: Array, half: Array, weight: Array | float = 0.0) -> Array:
+        """The log density of the Student-t at its location, up to what a row of this weight has added to ln |Ψ|."""
+        d = believed.size
+        gammas = log_rising((believed.dof - weight) / 2, d / 2)
+        return gammas + 0.5 * (d * np.log(share / np.pi) - believed.root[2])
+
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        mu, precision = theta["mu"], theta["precision"]
+        lead = mu.shape[:-1]
+        total = np.zeros((*lead[:-1], len(x), lead[-1]))
+        for rows, columns in patterns(x):
+            part, centre, own = x[rows], mu, precision
+            if columns is not None:
+                cells = (..., columns[:, None], columns)
+                part, centre, own = part[:, columns], mu[..., columns], np.linalg.inv(np.linalg.inv(precision)[cells])
+            root, _, level = matrices.root(own)
+            for at in np.ndindex(lead):
+                z = (part - centre[at]) @ root[at]
+                squares = np.einsum("ij,ij->i", z, z)
+                total[(*at[:-1], rows, at[-1])] = 0.5 * (level[at] - squares - part.shape[1] * LOG_2PI)
+        return total
+
+    def sample(self, theta: Theta, rng: Generator, s: Scatter) -> Array:
+        inverse = matrices.root(theta["precision"])[1]
+        z = rng.standard_normal(theta["mu"].shape)
+        return theta["mu"] + (z[..., None, :] @ inverse)[..., 0, :]
+
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        covariance = np.linalg.inv(theta["precision"])
+        sd = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+        return {"mean": theta["mu"], "sd": sd, "correlation": covariance / sd[..., :, None] / sd[..., None, :]}
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        mu, precision = theta["mu"], theta["precision"]
+        if not np.allclose(precision, precision[:1], rtol=1e-9, atol=0):
+            raise ValueError("its covariance differs between classes, so the log-odds are quadratic")
+        weights = (precision @ mu[..., None])[..., 0]
+        return weights, -0.5 * (weights * mu).sum(-1)
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+        import pymc as pm
+
+        require_whole(x)
+        rows = np.flatnonzero(~np.isnan(x[:, 0]))
+        if not len(rows):
+            return
+        root = matrices.pymc_root(theta["precision"])
+        pm.MvNormal(name, mu=theta["mu"][y[rows]], chol=root[y[rows]], observed=x[rows])
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
+        from pytensor import tensor as pt
+
+        require_whole(x)
+        precision, seen = theta["precision"], ~np.isnan(x[:, 0])
+        away = np.nan_to_num(x)[None] - theta["mu"][:, None]
+        squares = ((away @ precision) * away).sum(-1)
+        level = matrices.pymc_log_determinant(precision)[:, None] - x.shape[1] * LOG_2PI
+        return pt.switch(seen[:, None], 0.5 * (level - squares).T, 0.0)
+
+
+def _log_distances(believed: NormalWishart, x: Array) -> Array:
+    """The logarithm of the squared distance of each row from the location of one class, in terms of Ψ."""
+    found = np.empty(len(x))
+    inverse, low = believed.root[1].T, believed.placed()
+    for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            z = ((x[rows] - believed.m) - low) @ inverse
+            squares = np.einsum("ij,ij->i", z, z)
+            found[rows] = np.log(squares)
+            if len(odd := np.flatnonzero(~(squares > 1e-290) | ~(squares < 1e290))):
+                size = np.maximum(np.abs(z[odd]).max(1), np.finfo(float).tiny)
+                found[rows.start + odd] = 2 * np.log(size) + np.log(np.square(z[odd] / size[:, None]).sum(1))
+    return found

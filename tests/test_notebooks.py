@@ -1,4 +1,7 @@
-"""The notebook files are small and have the outputs of one run from the top. ``pytest --nbmake`` runs them."""
+"""The notebook files are small and have the outputs of one run from the top. ``pytest --nbmake`` runs them.
+
+The solutions of their exercises are folded into the last text cell and are run here: each prints what stands below it.
+"""
 
 import re
 from pathlib import Path
@@ -8,6 +11,11 @@ import pytest
 
 HOME = Path(__file__).parent.parent / "notebooks"
 NOTEBOOKS = sorted(HOME.glob("*.ipynb"))
+LONGEST_SHOWN = 12  # lines of a cell that draws a picture and is not folded
+SOLUTION = re.compile(
+    r"<details>\n<summary>Solution</summary>\n\n.+?\n\n```python\n(?P<code>.+?)```\n\n```text\n(?P<printed>.+?)```\n\n</details>",
+    re.DOTALL,
+)
 
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
@@ -24,8 +32,24 @@ def outputs(code, kind):
     return [output for cell in code for output in cell.outputs if output.output_type == kind]
 
 
-def test_there_are_ten_notebooks():
-    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{k:02d}" for k in range(1, 11)]
+def exercises_of(path) -> str:
+    """The text of the last cell but one, which holds the exercises."""
+    cell = nbformat.read(path, as_version=4).cells[-2]
+    assert cell.cell_type == "markdown"
+    return cell.source
+
+
+def solutions() -> list:
+    """The code of each solution, and the text that stands below it."""
+    return [
+        pytest.param(found["code"], found["printed"], id=f"{path.stem[:2]}-{k}")
+        for path in NOTEBOOKS
+        for k, found in enumerate(SOLUTION.finditer(exercises_of(path)), start=1)
+    ]
+
+
+def test_there_are_twelve_notebooks():
+    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{k:02d}" for k in range(1, 13)]
 
 
 def test_a_notebook_is_valid_and_light(path):
@@ -49,6 +73,29 @@ def test_every_picture_has_an_alternative_text(code):
     pictures = [cell for cell in code if any("image/png" in output.get("data", {}) for output in cell.outputs)]
     assert len(pictures) >= 4
     assert all(len(cell.metadata["mystnb"]["image"]["alt"]) > 30 for cell in pictures)
+
+
+def test_the_code_of_a_picture_is_folded_where_it_is_long(code):
+    pictures = [cell for cell in code if any("image/png" in output.get("data", {}) for output in cell.outputs)]
+    for cell in pictures:
+        folded = "hide-input" in cell.metadata.get("tags", [])
+        assert folded == (len(cell.source.splitlines()) > LONGEST_SHOWN), cell.source
+
+
+def test_a_notebook_has_two_or_three_exercises_with_folded_solutions(path):
+    text, number = exercises_of(path), int(path.stem[:2])
+    assert text.startswith("## Exercises")
+    asked = re.findall(r"^\*\*(\d+\.\d)\*\* ", text, re.MULTILINE)
+    assert asked == [f"{number}.{k}" for k in range(1, len(asked) + 1)]
+    assert 2 <= len(asked) <= 3
+    assert text.count("<details>") == len(SOLUTION.findall(text)) == len(asked)
+
+
+@pytest.mark.parametrize(("solution", "printed"), solutions())
+def test_a_solution_prints_what_the_notebook_says(solution, printed, monkeypatch, capsys):
+    monkeypatch.chdir(HOME)
+    exec(compile(solution, "solution", "exec"), {"__name__": "solution"})
+    assert capsys.readouterr().out == printed
 
 
 def test_a_notebook_ends_with_the_versions_used(code):

@@ -117,7 +117,7 @@ class Agreement:
         for limit in (-self.z_limit, self.z_limit):
             left.axhline(limit, color="0.4", lw=1, ls="--")
         left.annotate(
-            "beyond: they disagree", (0, self.z_limit), (0, -12), xycoords=("axes fraction", "data"),
+            "beyond: they disagree", (0, self.z_limit), (4, -12), xycoords=("axes fraction", "data"),
             textcoords="offset points", color="0.4", size=9,
         )  # fmt: skip
         left.plot(expected, z, "o", ms=3, color="#0072B2")

@@ -88,18 +88,6 @@ def processes():
 
 
 @pytest.fixture(scope="session")
-def cluster():
-    """A Dask cluster of two processes, and the client that makes it the default."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,
-        Client(local) as client,
-    ):
-        yield client
-
-
-@pytest.fixture(scope="session")
 def spark():
     """Spark on two threads; a task may fail once."""
     if shutil.which("java") is None:

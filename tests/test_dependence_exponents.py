@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import norm
+from test_generative import IN_PYTHON
 
 from bayesnb.dependence import conditional
 from bayesnb.dependence.conditional import Layout, Rows, derivatives, log_likelihood

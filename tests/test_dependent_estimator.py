@@ -19,6 +19,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
+from test_generative import IN_PYTHON
 
 from bayesnb import (
     BayesianNB,

@@ -618,30 +618,16 @@ def test_chains_of_exact_draws_have_r_hat_near_1(tree):
 
 
 PI = {"var_names": ["pi"]}
+# Beside those that test_arviz.py draws without any argument.
 PLOTS: dict[str, dict[str, Any]] = {
-    "plot_autocorr": PI,
     "plot_bf": {**PI, "ref_val": 0.4},
     "plot_convergence_dist": {},
-    "plot_dgof": PI,
-    "plot_dgof_dist": PI,
-    "plot_dist": PI,
     "plot_ess": PI,
-    "plot_ess_evolution": PI,
     "plot_forest": {},
-    "plot_mcse": PI,
-    "plot_pair": {"var_names": ["pi", "theta_categorical_2"], "coords": {"categorical_2_feature": ["wind"]}},
-    "plot_parallel": PI,
-    "plot_loo_pit": {},
-    "plot_ppc_dist": {},
     "plot_ppc_interval": {},
-    "plot_ppc_pava": {},
     "plot_ppc_tstat": {},
-    "plot_prior_posterior": PI,
-    "plot_rank": PI,
-    "plot_rank_dist": PI,
     "plot_ridge": {},
     "plot_trace": PI,
-    "plot_trace_dist": PI,
 }
 
 
@@ -663,7 +649,7 @@ def test_arviz_plots_the_draws(name, tree):
 
 
 def test_most_of_the_plots_named_here_exist_in_arviz():
-    assert len([name for name in PLOTS if name in dir(az)]) >= 18
+    assert len([name for name in PLOTS if name in dir(az)]) >= 6
 
 
 @pytest.mark.nuts

@@ -150,11 +150,6 @@ def test_every_engine_finds_the_statistics_of_one_pandas_pass(source, folder, on
     np.testing.assert_allclose(found.predict_proba(rows), one_pass.predict_proba(rows), rtol=1e-9)
 
 
-def test_a_dask_cluster_of_two_processes_finds_the_same_statistics(cluster, one_pass):
-    found = engines.statistics(BayesianNB(TOLD), dask_frame(), "kind", "weight")
-    assert_same(found, one_pass.statistics_)
-
-
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_spark_finds_the_same_statistics(spark, folder, one_pass):
@@ -697,18 +692,6 @@ def test_intervals_are_those_of_predict_interval(one_pass, folder):
     expected = one_pass.predict_interval(first.drop(columns=["kind", "weight"]), 0.5).to_numpy()
     assert found.columns[4:7].tolist() == ["p_ash_lower", "p_ash_median", "p_ash_upper"]
     np.testing.assert_array_equal(found.iloc[:, 4:], expected)
-
-
-def test_dask_predicts_lazily_and_keeps_the_index(cluster, one_pass, expected):
-    found = one_pass.predict_table(dask_frame(), keep=["count"])
-    assert found.npartitions == 5
-    computed = found.compute()
-    assert computed.columns.tolist() == found.columns.tolist()
-    assert computed.index.tolist() == FRAME.index.tolist()
-    np.testing.assert_array_equal(computed["count"], FRAME["count"])
-    np.testing.assert_allclose(computed[["p_ash", "p_birch", "p_cedar"]], expected, rtol=1e-12)
-    with pytest.raises(TypeError, match="written by its own engine"):
-        one_pass.write_predictions(dask_frame(), "x.parquet")
 
 
 @pytest.mark.spark

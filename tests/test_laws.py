@@ -414,9 +414,7 @@ def test_the_log_moment_is_convex_and_infinite_where_there_is_no_moment(t: Table
 
 
 # If this fails, look at how `log_moment` behaves at very small t.
-def test_the_slope_of_the_log_moment_at_zero_is_the_mean_log_likelihood(
-    crowd: Table, few: Column, likelihoods: Array
-):
+def test_the_slope_of_the_log_moment_at_zero_is_the_mean_log_likelihood(crowd: Table, few: Column, likelihoods: Array):
     step = 1e-4
     up, down = (crowd.family.log_moment(crowd.posterior, few, t) for t in (step, -step))
     assert_average(likelihoods, (up - down) / (2 * step))

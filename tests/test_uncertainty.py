@@ -12,6 +12,7 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import expit, logit
+from test_generative import IN_PYTHON
 
 from bayesnb import (
     BayesianNB,
@@ -147,7 +148,7 @@ def test_the_saddlepoint_stays_within_its_stated_error_and_where_it_is_not_close
 def test_answers_from_draws_carry_their_monte_carlo_error():
     clf, X, _ = fitted(n_classes=3)
     some, draws = X[:4], 500
-    seeded = [copy.deepcopy(clf).set_params(random_state=seed) for seed in range(60)]
+    seeded = [copy.deepcopy(clf).set_params(random_state=seed) for seed in range(30)]
     answers = [(c.predict_interval(some, draws=draws), c.uncertainty(some, draws=draws)) for c in seeded]
     said = np.mean([interval.attrs["mcse"] for interval, _ in answers])
     assert {frame.attrs["mcse"]["total"] for _, frame in answers} == {0.0}
@@ -257,7 +258,7 @@ def test_given_the_row_the_mean_of_the_class_probability_is_predict_proba(name):
     clf, X, y = SETTINGS[name]()
     clf = clf.set_params(random_state=4).fit(X, y)
     some = X[:6]
-    p = clf.sample_proba(some, 20_000)
+    p = clf.sample_proba(some, 8_000)
     assert (np.abs(p.mean(0) - clf.predict_proba(some)) <= 5 * p.std(0) / np.sqrt(len(p)) + 1e-9).all()
 
 
@@ -526,9 +527,7 @@ def test_leave_one_out_and_the_pymc_model_of_a_view_keep_its_class_prior():
         pd.testing.assert_frame_equal(view.uncertainty(X, (X, y)), told.uncertainty(X, (X, y)))
         assert view.log_evidence_.joint == pytest.approx(told.log_evidence_.joint)
         pd.testing.assert_frame_equal(view.sample(5), told.sample(5))
-    logps = [
-        clf.to_pymc().compile_logp(mode=IN_PYTHON)({**told.to_pymc().initial_point()}) for clf in (view, told)
-    ]
+    logps = [clf.to_pymc().compile_logp(mode=IN_PYTHON)({**told.to_pymc().initial_point()}) for clf in (view, told)]
     assert logps[0] == pytest.approx(logps[1])
 
 

@@ -19,6 +19,7 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
+from test_generative import IN_PYTHON
 
 from bayesnb import (
     BayesianNB,

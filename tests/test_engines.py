@@ -466,7 +466,7 @@ def families_and_levels(clf):
     return {name: (type(f.family).__name__, f.levels) for name, f in clf.schema_.features.items()}
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(csv_columns())
 def test_a_csv_file_gives_the_families_and_probabilities_that_pandas_cells_give(columns):
     with tempfile.TemporaryDirectory() as folder:

@@ -390,14 +390,12 @@ def test_progress_is_reported_step_by_step(tennis):
     assert "scoring" in said[0]
 
 
-@pytest.mark.parametrize("kind", ["polars", "dict", "array", "sparse", "index"])
+@pytest.mark.parametrize("kind", ["polars", "array", "sparse", "index"])
 def test_every_kind_of_table_has_a_page(kind):
     X, y = datasets.heights()
     match kind:
         case "polars":
             X = pl.from_pandas(X)
-        case "dict":
-            X = {name: X[name].tolist() for name in X}
         case "array":
             X = X.to_numpy()
         case "sparse":

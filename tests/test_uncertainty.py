@@ -365,7 +365,7 @@ def test_intervals_by_saddlepoint_and_by_draws_agree():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_interval_of_a_row_does_not_depend_on_its_batch_or_on_earlier_calls(n_classes):
-    clf, X, _ = fitted(n_classes=n_classes)
+    clf, X, _ = fitted(20, n_classes)
     X.index = [f"row {i}" for i in range(len(X))]
     together = clf.predict_interval(X)
     apart = pd.concat([clf.predict_interval(X[:1]), clf.predict_interval(X[1:])])
@@ -389,7 +389,7 @@ def test_more_rows_make_the_interval_narrower():
 
 
 def test_many_draws_of_many_parameters_are_computed_in_parts_and_give_the_same_answers(monkeypatch):
-    clf, X, _ = fitted(n_classes=3)
+    clf, X, _ = fitted(20, n_classes=3)
     whole, entropies = clf.predict_interval(X[:5], draws=600), clf.uncertainty(X, draws=600)
     rng = default_rng(0)
     size = sum(v.size for theta in clf.posterior_.draw(rng).features.values() for v in theta.values())
@@ -419,6 +419,7 @@ def test_the_interval_given_the_row_covers_the_true_probability_as_often_as_stat
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_prob_top_is_the_share_of_draws_in_which_the_predicted_class_is_most_probable(n_classes):
     clf, X, _ = fitted(20, n_classes)
+    X = X[:8]
     codes = np.searchsorted(clf.classes_, clf.predict(X))
     drawn = (copy.deepcopy(clf).set_params(random_state=9).sample_proba(X, 20_000).argmax(-1) == codes).mean(0)
     assert_allclose(clf.prob_top(X, draws=20_000), drawn, atol=0.02)
@@ -491,17 +492,18 @@ def test_a_class_prior_for_each_row_is_used_in_every_answer():
     clf, X, _ = fitted(12)
     p = default_rng(0).dirichlet([2.0, 3.0], len(X))
     by_row = clf.with_class_prior(pd.DataFrame(p, columns=["u", "v"]))
-    for i in (0, 5, 11):
+    joint, interval, sampled = by_row.predict_joint_log_proba(X), by_row.predict_interval(X), by_row.sample_proba(X, 50)
+    top, log_odds = by_row.prob_top(X), by_row.log_odds(X)
+    entropies, ledger = by_row.uncertainty(X), by_row.explain(X, "u", "v")
+    for i in (0, 11):
         alone, one = clf.with_class_prior({"u": p[i, 0], "v": p[i, 1]}), X.iloc[[i]]
-        assert_allclose(by_row.predict_joint_log_proba(X)[i], alone.predict_joint_log_proba(one)[0], rtol=1e-12)
-        assert_allclose(by_row.predict_interval(X).iloc[i], alone.predict_interval(one).iloc[0], rtol=1e-9)
-        assert_allclose(by_row.sample_proba(X, 50)[:, i], alone.sample_proba(one, 50)[:, 0], rtol=1e-9)
-        assert_allclose(by_row.prob_top(X)[i], alone.prob_top(one)[0], rtol=1e-9)
-        assert_allclose(by_row.log_odds(X).iloc[i], alone.log_odds(one).iloc[0], rtol=1e-9)
-        frames = by_row.uncertainty(X).iloc[[i]], alone.uncertainty(one)
-        pd.testing.assert_frame_equal(*frames, rtol=1e-9)
-        ledgers = by_row.explain(X, "u", "v").loc[i], alone.explain(one, "u", "v").loc[i]
-        pd.testing.assert_frame_equal(*ledgers, rtol=1e-9)
+        assert_allclose(joint[i], alone.predict_joint_log_proba(one)[0], rtol=1e-12)
+        assert_allclose(interval.iloc[i], alone.predict_interval(one).iloc[0], rtol=1e-9)
+        assert_allclose(sampled[:, i], alone.sample_proba(one, 50)[:, 0], rtol=1e-9)
+        assert_allclose(top[i], alone.prob_top(one)[0], rtol=1e-9)
+        assert_allclose(log_odds.iloc[i], alone.log_odds(one).iloc[0], rtol=1e-9)
+        pd.testing.assert_frame_equal(entropies.iloc[[i]], alone.uncertainty(one), rtol=1e-9)
+        pd.testing.assert_frame_equal(ledger.loc[i], alone.explain(one, "u", "v").loc[i], rtol=1e-9)
     with pytest.raises(ValueError, match="class prior for each of 12 rows; got 3 rows"):
         by_row.predict(X[:3])
 
@@ -562,7 +564,7 @@ def test_a_classifier_answers_and_does_not_learn():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_class_of_probability_0_is_ruled_out_and_not_nan(n_classes):
-    clf, X, _ = fitted(30, n_classes)
+    clf, X, _ = fitted(10, n_classes)
     p = [1.0, 0.0] if n_classes == 2 else [0.6, 0.4, 0.0]
     for view in (clf.with_class_prior(p), clf.with_class_prior(np.tile(p, (len(X), 1)))):
         interval = view.predict_interval(X)

@@ -46,6 +46,7 @@ class Questions:
     predict_proba = _asks(Classifier.predict_proba)
     predict_log_proba = _asks(Classifier.predict_log_proba)
     predict_joint_log_proba = _asks(Classifier.predict_joint_log_proba)
+    compile = _asks(Classifier.compile)
     predict_table = _asks(Classifier.predict_table)
     write_predictions = _asks(Classifier.write_predictions)
     with_class_prior = _asks(Classifier.with_class_prior)

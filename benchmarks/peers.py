@@ -95,6 +95,11 @@ def gaussian(n: int, rng: np.random.Generator) -> Iterator[Work]:
         "one row of an array, predict_proba, 200 times", lambda: [ours.predict_proba(row) for _ in range(200)],
         lambda: [peer.predict_proba(row) for _ in range(200)], "GaussianNB", 1,
     )  # fmt: skip
+    service, values = ours.compile(), X[0].tolist()
+    yield Work(
+        "one row of a list, compiled, 200 times", lambda: [service(values) for _ in range(200)],
+        lambda: [peer.predict_proba(row) for _ in range(200)], "GaussianNB", 10,
+    )  # fmt: skip
     yield Work(
         f"exact leave-one-out, {size}", lambda: ours.loo(X, y), lambda: BayesianNB().fit(X, y).predict_proba(X),
         "one of our own fit + predict", 0.5, X,

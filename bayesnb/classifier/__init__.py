@@ -4,9 +4,9 @@
 (which class), ``certainty`` (how sure), ``explaining`` (why), ``exponents`` (to what powers terms count), ``auditing``
 and ``checking`` (whether the model is right about its rows), ``label_noise`` (whether their labels are right),
 ``sensitivity`` and ``credal`` (how much the priors matter), ``deciding`` (what to do), ``conformal`` (sets with a
-guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out), ``sampling`` (new rows, PyMC),
-``drawing`` (draws as a tree) and ``verifying`` (one road by the other). They check and name things; the formulas are in
-``model``, ``answers`` and ``dependence``.
+guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out), ``compiled`` (one row at a time),
+``sampling`` (new rows, PyMC), ``drawing`` (draws as a tree) and ``verifying`` (one road by the other). They check and
+name things; the formulas are in ``model``, ``answers`` and ``dependence``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from bayesnb.classifier import (
     auditing,
     certainty,
     checking,
+    compiled,
     conformal,
     credal,
     deciding,
@@ -240,6 +241,7 @@ class Classifier:
     predict_proba = predicting.predict_proba
     predict_log_proba = predicting.predict_log_proba
     predict_joint_log_proba = predicting.predict_joint_log_proba
+    compile = compiled.compile
 
     # The same data with another class prior or estimate
 

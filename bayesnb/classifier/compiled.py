@@ -1,0 +1,289 @@
+"""A fitted classifier as a few arrays, for a service that is asked about one row at a time.
+
+:class:`CompiledClassifier` answers an ordinary row from these arrays, without making a table of it first. Any other row
+it hands to the classifier that it was made of, so both give the same answers, warnings and errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb.data.encoders import Feature
+from bayesnb.families.columns import of_each_column
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.levels import Coded
+from bayesnb.families.support import COUNTS, LEVELS, ZEROS_AND_ONES
+from bayesnb.numerics import Array, log
+from bayesnb.priors.locations import ordinary
+
+if TYPE_CHECKING:
+    from bayesnb.classifier import Classifier
+
+COUNTED = 256
+"""The log densities of the counts below this number are kept in the table."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompiledClassifier:
+    """A fitted classifier that answers one row of plain values in about 10 µs. It never changes.
+
+    Call it with one row: a sequence of values in the order of the columns that were fitted, or a mapping from column to
+    value. The result is p(c | x, D), (class,), in the order of ``classes``. The logarithm of the joint is
+
+        base - Σ_j exponent_j ln(1 + ((x_j - m_j) scale_j)²) - ½ Σ_j ((x_j - m_j) scale_j)² + Σ_j table[x_j]
+
+    over the columns with a Student-t (real numbers, if parameters are integrated out), those with a Normal (if they are
+    plugged in), and those that have few values: 0 and 1, levels, and counts below 256. Terms that are the same in every
+    class are left out.
+
+    A row with a missing cell, a level that was never seen, a larger count, or a value that is not allowed is handed to
+    ``classifier``, which takes as long as its ``predict_proba``.
+
+    Parameters
+    ----------
+    classifier : Classifier
+        What was compiled.
+    classes : array (class,)
+    base : array (class,)
+        Log class probabilities, plus the log densities at the centres of the real columns.
+    student : tuple of arrays (class, column)
+        m, scale and exponent.
+    normal : tuple of arrays (class, column)
+        m and scale.
+    table : array (cell, class)
+        Log densities of the values of all other columns.
+    cells : tuple of {value: row of ``table``}
+        For each of these columns.
+    columns : tuple of tuples
+        Positions, in a row, of the columns of ``student``, of ``normal`` and of ``table``.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> service = clf.compile()
+    >>> service({"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}).round(3)
+    array([0.735, 0.265])
+    >>> service.predict_proba(X[:2].to_numpy()).round(3)
+    array([[0.704, 0.296],
+           [0.847, 0.153]])
+    """
+
+    classifier: Classifier
+    classes: Array
+    base: Array
+    student: tuple[Array, Array, Array]
+    normal: tuple[Array, Array]
+    table: Array
+    cells: tuple[Mapping[Any, int], ...]
+    columns: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+    def __repr__(self) -> str:
+        return f"CompiledClassifier({len(self.names)} columns, classes {self.classes.tolist()})"
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        """The columns of a row, in order."""
+        return self.classifier.schema.names
+
+    def __call__(self, row: list[Any] | tuple[Any, ...] | Array | Mapping[Any, Any]) -> Array:
+        """p(c | x, D) of one row, (class,).
+
+        Raises
+        ------
+        TypeError
+            If the row is no list, tuple, array or mapping.
+        ValueError
+            If the row has not one value for each column, or holds a value that its column cannot have.
+        """
+        names = self.names
+        if not isinstance(row, list | tuple | np.ndarray | Mapping):
+            raise TypeError(
+                "Expected one row as a list, tuple, array or dict (row.to_dict() of a Series); "
+                f"got {type(row).__name__}"
+            )
+        if len(row) != len(names):
+            return self._asked(row)
+        try:
+            values = [row[name] for name in names] if isinstance(row, Mapping) else row
+            joint = self._log_joint(values.tolist() if isinstance(values, np.ndarray) else values)
+        except (KeyError, TypeError, ValueError):
+            return self._asked(row)
+        largest = max(joint)
+        powers = [exp(v - largest) for v in joint]
+        total = sum(powers)
+        # Below 1, or NaN: some cell is missing or infinite, or no class can have produced the row.
+        return np.array(powers) / total if total >= 1.0 else self._asked(row)
+
+    def predict_proba(self, rows: Any) -> Array:
+        """p(c | x, D) of several rows, (row, class).
+
+        Parameters
+        ----------
+        rows : array (row, column) or sequence of rows
+            Rows as a call takes them. For many rows the classifier itself is faster, which reads a whole table.
+        """
+        return np.array([self(row) for row in rows]).reshape(-1, len(self.classes))
+
+    def _log_joint(self, values: Sequence[Any]) -> list[float]:
+        """log p(c, x) up to terms that are the same in every class.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If a value is not an ordinary one.
+        """
+        students, normals, others = self.columns
+        joint = self.base
+        with np.errstate(all="ignore"):
+            if students:
+                m, scale, exponent = self.student
+                z = (_numbers(values, students) - m) * scale
+                joint = joint - np.vecdot(exponent, np.log1p(z * z))
+            if normals:
+                m, scale = self.normal
+                z = (_numbers(values, normals) - m) * scale
+                joint = joint - 0.5 * np.vecdot(z, z)
+        if others:
+            at = [cells[values[k]] for cells, k in zip(self.cells, others, strict=True)]
+            joint = joint + self.table[at].sum(axis=0)
+        return joint.tolist()
+
+    def _asked(self, row: Any) -> Array:
+        """The answer of the classifier, which reads the row as a table."""
+        names = self.names
+        if isinstance(row, Mapping):
+            return self.classifier.predict_proba({name: [value] for name, value in row.items()})[0]
+        if len(row) != len(names):
+            raise ValueError(f"Expected {len(names)} values, one for each column; got {len(row)}")
+        if self.classifier.schema.named:
+            return self.classifier.predict_proba({name: [v] for name, v in zip(names, row, strict=True)})[0]
+        return self.classifier.predict_proba([list(row)])[0]
+
+
+def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
+    """The values at these places as numbers; raise ``TypeError`` for anything else, such as text that is digits."""
+    x = np.array(values if len(places) == len(values) else [values[k] for k in places])
+    if x.dtype.kind not in "fiub":
+        raise TypeError("not a number")
+    return x
+
+
+def compile(self: Classifier) -> CompiledClassifier:
+    """The model as a few arrays that answer one row at a time, without making a table of it first.
+
+    A row of 20 numbers takes a fifteenth of the time of :meth:`predict_proba`, a row of a data frame a hundredth.
+
+    Returns
+    -------
+    CompiledClassifier
+        It is called with one row, a dict or a list, and stays as it is when the estimator learns more.
+
+    Raises
+    ------
+    ValueError
+        If there are exponents (``dependence``) or a class prior for each row, or if a column has a family whose density
+        is neither that of a Normal or a Student-t nor a table of values; the error names the column.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.heights()
+    >>> service = BayesianNB().fit(X, y).compile()
+    >>> service([175.0, 70.0]).round(3)
+    array([0.35, 0.65])
+    """
+    self.require_one_class_prior("a compiled classifier")
+    if self.dependence is not None:
+        raise ValueError(
+            "with a dependence, a term of one column counts to a power, and terms of pairs are added, which cannot be "
+            "compiled; ask the classifier itself, or fit without dependence"
+        )
+    place = {name: k for k, name in enumerate(self.schema.names)}
+    log_pi = log(self.posterior.label.mean()) if self.plug_in is None else self.plug_in.log_pi
+    base, students, normals, table, cells = log_pi.copy(), [], [], [], []
+    at: tuple[list[int], list[int], list[int]] = [], [], []
+    for name, feature in self.schema.features.items():
+        columns = [place[column] for column in feature.columns]
+        if isinstance(feature.family, Gaussian | GaussianKnownVariance):
+            height, *curve = _curve(self, name, feature)
+            (students if len(curve) == 3 else normals).append(curve)
+            at[0 if len(curve) == 3 else 1].extend(columns)
+            base += height.sum(axis=1)
+            continue
+        for j, column in enumerate(columns):
+            values, densities = _tabulated(self, name, feature, j)
+            start = sum(map(len, table))
+            cells.append({value: start + k for k, value in enumerate(values)})
+            table.append(densities)
+            at[2].append(column)
+    n = len(self.classes)
+
+    def joined(curves: list[Any], parts: int) -> tuple[Any, ...]:
+        return tuple(np.concatenate([curve[k] for curve in curves], axis=1) for k in range(parts)) if curves else ()
+
+    return CompiledClassifier(
+        self,
+        self.classes,
+        base,
+        joined(students, 3),
+        joined(normals, 2),
+        np.concatenate(table) if table else np.empty((0, n)),
+        tuple(cells),
+        (tuple(at[0]), tuple(at[1]), tuple(at[2])),
+    )
+
+
+def _curve(self: Classifier, name: Any, feature: Feature) -> list[Array]:
+    """Log height, location and scale of real columns, (class, column); the exponent is last if they are Student-t's."""
+    family, n = feature.family, len(feature.columns)
+    spread = of_each_column("variance", family.variance, n) if isinstance(family, GaussianKnownVariance) else None
+    believed = self.posterior.features[name]
+    if self.plug_in is not None:
+        theta = self.plug_in.features[name]
+        m, low, unit = theta["mu"], theta.get("low", 0.0), theta.get("unit", 1.0)
+        scale = np.sqrt(theta["tau"] if spread is None else 1 / spread)
+        curve = [log(scale), m, scale]
+    elif spread is None:
+        m, scale, exponent, height = believed.marginal
+        low, unit = believed.placed()
+        curve = [height, m, scale, exponent]
+    else:
+        low, unit = believed.placed(), 1.0
+        scale = 1 / np.sqrt(spread + believed.v)
+        curve = [log(scale), believed.m, scale]
+    curve = [np.broadcast_to(part, (len(self.classes), n)) for part in curve]
+    near = ordinary(low * curve[2], np.broadcast_to(unit, curve[2].shape))
+    if not near.all():
+        column = feature.columns[int(np.flatnonzero(~near)[0])]
+        raise ValueError(
+            f"column {column!r} is so large, so small or so far from 0 beside its spread that one float does not hold "
+            "where it lies, so it cannot be compiled; divide it or subtract its mean, or ask the classifier itself"
+        )
+    return curve
+
+
+def _tabulated(self: Classifier, name: Any, feature: Feature, j: int) -> tuple[Sequence[Any], Array]:
+    """The values of the j-th column of a feature, and their log densities, (value, class), as its family gives them."""
+    family, support = feature.family, feature.family.support
+    if support not in (ZEROS_AND_ONES, LEVELS, COUNTS) or feature.exposure or feature.cuts or not family.exact:
+        said = "is cut into bins" if feature.cuts else "has an exposure" if feature.exposure else "cannot be compiled"
+        raise ValueError(
+            f"column {feature.columns[j]!r}: {type(family).__name__} {said}, and compiled are only Gaussian, "
+            "GaussianKnownVariance, and families of 0 and 1, of levels and of counts; ask the classifier itself"
+        )
+    values = feature.levels[j] if support is LEVELS else range(2 if support is ZEROS_AND_ONES else COUNTED)
+    # The other columns of the feature are missing, so that they add nothing.
+    shape = len(values), len(feature.columns)
+    x: Any = np.full(shape, -1, np.intp) if support is LEVELS else np.full(shape, np.nan)
+    x[:, j] = np.arange(len(values))
+    x = Coded(x, feature.levels) if support is LEVELS else x
+    if self.plug_in is None:
+        return values, family.log_predictive(self.posterior.features[name], x)
+    return values, family.log_likelihood(self.plug_in.features[name], x)

@@ -17,12 +17,12 @@ pytestmark = pytest.mark.browser
 class Page:
     """The page in a browser, with its network requests and its console messages."""
 
-    def __init__(self, tab):
+    def __init__(self, tab, hash=""):
         self.tab, self.asked, self.said = tab, [], []
         tab.on("request", lambda request: self.asked.append(request.url))
         tab.on("console", lambda message: self.said.append(message.text))
         tab.on("pageerror", lambda error: self.said.append(str(error)))
-        tab.goto(PAGE.as_uri(), wait_until="load")
+        tab.goto(PAGE.as_uri() + hash, wait_until="load")
 
     def state(self):
         return self.tab.evaluate("state")
@@ -160,15 +160,84 @@ def test_more_rows_narrow_the_interval_and_do_not_change_the_counting_estimate(p
     assert page.shown() == before
 
 
-def test_an_invalid_count_is_marked_and_the_last_valid_one_stays_in_use(page):
+@pytest.mark.parametrize("typed", ["-3", "1e308", "", "2e9"])
+def test_a_bad_count_is_marked_and_the_one_from_before_stays_in_use(page, typed):
     before, box = page.shown(), page.tab.locator("#n-wind-0-no")
-    box.fill("-3")
+    box.click()
+    page.tab.keyboard.press("Control+A")
+    page.tab.keyboard.press("Delete")
+    # Key by key: what is typed on the way to a bad number is a good one.
+    page.tab.keyboard.type(typed)
     assert box.get_attribute("aria-invalid") == "true"
-    assert "number from 0" in page.tab.inner_text("#wrong")
+    note = page.tab.locator(f"#{box.get_attribute('aria-describedby')}")
+    assert note.is_visible()
+    assert note.inner_text().endswith("2 is in use.")
+    assert "One number is not used" in page.tab.inner_text("#wrong")
     assert page.shown() == before
-    box.fill("2")
+    page.slide("m-outlook", 7)
+    assert (box.get_attribute("aria-invalid"), page.state()["tables"][4]["counts"][0]) == ("true", [2, 3])
+    box.fill("4")
     assert box.get_attribute("aria-invalid") == "false"
-    assert page.tab.inner_text("#wrong") == ""
+    assert (page.tab.inner_text("#wrong"), note.inner_text()) == ("", "")
+    assert page.state()["tables"][4]["counts"][0] == [4, 3]
+
+
+def test_no_bad_number_is_left_marked_when_all_counts_are_set_anew(page):
+    page.tab.locator("#n-wind-0-no").fill("-3")
+    page.tab.get_by_role("button", name="The fourteen days again").click()
+    assert page.tab.locator("[aria-invalid=true]").count() == 0
+    assert page.tab.locator("#n-wind-0-no").input_value() == "2"
+
+
+def test_the_address_keeps_what_is_set_and_brings_it_back(page):
+    page.says("0.735")
+    assert "#" not in page.tab.url
+    page.tab.select_option("#day-wind", "-1")
+    page.tab.locator("#n-humidity-1-yes").fill("9.5")
+    page.slide("p-outlook-1", 0.5)
+    page.slide("m-play", 6)
+    page.slide("prob", 95)
+    page.tab.wait_for_url("**#day=0,2,0,-1&prob=95&m.play=6&p.outlook=*&n.humidity=4,1,3,9.5")
+    state, shown = page.state(), page.shown()
+    page.tab.reload()
+    assert (page.state(), page.shown()) == (state, shown)
+    assert_agrees(page)
+    page.tab.goto(PAGE.as_uri() + "#m.wind=5")
+    assert page.state()["tables"][4]["m"] == 5
+    assert page.state()["day"]["wind"] == 1
+
+
+@pytest.mark.parametrize(
+    "part", ["m.wind=-1", "n.play=5", "n.play=5,x", "p.wind=0.5,0.6", "day=9,0,0,0", "prob=100", "<b>=1", "%"]
+)
+def test_what_an_address_says_wrongly_is_named_and_not_used(browser, part):
+    page = Page(browser.new_page(), "#" + part + "&m.play=4")
+    state = page.state()
+    assert (state["tables"][0]["m"], state["prob"]) == (4, 0.89)
+    assert part in page.tab.inner_text("#wrong")
+    assert_agrees(page)
+    page.tab.close()
+
+
+def test_the_answer_stays_in_sight_on_a_phone(browser):
+    page = Page(browser.new_page(viewport={"width": 390, "height": 844}))
+    page.tab.locator("#n-wind-1-yes").scroll_into_view_if_needed()
+    page.tab.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    box = page.tab.locator("#short").bounding_box()
+    assert 0 <= box["y"] < 60
+    page.tab.locator("#n-wind-1-yes").fill("30")
+    assert page.tab.inner_text("#short") == f"{page.shown()['predictive'][0]:.3f}"
+    page.tab.close()
+
+
+def test_a_probability_that_is_not_certain_is_never_shown_as_0_or_1(page):
+    page.tab.goto(PAGE.as_uri() + "#n.outlook=3000000,0,2,0,4,3&n.humidity=4000000,0,0,6")
+    assert page.shown()["upper"][0] > 0.9995
+    texts = page.tab.evaluate("""["lower", "median", "upper", "mean", "predictive"].flatMap(name =>
+        [...document.querySelectorAll(`#row-${name} td`)].map(cell => cell.textContent))""")
+    assert ">0.999" in texts
+    assert "<0.001" in texts
+    assert not {"0.000", "1.000"} & set(texts)
 
 
 def test_the_keyboard_moves_a_slider_and_the_status_line_announces_it(page):

@@ -376,9 +376,9 @@ def test_a_dirichlet_with_all_concentrations_0_is_improper():
         (lambda: NormalGamma(kappa=-1.0), "kappa to be finite and not negative"),
         (lambda: NormalGamma(m=np.nan), "m to be finite"),
         (lambda: Normal(0.0, -1.0), "v not to be negative"),
-        (lambda: Dirichlet(1.0, per="row"), "per to be 'level', 'class' or 'feature'; got 'row'"),
+        (lambda: Dirichlet(1.0, per="row"), "per to be 'level', 'class', 'feature' or 'pooled'; got 'row'"),
         (lambda: Dirichlet([1.0, 2.0], per="class"), "one number for alpha per class"),
-        (lambda: Beta(per="level"), "per to be 'class' or 'feature'; got 'level'"),
+        (lambda: Beta(per="level"), "per to be 'class', 'feature' or 'pooled'; got 'level'"),
         (
             lambda: Dirichlet({"a": 1, "b": 1}).over((WIDE,), 2),
             "a concentration for every level; got none for 'c'",

@@ -10,10 +10,7 @@ from bayesnb.families.categorical import Categorical
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.support import BAG, LEVELS
-
-TOGETHER = "numbers"
-"""The name of a feature of all columns that their family reads together."""
+from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
 
 KINDS = {
     "number": "numbers",
@@ -102,6 +99,11 @@ def _default(kind: str) -> str:
     return f"{family.__name__}()"
 
 
+def together_name(family: Family) -> str:
+    """What the feature of columns that are read together is called."""
+    return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
+
+
 def together(found: dict[Any, tuple[Family, tuple[Any, ...], str]]) -> dict[Any, tuple[Family, tuple[Any, ...], str]]:
     """The same, with the columns whose family reads them together as one feature."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
@@ -109,9 +111,10 @@ def together(found: dict[Any, tuple[Family, tuple[Any, ...], str]]) -> dict[Any,
         return found
     families = {id(family): family for family, _, _ in shared.values()}
     rest = {name: spec for name, spec in found.items() if name not in shared}
-    for k, family in enumerate(families.values()):
+    for family in families.values():
         names = tuple(name for name, spec in shared.items() if spec[0] is family)
-        key = TOGETHER if k == 0 else f"{TOGETHER} {k + 1}"
+        key = together_name(family)
+        key = key if key not in rest or key in found else f"{key} 2"
         if key in rest:
             raise ValueError(f"a column is called {key!r}, as the feature of {list(names)[:8]} is; rename that column")
         rest[key] = (family, names, ", ".join(dict.fromkeys(shared[name][2] for name in names)))

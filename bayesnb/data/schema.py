@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.binning import Binned
-from bayesnb.data.by_type import TOGETHER, ByType, together
+from bayesnb.data.by_type import ByType, together, together_name
 from bayesnb.data.columns import Column, Names, zeros_and_ones
 from bayesnb.data.encoders import ENCODERS, Feature, UnseenPolicy, checked_together, require_one_kind, validate
 from bayesnb.data.named import family_named
@@ -222,11 +222,12 @@ class Schema:
         return pd.DataFrame({name: columns[name] for name in self.names if name in columns})
 
     def describe(self, statistics: Statistics | None = None) -> pd.DataFrame:
-        """A row for each feature: family, prior, columns, levels, share of missing values, why this family."""
+        """A row for each feature: family, prior and what that learned, columns, levels, share missing, why it."""
         rows = []
         for name, feature in self.features.items():
-            missing = np.nan
+            missing, learned = np.nan, ""
             if statistics is not None:
+                learned = feature.family.learned(statistics.features[name])
                 seen = statistics.features[name].seen().sum(0)
                 missing = float(1 - seen.mean() / max(statistics.rows.sum(), np.finfo(float).tiny))
                 missing = 0.0 if abs(missing) < 1e-12 else missing
@@ -234,7 +235,7 @@ class Schema:
                 {
                     "feature": name,
                     "family": type(feature.family).__name__,
-                    "prior": repr(feature.family.prior),
+                    "prior": f"{feature.family.prior!r}{learned and f', learned: {learned}'}",
                     "columns": len(feature.columns),
                     "levels": feature.shown_levels(),
                     "missing": missing,
@@ -267,7 +268,7 @@ def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
         if getattr(features, "support", None) == BAG:
             return {"words" if table.named else "x": (features, columns)}
         if table.named and getattr(features, "reads_together", False):
-            return {TOGETHER: (features, columns)}
+            return {together_name(features): (features, columns)}
         return {name: (features, (name,)) for name in columns} if table.named else {"x": (features, columns)}
     if not isinstance(features, Mapping):
         raise TypeError(

@@ -83,7 +83,8 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         return BinaryCounts(_every(members.weights(), totals) if seen is None else members.totals(seen), totals)
 
     def resolve_prior(self, prior: Beta, s: BinaryCounts) -> Beta:
-        return prior.over(s.n.shape[1], s.n.shape[0])
+        # A row for each outcome, so that none is impossible.
+        return prior.over(s.n.shape[1], s.n.shape[0], (s.ones.sum(0) + 1) / (s.n.sum(0) + 2))
 
     def added(self, s: BinaryCounts) -> Added:
         d = s.ones, s.n - s.ones

@@ -43,7 +43,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
         return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)
 
     def resolve_prior(self, prior: Dirichlet, s: CategoryCounts) -> Dirichlet:
-        return prior.over(s.levels, s.counts.shape[0])
+        return prior.over(s.levels, s.counts.shape[0], s.counts.sum(0))
 
     def added(self, s: CategoryCounts) -> Added:
         return (s.counts,), Dirichlet.peak(s.counts)

@@ -40,6 +40,7 @@ from bayesnb.families.columns import columns_of, known_cells, rows_of
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Column, Labels
 from bayesnb.families.statistic import Statistic
+from bayesnb.families.tuning import strengths
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import ImproperError, Prior, Theta, first, shared
@@ -108,6 +109,22 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def flat(self) -> Self:
         """The same likelihood under the prior whose mode is the maximum-likelihood estimate."""
         return replace(self, prior=self.conjugate.flat())
+
+    def tuned(self, prior: P, s: S) -> P:
+        return prior.strengthened(list(self.tuning(prior, s).values())) if self.learns_prior else prior
+
+    def learned(self, s: S) -> str:
+        factors = self.tuning(self.resolve_prior(self.prior, s), s) if self.learns_prior else {}
+        return "; ".join(f"{name} × {factor:.3g}" for name, factor in factors.items())
+
+    def tuning(self, prior: P, s: S) -> dict[str, float]:
+        """The learned factors of a prior at its full shape, by name; see :mod:`bayesnb.families.tuning`."""
+        d, log_h = self.added(s)
+
+        def log_evidence(factors: Array) -> float:
+            return float((prior.strengthened(factors).along(*d) + log_h).sum())
+
+        return dict(zip(prior.strengths, strengths(log_evidence, len(prior.strengths)).tolist(), strict=True))
 
     def update(self, prior: P, s: S) -> P:
         return replace(prior.plus(*self.added(s)[0]))

@@ -62,6 +62,8 @@ class Family[P: Belief, S: Statistic](ABC):
                     f"Expected the prior of {type(self).__name__} to be a {self.conjugate.__name__}, "
                     f"or {{class: {self.conjugate.__name__}}}; got {prior!r}"
                 )
+            if isinstance(self.prior, Mapping) and getattr(prior, "tuned", None):
+                raise ValueError(f"a learned prior is one for all classes, which teach it; got {self.prior!r}")
 
     @abstractmethod
     def statistic(self, x: Column, members: Membership) -> S:
@@ -149,6 +151,19 @@ class Family[P: Belief, S: Statistic](ABC):
         return {}
 
     @property
+    def learns_prior(self) -> bool:
+        """True if the strength of its prior is learned from its columns."""
+        return bool(getattr(self.prior, "tuned", None))
+
+    def learned(self, s: S) -> str:
+        """What its prior has learned from the data, for people; "" if it learns nothing. (A hook.)"""
+        return ""
+
+    def tuned(self, prior: P, s: S) -> P:
+        """A prior at its full shape, with its strength as learned from the data, if it is to be. (A hook.)"""
+        return prior
+
+    @property
     def needs_rows(self) -> bool:
         """True if it still takes something from the first rows, such as the edges of cells. (A hook.)"""
         return False
@@ -156,7 +171,7 @@ class Family[P: Belief, S: Statistic](ABC):
     @property
     def reads_together(self) -> bool:
         """True if its columns are one feature: a vector, or columns that share a number taken from them. (A hook.)"""
-        return False
+        return self.learns_prior
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
         """The same family with what it takes from its columns in the first table, (row,) each. (A hook.)"""
@@ -178,7 +193,7 @@ class Family[P: Belief, S: Statistic](ABC):
     def priors(self, s: S, labels: Sequence[Any]) -> P:
         """The prior of every cell: the given one, at its full shape."""
         if not isinstance(self.prior, Mapping):
-            return self.resolve_prior(self.prior, s)
+            return self.tuned(self.resolve_prior(self.prior, s), s)
         for label in labels:
             if label not in self.prior:
                 raise ValueError(f"Expected a prior for class {label!r}; got one for {list(self.prior)}")

@@ -63,7 +63,7 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
 
     @property
     def reads_together(self) -> bool:
-        return bool(self.var_smoothing)
+        return self.learns_prior or bool(self.var_smoothing)
 
     def statistic(self, x: Array, members: Membership) -> Moments:
         return Moments.of(x, members)

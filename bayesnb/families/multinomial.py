@@ -83,7 +83,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return WordCounts(totals, members.weights()[:, None], members.totals(own) - apart, x.words)
 
     def resolve_prior(self, prior: Dirichlet, s: WordCounts) -> Dirichlet:
-        return Dirichlet(prior.over((s.words,), s.counts.shape[0]).alpha[:, 0])
+        return Dirichlet(prior.over((s.words,), s.counts.shape[0], s.counts.sum(0)[None]).alpha[:, 0])
 
     def added(self, s: WordCounts) -> Added:
         return (s.counts,), s.log_peak[:, 0]

@@ -56,6 +56,10 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
         return prior.over(s.n[:, 0], s.mean, s.low, s.scatter)
 
+    def learned(self, s: Scatter) -> str:
+        learns = isinstance(self.prior, NormalWishart) and self.prior.dof is None
+        return f"dof = {self.resolve_prior(self.prior, s).dof[0]:.3g}" if learns else ""
+
     def added(self, s: Scatter) -> Added:
         n = s.n[:, 0]
         return (n, s.mean, s.low, s.scatter), -0.5 * LOG_2PI * n * s.mean.shape[1]

@@ -7,7 +7,7 @@ of a sampler.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
@@ -170,10 +170,11 @@ class Belief(ABC):
         return ""
 
     def __repr__(self) -> str:
-        specified = {f.name: getattr(self, f.name) for f in fields(self) if f.repr and f.name != "per"}
+        specified = {f.name: getattr(self, f.name) for f in fields(self) if f.repr and f.name not in ("per", "tuned")}
         given = (f"{name}={self._where_none if value is None else _short(value)}" for name, value in specified.items())
         per = f", per={self.per!r}" if getattr(self, "per", None) not in (None, self._own_cell) else ""
-        return f"{type(self).__name__}({', '.join(given)}{per})"
+        tuned = ", tuned=True" if getattr(self, "tuned", None) else ""
+        return f"{type(self).__name__}({', '.join(given)}{per}{tuned})"
 
     def _with(self, **parameters: Array) -> Self:
         """The same belief with other parameters. They are not validated: without a row, they may be negative."""
@@ -256,6 +257,16 @@ class Prior(Belief):
 
         ``name`` turns "theta", "mu", … into the full name. Improper priors have none.
         """
+
+    strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """What may be learned of a prior: by the name of a factor, the parameters that it multiplies."""
+
+    def strengthened(self, factors: Sequence[float]) -> Self:
+        """The same belief with its parameters multiplied by the factors of ``strengths``."""
+        changed = {f.name: getattr(self, f.name) for f in fields(self)}
+        for names, factor in zip(self.strengths.values(), factors, strict=True):
+            changed |= {name: changed[name] * factor for name in names}
+        return self._with(**changed)
 
     # How data change it. Each method gets d as positional arrays that broadcast to the shape of the cells.
 

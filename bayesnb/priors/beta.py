@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size, log, log1p, log_gamma_slopes, log_rising
+from bayesnb.priors import elicitation
 from bayesnb.priors.belief import BoundaryError, Prior, Theta, require_nonnegative, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.dirichlet import ROUNDING, Dirichlet
@@ -22,8 +23,11 @@ class Beta(Prior):
     Parameters
     ----------
     alpha, beta : float or array (class, column)
-    per : {"class", "feature"}
-        Whether the concentrations are those of each class, or are shared equally among all classes.
+    per : {"class", "feature", "pooled"}
+        Whether the concentrations are those of each class, are shared equally among all classes, or are a number of
+        rows, α + β for each class, that look like the whole column.
+    tuned : bool, optional
+        Whether they are multiplied by the factor with the largest evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -33,17 +37,19 @@ class Beta(Prior):
 
     alpha: float | Array = 1.0
     beta: float | Array = 1.0
-    per: Literal["class", "feature"] = "class"
+    per: Literal["class", "feature", "pooled"] = "class"
+    tuned: bool | None = field(default=None, repr=False)
 
     parameters = ("theta",)
+    strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"alpha, beta": ("alpha", "beta")}
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
             value = np.asarray(getattr(self, name), float)
             require_nonnegative(name, value)
             object.__setattr__(self, name, value)
-        if self.per not in ("class", "feature"):
-            raise ValueError(f"Expected per to be 'class' or 'feature'; got {self.per!r}")
+        if self.per not in ("class", "feature", "pooled"):
+            raise ValueError(f"Expected per to be 'class', 'feature' or 'pooled'; got {self.per!r}")
 
     @classmethod
     def laplace(cls, alpha: float = 1.0) -> Beta:
@@ -74,12 +80,44 @@ class Beta(Prior):
         return cls(ess / 2, ess / 2, per="feature")
 
     @classmethod
+    def pooled(cls, m: float) -> Beta:
+        """m imaginary rows, of which as many are ones as in the whole column, all classes together."""
+        return cls(m / 2, m / 2, per="pooled")
+
+    @classmethod
+    def learned(cls) -> Beta:
+        """Imaginary rows like the whole column, as many as the evidence says.
+
+        The columns of a feature share their number, so many columns teach it. ``ln m ~ Normal(ln 2, 1)`` beforehand.
+        """
+        return cls(1.0, 1.0, "pooled", True)
+
+    @classmethod
+    def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Beta:
+        """The belief that θ is between two numbers with a probability of ``share``, and beyond each with the same one.
+
+        >>> Beta.from_quantiles(0.2, 0.6)
+        Beta(alpha=5.93521, beta=9.22091)
+        """
+        return cls(*elicitation.beta_between(low, high, share))
+
+    @classmethod
+    def from_rows(cls, n: float, rows: Any) -> Beta:
+        """The belief worth ``n`` rows like these zeros and ones."""
+        return cls.m_estimate(n, float(elicitation.rows_like("zeros and ones", rows, n).mean()))
+
+    @classmethod
     def flat(cls) -> Beta:
         """The uniform density, whose mode is plain counting."""
         return cls(1.0, 1.0)
 
-    def over(self, n_columns: int, n_classes: int) -> Beta:
-        """The prior at its full shape (class, column)."""
+    def over(self, n_columns: int, n_classes: int, pooled: Array | None = None) -> Beta:
+        """The prior at its full shape (class, column); ``pooled`` is the share of ones of each whole column."""
+        if self.per == "pooled":
+            if pooled is None:
+                raise ValueError("a Beta around the pooled share of ones is a prior of columns of zeros and ones")
+            rows = spread(self.alpha + self.beta, (n_classes, n_columns))
+            return Beta(rows * pooled, rows * (1 - pooled))
         share = n_classes if self.per == "feature" else 1
         return Beta(*(spread(v / share, (n_classes, n_columns)) for v in (self.alpha, self.beta)))
 

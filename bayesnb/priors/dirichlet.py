@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -24,11 +24,9 @@ from bayesnb.numerics import (
     log_root_slopes,
     sums_of_others,
 )
-from bayesnb.priors.belief import UNSEEN, BoundaryError, Prior, Theta, by_label, require_nonnegative, shared
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, by_label, require_nonnegative, shared
 from bayesnb.priors.common_draws import CommonDraws
-
-type Per = Literal["level", "class", "feature"]
-
+from bayesnb.priors.concentrations import Per, concentrations
 
 ROUNDING = 1e-12
 """A concentration that is less than 1 by no more than this is 1, as far as rounding can tell."""
@@ -44,9 +42,11 @@ class Dirichlet(Prior):
         Concentration. A scalar holds for every level; a vector has one entry a level, in the order of
         the levels; (class, level) and (class, column, level) are the full forms. A concentration of 0
         is a structural zero: the level has probability 0 until it is counted.
-    per : {"level", "class", "feature"}
+    per : {"level", "class", "feature", "pooled"}
         Whether a scalar ``alpha`` belongs to each level, to the table of each class (shared equally among its levels),
-        or to all tables of a feature together.
+        to all tables of a feature together, or to the table of each class, shared as the whole column is.
+    tuned : bool, optional
+        Whether ``alpha`` is multiplied by the factor with the largest evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -58,9 +58,11 @@ class Dirichlet(Prior):
 
     alpha: float | Array | Mapping[Any, float] = 1.0
     per: Per = "level"
+    tuned: bool | None = field(default=None, repr=False)
 
     _own_cell = "level"
     parameters = ("theta",)
+    strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"alpha": ("alpha",)}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", by_label(self.alpha))
@@ -70,8 +72,8 @@ class Dirichlet(Prior):
             alpha = np.asarray(self.alpha, float)
             require_nonnegative("alpha", alpha)
             object.__setattr__(self, "alpha", alpha if alpha.ndim else float(alpha))
-        if self.per not in ("level", "class", "feature"):
-            raise ValueError(f"Expected per to be 'level', 'class' or 'feature'; got {self.per!r}")
+        if self.per not in get_args(Per.__value__):
+            raise ValueError(f"Expected per to be 'level', 'class', 'feature' or 'pooled'; got {self.per!r}")
         if self.per != "level" and not isinstance(self.alpha, float):
             raise ValueError(f"Expected one number for alpha per {self.per}; got {self.alpha!r}")
 
@@ -114,6 +116,27 @@ class Dirichlet(Prior):
         return cls(ess, per="feature")
 
     @classmethod
+    def pooled(cls, m: float) -> Dirichlet:
+        """m imaginary rows spread as the whole column, all classes together: a level that is rare in it stays rare."""
+        return cls(m, per="pooled")
+
+    @classmethod
+    def learned(cls) -> Dirichlet:
+        """Imaginary rows spread as the whole column, as many as the evidence says (Minka 2000).
+
+        The columns of a feature share their number, so many columns teach it. ``ln m ~ Normal(ln 2, 1)`` beforehand.
+        """
+        return cls(2.0, "pooled", True)
+
+    @classmethod
+    def from_rows(cls, n: float, rows: Sequence[Any]) -> Dirichlet:
+        """The belief worth ``n`` rows like these, of which each is the name of a level."""
+        names = list(rows)
+        if not names:
+            raise ValueError("Expected the names of the levels of one row or more; got none")
+        return cls({name: n * names.count(name) / len(names) for name in dict.fromkeys(names)})
+
+    @classmethod
     def flat(cls) -> Dirichlet:
         """The uniform density, whose mode is plain counting."""
         return cls(1.0)
@@ -123,6 +146,8 @@ class Dirichlet(Prior):
     def over_classes(self, labels: Sequence[Any], rows: Array) -> Dirichlet:
         """One concentration a class, in the order of ``labels``; ``rows`` (class,) are their weights."""
         try:
+            if self.tuned:
+                raise ValueError("one table of classes cannot teach its own prior; give a concentration")
             return Dirichlet(self.over((tuple(labels),), 1).alpha[0, 0])
         except ValueError as error:
             raise ValueError(f"class prior: {error}") from error
@@ -169,7 +194,7 @@ class Dirichlet(Prior):
         """The t above which ``log_powers`` exists."""
         return -self.alpha
 
-    def over(self, levels: Sequence[tuple[Any, ...]], n_classes: int) -> Dirichlet:
+    def over(self, levels: Sequence[tuple[Any, ...]], n_classes: int, counts: Array | None = None) -> Dirichlet:
         """The prior at its full shape (class, column, level).
 
         Parameters
@@ -178,39 +203,16 @@ class Dirichlet(Prior):
             The names of each column's levels; where columns differ in their number, the shorter ones
             are filled up with structural zeros.
         n_classes : int
+        counts : array (column, level), optional
+            Weight of each level, all classes together.
         """
         full = np.zeros((n_classes, len(levels), max([1, *map(len, levels)])))
         for column, names in enumerate(levels):
             # A column in which no value was ever seen has one cell, which no value falls into.
-            full[:, column, : max(1, len(names))] = self._concentrations(column, names, n_classes) if names else 1.0
+            own = None if counts is None else counts[column, : len(names)]
+            of_level = concentrations(self.alpha, self.per, column, names, n_classes, own) if names else 1.0
+            full[:, column, : max(1, len(names))] = of_level
         return Dirichlet(full)
-
-    def _concentrations(self, column: int, names: tuple[Any, ...], n_classes: int) -> Array:
-        if isinstance(self.alpha, Mapping):
-            # The level that stands for all others weighs as much as a named one, unless it is named.
-            alpha = {UNSEEN: float(np.mean(list(self.alpha.values()))), **self.alpha}
-            missing = [name for name in names if name not in alpha]
-            if missing:
-                raise ValueError(
-                    f"Expected a concentration for every level; got none for {missing[0]!r}: "
-                    f"add it to {sorted(map(str, self.alpha))}"
-                )
-            return np.array([alpha[name] for name in names], float)
-        alpha = np.asarray(self.alpha)
-        if self.per != "level":
-            return alpha / max(1, len(names) * (n_classes if self.per == "feature" else 1))
-        if alpha.ndim == 3:
-            alpha = alpha[:, column] if alpha.shape[1] > 1 else alpha[:, 0]
-        if UNSEEN in names and alpha.ndim and alpha.shape[-1] == len(names) - 1 > 1:
-            alpha = np.insert(alpha, names.index(UNSEEN), alpha.mean(-1), axis=-1)
-        try:
-            return np.broadcast_to(alpha, (n_classes, len(names)))
-        except ValueError:
-            raise ValueError(
-                f"Expected alpha to fit {n_classes} classes and the {len(names)} levels "
-                f"{list(names[:8])}; got shape {alpha.shape}. Give {{level: concentration}} or "
-                f"{{class: Dirichlet(...)}} to be independent of their order"
-            ) from None
 
     @property
     def outcomes(self) -> Array:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln, xlogy
 
 from bayesnb.numerics import Array, Size, deviance, disagreement, log, log_gamma_draw, log_root, log_root_slopes
+from bayesnb.priors import elicitation
 from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_nonnegative, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
 
@@ -26,6 +27,8 @@ class Gamma(Prior):
     beta : float, array (class, column) or None
         Rate, in units of exposure. ``None`` is α / pooled rate, so that the prior mean is the rate of
         the whole column (or β = α, a mean of 1, where the column has no events).
+    tuned : bool, optional
+        Whether both are multiplied by the factor with the largest evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -35,9 +38,11 @@ class Gamma(Prior):
 
     _where_none = "pooled"
     parameters = ("rate",)
+    strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"alpha, beta": ("alpha", "beta")}
 
     alpha: float | Array = 1.0
     beta: float | Array | None = None
+    tuned: bool | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
@@ -50,6 +55,28 @@ class Gamma(Prior):
     def unit_information(cls, events: float = 1.0) -> Gamma:
         """One imaginary event, seen at the rate of the whole column."""
         return cls(events, None)
+
+    @classmethod
+    def learned(cls) -> Gamma:
+        """Imaginary events at the rate of the whole column, as many as the evidence says.
+
+        The columns of a feature share their number, so many columns teach it. ``ln α ~ Normal(0, 1)`` beforehand.
+        """
+        return cls(1.0, None, True)
+
+    @classmethod
+    def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Gamma:
+        """The belief that λ is between two numbers with a probability of ``share``, and beyond each with the same one.
+
+        >>> Gamma.from_quantiles(2.0, 5.0)
+        Gamma(alpha=13.3125, beta=3.96532)
+        """
+        return cls(*elicitation.gamma_between(low, high, share))
+
+    @classmethod
+    def from_rows(cls, n: float, rows: Any) -> Gamma:
+        """The belief worth ``n`` rows like these counts, each of exposure 1. (For n waits, write Gamma(n, n × mean)."""
+        return cls(n * float(elicitation.rows_like("counts", rows, n).mean()), n)
 
     @classmethod
     def jeffreys(cls) -> Gamma:

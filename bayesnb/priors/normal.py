@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy import stats
 
 from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array, Size
+from bayesnb.priors import elicitation
 from bayesnb.priors.belief import Prior, Theta, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.locations import between, ordinary
@@ -54,6 +56,16 @@ class Normal(Prior):
     def unit_information(cls) -> Normal:
         """One imaginary row at the mean of the whole column."""
         return cls(None, None)
+
+    @classmethod
+    def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Normal:
+        """The belief that μ is between two numbers with a probability of ``share``, and beyond each with the same one.
+
+        >>> Normal.from_quantiles(160.0, 180.0)
+        Normal(m=170, v=36.9612)
+        """
+        up_to = elicitation.tails(low, high, share)[1]
+        return cls((low + high) / 2, ((high - low) / 2 / stats.norm.ppf(up_to)) ** 2)
 
     @classmethod
     def flat(cls) -> Normal:

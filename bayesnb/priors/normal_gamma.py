@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
+from scipy import stats
 from scipy.special import digamma, gammaln, zeta
 
 from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array, Size, log, log_gamma_draw, log_rising
+from bayesnb.priors import elicitation
 from bayesnb.priors.belief import (
     BoundaryError,
     ImproperError,
@@ -45,6 +47,8 @@ class NormalGamma(Prior):
     b : float, array or None
         Half the sum of squares of these rows. ``None`` is a × pooled variance; if that variance is 0 or unknown, the
         square of the pooled mean takes its place, or 1 if that is 0 too.
+    tuned : bool, optional
+        Whether κ, a with b, and b are multiplied by the factors with the largest evidence; see :meth:`learned`.
     low : array, optional
         The rest of the location, which is m + low: far from 0, one float is not exact enough.
     unit : array, optional
@@ -64,6 +68,7 @@ class NormalGamma(Prior):
 
     _where_none = "pooled"
     parameters = ("mu", "tau")
+    strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"kappa": ("kappa",), "a": ("a", "b"), "b": ("b",)}
 
     m: float | Array | None = None
     kappa: float | Array = 1.0
@@ -71,10 +76,11 @@ class NormalGamma(Prior):
     b: float | Array | None = None
     low: Any = field(default=None, repr=False)
     unit: Any = field(default=None, repr=False)
+    tuned: bool | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for f in fields(self):
-            if (value := getattr(self, f.name)) is not None:
+            if f.name != "tuned" and (value := getattr(self, f.name)) is not None:
                 value = np.asarray(value, float)
                 if f.name in ("kappa", "b"):
                     require_nonnegative(f.name, value)
@@ -86,6 +92,35 @@ class NormalGamma(Prior):
     def unit_information(cls, rows: float = 1.0) -> NormalGamma:
         """One imaginary row (or ``rows`` of them) that looks like the whole column."""
         return cls(None, rows, rows / 2, None)
+
+    @classmethod
+    def learned(cls) -> NormalGamma:
+        """Unit information, of which the evidence says how many rows the mean and the variance count as, and how large
+        the variance is beside the pooled one.
+
+        The columns of a feature share these three factors, in units of their pooled variances; so many columns teach
+        them. The logarithm of each is Normal(0, 1) beforehand.
+        """
+        return cls(None, 1.0, 0.5, None, tuned=True)
+
+    @classmethod
+    def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
+        """The belief, worth ``rows`` rows, that a share of all values is between two numbers, and as many beyond each.
+
+        It is the share of the predictive before any row, a Student-t.
+
+        >>> NormalGamma.from_quantiles(155.0, 185.0, rows=10)
+        NormalGamma(m=170, kappa=10, a=5, b=311.331)
+        """
+        up_to = elicitation.tails(low, high, share)[1]
+        squared = ((high - low) / 2 / stats.t(rows).ppf(up_to)) ** 2
+        return cls((low + high) / 2, rows, rows / 2, squared * rows / 2 * rows / (rows + 1))
+
+    @classmethod
+    def from_rows(cls, n: float, rows: Any) -> NormalGamma:
+        """The belief worth ``n`` rows like these numbers."""
+        x = elicitation.rows_like("values", rows, n)
+        return cls(float(x.mean()), n, n / 2, n / 2 * float(x.var()))
 
     @classmethod
     def reference(cls) -> NormalGamma:

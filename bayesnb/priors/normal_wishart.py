@@ -12,7 +12,7 @@ from numpy.random import Generator
 from scipy.special import digamma, gammaln, polygamma
 
 from bayesnb.numerics import Array, Size, log_gamma_draw, log_rising
-from bayesnb.priors import matrices
+from bayesnb.priors import elicitation, matrices
 from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_nonnegative, shared
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.covariances import Target, resolved
@@ -95,6 +95,12 @@ class NormalWishart(Prior):
         the evidence of all classes, times a log-normal hyperprior with median d and standard deviation 2 of ln dof.
         """
         return cls(None, 1.0, dof, "shared")
+
+    @classmethod
+    def from_rows(cls, n: float, rows: Any) -> NormalWishart:
+        """The belief worth ``n`` rows like these, an array (row, column)."""
+        x = elicitation.rows_like("rows", rows, n)
+        return cls(x.mean(0), n, n, n * np.cov(x, rowvar=False, ddof=0).reshape(x.shape[1], x.shape[1]))
 
     @classmethod
     def reference(cls) -> NormalWishart:

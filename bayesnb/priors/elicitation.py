@@ -1,0 +1,77 @@
+"""Priors from what someone knows: an interval, or rows that look like the ones to come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import optimize, stats
+
+from bayesnb.numerics import Array
+
+
+def tails(low: float, high: float, share: float) -> tuple[float, float]:
+    """The probability below the interval, and below its upper end; both tails are equal.
+
+    Raises
+    ------
+    ValueError
+        Unless low < high and 0 < share < 1.
+    """
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise ValueError(f"Expected the interval to go from a number to a larger one; got {low!r} and {high!r}")
+    if not 0 < share < 1:
+        raise ValueError(f"Expected share to be between 0 and 1, such as 0.9; got {share!r}")
+    return (1 - share) / 2, (1 + share) / 2
+
+
+def beta_between(low: float, high: float, share: float) -> tuple[float, float]:
+    """α and β of the Beta distribution with this central interval."""
+    below, up_to = tails(low, high, share)
+    if not 0 < low < high < 1:
+        raise ValueError(f"Expected the interval of a probability to be within 0 and 1; got {low!r} and {high!r}")
+    middle, sd = (low + high) / 2, (high - low) / 2 / stats.norm.ppf(up_to)
+    rows = max(middle * (1 - middle) / sd**2 - 1, 0.5)
+    start = np.log([rows * middle, rows * (1 - middle)])
+    return _solved(lambda a, b: stats.beta(a, b).cdf([low, high]), (below, up_to), start)
+
+
+def gamma_between(low: float, high: float, share: float) -> tuple[float, float]:
+    """Shape and rate of the Gamma distribution with this central interval."""
+    below, up_to = tails(low, high, share)
+    if low <= 0:
+        raise ValueError(f"Expected the interval of a rate to be above 0; got {low!r} and {high!r}")
+    shape = (2 * stats.norm.ppf(up_to) / np.log(high / low)) ** 2
+    start = np.log([shape, shape / np.sqrt(low * high)])
+    return _solved(lambda a, b: stats.gamma(a, scale=1 / b).cdf([low, high]), (below, up_to), start)
+
+
+def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array) -> tuple[float, float]:
+    """The two positive parameters whose distribution function has these values at the ends of the interval."""
+    log_odds = np.log(wanted) - np.log1p(-np.array(wanted))
+
+    def gap(logs: Array) -> Array:
+        p = np.clip(cdf(*np.exp(logs)), 1e-300, 1 - 1e-16)
+        return np.log(p) - np.log1p(-p) - log_odds
+
+    found = optimize.root(gap, start, tol=1e-13)
+    if not np.abs(gap(found.x)).max() < 1e-8:
+        raise ValueError("no prior of this kind has such an interval; widen it, or give its parameters")
+    first, second = np.exp(found.x)
+    return float(first), float(second)
+
+
+def rows_like(name: str, values: Array, n: float) -> Array:
+    """Values of rows as numbers, of which the prior is to be worth ``n``.
+
+    Raises
+    ------
+    ValueError
+        If there is no value, one is missing or no number, or n is not positive.
+    """
+    found = np.asarray(values, float)
+    if not found.size or not np.isfinite(found).all():
+        raise ValueError(f"Expected the {name} to be one finite number or more; got {values!r}")
+    if not (np.isfinite(n) and n > 0):
+        raise ValueError(f"Expected n, the number of rows that the prior is worth, to be positive; got {n!r}")
+    return found

@@ -24,6 +24,7 @@ from .families.gamma_known_shape import GammaKnownShape as GammaKnownShape
 from .families.gaussian import Gaussian as Gaussian
 from .families.gaussian import GaussianKnownVariance as GaussianKnownVariance
 from .families.hierarchical import HierarchicalCategorical as HierarchicalCategorical
+from .families.hierarchical_gaussian import HierarchicalGaussian as HierarchicalGaussian
 from .families.log_normal import LogNormal as LogNormal
 from .families.multinomial import Multinomial as Multinomial
 from .families.multivariate_gaussian import MultivariateGaussian as MultivariateGaussian

@@ -324,7 +324,7 @@ def of_summary(
 
 def of_contents(settings: Any, contents: Any) -> Classifier:
     """What the contents of a model file say."""
-    others = {"target": contents.target, "expected": contents.expected}
+    others = {"target": contents.target, "expected": contents.expected, "draws": contents.draws}
     read = contents.schema, contents.statistics, contents.classes, contents.declared
     learned = believed(settings, None, *read, **others)
     if contents.dependence is None:

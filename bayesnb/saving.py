@@ -25,7 +25,7 @@ def save(self: Any, path: str | os.PathLike, replacing: str | None = None) -> st
     Raises
     ------
     ValueError
-        For what no file can hold: sampled features, a generator as ``random_state``.
+        For what no file can hold: a function as a prior of ``FromPyMC``, a generator as ``random_state``.
 
     Examples
     --------

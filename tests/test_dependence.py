@@ -9,11 +9,13 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from test_laws import CLASSES, FAMILIES, SPARSE, Table, cells, having
 
+from bayesnb.chains import Convergence
 from bayesnb.dependence import terms
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Bag, Multinomial
+from bayesnb.families.sampled import Draws
 from bayesnb.families.student import StudentT
 from bayesnb.model import NaiveBayes, Posterior
 from bayesnb.priors import Dirichlet, FixedProbabilities, ImproperError, NormalGamma
@@ -55,7 +57,7 @@ def test_a_term_with_its_row_left_out_is_the_predictive_of_a_refit(name, weights
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_terms_of_a_row_add_up_to_the_predictive_of_the_model(name):
     posterior, data, labels = believed(name, WEIGHTS["weighted"])
-    n, alone = len(labels), terms.without_features(posterior)
+    n, alone = len(labels), posterior.only(())
     assert_allclose(
         terms.predictive(posterior, data, n).sum(-1), posterior.log_predictive_features(data, n), rtol=1e-10
     )
@@ -100,12 +102,18 @@ def test_terms_of_some_rows_are_those_rows_of_all_terms():
     assert_allclose(np.concatenate(parts), whole, rtol=1e-12)
 
 
-def test_terms_of_a_sampled_feature_are_refused_with_its_name():
-    model = NaiveBayes({"x": StudentT()})
-    data, labels = {"x": np.ones((4, 1))}, Labels.of([0, 0, 1, 1])
-    posterior = Posterior(model, model.statistics(data, labels, [0, 1]), Dirichlet(), {}, Dirichlet(), {"x": None})
-    with pytest.raises(ValueError, match=r"'x'.*leave-one-out"):
-        terms.left_out(posterior, data, labels)
+def test_terms_of_a_sampled_feature_come_from_weighted_draws():
+    rng, labels = default_rng(4), Labels.of([0, 0, 1, 1])
+    model, data = NaiveBayes({"x": StudentT(chains=2)}), {"x": rng.normal(size=(4, 2))}
+    theta = {"mu": rng.normal(0, 0.1, (500, 2, 2)), "sigma": np.ones((500, 2, 2)), "nu": np.full((500, 2, 2), 4.0)}
+    draws = {"x": Draws(theta, Convergence(1.0, 1.0, 500.0, 0, "mu"))}
+    posterior = model.posterior(model.statistics(data, labels, [0, 1]), draws)
+    found = terms.left_out(posterior, data, labels)
+    joint, sampled = posterior.left_out(data, labels)
+    assert found.shape == (4, 2, 2)
+    assert (sampled["x"].k < 0.7).all()
+    alone = posterior.only(()).log_left_out({}, labels)
+    assert_allclose(found.sum(-1) + alone, joint)
 
 
 def test_an_improper_prior_that_needs_the_row_is_refused_with_the_class():

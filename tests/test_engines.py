@@ -714,7 +714,7 @@ def test_a_table_to_predict_may_be_empty_in_parts(one_pass):
 
 
 def test_progress_is_shown_on_a_terminal_if_reading_takes_long(monkeypatch, capsys):
-    from bayesnb.data import progress
+    from bayesnb import progress
 
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     BayesianNB(TOLD).fit(batches(), "kind", "weight")

@@ -367,9 +367,9 @@ def test_input_that_cannot_be_scored_is_refused_with_the_reason(run, clf, X, y, 
         run(clf, X, y, cv=cv)
 
 
-def test_exact_leave_one_out_of_a_sampled_family_is_refused():
-    with pytest.raises(ValueError, match=r"StudentT is sampled and has no closed form for leave-one-out"):
-        evaluate(BayesianNB(StudentT()), HEIGHTS, SEX, cv="loo")
+def test_leave_one_out_of_a_plug_in_of_a_sampled_family_is_refused_before_it_is_sampled():
+    with pytest.raises(ValueError, match=r'StudentT is sampled and .* leave-one-out of estimate="mean"; use "predic'):
+        evaluate(BayesianNB(StudentT(), estimate="mean"), HEIGHTS, SEX, cv="loo")
 
 
 def test_scoring_an_unfitted_classifier_raises_not_fitted_error():

@@ -1,6 +1,7 @@
 """Sampled families agree with quadrature and with conjugate pairs, and refuse what needs a closed form."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,28 +10,27 @@ import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from bayesnb import (
     BayesianNB,
-    Categorical,
-    Dirichlet,
     FromPyMC,
     Gamma,
     Gaussian,
     HierarchicalCategorical,
+    HierarchicalGaussian,
     Poisson,
     StudentT,
 )
-from bayesnb.chains import Convergence
-from bayesnb.families.categorical import CategoryCounts, Coded
+from bayesnb.chains import Convergence, Sampler
+from bayesnb.families.categorical import Coded
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.pointwise import WeightedValues
-from bayesnb.families.sampled import Draws, Sampler
+from bayesnb.families.sampled import Draws
 from bayesnb.families.support import LEVELS
 from bayesnb.sampling import draws
 
@@ -38,14 +38,10 @@ EXPONENTIAL = FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2.0, "beta":
 FAMILIES = {
     "student": StudentT(),
     "hierarchical": HierarchicalCategorical(),
+    "hierarchical real": HierarchicalGaussian(),
     "from pymc": FromPyMC(pm.Normal, {"mu": (pm.Normal, {"sigma": 5.0}), "sigma": (pm.HalfNormal, {"sigma": 5.0})}),
 }
-CURES = {
-    "to_pymc": "leave the feature out",
-    "verify": "leave the feature out",
-    "log_evidence_": "held-out rows",
-    "loo": "cross-validation",
-}
+CURES = {"verify": "whether its chains converged", "log_evidence_": "held-out rows"}
 
 
 def table(family, n=40, seed=0):
@@ -56,12 +52,10 @@ def table(family, n=40, seed=0):
     return pd.DataFrame({"x": column, "z": rng.normal(size=n)}), y
 
 
-def made_up(sampler, model):
-    """Made-up draws, for tests that do not depend on their values."""
-    n, rng = 400, default_rng(sampler.random_seed)
-    shapes = {v.name: model.eval_rv_shapes()[v.name] for v in model.free_RVs}
-    drawn = {name: np.exp(rng.normal(size=(n, *shape))) for name, shape in shapes.items()}
-    return drawn, Convergence(1, 1, 400, 0, "x")
+def made_up(sampler, model, names, what):
+    """Draws from the prior, for tests that do not depend on their values."""
+    drawn = pm.draw([model[name] for name in names], 400, random_seed=sampler.random_seed, mode="FAST_COMPILE")
+    return dict(zip(names, drawn, strict=True)), Convergence(1, 1, 400, 0, "x")
 
 
 @pytest.fixture
@@ -71,7 +65,7 @@ def unsampled(monkeypatch):
 
 @pytest.fixture
 def never_sampled(monkeypatch):
-    def run(sampler, model):
+    def run(sampler, model, names, what):
         raise AssertionError("nothing should have been sampled")
 
     monkeypatch.setattr(Sampler, "run", run)
@@ -106,12 +100,16 @@ def test_the_tree_of_a_sampled_feature_has_the_draws_of_its_chains(name, unsampl
     drawn, own = clf.posterior_.features["x"], tree["posterior"].dataset
     # 400 made-up draws stand for 4 chains of 100, of which every fourth is taken.
     for key, value in family.variables(drawn.theta).items():
-        (found,) = [v for n, v in own.data_vars.items() if n.startswith(f"{key}_") and "gaussian" not in n]
+        (found,) = [v for n, v in own.data_vars.items() if n.startswith(f"{key}_") and not n.endswith("_gaussian")] or [
+            own[f"{key}_hierarchical_gaussian"]
+        ]
         expected = value.reshape(4, 100, *value.shape[1:])[:2, ::4]
         assert_allclose(found, expected)
-        assert found.dims[2] == "class_label"
+        shared = key in ("nu", "pooled", "strength", "centre", "between")
+        assert ("class_label" in found.dims) is not shared
     assert {"mu_gaussian", "tau_gaussian", "pi"} < set(own.data_vars)
-    assert any(n.endswith(("_student_t", "_hierarchical_categorical_2", "_pymc_normal")) for n in own.data_vars)
+    blocks = ("_student_t", "_hierarchical_categorical_2", "_hierarchical_gaussian", "_pymc_normal")
+    assert any(n.endswith(blocks) for n in own.data_vars)
     parameters = draws.parameters(tree, clf.posterior_)
     data, n = clf.classifier_.read(X)
     codes = (y == "b").astype(int)
@@ -122,24 +120,20 @@ def test_the_tree_of_a_sampled_feature_has_the_draws_of_its_chains(name, unsampl
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_sampled_feature_has_a_prior_in_the_tree_but_no_density_of_it(name, unsampled):
+def test_a_sampled_feature_has_a_prior_in_the_tree_and_its_density(name, unsampled):
     family = FAMILIES[name]
     X, y = table(family)
     clf = BayesianNB({"x": family, "z": Gaussian()}).fit(X, y)
     tree = clf.sample_posterior(300, 2, random_seed=0, X=X, y=y)
     assert set(tree["prior"].data_vars) == set(tree["posterior"].data_vars)
     assert "prior_predictive" in tree.children
-    assert "log_prior" not in tree.children
+    assert set(tree["log_prior"].data_vars) == set(tree["posterior"].data_vars)
     prior = tree["prior"].dataset
     if name == "student":
         assert_allclose(np.quantile(prior["nu_student_t"], 0.5), stats.gamma(2, scale=10).median(), rtol=0.2)
     if name == "hierarchical":
-        assert_allclose(prior["alpha_hierarchical_categorical_2"].mean(), 1.0, rtol=0.2)
+        assert_allclose(np.log(prior["strength_hierarchical_categorical_2"]).mean(), np.log(2.0), atol=0.3)
         assert_allclose(prior["theta_hierarchical_categorical_2"].sum("hierarchical_categorical_2_category"), 1.0)
-    with pytest.raises(ValueError, match=r"feature 'x': .* is sampled .* leave log_prior out"):
-        clf.sample_posterior(5, 2, include=["log_prior"])
-    with pytest.raises(ValueError, match=r"feature 'x': .* is sampled .* use sampler=\"exact\""):
-        clf.sample_posterior(5, 2, "nuts")
 
 
 def test_more_draws_than_were_sampled_are_picked_at_random(unsampled):
@@ -149,16 +143,45 @@ def test_more_draws_than_were_sampled_are_picked_at_random(unsampled):
     assert np.isin(tree["posterior"]["mu_student_t"], clf.posterior_.features["x"].theta["mu"]).all()
 
 
-def test_chains_that_did_not_converge_are_said_again_where_their_draws_are_used(monkeypatch):
-    def run(sampler, model):
-        return made_up(sampler, model)[0], Convergence(1.7, 1.0, 12, 3, "mu")
+QUESTIONS = {
+    "predict_proba": lambda clf, X, y: clf.predict_proba(X),
+    "sample_posterior": lambda clf, X, y: clf.sample_posterior(5, 2),
+    "loo": lambda clf, X, y: clf.loo(X, y),
+    "explain": lambda clf, X, y: clf.explain(X[:1]),
+    "tables": lambda clf, X, y: clf.tables(),
+    "sample": lambda clf, X, y: clf.sample(2),
+    "another class prior": lambda clf, X, y: clf.with_class_prior("uniform").predict(X),
+}
+
+
+@pytest.fixture
+def unconverged(monkeypatch):
+    def run(sampler, model, names, what):
+        return made_up(sampler, model, names, what)[0], Convergence(1.7, 1.0, 12, 3, "mu")
 
     monkeypatch.setattr(Sampler, "run", run)
     X, y = table(StudentT())
-    with pytest.warns(UserWarning, match="did not converge"):
-        clf = BayesianNB({"x": StudentT(), "z": Gaussian()}).fit(X, y)
-    with pytest.warns(UserWarning, match="feature 'x' was sampled and did not converge: largest r_hat 1.7000"):
-        clf.sample_posterior(5, 2)
+    with pytest.warns(UserWarning, match="feature 'x': the chains of StudentT did not converge"):
+        return BayesianNB({"x": StudentT(), "z": Gaussian()}, random_state=0).fit(X, y), X, y
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_chains_that_did_not_converge_are_said_once_by_each_question_that_uses_them(question, unconverged):
+    clf, X, y = unconverged
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        QUESTIONS[question](clf, X, y)
+    said = [str(each.message) for each in said if "converge" in str(each.message)]
+    assert len(said) == 1
+    assert "'x': the chains of StudentT did not converge (largest r_hat 1.7000 (mu)" in said[0]
+    assert "tune=" in said[0]
+
+
+def test_questions_that_use_no_draws_do_not_speak_of_chains(unconverged):
+    clf, X, _ = unconverged
+    assert clf.verify(X[:2], sampler="exact", draws=200).agrees
+    assert clf.to_pymc().name == ""
+    assert clf.describe().loc["x", "family"] == "StudentT"
 
 
 # What is added up
@@ -296,21 +319,16 @@ def test_plug_ins_without_a_formula_are_refused_before_anything_is_sampled(name,
         BayesianNB({"x": family}, estimate=estimate).fit(*table(family))
 
 
-def ask(clf, what, X, y):
-    asked = getattr(clf, what)
-    return asked(X, y) if what == "loo" else asked()
-
-
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("what", CURES)
 def test_a_call_that_needs_a_closed_form_is_refused_with_the_feature_and_the_cure(name, what, unsampled):
     family = FAMILIES[name]
     X, y = table(family)
-    clf = BayesianNB({"x": family}).fit(X, y)
+    clf = BayesianNB({"x": family}).fit(X[["x"]], y)
     # An attribute that does not exist raises AttributeError, so that hasattr and dir work; a method raises ValueError.
     error = AttributeError if what == "log_evidence_" else ValueError
     with pytest.raises(error, match=f"feature 'x': {type(family).__name__} is sampled.*{CURES[what]}"):
-        ask(clf, what, X, y)
+        clf.verify() if what == "verify" else clf.log_evidence_
 
 
 def test_em_with_a_sampled_feature_is_refused(never_sampled):
@@ -332,7 +350,7 @@ def test_a_sampled_family_does_not_pretend_to_have_a_closed_form(name, never_sam
     assert prior.at(slice(0, 1)).proper().shape == (1, 1)
     assert isinstance(family, Family)
     assert not isinstance(family, Conjugate)
-    for what in ("flat", "mode", "log_evidence", "log_left_out", "log_moment_slopes", "pymc_statistic", "pymc_prior"):
+    for what in ("flat", "mode", "log_evidence", "log_left_out", "log_moment_slopes"):
         assert not hasattr(family, what)
     assert not hasattr(believed, "log_normalizer")
 
@@ -346,7 +364,9 @@ def test_a_sampled_family_does_not_pretend_to_have_a_closed_form(name, never_sam
         (lambda: StudentT(draws=0), "draws to be a positive whole number"),
         (lambda: StudentT(target_accept=1.0), "target_accept to lie between 0 and 1"),
         (lambda: StudentT(burn=3), "burn"),
-        (lambda: HierarchicalCategorical(0), "shape to be positive"),
+        (lambda: HierarchicalGaussian(between=-1.0), "between to be positive"),
+        (lambda: HierarchicalGaussian(m=np.inf), "m to be finite"),
+        (lambda: HierarchicalCategorical(strength=0), "strength to be positive"),
         (lambda: FromPyMC("Normal", {}), "Expected a PyMC distribution class"),
         (lambda: FromPyMC(pm.Normal, {"mu": 0.0, "sigma": 1.0}), "a prior for at least one parameter"),
         (lambda: FromPyMC(pm.Normal, {"mu": "HalfNormal"}), "Expected the prior of 'mu'"),
@@ -396,9 +416,9 @@ def test_an_estimator_with_sampled_features_can_be_cloned_pickled_sampled_and_de
     assert_allclose(mean.predict_proba(X).sum(1), 1.0)
     shown = clf.tables()["x"]
     assert list(shown.index) == ["a", "b"]
-    assert list(shown.columns) == {"student": ["mu", "sigma", "nu"], "hierarchical": ["high", "low"]}.get(
-        name, ["mu", "sigma"]
-    )
+    wanted = {"student": ["mu", "sigma", "nu"], "hierarchical": ["high", "low"]}
+    wanted["hierarchical real"] = ["mu", "sigma", "centre", "between"]
+    assert list(shown.columns) == wanted.get(name, ["mu", "sigma"])
 
 
 def test_the_factors_of_conjugate_features_stay_exact(unsampled):
@@ -478,47 +498,6 @@ def test_student_t_with_many_degrees_of_freedom_agrees_with_gaussian():
     assert_allclose(student.predict_proba(X), gaussian.predict_proba(X), atol=0.02)
 
 
-def categorical_quadrature(counts, shape, rate):
-    """α on a grid of equal steps of ln α, and its posterior there; counts (class, level)."""
-    alpha, k, n = np.exp(np.linspace(-8, 6, 4001)), counts.shape[1], counts.sum(1)
-    a = alpha[:, None, None]
-    log_posterior = (gammaln(a + counts) - gammaln(a)).sum((1, 2)) + stats.gamma.logpdf(alpha, shape, scale=1 / rate)
-    log_posterior += (gammaln(k * a[:, 0]) - gammaln(k * a[:, 0] + n)).sum(1) + np.log(alpha)
-    return alpha, np.exp(log_posterior - logsumexp(log_posterior))
-
-
-@pytest.mark.nuts
-def test_a_learned_concentration_agrees_with_quadrature():
-    counts = np.array([[30.0, 2.0, 0.0, 1.0], [3.0, 20.0, 1.0, 0.0], [5.0, 4.0, 0.0, 0.0]])
-    short = np.array([[5.0, 1.0, 0.0, 0.0], [2.0, 9.0, 0.0, 0.0], [0.0, 3.0, 0.0, 0.0]])
-    s = CategoryCounts(np.stack([counts, short], axis=1), (("p", "q", "r", "s"), ("t", "u")))
-    family = HierarchicalCategorical(2.0, 1.5)
-    believed = family.update(family.priors(s, ("a", "b", "c")), s)
-    for column, n in enumerate((counts, short[:, :2])):
-        alpha, weight = categorical_quadrature(n, 2.0, 1.5)
-        drawn = believed.theta["alpha"][:, 0, column]
-        close(drawn.mean(), (weight * alpha).sum(), believed.convergence, drawn.std())
-        below = np.searchsorted(np.cumsum(weight), [0.1, 0.5, 0.9])
-        shares = (drawn < alpha[below][:, None]).mean(1)
-        close(shares, [0.1, 0.5, 0.9], believed.convergence, 0.5)
-        a, k = alpha[:, None, None], n.shape[1]
-        exact = (weight[:, None, None] * (n + a) / (n.sum(1, keepdims=True) + k * a)).sum(0)
-        theta = np.exp(believed.theta["log_theta"][:, :, column, :k])
-        close(theta.mean(0), exact, believed.convergence, theta.std(0))
-        codes = np.full((k, 2), -1)
-        codes[:, column] = np.arange(k)
-        assert_allclose(family.log_predictive(believed, Coded(codes, s.levels)).T, np.log(theta.mean(0)), rtol=1e-9)
-    assert_array_equal(believed.theta["log_theta"][:, :, 1, 2:], -np.inf)
-
-
-@pytest.mark.nuts
-def test_a_known_concentration_agrees_with_the_conjugate_pair():
-    X, y = table(FAMILIES["hierarchical"], n=60)
-    known = BayesianNB({"x": Categorical(Dirichlet(1.5))}).fit(X[["x"]], y)
-    learned = BayesianNB({"x": HierarchicalCategorical(1.5e4, 1e4)}).fit(X[["x"]], y)
-    assert_allclose(learned.predict_proba(X[["x"]]), known.predict_proba(X[["x"]]), atol=0.01)
-
-
 @pytest.mark.nuts
 def test_a_conjugate_pair_from_pymc_agrees_with_its_closed_form():
     x = default_rng(2).exponential(0.5, (25, 1))
@@ -583,7 +562,7 @@ def test_a_class_with_equal_values_is_sampled_without_trouble():
 @pytest.mark.nuts
 def test_chains_that_did_not_converge_warn():
     X, y = table(StudentT())
-    with pytest.warns(UserWarning, match=r"StudentT was sampled and did not converge: largest r_hat.*tune="):
+    with pytest.warns(UserWarning, match=r"the chains of StudentT did not converge \(largest r_hat.*tune="):
         BayesianNB({"x": StudentT(draws=20, tune=2, chains=2)}).fit(X[["x"]], y)
 
 

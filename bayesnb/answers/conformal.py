@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
-from bayesnb.dependence.terms import without_features
 from bayesnb.families.membership import Labels
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Data, Posterior, Statistics
@@ -134,7 +133,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
     """
     n_classes, codes = len(posterior.labels), labels.codes
     class_priors = [_class_prior_left_out(posterior, codes, c) for c in range(n_classes)]
-    log_prior = without_features(posterior).log_predictive({}, 1)
+    log_prior = posterior.only(()).log_predictive({}, 1)
     alone = posterior.model.statistics(new, Labels.of(np.arange(n_new), n_new), range(n_new))
     found = np.zeros((3, n_new, n_classes))
     for i in range(n_new):
@@ -182,7 +181,7 @@ def _asked_twice(
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
     """log p(class) by all labels but the row's own, and one more of the candidate class, (row, class)."""
-    label, n_classes = without_features(posterior), len(posterior.labels)
+    label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)
     once = Labels(present, np.ones(len(present)), n_classes)

@@ -49,7 +49,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
         elif feature.family.support == ZEROS_AND_ONES:
             parts[column] = pd.DataFrame(cells["probability"], index=label, columns=[0, 1])
         else:
-            parts[column] = pd.DataFrame(cells, index=label)
+            parts[column] = pd.DataFrame(_one_by_one(cells), index=label)
     if len(parts) == 1:
         return next(iter(parts.values()))
     return pd.concat(parts, names=["column", "class"]).swaplevel()
@@ -61,6 +61,15 @@ def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[s
     for what, value in cells.items():
         names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]
         found |= dict(zip(names, value.reshape(len(value), -1).T, strict=True))
+    return found
+
+
+def _one_by_one(cells: Mapping[str, Array]) -> dict[str, Array]:
+    """Parameters (class,) as they are, and the numbers of vectors (class, ...) under names such as "mu[0]"."""
+    found = {}
+    for what, value in cells.items():
+        for place in np.ndindex(value.shape[1:]):
+            found[f"{what}[{', '.join(map(str, place))}]" if place else what] = value[:, *place]
     return found
 
 

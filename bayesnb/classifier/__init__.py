@@ -1,16 +1,18 @@
 """A fitted model as a frozen value that answers questions, about rows and about itself.
 
 :class:`Classifier` is the only class. Its methods are functions in one file for each kind of question: ``predicting``
-(which class), ``certainty`` (how sure), ``explaining`` (why), ``exponents`` (to what powers terms count), ``auditing``
-and ``checking`` (whether the model is right about its rows), ``label_noise`` (whether their labels are right),
-``sensitivity`` and ``credal`` (how much the priors matter), ``deciding`` (what to do), ``conformal`` (sets with a
-guarantee), ``asking`` (what to ask next), ``tabular`` (tables in, tables out), ``compiled`` (one row at a time),
-``sampling`` (new rows, PyMC), ``drawing`` (draws as a tree) and ``verifying`` (one road by the other). They check and
-name things; the formulas are in ``model``, ``answers`` and ``dependence``.
+(which class), ``certainty`` (how sure), ``explaining`` (why), ``leaving_out`` (what a row says without itself),
+``exponents`` (to what powers terms count), ``auditing`` and ``checking`` (whether the model is right about its rows),
+``label_noise`` (whether their labels are right), ``sensitivity`` and ``credal`` (how much the priors matter),
+``deciding`` (what to do), ``conformal`` (sets with a guarantee), ``asking`` (what to ask next), ``tabular`` (tables in,
+tables out), ``compiled`` (one row at a time), ``sampling`` (new rows, PyMC), ``drawing`` (draws as a tree) and
+``verifying`` (one road by the other). They check and name things; the formulas are in ``model``, ``answers`` and
+``dependence``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +32,7 @@ from bayesnb.classifier import (
     explaining,
     exponents,
     label_noise,
+    leaving_out,
     predicting,
     sampling,
     sensitivity,
@@ -44,6 +47,7 @@ from bayesnb.data.unseen import warn_of_unseen
 from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
 from bayesnb.families.membership import Labels
+from bayesnb.families.sampled import Draws
 from bayesnb.model import (
     Data,
     Estimate,
@@ -126,9 +130,12 @@ class Classifier:
         classes: Array,
         label: Dirichlet | FixedProbabilities,
         estimate: Estimate = "predictive",
+        draws: Mapping[Any, Draws] | None = None,
         **others: Any,
     ) -> Classifier:
         """The classifier that follows from statistics under a class prior.
+
+        Features that ``draws`` has are not sampled again: these are draws of their posteriors.
 
         Raises
         ------
@@ -138,7 +145,7 @@ class Classifier:
         model = schema.model(label)
         # Before any feature is sampled, which takes long.
         _require_point(model, estimate)
-        return cls(schema, model.posterior(statistics), classes, **others).with_estimate(estimate)
+        return cls(schema, model.posterior(statistics, draws), classes, **others).with_estimate(estimate)
 
     def __repr__(self) -> str:
         return f"Classifier({len(self.schema.features)} features, classes {list(labels_of(self.classes))})"
@@ -181,6 +188,7 @@ class Classifier:
         """The encoded columns of a table, as the families take them, and the number of rows."""
         table = table_of(X, self.schema)
         self.require_offset_of(table)
+        self.posterior.warn_of_chains()
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
@@ -198,6 +206,7 @@ class Classifier:
 
     def encoded(self, rows: Rows) -> tuple[Data, Labels]:
         """The encoded columns of rows that were learned, and their classes and weights."""
+        self.posterior.warn_of_chains()
         _, data = self.schema.read(rows.table)
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
@@ -326,8 +335,8 @@ class Classifier:
     tables = explaining.tables
     linear_form = explaining.linear_form
     describe = explaining.describe
-    loo = explaining.loo
-    log_left_out = explaining.log_left_out
+    loo = leaving_out.loo
+    log_left_out = leaving_out.log_left_out
     log_evidence = explaining.log_evidence
     log_evidence_ = property(explaining.log_evidence_)
     independence = auditing.independence

@@ -95,6 +95,7 @@ def ask_next(
     if table.n_rows != 1:
         raise ValueError(f"Expected a table of one row, such as X[:1]; got {table.n_rows} rows")
     cost_matrix = None if costs is None else matrix_of(costs, self.classes)
+    self.posterior.warn_of_chains()
     _, data = self.schema.read(table, absent="missing")
     before = self.log_joint(data, 1)
     log_proba, before = normalize(before)[0], before[0]

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 def sample_posterior(
     self: Classifier,
-    draws: int = 1000,
-    chains: int = 4,
+    draws: int | None = None,
+    chains: int | None = None,
     sampler: str = "exact",
     random_seed: Any = None,
     X: Any = None,
@@ -43,11 +43,14 @@ def sample_posterior(
 
     Parameters
     ----------
-    draws, chains : int
+    draws, chains : int, optional
+        By default 1000 draws of 4 chains, or, if a feature was sampled with fewer, as many as it has. If you ask for
+        more, its draws are picked at random, and ArviZ cannot tell that some of them are the same.
     sampler : {"exact", "nuts", "gibbs"}
-        Independent draws of the conjugate posterior, and for sampled features the draws of their own chains; NUTS on
-        the PyMC model; or, where rows without a label were learned, a Gibbs sampler, which draws these labels and the
-        parameters in turn. All give the same groups, variables, dimensions and coordinates.
+        Independent draws of the conjugate posterior; NUTS on the PyMC model of the conjugate features; or, where rows
+        without a label were learned, a Gibbs sampler, which draws these labels and the parameters in turn. All give the
+        same groups, variables, dimensions and coordinates. Whichever it is, sampled features have the draws of their
+        own chains: given the labels, features are independent.
     random_seed : int, optional
         The estimator's ``random_state`` by default.
     X, y : table and labels, optional
@@ -74,8 +77,8 @@ def sample_posterior(
         Whichever the sampler, the same groups, variables and coordinates:
 
         * ``posterior`` and, where it is proper, ``prior``;
-        * ``log_prior``, where priors are proper and no feature is sampled: the log prior density of each variable at
-          its posterior draws;
+        * ``log_prior``, where priors are proper: the log prior density of each variable at its posterior draws, given
+          the variables that its prior depends on;
         * ``sample_stats``: ``diverging``, and what the sampler says besides;
         * ``constant_data``: the weight of the rows of each class (``rows``), of the values seen in each column
           (``seen_…``), and the names of levels (``level_…``);
@@ -135,14 +138,15 @@ def sample_posterior(
 
     if stage not in ("parameters", "exponents"):
         raise ValueError(f"Expected stage to be 'parameters' or 'exponents'; got {stage!r}")
+    draws, chains = _as_many(self, draws, chains)
     if stage == "exponents":
         wanted, learned = _wanted(self, include, X is not None, proper=True), (X, y, sample_weight)
         return exponent_trees.sample(self, draws, chains, sampler, random_seed, learned, wanted, arguments)
     if sample_weight is not None:
         raise TypeError('sample_weight is for stage="exponents": the posterior of the parameters has the weights in it')
     self.require_one_class_prior("sample_posterior")
-    if sampler in ("nuts", "gibbs"):
-        self.posterior.model.require_exact(f'sampler="{sampler}"', 'use sampler="exact", which has its draws')
+    if sampler == "gibbs":
+        self.posterior.model.require_exact('sampler="gibbs"', 'use sampler="exact", which has its draws')
     if sampler not in ("exact", "nuts", "gibbs"):
         raise ValueError(f"Expected sampler to be 'exact', 'nuts' or 'gibbs'; got {sampler!r}")
     if arguments and sampler == "exact":
@@ -159,8 +163,11 @@ def sample_posterior(
     origin = trees.Origin(sampler, seed, start)
     others: dict[str, Any] = {"sample_stats": drawing.no_divergences(chains, draws)}
     if sampler == "nuts":
-        sampled = nuts.sample(self.posterior, draws, chains, seed, summed_out(self, X, y), **arguments)
-        groups["posterior"] = {name: sampled["posterior"][name].to_numpy() for name in groups["posterior"]}
+        conjugate = self.posterior.conjugate_part()
+        sampled = nuts.sample(conjugate, draws, chains, seed, summed_out(self, X, y), **arguments)
+        found = sampled["posterior"].dataset
+        # The others are of sampled features, which have the draws of their own chains.
+        groups["posterior"] |= {name: found[name].to_numpy() for name in groups["posterior"] if name in found}
         others["sample_stats"] = sampled["sample_stats"].dataset
         origin = replace(origin, **nuts.library_of(sampled))
     elif sampler == "gibbs":
@@ -178,13 +185,20 @@ def sample_posterior(
     tree = trees.build(groups, self.posterior, described, attributes)
     for group, dataset in others.items():
         tree[group] = DataTree(dataset)
-    for name, family in self.posterior.model.features.items():
-        if not family.exact and not (own := self.posterior.features[name].convergence).converged:
-            warnings.warn(f"feature {name!r} was sampled and did not converge: {own}", UserWarning, stacklevel=2)
+    self.posterior.warn_of_chains()
     if sampler != "exact" and not (convergence := Convergence.of(tree)).converged:
         name = "NUTS" if sampler == "nuts" else "The Gibbs sampler"
         warnings.warn(f"{name} did not converge: {convergence}", UserWarning, stacklevel=2)
     return tree
+
+
+def _as_many(self: Classifier, draws: int | None, chains: int | None) -> tuple[int, int]:
+    """How many draws of how many chains: as many as the sampled features have, where nothing else is asked for."""
+    samplers = [self.posterior.model.features[name].sampler for name in self.posterior.model.sampled]
+    most_draws, most_chains = (
+        min([n, *own]) for n, own in ((1000, [s.draws for s in samplers]), (4, [s.chains for s in samplers]))
+    )
+    return most_draws if draws is None else draws, most_chains if chains is None else chains
 
 
 def _by_gibbs(
@@ -229,9 +243,10 @@ def _wanted(self: Classifier, include: Sequence[str] | None, has_rows: bool, pro
     need_proper = {"log_prior", "prior_predictive"}
     if include is None:
         possible = ("log_prior", *OF_ROWS) if has_rows else ("log_prior",)
+        families = self.posterior.model.features.values()
+        known = all(family.exact or family.has_log_prior for family in families)
         possible = [name for name in possible if proper or name not in need_proper]
-        # The prior density of what was sampled is known in its own variables, and not in those of the tree.
-        return tuple(name for name in possible if name != "log_prior" or self.posterior.model.exact)
+        return tuple(name for name in possible if name != "log_prior" or known)
     include = [include] if isinstance(include, str) else list(include)
     if odd := set(include) - set(OPTIONAL):
         raise ValueError(f"Expected include to be of {list(OPTIONAL)}; got {sorted(odd)}")
@@ -239,8 +254,6 @@ def _wanted(self: Classifier, include: Sequence[str] | None, has_rows: bool, pro
         raise ValueError(f"{of_rows[0]} speaks of rows: pass them as X and y")
     if not proper and (improper := sorted(need_proper & set(include))):
         raise ImproperError(f"{improper[0]} needs a proper prior for every feature and for the classes")
-    if "log_prior" in include:
-        self.posterior.model.require_exact("the density of its prior", "leave log_prior out of include")
     if "columns" in include and not set(include) & set(OF_ROWS):
         include += [name for name in OF_ROWS if proper or name not in need_proper]
     return tuple(include)

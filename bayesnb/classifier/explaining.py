@@ -1,4 +1,4 @@
-"""Why a prediction is what it is, and what was learned: contributions, parameters, leave-one-out, evidence.
+"""Why a prediction is what it is, and what was learned: contributions, parameters, evidence.
 
 Every function here is a method of :class:`bayesnb.classifier.Classifier`, its ``self``. The formulas are in ``explain``
 and ``model``.
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import logsumexp
 
 from bayesnb.answers import explain as formulas
 from bayesnb.answers import parameters, weighted
@@ -19,12 +18,11 @@ from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.classifier.certainty import answering, require_two_classes
 from bayesnb.classifier.exponents import point
 from bayesnb.classifier.tabular import index_of
-from bayesnb.data.rows import Rows, table_of
+from bayesnb.data.rows import table_of
 from bayesnb.data.targets import codes_of
 from bayesnb.data.unseen import cells_of, unseen_levels
 from bayesnb.dependence import terms
-from bayesnb.families.membership import Labels
-from bayesnb.model import Data, Evidence, Parameters, normalize
+from bayesnb.model import Evidence, Parameters, normalize
 from bayesnb.priors import Array
 
 if TYPE_CHECKING:
@@ -82,6 +80,7 @@ def explain(
         raise ValueError(f"Expected unit to be one of {list(formulas.UNITS)}; got {unit!r}")
     table = table_of(X, self.schema)
     self.require_offset_of(table)
+    self.posterior.warn_of_chains()
     data, n = self.encoded_table(table), table.n_rows
     if not n:
         raise ValueError("there are no rows to explain")
@@ -146,6 +145,7 @@ def tables(self: Classifier) -> dict[Any, pd.DataFrame]:
     no       0.57  0.43
     yes      0.36  0.64
     """
+    self.posterior.warn_of_chains()
     shown = _point(self)
     found = parameters.parameter_tables(self.schema, shown, self.classes)
     return found if self.dependence is None else found | {"(exponents)": self.exponents_}
@@ -185,6 +185,7 @@ def linear_form(self: Classifier) -> tuple[pd.DataFrame, pd.Series]:
     strong -0.56 -1.01
     weak   -0.85 -0.45
     """
+    self.posterior.warn_of_chains()
     shown = _point(self)
     return parameters.linear_form(self.schema, shown, self.classes, self.estimate, _linear_exponents(self))
 
@@ -232,98 +233,6 @@ def describe(self: Classifier) -> pd.DataFrame:
     wind         Categorical  Dirichlet(alpha=1.0)           strong, weak
     """
     return self.schema.describe(self.statistics)
-
-
-def loo(self: Classifier, X: Any, y: Any, sample_weight: Any = None, by: str = "row") -> pd.DataFrame:
-    """Exact leave-one-out predictive of rows that were learned.
-
-    Parameters
-    ----------
-    X, y, sample_weight
-        The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
-    by : {"row", "feature"}
-        Answers of whole rows, or what each column adds to them.
-
-    Returns
-    -------
-    DataFrame (row, ...)
-        By row: ``log_density``, log p(x_i, y_i | D without row i), and under ``probability`` one column a class,
-        p(c | x_i, D without row i), both by the chosen estimate. By feature, columns (class, term), in nats: under
-        "(prior)" log p(c | D without row i), and for each column j log p(x_ij | c, D without row i), all parameters
-        integrated out; a bag of words is one term. They sum to log p(x_i, c | D without row i). A prior that was scaled
-        to the data keeps that scale.
-
-    Notes
-    -----
-    With a dependence, the row is left out of the class prior and of all terms, those of shapes, pairs and joint columns
-    included. The exponents are held, and they have seen the label of the row. So the answers are too good, by much if
-    rows are few (thirty columns of breast cancer: a log loss of 0.03, where five folds give 0.09). ``evaluate`` with
-    ``cv=5`` learns the exponents of each fold anew. By feature, terms stand as they are, not multiplied by their
-    exponents; those beside the columns belong to no naive Bayes, and take no part in the sum.
-
-    Examples
-    --------
-    >>> from bayesnb import BayesianNB, datasets
-    >>> X, y = datasets.play_tennis()
-    >>> clf = BayesianNB().fit(X, y)
-    >>> clf.loo(X, y).head(2).round(2)
-      log_density probability
-                           no   yes
-    0        -4.7        0.48  0.52
-    1        -4.3        0.71  0.29
-    """
-    if by not in ("row", "feature"):
-        raise ValueError(f"Expected by to be 'row' or 'feature'; got {by!r}")
-    if by == "feature":
-        return _left_out_terms(self, X, y, sample_weight)
-    log_joint, codes = self.log_left_out(X, y, sample_weight)
-    proba = np.exp(normalize(log_joint))
-    columns = {("log_density", ""): log_joint[np.arange(len(codes)), codes]}
-    columns |= {("probability", label): proba[:, c] for c, label in enumerate(self.classes)}
-    return pd.DataFrame(columns, index=index_of(X))
-
-
-def _left_out_terms(self: Classifier, X: Any, y: Any, sample_weight: Any) -> pd.DataFrame:
-    """What each term says of rows that were learned without them, columns (class, term)."""
-    data, labels = _learned_rows(self, X, y, sample_weight)
-    prior = terms.without_features(self.posterior).log_left_out({}, labels)
-    names = [formulas.PRIOR, *terms.names(self.posterior)]
-    own = terms.left_out(self.posterior, data, labels)
-    found = [prior[:, :, None], own]
-    if self.dependence is not None:
-        found.append(self.dependence.terms.beside(self.posterior, own, data, labels))
-        names += self.dependence.terms.names_beside(names[1:])
-    columns = pd.MultiIndex.from_product([self.classes, names], names=["class", "term"])
-    return pd.DataFrame(np.concatenate(found, axis=-1).reshape(len(own), -1), index=index_of(X), columns=columns)
-
-
-def _learned_rows(self: Classifier, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:
-    """Rows that were learned, each of which can be left out."""
-    self.require_one_class_prior("leave-one-out")
-    self.require_counted("leave-one-out is exact for rows that were counted")
-    return self.encoded(Rows.of(X, y, sample_weight, self.unlabelled, self.schema).labelled())
-
-
-def log_left_out(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
-    """log p(c, x_i | D without row i) of rows that were learned, by the chosen estimate, and their classes.
-
-    Returns
-    -------
-    log_joint : array (row, class)
-    codes : int array (row,)
-        The place of each row's class among ``classes``.
-    """
-    data, labels = _learned_rows(self, X, y, sample_weight)
-    log_joint = self.posterior.log_left_out(data, labels, self.estimate)
-    if self.dependence is None:
-        return log_joint, labels.codes
-    if self.plug_in is not None:
-        raise ValueError(
-            f'with a dependence, a row is left out of terms whose parameters are integrated out; estimate="'
-            f'{self.estimate}" plugs them in: ask classifier_.with_estimate("predictive")'
-        )
-    log_proba = self.dependence.log_left_out(self.posterior, data, labels)
-    return logsumexp(log_joint, axis=1, keepdims=True) + log_proba, labels.codes
 
 
 def log_evidence(self: Classifier) -> Evidence:

@@ -81,6 +81,7 @@ def predict_joint_log_proba(self: Classifier, X: Any) -> Array:
     """
     table = table_of(X, self.schema)
     self.require_offset_of(table)
+    self.posterior.warn_of_chains()
     _, data = self.schema.encode(table, absent=self.absent)
     warn_of_unseen(self.schema, table)
     # One sum tells whether all are finite, quicker than a test of each number.

@@ -51,6 +51,7 @@ def sample(self: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
     1  yes  overcast         hot     high  weak
     """
     self.require_one_class_prior("sample")
+    self.posterior.warn_of_chains()
     chosen = None if label is None else int(codes_of(self.classes, np.asarray([label]))[0])
     return _sample_rows(self, n, chosen, self.generator())
 
@@ -83,7 +84,7 @@ def _sample_encoded(self: Classifier, n: int, chosen: int | None, rng: np.random
 def drawn_rows(self: Classifier, n: int, rng: np.random.Generator) -> Data:
     """New rows as the families read them."""
     encoded = _sample_encoded(self, n, None, rng)[0]
-    return {name: feature.read(encoded[name]) for name, feature in self.schema.features.items()}
+    return {name: self.schema.features[name].read(cells) for name, cells in encoded.items()}
 
 
 def to_pymc(

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesnb.classifier.sampling import drawn_rows, second_stage
+from bayesnb.data.rows import table_of
 from bayesnb.data.targets import labels_of
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ def verify(
     **arguments: Any,
 ) -> Agreement | Verdict:
     """Hold the closed form against sampled draws.
+
+    It judges the class probabilities and the conjugate features. A sampled feature has no closed form, and given the
+    labels, the others do not depend on it.
 
     Parameters
     ----------
@@ -87,7 +92,11 @@ def verify(
     if stage == "exponents":
         return _verdict(self, learned, sampler, draws, chains, random_seed, arguments)
     self.require_one_class_prior("verify")
-    self.posterior.model.require_exact("a check by draws", "leave the feature out of it")
+    if not (conjugate := self.posterior.conjugate_part()).model.features:
+        self.posterior.model.require_exact(
+            "verify to judge, and neither has any other feature",
+            "whether its chains converged is in posterior_.features[...].convergence",
+        )
     if self.expected and tree is None and (learned is None or sampler == "exact"):
         raise ValueError(
             "rows without a label were learned as expected counts, and to sample the posterior of those counts "
@@ -96,18 +105,21 @@ def verify(
             "y=y) as tree"
         )
     seed = self.seed if random_seed is None else random_seed
+    judged = replace(self, posterior=conjugate)
     if X is None:
         n = 20
-        data = drawn_rows(self, n, np.random.default_rng(seed))
+        data = drawn_rows(judged, n, np.random.default_rng(seed))
     else:
-        data, n = self.read(X)
+        table = table_of(X, self.schema)
+        data, n = self.encoded_table(table), table.n_rows
+        data = {name: data[name] for name in conjugate.model.features}
     if tree is not None:
-        return agreement.check(self.posterior, tree, data, n, "given draws")
+        return agreement.check(conjugate, tree, data, n, "given draws", self.posterior.model.sampled)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(NUTS|The Gibbs sampler) did not converge")
         rows, labels = learned or (None, None)
-        tree = self.sample_posterior(draws, chains, sampler, seed, rows, labels, (), **arguments)
-    return agreement.check(self.posterior, tree, data, n, sampler)
+        tree = judged.sample_posterior(draws, chains, sampler, seed, rows, labels, (), **arguments)
+    return agreement.check(conjugate, tree, data, n, sampler, self.posterior.model.sampled)
 
 
 def _verdict(

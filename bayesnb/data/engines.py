@@ -18,13 +18,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.data import arrow, readers, reservoir
-from bayesnb.data.progress import Progress
 from bayesnb.data.rows import Rows
 from bayesnb.data.summary import EmptySummary, PartSummarizer, Summary, pooled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL
 from bayesnb.kernels.blocks import WORKER, large_enough, threads
 from bayesnb.model import Statistics
+from bayesnb.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd

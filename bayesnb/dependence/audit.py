@@ -179,7 +179,7 @@ def _gains(
     """
     n, pairs = len(labels), TermSet.of(Cells(grid, False, tuple(which), 0).statistics(posterior, data, labels))
     weighted = learn(posterior, data, labels, "weighted")
-    left, alone = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n), terms.without_features(posterior)
+    left, alone = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n), posterior.only(())
     some = np.arange(n) if n <= SAMPLE else np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
     total, sums = 0.0, np.zeros((4, len(which)))
     for cut in terms.in_blocks(len(some), labels.n, len(which)):

@@ -144,7 +144,7 @@ class Dependence:
             Which point of the exponents is plugged in; by default the answer is averaged over their posterior.
         """
         if log_prior is None:
-            log_prior = terms.without_features(posterior).log_predictive({}, 1)
+            log_prior = posterior.only(()).log_predictive({}, 1)
         n_classes = len(posterior.labels)
         log_prior, found = np.broadcast_to(log_prior, (n_rows, n_classes)), np.empty((n_rows, n_classes))
         exponents, n_terms = self.exponents.at(point), self.exponents.layout.terms
@@ -174,7 +174,7 @@ class Dependence:
 
     def log_left_out(self, posterior: Posterior, data: Data, labels: Labels) -> Array:
         """log p(c | x_i, D without row i) of rows that were learned, (row, class); the exponents are held."""
-        prior = terms.without_features(posterior).log_left_out({}, labels)
+        prior = posterior.only(()).log_left_out({}, labels)
         found = np.empty(prior.shape)
         for cut in terms.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms):
             part, own = part_of(data, cut), labels[cut]
@@ -361,7 +361,7 @@ def _rows(
     stood twice in the table; of a row of weight ½ all of it is.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
-    prior = terms.without_features(posterior).log_left_out({}, left)
+    prior = posterior.only(()).log_left_out({}, left)
     _require_possible(prior, posterior, labels)
 
     grid = found.statistics.cells.grid

@@ -6,8 +6,8 @@ Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from scipy import sparse
 from bayesnb.families.columns import columns_of
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Column, Labels
+from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
-from bayesnb.model import Data, Parameters, Posterior, Statistics, about
+from bayesnb.model import Data, Parameters, Posterior, about
 from bayesnb.numerics import Array
 from bayesnb.priors import Prior
 
@@ -109,7 +110,7 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
         yield np.broadcast_to(found, (*theta.log_pi.shape[:lead], n_rows, len(posterior.labels)))
 
 
-def left_out(posterior: Posterior, data: Data, labels: Labels) -> Array:
+def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
     """The same of rows that were learned, the row itself left out of its own class.
 
     A row changes the posterior of its own class only. So the terms of the other classes are the predictive of the
@@ -124,6 +125,8 @@ def left_out(posterior: Posterior, data: Data, labels: Labels) -> Array:
         The rows that ``posterior`` has seen, or some of them.
     labels : Labels
         Their classes and weights.
+    sampled : {name: LeftOut}, optional
+        What :meth:`Posterior.sampled_left_out` says of sampled features, if it was asked before.
 
     Returns
     -------
@@ -132,15 +135,15 @@ def left_out(posterior: Posterior, data: Data, labels: Labels) -> Array:
 
     Raises
     ------
-    ValueError
-        Where a feature is sampled, and so has no closed form.
     ImproperError
         Where an improper prior leaves nothing proper of a class without the row.
     """
-    posterior.model.require_left_out()
     own = np.arange(len(labels)), labels.codes
+    sampled = posterior.sampled_left_out(data, labels) if sampled is None else sampled
 
     def ask(piece: Piece, x: Column) -> Array:
+        if piece.feature in sampled:
+            return sampled[piece.feature].log_predictive[:, :, piece.column]
         found = piece.family.log_predictive(piece.believed, x)
         found[own] = piece.family.log_left_out(piece.believed, x, labels)
         return found
@@ -161,7 +164,6 @@ def added_up(posterior: Posterior, data: Data, which: Labels | int, leave: bool 
     n = which if isinstance(which, int) else len(which)
     found = posterior.log_predictive_features(data, n)
     if leave:
-        posterior.model.require_left_out()
         own = np.zeros(n)
         for name, family in posterior.model.features.items():
             with about(f"feature {name!r}", posterior.labels, posterior.statistics.features[name]):
@@ -189,9 +191,3 @@ def _asked(posterior: Posterior, data: Data, n_rows: int, ask: Callable[[Piece, 
 def _by_column(data: Data) -> Data:
     """The same data; a sparse matrix is asked for single columns, which one that is kept by columns has at hand."""
     return {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
-
-
-def without_features(posterior: Posterior) -> Posterior:
-    """What is believed of the classes alone: asked of rows, it answers log p(c | D), as for rows without a cell."""
-    model, seen = replace(posterior.model, features={}, columns={}), posterior.statistics
-    return Posterior(model, Statistics(seen.labels, seen.rows, {}), posterior.label_prior, {}, posterior.label, {})

@@ -17,7 +17,6 @@ from bayesnb.answers.scorecard import Scorecard, percent, scorecard_of
 from bayesnb.answers.scoring import log_proba_of, own, scores, share_interval
 from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.classifier import Classifier
-from bayesnb.data.progress import Progress
 from bayesnb.data.tables import Table
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.estimator import BayesianNB
@@ -25,6 +24,7 @@ from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_class
 from bayesnb.evaluation.paired import minus, standard_error
 from bayesnb.model import ESTIMATES, Estimate
 from bayesnb.priors import Array, BoundaryError, ImproperError
+from bayesnb.progress import Progress
 
 MOST_SCORED = 20_000
 """Rows that are scored by default; of more, as many are drawn at random. The accuracy's sd is then below 0.004."""

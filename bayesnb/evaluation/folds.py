@@ -89,8 +89,9 @@ def folds_of(
             raise ValueError(
                 f'Expected a number of folds for {what}, such as cv={few_folds(codes)}; got cv="loo", which {why}'
             )
-        # A sampled family has no leave-one-out; refuse it before it is sampled, which takes long.
-        Schema.infer(Table.of(X, min_rows=1), clf.features, clf.unseen).model(Dirichlet()).require_left_out()
+        # Refuse an estimate that has no leave-one-out before a feature is sampled, which takes long.
+        model = Schema.infer(Table.of(X, min_rows=1), clf.features, clf.unseen).model(Dirichlet())
+        model.require_left_out(clf.estimate)
         fitted = clone(clf).fit(X, y).classifier_
         if scored is not None:
             X, y, target = rows_at(Table.of(X), scored), y[scored], at_rows(target, scored)

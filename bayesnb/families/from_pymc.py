@@ -11,25 +11,38 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.levels import CategoryCounts
-from bayesnb.families.pointwise import Pointwise, WeightedValues
+from bayesnb.families.pointwise import Pointwise
 from bayesnb.families.sampled import CHUNK, Declared
 from bayesnb.families.support import COUNTS, POSITIVE, REALS, Support
 from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Theta
 
 if TYPE_CHECKING:
-    import pymc as pm
+    pass
+
+
+NO_PARAMETERS = ("initval", "transform", "default_transform")
+"""Arguments of a PyMC variable that are none of its distribution."""
 
 
 @dataclass(frozen=True)
 class Specified:
-    """A prior by its PyMC class and arguments; called with a name and a shape, it makes the variable."""
+    """A prior by its PyMC class and arguments; called with a name and a shape, it makes the variable.
+
+    The arguments are those of one class and one column. If they make a vector, so is the parameter.
+    """
 
     dist: Any
     arguments: Mapping[str, Any]
 
     def __call__(self, name: str, shape: tuple[int, ...]) -> Any:
-        return self.dist(name, shape=shape, **self.arguments)
+        own = {key: value for key, value in self.arguments.items() if key not in NO_PARAMETERS}
+        one = self.dist.dist(**own)
+        further = one.type.shape if None not in one.type.shape else tuple(one.shape.eval().tolist())
+        full = {**self.arguments, "shape": (*shape, *further)}
+        if "initval" in full and not isinstance(full["initval"], str):
+            full["initval"] = np.array(np.broadcast_to(full["initval"], full["shape"]))
+        return self.dist(name, **full)
 
     def __repr__(self) -> str:
         return f"{self.dist.__name__}({', '.join(f'{k}={v!r}' for k, v in self.arguments.items())})"
@@ -83,13 +96,15 @@ def _specified(name: str, value: Any) -> Any:
         case int() | float() | np.number():
             return value
         case (dist, Mapping() as arguments) if callable(dist):
-            _require_known(dist, [key for key in arguments if key not in ("initval", "transform", "default_transform")])
+            _require_known(dist, [key for key in arguments if key not in (*NO_PARAMETERS, "shape")])
             return Specified(dist, dict(arguments))
+        case list() | np.ndarray() if (held := np.asarray(value)).dtype.kind in "iuf" and held.ndim:
+            return held.astype(float)
         case _ if callable(value):
             return value
     raise TypeError(
         f"Expected the prior of {name!r} as (pm.HalfNormal, {{'sigma': 2}}), as a function of a name and shape= that "
-        f"makes the variable, or as a number to hold it at; got {value!r}"
+        f"makes the variable, or as a number or a list of numbers to hold it at; got {value!r}"
     )
 
 
@@ -119,8 +134,10 @@ class FromPyMC(Pointwise[Given]):
     priors : {parameter: prior}
         A prior is (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; or a function
         called as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or a
-        number, at which the parameter is fixed. Each class and column has its own parameters. No prior is scaled to
-        the data, so give priors in the units of the column.
+        number or a list of numbers, at which the parameter is fixed. Each class and column has its own parameters. No
+        prior is scaled to the data, so give priors in the units of the column. The arguments are those of one class and
+        column: if they make a vector, such as ``(pm.Dirichlet, {"a": [1, 1]})`` or ``(pm.Normal, {"mu": [0, 5]})``,
+        the parameter is one, as mixtures need it.
     reads : {"reals", "positive reals", "counts"}
         The values that columns may hold; other values are refused.
     **sampler
@@ -128,13 +145,27 @@ class FromPyMC(Pointwise[Given]):
 
     Notes
     -----
-    It can be pickled and cloned if the priors can; tuples and numbers can, lambdas cannot.
+    It can be pickled, cloned and saved if the priors can; tuples and numbers can, lambdas cannot.
 
     Examples
     --------
     >>> import pymc as pm
     >>> FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2, "beta": 1})}).prior
     Given(of={'lam': Gamma(alpha=2, beta=1)}, cells=None)
+
+    A mixture of two Normals. The order of their means tells the components apart:
+
+    >>> from pymc.distributions.transforms import ordered
+    >>> mixture = FromPyMC(
+    ...     pm.NormalMixture,
+    ...     {
+    ...         "w": (pm.Dirichlet, {"a": [1, 1]}),
+    ...         "mu": (pm.Normal, {"mu": [0, 5], "sigma": 3, "transform": ordered, "initval": [0, 5]}),
+    ...         "sigma": (pm.HalfNormal, {"sigma": [2, 2]}),
+    ...     },
+    ... )
+    >>> mixture.vectors()
+    {'w': (2,), 'mu': (2,), 'sigma': (2,)}
     """
 
     dist: Any
@@ -162,45 +193,88 @@ class FromPyMC(Pointwise[Given]):
     def resolve_prior(self, prior: Given, s: CategoryCounts) -> Given:
         return Given(prior.of, np.ones(s.counts.shape[:2], bool))
 
-    def pymc_model(self, prior: Given, s: CategoryCounts) -> pm.Model:
+    def pymc_prior(
+        self, prior: Given, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]
+    ) -> dict[str, Any]:
         import pymc as pm
 
-        cells = WeightedValues.of(s)
-        at = cells.code, cells.column
-        with pm.Model() as model:
-            theta = {name: make(name, shape=prior.cells.shape) for name, make in prior.learned.items()}
-            if len(cells.value):
-                given = self._given({name: value[at] for name, value in theta.items()})
-                pm.Potential("rows", (cells.weight * self._log_density(given, cells.value.astype(given.dtype))).sum())
-        return model
+        model, made = pm.modelcontext(None), {}
+        for key, make in prior.learned.items():
+            made[key] = make(name(key), shape=prior.cells.shape)
+            if key in dims:
+                model.named_vars_to_dims[name(key)] = dims[key]
+        return made
 
-    def _given(self, theta: Mapping[str, Any]) -> Any:
-        """The distribution of x, its parameters arrays or tensors."""
+    def vectors(self) -> dict[str, tuple[int, ...]]:
+        import pymc as pm
+
+        with pm.Model(model=None) as model:
+            made = {key: make(key, shape=(1, 1)) for key, make in self.prior.learned.items()}
+            shapes = model.eval_rv_shapes()
+        found = {}
+        for key, variable in made.items():
+            shape = shapes.get(key, variable.type.shape)
+            if len(shape) < 2 or None in shape:
+                raise ValueError(
+                    f"Expected the prior of {key!r} to make a variable of the shape (class, column, ...), as its "
+                    f"argument shape says; got {tuple(shape)} where that is (1, 1)"
+                )
+            found |= {key: tuple(shape[2:])} if len(shape) > 2 else {}
+        return found
+
+    def given(self, theta: Mapping[str, Any]) -> Any:
         return self.dist.dist(**theta, **self.prior.known)
 
-    def _log_density(self, given: Any, value: Any) -> Any:
-        """log p of each of a vector of values."""
+    def log_prior(self, prior: Given, variables: Mapping[str, Array]) -> dict[str, Array]:
+        import pymc as pm
+        import pytensor
+        from pytensor.graph.replace import graph_replace
+
+        if not self.has_log_prior:
+            raise ValueError(
+                f"the priors of {list(prior.learned)} are made of further variables, whose draws are not kept: their "
+                "density is not known, so leave log_prior out of include"
+            )
+        with pm.Model(model=None):
+            made = self.pymc_prior(prior, str, {})
+        values = [variable.type(name=key) for key, variable in made.items()]
+        densities = [pm.logp(variable, value) for variable, value in zip(made.values(), values, strict=True)]
+        # A prior may depend on another parameter.
+        densities = graph_replace(densities, dict(zip(made.values(), values, strict=True)), strict=False)
+        # One draw after the other: the variables of a model have no axes for draws.
+        compiled = pytensor.function(values, densities, mode="FAST_COMPILE")
+        lead = next(iter(variables.values())).ndim - next(iter(made.values())).ndim
+        size = next(iter(variables.values())).shape[:lead]
+        flat = [variables[key].reshape(-1, *variables[key].shape[lead:]) for key in made]
+        each = [compiled(*point) for point in zip(*flat, strict=True)]
+        return {key: np.reshape([d[i] for d in each], (*size, *each[0][i].shape)) for i, key in enumerate(made)}
+
+    @property
+    def has_log_prior(self) -> bool:
         import pymc as pm
 
-        density = pm.logp(given, value)
-        if density.ndim != 1:
-            raise ValueError(
-                f"Expected a univariate distribution, with a density of each cell; got {self.dist.__name__}"
-            )
-        return density
-
-    def from_variables(self, drawn: Mapping[str, Array], prior: Given, s: CategoryCounts) -> Theta:
-        return {name: drawn[name] for name in prior.learned}
+        with pm.Model(model=None) as model:
+            made = [make(key, shape=(1, 1)) for key, make in self.prior.learned.items()]
+        return set(model.free_RVs) == set(made)
 
     def cell_density(self) -> Callable[..., Array]:
         import pytensor
         from pytensor import tensor as pt
 
-        theta = {name: pt.dvector(name) for name in self.prior.learned}
-        given = self._given(theta)
+        vectors = self.vectors()
+        numbers = {
+            key: [pt.dvector(f"{key}_{i}") for i in range(int(np.prod(vectors.get(key, ()))))]
+            for key in self.prior.learned
+        }
+        theta = {
+            key: pt.stack(parts, axis=-1).reshape((-1, *vectors[key])) if key in vectors else parts[0]
+            for key, parts in numbers.items()
+        }
+        given = self.given(theta)
         value = pt.vector("value", dtype=given.dtype)
+        inputs = [value, *(part for parts in numbers.values() for part in parts)]
         # The function is compiled in each call and used a few times, so fast compilation matters most.
-        compiled = pytensor.function([value, *theta.values()], self._log_density(given, value), mode="FAST_COMPILE")
+        compiled = pytensor.function(inputs, self.log_densities(theta, value), mode="FAST_COMPILE")
 
         def density(x: Array, *parameters: Array) -> Array:
             missing = np.isnan(x)
@@ -219,4 +293,4 @@ class FromPyMC(Pointwise[Given]):
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         import pymc as pm
 
-        return pm.draw(self._given(theta), random_seed=int(rng.integers(2**31)), mode="FAST_COMPILE").astype(float)
+        return pm.draw(self.given(theta), random_seed=int(rng.integers(2**31)), mode="FAST_COMPILE").astype(float)

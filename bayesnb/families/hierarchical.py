@@ -1,15 +1,16 @@
-"""Categorical features whose smoothing is learned: the classes share the concentration, which is sampled."""
+"""Categorical features whose classes shrink towards shares that they have in common: how far is learned."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from scipy.special import logsumexp
 
+from bayesnb.chains import Convergence
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.levels import CategoryCounts, Coded
 from bayesnb.families.membership import Membership
@@ -17,107 +18,173 @@ from bayesnb.families.sampled import Declared, Draws, Sampled
 from bayesnb.families.support import LEVELS
 from bayesnb.priors import Array, Dirichlet, Theta, log, spread
 
-if TYPE_CHECKING:
-    import pymc as pm
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LearnedConcentration(Declared):
-    """α ~ Gamma(shape, rate), the concentration of every level; one α a column, that all classes share.
+class LearnedShares(Declared):
+    """pooled ~ Dirichlet(alpha), and strength with the median ``strength`` and the odds of a uniform: both of a column.
+
+    The share strength / (strength + median) is uniform on (0, 1), so a class may keep to itself or follow the others
+    entirely (the uniform shrinkage prior of Daniels 1999, at a class of ``strength`` rows).
 
     Parameters
     ----------
-    shape, rate : float or array (column,)
-        Positive. The prior mean of α is shape / rate; Dirichlet(1), Laplace's rule, is α = 1.
+    alpha : float, array (column, level) or {level: float}
+        Positive. The concentration of each level in the shares that classes have in common.
+    strength : float or array (column,), optional
+        Positive, in rows. ``None`` is the number of levels of the column: with equal shares, Laplace's rule.
     """
 
-    shape: float | Array = 1.0
-    rate: float | Array = 1.0
+    alpha: Any = 1.0
+    strength: Any = None
 
     def __post_init__(self) -> None:
-        for name in ("shape", "rate"):
-            value = np.asarray(getattr(self, name), float)
+        Dirichlet(self.alpha)
+        if self.strength is not None:
+            value = np.asarray(self.strength, float)
             if not (np.isfinite(value) & (value > 0)).all():
-                raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
-            object.__setattr__(self, name, value)
+                raise ValueError(f"Expected strength to be positive and finite, or None; got {self.strength!r}")
+            object.__setattr__(self, "strength", value)
 
-    def over(self, n_classes: int, n_columns: int) -> LearnedConcentration:
-        """The prior at its full shape (class, column)."""
-        return LearnedConcentration(*(spread(v, (n_classes, n_columns)) for v in (self.shape, self.rate)))
+    def over(self, levels: tuple[tuple[Any, ...], ...], n_classes: int) -> LearnedShares:
+        """The prior at its full shape: alpha (class, column, level), strength (class, column)."""
+        alpha = Dirichlet(self.alpha).over(levels, n_classes).alpha
+        if ((alpha > 0).sum(-1) < [max(1, len(names)) for names in levels]).any():
+            raise ValueError(f"Expected a concentration above 0 for every level; got {self.alpha!r}")
+        strength = (alpha > 0).sum(-1) if self.strength is None else self.strength
+        return LearnedShares(alpha, spread(np.asarray(strength, float), alpha.shape[:2]))
 
     def proper(self) -> Array:
-        return np.ones(np.shape(self.shape), bool)
+        return np.ones(np.shape(self.strength), bool)
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class HierarchicalCategorical(Sampled[LearnedConcentration]):
-    """x | θ ~ Categorical(θ), θ | α ~ Dirichlet(α) for each class, α ~ Gamma(shape, rate) for all of them.
+class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
+    """x | θ ~ Categorical(θ), θ ~ Dirichlet(strength × pooled) for each class, with pooled shares and strength learned.
 
-    The amount of smoothing is learned from how much the classes differ (BDA3 5.3, with counts of K levels). Only α is
-    sampled with NUTS; θ is integrated out, so the counts have a Dirichlet-multinomial likelihood. θ is then drawn
-    exactly, given α and the counts.
+    The levels of each class shrink towards shares that the classes have in common, the more the less the classes differ
+    (BDA3 5.3, with counts of K levels). Only the shares and the strength are sampled with NUTS; θ is integrated out, so
+    that the counts have a Dirichlet-multinomial likelihood, and no strength is hard to reach. θ is then drawn exactly,
+    given these two and the counts.
 
     Parameters
     ----------
-    shape, rate : float or array (column,)
-        The parameters of the prior of α, the concentration of each level.
+    alpha : float, array (column, level) or {level: float}
+        The concentration of the prior of the pooled shares.
+    strength : float or array (column,), optional
+        The prior median of the strength, in rows: so many imaginary rows with the pooled shares are seen in each class.
+        By default, the number of levels of the column.
     **sampler
-        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
+        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`bayesnb.chains.Sampler`.
 
     Examples
     --------
     >>> from bayesnb.families.categorical import Coded
     >>> from bayesnb.families.membership import Labels
-    >>> family, x = HierarchicalCategorical(shape=2, rate=1), Coded(np.array([[0], [1], [1]]), (("no", "yes"),))
+    >>> family, x = HierarchicalCategorical(), Coded(np.array([[0], [1], [1]]), (("no", "yes"),))
     >>> s = family.statistic(x, Labels(np.array([0, 0, 1]), np.ones(3), 2))
-    >>> [variable.name for variable in family.pymc_model(family.priors(s, ["a", "b"]), s).free_RVs]
-    ['alpha']
+    >>> family.priors(s, ["a", "b"]).strength
+    array([[2.],
+           [2.]])
     """
 
-    conjugate = LearnedConcentration
+    conjugate = LearnedShares
     support = LEVELS
 
-    def __init__(self, shape: Any = 1.0, rate: Any = 1.0, **sampler: Any) -> None:
-        self._set_fields(LearnedConcentration(shape, rate), sampler)
+    def __init__(self, alpha: Any = 1.0, strength: Any = None, **sampler: Any) -> None:
+        self._set_fields(LearnedShares(alpha, strength), sampler)
 
     def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
         return Categorical().statistic(x, members)
 
-    def resolve_prior(self, prior: LearnedConcentration, s: CategoryCounts) -> LearnedConcentration:
-        return prior.over(*s.counts.shape[:2])
+    def resolve_prior(self, prior: LearnedShares, s: CategoryCounts) -> LearnedShares:
+        return prior.over(s.levels, s.counts.shape[0])
 
-    def pymc_model(self, prior: LearnedConcentration, s: CategoryCounts) -> pm.Model:
+    def sampled(self, prior: LearnedShares, s: CategoryCounts) -> tuple[Theta, Convergence]:
         import pymc as pm
-        from pytensor import tensor as pt
 
+        # Columns with as many levels share variables, as in the whole model. A single level has the probability 1.
+        widths = (prior.alpha[0] > 0).sum(-1)
+        groups = {int(k): np.flatnonzero(widths == k) for k in np.unique(widths) if k > 1}
         with pm.Model() as model:
-            alpha = pm.Gamma("alpha", alpha=prior.shape[0], beta=prior.rate[0])
-            c, column, level = np.nonzero(s.counts > 0)
-            if len(c):
-                # A Dirichlet-multinomial for each class and column.
-                n, own, total = s.counts[c, column, level], alpha[column], alpha * _levels(s).sum(-1)
-                whole = pt.gammaln(total) - pt.gammaln(total + s.counts.sum(-1))
-                pm.Potential("rows", (pt.gammaln(own + n) - pt.gammaln(own)).sum() + whole.sum())
-        return model
+            made = []
+            for k, columns in groups.items():
+                levels = prior.alpha[0, columns] > 0
+                alpha = prior.alpha[0, columns][levels].reshape(len(columns), k)
+                counts = s.counts[:, columns][:, levels].reshape(-1, len(columns), k)
+                pooled, strength = _shares(alpha, prior.strength[0, columns], f"{{}}_{k}".format, {})
+                pm.Potential(f"rows_{k}", _dirichlet_multinomial(counts, strength[:, None] * pooled))
+                made += [pooled.name, strength.name]
+        if made:
+            drawn, convergence = self.sampler.run(model, made, type(self).__name__)
+        else:
+            n = self.sampler.draws * self.sampler.chains
+            drawn, convergence = {"strength": np.ones((n, 0))}, Convergence(1.0, 1.0, float(n), 0, "nothing moves")
+        shape = (len(next(iter(drawn.values()))), *prior.alpha.shape[1:])
+        pooled, strength = np.zeros(shape), np.ones(shape[:2])
+        pooled[:, widths == 1] = prior.alpha[0, widths == 1] > 0
+        for k, columns in groups.items():
+            column, level = np.nonzero(prior.alpha[0, columns] > 0)
+            pooled[:, columns[column], level] = drawn[f"pooled_{k}"].reshape(shape[0], -1)
+            strength[:, columns] = drawn[f"strength_{k}"]
+        return self._drawn(prior, s, pooled, strength), convergence
 
-    def from_variables(self, drawn: Mapping[str, Array], prior: LearnedConcentration, s: CategoryCounts) -> Theta:
-        alpha = drawn["alpha"][:, None, :]
-        posterior = Dirichlet(alpha[..., None] * _levels(s) + s.counts)
+    def _drawn(self, prior: LearnedShares, s: CategoryCounts, pooled: Array, strength: Array) -> Theta:
+        """θ given the shares and the strength, (draw, class, column, level)."""
+        posterior = Dirichlet((strength[..., None] * pooled)[:, None] + s.counts)
         log_theta = posterior.log_draw(np.random.default_rng(self.sampler.random_seed))
-        return {"log_theta": log_theta, "alpha": np.array(np.broadcast_to(alpha, log_theta.shape[:-1]))}
+        return self.theta({"theta": np.exp(log_theta), "pooled": pooled, "strength": strength}) | {
+            "log_theta": log_theta
+        }
+
+    def pymc_prior(
+        self, prior: LearnedShares, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]
+    ) -> dict[str, Any]:
+        """The variables of columns with as many levels."""
+        import pymc as pm
+
+        pooled, strength = _shares(prior.alpha[0], prior.strength[0], name, dims)
+        theta = pm.Dirichlet(
+            name("theta"), a=(strength[:, None] * pooled)[None], shape=prior.alpha.shape, dims=dims.get("theta")
+        )
+        return {"theta": theta, "pooled": pooled, "strength": strength}
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: CategoryCounts) -> Any:
+        return Categorical().pymc_statistic({"theta": theta["theta"]}, s)
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Coded, y: Any) -> None:
+        Categorical().pymc_rows(name, theta, x, y)
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Coded) -> Any:
+        return Categorical().pymc_log_likelihood(theta, x)
+
+    def log_prior(self, prior: LearnedShares, variables: Mapping[str, Array]) -> dict[str, Array]:
+        pooled, strength, median = variables["pooled"], variables["strength"], prior.strength[0]
+        of_theta = Dirichlet((strength[..., None] * pooled)[..., None, :, :])
+        return {
+            "theta": of_theta.log_prob(variables["theta"]),
+            "pooled": Dirichlet(prior.alpha[0]).log_prob(pooled),
+            "strength": np.log(median) - 2 * np.log(median + strength),
+        }
 
     def density(self) -> Callable[[Theta, Coded], Array]:
         return Categorical().log_likelihood
 
     def mean(self, posterior: Draws) -> Theta:
         log_theta = logsumexp(posterior.theta["log_theta"], axis=0) - np.log(len(posterior))
-        return {"log_theta": log_theta, "alpha": posterior.theta["alpha"].mean(0)}
+        return {**posterior.mean(), "log_theta": log_theta}
+
+    def axes(self, variables: Mapping[str, Array]) -> dict[str, tuple[str, ...]]:
+        return {"theta": ("class", "column", "level"), "pooled": ("column", "level"), "strength": ("column",)}
 
     def variables(self, theta: Theta) -> dict[str, Array]:
-        return {"theta": np.exp(theta["log_theta"]), "alpha": theta["alpha"]}
+        pooled, strength = theta["pooled"][..., 0, :, :], theta["strength"][..., 0, :]
+        return {"theta": np.exp(theta["log_theta"]), "pooled": pooled, "strength": strength}
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        return {"log_theta": log(variables["theta"]), "alpha": variables["alpha"]}
+        log_theta = log(variables["theta"])
+        pooled = np.broadcast_to(variables["pooled"][..., None, :, :], log_theta.shape)
+        strength = np.broadcast_to(variables["strength"][..., None, :], log_theta.shape[:-1])
+        return {"log_theta": log_theta, "pooled": np.array(pooled), "strength": np.array(strength)}
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         return Categorical().sample(theta, rng, s)
@@ -126,6 +193,24 @@ class HierarchicalCategorical(Sampled[LearnedConcentration]):
         return Categorical().linear(theta)
 
 
-def _levels(s: CategoryCounts) -> Array:
-    """1 for each level of a column, and 0 for the padding of columns with fewer levels, (column, level)."""
-    return Dirichlet(1.0).over(s.levels, 1).alpha[0]
+def _shares(
+    alpha: Array, median: Array, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]
+) -> tuple[Any, Any]:
+    """The pooled shares (column, level) and the strength (column,) in the open model."""
+    import pymc as pm
+
+    pooled = pm.Dirichlet(name("pooled"), a=alpha, dims=dims.get("pooled"))
+    # The odds of a uniform have a standard logistic logarithm.
+    log_strength = pm.Logistic(name("log_strength"), mu=np.log(median), s=1.0)
+    return pooled, pm.Deterministic(name("strength"), pm.math.exp(log_strength), dims=dims.get("strength"))
+
+
+def _dirichlet_multinomial(counts: Array, alpha: Any) -> Any:
+    """Σ log p(counts | α), where θ is integrated out; counts are (class, column, level) and α (column, level)."""
+    from pytensor import tensor as pt
+
+    total = alpha.sum(-1)
+    whole = pt.gammaln(total) - pt.gammaln(total + counts.sum(-1))
+    c, column, level = np.nonzero(counts > 0)
+    own = alpha[column, level]
+    return whole.sum() + (pt.gammaln(own + counts[c, column, level]) - pt.gammaln(own)).sum()

@@ -7,82 +7,27 @@ feature, and the posterior is then a :class:`Draws`. An average over the paramet
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 from scipy.special import logsumexp
 
-from bayesnb.chains import Convergence, run_nuts
-from bayesnb.families.columns import columns_of
+from bayesnb.chains import GOOD_K, Convergence, Sampler, weights_without
+from bayesnb.families.columns import columns_of, dense_cells
 from bayesnb.families.family import Family
-from bayesnb.families.levels import CategoryCounts
-from bayesnb.families.membership import Column
+from bayesnb.families.membership import Column, Labels
+from bayesnb.families.statistic import Statistic
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
 from bayesnb.priors.common_draws import CommonDraws
 
-if TYPE_CHECKING:
-    import pymc as pm
-
 CHUNK = 2**20
 """Numbers of a temporary array."""
-
-
-@dataclass(frozen=True)
-class Sampler:
-    """How NUTS is run on a feature; the seed makes predictions the same every time.
-
-    Parameters
-    ----------
-    draws, tune, chains : int
-        Kept draws and tuning steps of each chain, and the number of chains.
-    random_seed : int
-    target_accept : float
-        Acceptance that the step size is tuned to; more is slower and diverges less.
-    """
-
-    draws: int = 1000
-    tune: int = 1000
-    chains: int = 4
-    random_seed: int = 0
-    target_accept: float = 0.9
-
-    def __post_init__(self) -> None:
-        for name in ("draws", "tune", "chains"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"Expected {name} to be a positive whole number; got {value!r}")
-        if not 0 < self.target_accept < 1:
-            raise ValueError(f"Expected target_accept to lie between 0 and 1; got {self.target_accept!r}")
-
-    def run(self, model: pm.Model) -> tuple[dict[str, Array], Convergence]:
-        """Draws of the model's free variables, (draw, ...) with the chains one after the other."""
-        from pymc.exceptions import SamplingError
-
-        try:
-            tree = run_nuts(
-                model,
-                self.draws,
-                self.chains,
-                tune=self.tune,
-                nuts_sampler="pymc",
-                target_accept=self.target_accept,
-                random_seed=self.random_seed,
-            )
-        except SamplingError as error:
-            raise ValueError(
-                "NUTS cannot start: some value has probability 0 where the priors begin. Is it outside of what the "
-                "distribution can give, or the prior far from the data?"
-            ) from error
-        posterior = tree["posterior"].dataset
-        drawn = {v.name: posterior[v.name].to_numpy() for v in model.free_RVs}
-        return {name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()}, Convergence.of(tree)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,8 +68,25 @@ class Draws(Belief):
         return {name: value[picked] for name, value in self.theta.items()}
 
 
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """What draws say of cells that were learned, each left out of them.
+
+    Parameters
+    ----------
+    log_predictive : array (row, class, column)
+        log p(x_ij | c, D without row i), 0 for a missing cell.
+    k : array (row, column)
+        The shape of the tail of the weights (see :func:`bayesnb.chains.weights_without`); 0 for a cell that was sampled
+        again without its row, NaN for a missing one.
+    """
+
+    log_predictive: Array
+    k: Array
+
+
 @dataclass(frozen=True, eq=False, init=False)
-class Sampled[P: Declared](Family[P, CategoryCounts]):
+class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
     Columns must be independent given the class, a priori and therefore a posteriori. The predictive is then a product
@@ -143,35 +105,51 @@ class Sampled[P: Declared](Family[P, CategoryCounts]):
             object.__setattr__(self, name, value)
         self.__post_init__()
 
-    @abstractmethod
-    def pymc_model(self, prior: P, s: CategoryCounts) -> pm.Model:
-        """The model of this one feature given the labels, its data observed; the prior at its full shape."""
+    @classmethod
+    def of_fields(cls, sampler: Sampler, **fields: Any) -> Self:
+        """The family with these fields, as ``dataclasses.replace`` would make it if they were its arguments."""
+        made = object.__new__(cls)
+        made._set_fields(sampler=asdict(sampler), **fields)
+        return made
 
     @abstractmethod
-    def from_variables(self, drawn: Mapping[str, Array], prior: P, s: CategoryCounts) -> Theta:
-        """θ as (draw, class, column[, level]) from draws of the model's free variables, (draw, ...)."""
+    def sampled(self, prior: P, s: S) -> tuple[Theta, Convergence]:
+        """θ from NUTS on the model of this one feature given the labels, (draw, class, column, ...)."""
 
     @abstractmethod
     def density(self) -> Callable[[Theta, Column], Array]:
         """``log_likelihood`` as a function, compiled once if it needs compiling."""
 
-    def update(self, prior: P, s: CategoryCounts) -> Draws:
-        """Bayes' rule by NUTS.
+    @abstractmethod
+    def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
+        """The log prior density of each variable, with all axes of its own that lead those of one vector."""
 
-        Warns
-        -----
-        UserWarning
-            If the chains did not converge, with r_hat, effective draws and divergences.
-        """
-        drawn, convergence = self.sampler.run(self.pymc_model(prior, s))
-        if not convergence.converged:
-            warnings.warn(
-                f"{type(self).__name__} was sampled and did not converge: {convergence}. Draw or tune more (it takes "
-                "draws=, tune= and target_accept=), or give it firmer priors",
-                UserWarning,
-                stacklevel=2,
-            )
-        return Draws(self.from_variables(drawn, prior, s), convergence)
+    @property
+    def has_log_prior(self) -> bool:
+        """Whether ``log_prior`` can be computed from the variables. (A hook.)"""
+        return True
+
+    # The same family in PyMC, as a part of the whole model. Its variables are those that `axes` names.
+
+    @abstractmethod
+    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one."""
+
+    @abstractmethod
+    def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
+        """log p(data | θ) as a scalar tensor, from the statistic."""
+
+    @abstractmethod
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
+        """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
+
+    @abstractmethod
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
+        """log p(x | θ) as a (row, class) tensor."""
+
+    def update(self, prior: P, s: S) -> Draws:
+        """Bayes' rule by NUTS. The result says whether the chains converged (``convergence``)."""
+        return Draws(*self.sampled(prior, s))
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
         return self.density()(theta, x)
@@ -187,19 +165,15 @@ class Sampled[P: Declared](Family[P, CategoryCounts]):
         index = np.arange(chains)[:, None] * own + np.arange(draws) * (own // draws)
         return {name: value[index] for name, value in posterior.theta.items()}
 
-    def draw_prior(self, prior: P, s: CategoryCounts, rng: Generator, size: tuple[int, ...]) -> Theta:
-        """Draws of θ from the prior, ``size`` in front. The statistic only says which levels there are."""
+    def draw_prior(self, prior: P, rng: Generator, n: int) -> dict[str, Array]:
+        """``n`` draws of the variables from the prior, (draw, ...)."""
         import pymc as pm
 
-        none = s * 0.0
-        model = self.pymc_model(prior, none)
-        names, n = [variable.name for variable in model.free_RVs], int(np.prod(size))
-        drawn = pm.draw(model.free_RVs, n, random_seed=rng, mode="FAST_COMPILE")
+        with pm.Model():
+            made = self.pymc_prior(prior, str, {})
+        drawn = pm.draw(list(made.values()), n, random_seed=rng, mode="FAST_COMPILE")
         # One draw comes without an axis for it.
-        drawn = [np.reshape(value, (n, *np.shape(value)[n > 1 :])) for value in drawn]
-        values = dict(zip(names, drawn, strict=True))
-        theta = self.from_variables(values, prior, none)
-        return {name: value.reshape(*size, *value.shape[1:]) for name, value in theta.items()}
+        return {key: np.reshape(value, (n, *np.shape(value)[n > 1 :])) for key, value in zip(made, drawn, strict=True)}
 
     def log_predictive(self, posterior: Draws, x: Column) -> Array:
         return self.log_moment(posterior, x, 1.0)
@@ -245,8 +219,70 @@ class Sampled[P: Declared](Family[P, CategoryCounts]):
             for cut in slices(len(x), max(1, CHUNK // (len(posterior) * n_classes))):
                 yield column, cut, density(theta, cells[cut])
 
+    def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
+        """What was learned says of rows that were learned, each left out.
+
+        The draws are weighted (see :func:`bayesnb.chains.weights_without`), column by column, since the posterior of a
+        column without a row depends on the row's cell in this column alone.
+
+        Parameters
+        ----------
+        posterior : Draws
+        x : Column
+        labels : Labels
+            The classes of the rows, and how often they were learned.
+        learned : (prior, statistic), optional
+            The prior at its full shape, and the statistic that led to the draws: sample again, without the cell, where
+            its weights cannot be trusted.
+        """
+        cells = dense_cells(x)
+        n_classes, n_columns = posterior.proper().shape
+        total, k = np.zeros((len(labels), n_classes, n_columns)), np.full(cells.shape, np.nan)
+        for j in range(n_columns):
+            # Equal cells of a class leave the same behind.
+            known = np.flatnonzero(~np.isnan(cells[:, j]))
+            if not len(known):
+                continue
+            each = np.column_stack([cells[known, j], labels.codes[known], labels.weight[known]])
+            _, first, place = np.unique(each, axis=0, return_index=True, return_inverse=True)
+            rows = known[first]
+            log_p, own_k = self._without(posterior.columns([j]), columns_of(x, [j])[rows], labels[rows])
+            for i in np.flatnonzero(own_k > GOOD_K) if learned is not None else ():
+                log_p[i] = self._again(*learned, x[rows[[i]]], labels[rows[[i]]], j)
+                own_k[i] = 0.0
+            total[known, :, j] = log_p[place.ravel()]
+            k[known, j] = own_k[place.ravel()]
+        return LeftOut(total, k)
+
+    def _without(self, posterior: Draws, x: Column, labels: Labels) -> tuple[Array, Array]:
+        """The weighted average over draws for cells of one column, (row, class), and k."""
+        total, k, density = np.zeros((len(labels), posterior.proper().shape[0])), np.zeros(len(labels)), self.density()
+        for cut in slices(len(labels), max(1, CHUNK // (len(posterior) * total.shape[1]))):
+            value = density(posterior.theta, x[cut])
+            own = value[:, np.arange(value.shape[1]), labels.codes[cut]]
+            log_weight, k[cut] = weights_without(own, labels.weight[cut], self.sampler.chains)
+            total[cut] = logsumexp(log_weight[:, :, None] + value, axis=0)
+        return total, k
+
+    def _again(self, prior: P, s: S, x: Column, labels: Labels, j: int) -> Array:
+        """The predictive of column j of one row by draws of the posterior without this row, (1, class)."""
+        rest = (s - self.statistic(x, labels)).settled(s)
+        believed = self.update(prior.columns([j]), rest.columns([j]))
+        return self.log_predictive(believed, columns_of(x, [j]))
+
+    def axes(self, variables: Mapping[str, Array]) -> dict[str, tuple[str, ...]]:
+        """The axes of each variable, without those of draws, from a point of them. (A hook.)
+
+        They are "class", "column", "level", or a name of its own for an axis of a vector parameter.
+        """
+        return {
+            key: ("class", "column", *(f"{key}_{i}" for i in range(value.ndim - 2))) for key, value in variables.items()
+        }
+
     def theta(self, variables: Mapping[str, Array]) -> Theta:
+        """θ from its variables. (A hook, if classes share some of them.)"""
         return dict(variables)
 
     def variables(self, theta: Theta) -> dict[str, Array]:
+        """θ as its variables. (A hook, if classes share some of them.)"""
         return dict(theta)

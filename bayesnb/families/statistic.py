@@ -115,6 +115,11 @@ class Statistic(ABC):
             taken[name] = picked
         return type(self)(**taken, **self.names())
 
+    def columns(self, index: Sequence[int]) -> Self:
+        """The columns at these positions; a statistic of a bag of words has none to pick."""
+        names = {name: tuple(value[k] for k in index) for name, value in self.names().items()}
+        return type(self)(**{name: value[:, list(index)] for name, value in self.arrays().items()}, **names)
+
     def named_as(self, other: Self) -> Self:
         """The same with the names (levels, words) of ``other``. (A hook, if a statistic has names.)"""
         return self

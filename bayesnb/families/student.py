@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy import stats
 from scipy.special import gammaln
 
 from bayesnb.families.levels import CategoryCounts
@@ -16,7 +17,7 @@ from bayesnb.families.sampled import Declared
 from bayesnb.priors import Array, Theta, positive_scale, spread
 
 if TYPE_CHECKING:
-    import pymc as pm
+    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,8 +92,9 @@ class StudentT(Pointwise[LocationScale]):
     >>> from bayesnb.families.membership import Labels
     >>> family, x = StudentT(), np.array([[1.0], [2.0], [90.0], [3.0]])
     >>> s = family.statistic(x, Labels(np.array([0, 0, 0, 1]), np.ones(4), 2))
-    >>> [variable.name for variable in family.pymc_model(family.priors(s, ["a", "b"]), s).free_RVs]
-    ['mu', 'inverse_sigma', 'nu']
+    >>> prior = family.priors(s, ["a", "b"])
+    >>> prior.m[0], prior.s[0].round(2)
+    (array([2.]), array([1.48]))
     """
 
     conjugate = LocationScale
@@ -105,26 +107,49 @@ class StudentT(Pointwise[LocationScale]):
     def resolve_prior(self, prior: LocationScale, s: CategoryCounts) -> LocationScale:
         return prior.over(WeightedValues.of(s), *s.counts.shape[:2])
 
-    def pymc_model(self, prior: LocationScale, s: CategoryCounts) -> pm.Model:
-        """The variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column."""
+    def pymc_prior(
+        self, prior: LocationScale, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]
+    ) -> dict[str, Any]:
+        """The free variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column."""
         import pymc as pm
 
-        cells, shape = WeightedValues.of(s), prior.m.shape
-        at = cells.code, cells.column
-        z, weight = (cells.value - prior.m[at]) / prior.s[at], cells.weight
-        with pm.Model() as model:
-            mu = pm.Normal("mu", 0.0, prior.reach / prior.s)
-            inverse = pm.HalfNormal("inverse_sigma", 10.0, shape=shape)
-            nu = prior.nu if prior.nu is not None else pm.Gamma("nu", 2.0, 0.1, shape=shape[1])[cells.column]
-            if len(z):
-                given = pm.StudentT.dist(nu=nu, mu=mu[at], sigma=1 / inverse[at])
-                pm.Potential("rows", (weight * (pm.logp(given, z) - np.log(prior.s[at]))).sum())
-        return model
+        shape = prior.m.shape
+        away = pm.Normal(name("standard_mu"), 0.0, prior.reach / prior.s, shape=shape)
+        inverse = pm.HalfNormal(name("inverse_sigma"), 10.0, shape=shape)
+        mu = pm.Deterministic(name("mu"), prior.m + prior.s * away, dims=dims.get("mu"))
+        sigma = pm.Deterministic(name("sigma"), prior.s / inverse, dims=dims.get("sigma"))
+        if prior.nu is None:
+            nu = pm.Gamma(name("nu"), 2.0, 0.1, shape=shape[1], dims=dims.get("nu"))
+        else:
+            nu = pm.Deterministic(name("nu"), pm.math.constant(np.full(shape[1], prior.nu)), dims=dims.get("nu"))
+        return {"mu": mu, "sigma": sigma, "nu": nu}
 
-    def from_variables(self, drawn: Mapping[str, Array], prior: LocationScale, s: CategoryCounts) -> Theta:
-        mu = prior.m + prior.s * drawn["mu"]
-        nu = np.full(mu.shape, prior.nu) if prior.nu is not None else drawn["nu"][:, None, :]
-        return {"mu": mu, "sigma": prior.s / drawn["inverse_sigma"], "nu": np.array(np.broadcast_to(nu, mu.shape))}
+    def given(self, theta: Mapping[str, Any]) -> Any:
+        import pymc as pm
+
+        return pm.StudentT.dist(**theta)
+
+    def place(self, key: str, code: Any, column: Array) -> tuple[Any, ...]:
+        return (column,) if key == "nu" else (code, column)
+
+    def axes(self, variables: Mapping[str, Array]) -> dict[str, tuple[str, ...]]:
+        return {"mu": ("class", "column"), "sigma": ("class", "column"), "nu": ("column",)}
+
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        return {**theta, "nu": theta["nu"][..., 0, :]}
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        nu = np.broadcast_to(variables["nu"][..., None, :], variables["mu"].shape)
+        return {**variables, "nu": np.array(nu)}
+
+    def log_prior(self, prior: LocationScale, variables: Mapping[str, Array]) -> dict[str, Array]:
+        sigma = variables["sigma"]
+        found = {
+            "mu": stats.norm.logpdf(variables["mu"], prior.m, prior.reach),
+            # The density of 1/σ, and the Jacobian 1/σ².
+            "sigma": stats.halfnorm.logpdf(1 / sigma, scale=10 / prior.s) - 2 * np.log(sigma),
+        }
+        return found if prior.nu is not None else found | {"nu": stats.gamma.logpdf(variables["nu"], 2.0, scale=10.0)}
 
     def cell_density(self) -> Callable[..., Array]:
         return _log_student

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,17 @@ from numpy.random import Generator
 from bayesnb.estimates import Estimate, EstimateRule, estimate_rule
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.sampled import Draws, LeftOut
 from bayesnb.families.statistic import Statistic
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import within_table
 from bayesnb.model import stacks
+from bayesnb.model.parameters import Parameters
 from bayesnb.model.probabilities import Evidence
 from bayesnb.model.statistics import Data, Statistics, about
-from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Theta, log
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, log
+
+PACKAGE = str(Path(__file__).parents[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +89,19 @@ class NaiveBayes:
                     f"feature {name!r}: {type(family).__name__} is sampled and has no closed form for {what}; {cure}"
                 )
 
-    def require_left_out(self) -> None:
-        """Raise ``ValueError``, naming the feature, where leave-one-out has no closed form."""
-        self.require_exact("leave-one-out", "fit without the rows and predict them, as cross-validation does")
+    @property
+    def sampled(self) -> tuple[Any, ...]:
+        """The names of the features whose posteriors are draws."""
+        return tuple(name for name, family in self.features.items() if not family.exact)
+
+    def require_left_out(self, estimate: Estimate = "predictive") -> None:
+        """Raise ``ValueError``, naming the feature, where no row can be left out of an estimate."""
+        if estimate_rule(estimate).plugs_in:
+            self.require_exact(
+                f'leave-one-out of estimate="{estimate}"',
+                'use "predictive", whose draws are weighted; or fit without the rows and predict them, as '
+                "cross-validation does",
+            )
 
     def statistics(self, data: Data, members: Membership, labels: Sequence[Any]) -> Statistics:
         """Sufficient statistics of the rows.
@@ -108,18 +124,30 @@ class NaiveBayes:
             )
         return Statistics(tuple(labels), members.weights(), each)
 
-    def posterior(self, statistics: Statistics) -> Posterior:
-        """The posterior of all factors. It may be improper; only methods that need a proper one raise an error."""
+    def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
+        """The posterior of all factors. It may be improper; only methods that need a proper one raise an error.
 
-        def learned(family: Family, s: Statistic) -> tuple[Prior, Prior]:
+        Sampled features of which there are ``draws`` are not sampled again.
+
+        Warns
+        -----
+        UserWarning
+            If the chains of a sampled feature did not converge, with r_hat, effective draws and divergences.
+        """
+        draws = dict.fromkeys(self.features) | dict(draws or {})
+
+        def learned(family: Family, s: Statistic, known: Draws | None) -> tuple[Prior, Prior]:
             prior = family.priors(s, statistics.labels)
-            return prior, family.update(prior, s)
+            return prior, family.update(prior, s) if known is None else known
 
-        both = stacks.each(self.features, len(statistics.labels), learned, statistics.about, statistics.features)
+        n_classes = len(statistics.labels)
+        both = stacks.each(self.features, n_classes, learned, statistics.about, statistics.features, draws)
         prior, believed = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
         label_prior = self.label.over_classes(statistics.labels, statistics.rows)
         label = label_prior.update(statistics.rows)
-        return Posterior(self, statistics, label_prior, prior, label, believed)
+        found = Posterior(self, statistics, label_prior, prior, label, believed)
+        found.warn_of_chains()
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +202,40 @@ class Posterior:
         for name, family in self.model.features.items():
             believed[name] = family.update(self.prior[name], statistics.features[name])
         return replace(self, statistics=statistics, features=believed).with_class_prior(self.model.label)
+
+    def only(self, names: Collection[Any]) -> Posterior:
+        """The same belief about some of the features, and about the classes.
+
+        Given the labels, features are independent, so it is the posterior of a model that has no others.
+        """
+
+        def picked(parts: Mapping[Any, Any]) -> dict[Any, Any]:
+            return {name: part for name, part in parts.items() if name in names}
+
+        model = replace(self.model, features=picked(self.model.features), columns=picked(self.model.columns))
+        seen = Statistics(self.labels, self.statistics.rows, picked(self.statistics.features))
+        return Posterior(model, seen, self.label_prior, picked(self.prior), self.label, picked(self.features))
+
+    def conjugate_part(self) -> Posterior:
+        """The same belief without the features whose posteriors are draws; itself if there are none."""
+        sampled = self.model.sampled
+        return self.only([name for name in self.model.features if name not in sampled]) if sampled else self
+
+    def warn_of_chains(self) -> None:
+        """Warn once of all features whose draws come from chains that did not converge."""
+        said = [
+            f"feature {name!r}: the chains of {type(self.model.features[name]).__name__} did not converge "
+            f"({self.features[name].convergence})"
+            for name in self.model.sampled
+            if not self.features[name].convergence.converged
+        ]
+        if said:
+            warnings.warn(
+                f"{'; '.join(said)}. What is computed from their draws may be far off: fit again with more of them "
+                "(the family takes draws=, tune= and target_accept=), or give it firmer priors",
+                UserWarning,
+                skip_file_prefixes=(PACKAGE,),
+            )
 
     def with_class_prior(self, prior: Dirichlet | FixedProbabilities) -> Posterior:
         """The same belief about the features under another prior of the class probabilities."""
@@ -252,17 +314,57 @@ class Posterior:
         stacks.each(self.model.features, len(self.labels), require, self.statistics.about, self.features)
 
     def log_left_out(self, data: Data, labels: Labels, estimate: Estimate = "predictive") -> Array:
-        """log p(c, x_i | D without row i) of rows that were learned, as (row, class).
+        """log p(c, x_i | D without row i) of rows that were learned, as (row, class): see :meth:`left_out`."""
+        return self.left_out(data, labels, estimate)[0]
 
-        It is exact, because without a row only the factors of its own class and the class prior change. A prior that
-        was scaled to the data keeps its scale.
+    def left_out(
+        self, data: Data, labels: Labels, estimate: Estimate = "predictive", refit: bool = False
+    ) -> tuple[Array, dict[Any, LeftOut]]:
+        """What the other rows say of each row that was learned.
+
+        It is exact for conjugate features, because without a row only the factors of its own class and the class prior
+        change. A prior that was scaled to the data keeps its scale.
+
+        Parameters
+        ----------
+        data, labels, refit
+            As in :meth:`sampled_left_out`.
+        estimate : str
+
+        Returns
+        -------
+        log_joint : array (row, class)
+            log p(c, x_i | D without row i).
+        sampled : {name: LeftOut}
+            What the sampled features add to it, and how far to trust that.
         """
         rule = estimate_rule(estimate)
-        self.model.require_left_out()
-        believed = self._under_flat_priors() if rule.flat else self
-        return believed._log_left_out(data, labels, rule)
+        self.model.require_left_out(estimate)
+        believed = self._under_flat_priors() if rule.flat else self.conjugate_part()
+        log_joint, sampled = believed._log_left_out(data, labels, rule), self.sampled_left_out(data, labels, refit)
+        for found in sampled.values():
+            log_joint += found.log_predictive.sum(-1)
+        return log_joint, sampled
+
+    def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
+        """What the draws of each sampled feature say of rows that were learned, weighted as if each had not been.
+
+        Parameters
+        ----------
+        data : {name: encoded column}
+        labels : Labels
+        refit : bool
+            Sample again, without the row, where the weights of draws cannot be trusted.
+        """
+        sampled = {}
+        for name in self.model.sampled:
+            learned = (self.prior[name], self.statistics.features[name]) if refit else None
+            with self.statistics.about(name):
+                sampled[name] = self.model.features[name].left_out(self.features[name], data[name], labels, learned)
+        return sampled
 
     def _log_left_out(self, data: Data, labels: Labels, rule: EstimateRule) -> Array:
+        data = {name: data[name] for name in self.model.features}
         if rule.plugs_in:
             total, point = self._point(rule).log_joint_features(data, len(labels)), rule.point
         else:
@@ -294,73 +396,3 @@ class Posterior:
                 each[name] = float(family.log_evidence(self.prior[name], s).sum())
         with about("class prior", self.labels):
             return Evidence(self.label_prior.log_evidence(self.statistics.rows), each)
-
-
-@dataclass(frozen=True, eq=False)
-class Parameters:
-    """Values of all parameters: one point, or draws. Predictions work in the same way with both.
-
-    Parameters
-    ----------
-    model : NaiveBayes
-    log_pi : array (..., class)
-        Log class probabilities.
-    features : {name: theta}
-        The named parameters of each feature; the axes of the draws lead.
-
-    Examples
-    --------
-    >>> from bayesnb import BayesianNB, Bernoulli
-    >>> clf = BayesianNB({"wet": Bernoulli()}).fit({"wet": [1, 0, 1]}, ["spring", "spring", "summer"])
-    >>> posterior, data = clf.posterior_, {"wet": np.array([[1.0], [0.0], [1.0]])}
-    >>> draws = posterior.draw(np.random.default_rng(0), (1000,))
-    >>> draws.log_joint(data, 3).shape, posterior.mean().log_joint(data, 3).shape
-    ((1000, 3, 2), (3, 2))
-    """
-
-    model: NaiveBayes
-    log_pi: Array
-    features: Mapping[str, Theta]
-
-    def log_joint(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x | θ) as (..., row, class)."""
-        joint = self.log_joint_features(data, n_rows)
-        if self.log_pi.ndim == 1:
-            return densities.add_row(joint, self.log_pi)
-        joint += self.log_pi[..., None, :]
-        return joint
-
-    def log_joint_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, θ) as (..., row, class): the joint without its class probability."""
-        total = np.zeros((*self.log_pi.shape[:-1], n_rows, self.log_pi.shape[-1]))
-        for name, family in self.model.features.items():
-            total += family.log_likelihood(self.features[name], data[name])
-        return total
-
-    @property
-    def size(self) -> int:
-        """The number of values in all arrays."""
-        return self.log_pi.size + sum(v.size for theta in self.features.values() for v in theta.values())
-
-    def repeated(self, n: int) -> Parameters:
-        """The same point ``n`` times, in the form of draws."""
-        return self.at(None).at(np.zeros(n, np.intp))
-
-    def repeated_rows(self, n: int) -> Parameters:
-        """Every draw ``n`` times in a row, for one axis of draws."""
-        return self.at(np.repeat(np.arange(len(self.log_pi)), n))
-
-    def flattened(self) -> Parameters:
-        """All leading axes as one."""
-        lead = self.log_pi.ndim - 1
-
-        def flat(value: Array) -> Array:
-            return value.reshape(-1, *value.shape[lead:])
-
-        features = {n: {k: flat(v) for k, v in theta.items()} for n, theta in self.features.items()}
-        return Parameters(self.model, flat(self.log_pi), features)
-
-    def at(self, index: Any) -> Parameters:
-        """The draws at a position of the leading axes."""
-        features = {n: {k: v[index] for k, v in theta.items()} for n, theta in self.features.items()}
-        return Parameters(self.model, self.log_pi[index], features)

@@ -17,6 +17,7 @@ from bayesnb.data.schema import Schema
 from bayesnb.families.levels import widest
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics
+from bayesnb.modelfile import sampled
 from bayesnb.modelfile.container import ModelFileError, Variable
 from bayesnb.priors import Array
 
@@ -48,8 +49,10 @@ def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
     return packed
 
 
-def unpacked(schema: Schema, arrays: Mapping[str, Array], n_classes: int) -> dict[Any, Statistic]:
-    """Cut the statistic of each feature out of the arrays of its group.
+def unpacked(
+    schema: Schema, arrays: Mapping[str, Array], n_classes: int, others: Mapping[Any, Statistic]
+) -> dict[Any, Statistic]:
+    """Cut the statistic of each feature out of the arrays of its group; ``others`` are already known.
 
     Raises
     ------
@@ -65,7 +68,7 @@ def unpacked(schema: Schema, arrays: Mapping[str, Array], n_classes: int) -> dic
             expected |= {f"/{group}/part"} if kind.axes()[what].metadata["parts"] else set()
     if set(arrays) != expected:
         raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
-    statistics: dict[Any, Statistic] = {}
+    statistics: dict[Any, Statistic] = dict(others)
     for group, (kind, names) in groups.items():
         each: dict[Any, dict[str, Array]] = {name: {} for name in names}
         for what, path in paths[group].items():
@@ -108,11 +111,8 @@ def _groups(schema: Schema) -> dict[str, tuple[type[Statistic], list[Any]]]:
     """Group the features by the class of their statistics; each group keeps the order of the schema."""
     groups: dict[str, tuple[type[Statistic], list[Any]]] = {}
     for name, feature in schema.features.items():
-        if not feature.family.exact:
-            raise ValueError(
-                f"feature {name!r}: {type(feature.family).__name__} is sampled, and a model file holds what has a "
-                "closed form; keep its draws, with sample_posterior().to_netcdf(path), or the code that fits it"
-            )
+        if sampled.of_values(feature):
+            continue
         kind = feature.family.statistic_class
         groups.setdefault(kind.group, (kind, []))[1].append(name)
     return dict(sorted(groups.items()))

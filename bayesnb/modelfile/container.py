@@ -23,7 +23,7 @@ import numpy as np
 from bayesnb.__about__ import __version__
 from bayesnb.priors import Array
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 SEAL = b"\nbayesnb sha256 "
 SEAL_SIZE = len(SEAL) + 64 + 1
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -33,7 +33,7 @@ PER_BYTE = 32
 # A Python string takes about this many bytes in addition to its letters.
 TEXT = 64
 ATTRIBUTES = ("format", "format_version", "bayesnb_version", "configuration", "schema", "content_hash")
-# What files of format 2 have in addition.
+# What files of format 2 and later have in addition. HDF5 keeps no more attributes than these where they can be checked.
 FURTHER = ("dependence",)
 
 

@@ -12,7 +12,7 @@ import os
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,9 +27,10 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.targets import labels_of
 from bayesnb.dependence.learned import Dependence
 from bayesnb.families.family import Family
+from bayesnb.families.sampled import Draws
 from bayesnb.families.support import LEVELS
 from bayesnb.model import Statistics
-from bayesnb.modelfile import container, dependence, values
+from bayesnb.modelfile import container, dependence, sampled, values
 from bayesnb.modelfile.arrays import claim, packed, unpacked
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Array
@@ -81,6 +82,8 @@ class Contents:
         Classes that exist though no row may have them.
     dependence : Dependence or None
         How the features depend on each other, if that was learned.
+    draws : {name: Draws}
+        Of the sampled features.
     """
 
     configuration: Mapping[str, Any]
@@ -93,10 +96,13 @@ class Contents:
     version: str = __version__
     declared: tuple[Any, ...] = ()
     dependence: Dependence | None = None
+    draws: Mapping[Any, Draws] = field(default_factory=dict)
 
     @property
     def format_version(self) -> int:
         """The oldest format that can hold it: naive Bayes is written as it always was, for older readers."""
+        if self.draws:
+            return 3
         return 1 if self.dependence is None and "dependence" not in self.configuration else 2
 
     @classmethod
@@ -114,6 +120,7 @@ class Contents:
             learned.expected,
             declared=learned.declared,
             dependence=learned.dependence,
+            draws={name: learned.posterior.features[name] for name in learned.posterior.model.sampled},
         )
 
 
@@ -132,7 +139,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
     ModelChangedError
         If ``path`` holds another model by now.
     ValueError
-        For what no file can hold, such as a sampled feature; nothing is written.
+        For what no file can hold, such as a function as a prior; nothing is written.
     OSError
         If the disk is full or the folder cannot be written; the old file is then as it was.
     """
@@ -168,6 +175,9 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
     documents = {"configuration": dict(contents.configuration), "schema": described}
     if contents.format_version > 1:
         documents["dependence"], further = dependence.packed(contents.dependence)
+        variables |= further
+    if contents.draws:
+        described["sampled"], further = sampled.packed(schema, statistics, contents.draws)
         variables |= further
     try:
         texts = {name: values.dumps(document) for name, document in documents.items()}
@@ -290,7 +300,10 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: 
         raise ModelFileError("its schema is not one")
     schema = Schema(names, said["named"], features, said["unseen"])
     _padded(left, schema, len(labels))
-    each = unpacked(schema, {path: a for path, a in arrays.items() if not dependence.owns(path)}, len(labels))
+    further = {path: a for path, a in arrays.items() if sampled.owns(path)}
+    draws, others = sampled.unpacked(said.get("sampled", []), further, schema, len(labels))
+    own = {path: a for path, a in arrays.items() if not (dependence.owns(path) or sampled.owns(path))}
+    each = unpacked(schema, own, len(labels), others)
     rows = arrays["/rows"]
     if rows.shape != (len(labels),):
         raise ModelFileError(f"its rows are of shape {rows.shape}; there are {len(labels)} classes")
@@ -312,6 +325,7 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: 
         attributes["bayesnb_version"],
         tuple(said.get("declared", ())),
         learned,
+        draws,
     )
 
 

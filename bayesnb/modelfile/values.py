@@ -1,7 +1,7 @@
 """Values as JSON, and back: numbers, names, arrays, priors, families and cuts, exactly.
 
-What may come back is a closed list of classes: the families of this package that have a closed form, their priors, and
-what binned columns need. Nothing that a document names is imported, called or looked up anywhere else.
+What may come back is a closed list of classes: the families of this package, their priors, what binned columns need,
+and the distributions of PyMC by name. Nothing that a document names is imported, called or looked up anywhere else.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.chains import Sampler
 from bayesnb.data.binning import BinEdges, Binned
 from bayesnb.data.by_type import ByType
 from bayesnb.dependence.counting import Cells
@@ -21,13 +22,13 @@ from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.grid import Grid
 from bayesnb.families import families
 from bayesnb.families.dyadic import Dyadic
+from bayesnb.families.from_pymc import Specified
+from bayesnb.families.sampled import Sampled
 from bayesnb.priors import UNSEEN, FixedProbabilities
 
-EXACT = [family for family in families().values() if family.exact]
-KINDS: dict[str, type] = {kind.__name__: kind for family in EXACT for kind in (family, family.conjugate)}
-KINDS |= {
-    kind.__name__: kind for kind in (Binned, BinEdges, ByType, FixedProbabilities, Exponents, Cells, Grid, Dyadic)
-}
+KINDS: dict[str, type] = {kind.__name__: kind for family in families().values() for kind in (family, family.conjugate)}
+OTHERS = (Binned, BinEdges, ByType, FixedProbabilities, Exponents, Cells, Grid, Dyadic, Sampler, Specified)
+KINDS |= {kind.__name__: kind for kind in OTHERS}
 
 FORMER = {"Cut": "BinEdges", "Known": "FixedProbabilities"}
 """Names that classes have in older files."""
@@ -87,9 +88,14 @@ def encode(value: Any) -> Any:
             return {"map": [[encode(k), encode(v)] for k, v in value.items()]}
         case _ if value is UNSEEN:
             return {"unseen": True}
+        case type() if _in_pymc(value.__name__) is value:
+            return {"pymc": value.__name__}
+        case _ if (name := _name_of_transform(value)) is not None:
+            return {"transform": name}
     kind = type(value)
     if KINDS.get(kind.__name__) is not kind:
-        raise NotPlainError(f"{kind.__name__} cannot be written: {value!r}")
+        cure = "; give the prior as (pm.HalfNormal, {'sigma': 2})" if callable(value) else ""
+        raise NotPlainError(f"{kind.__name__} cannot be written: {value!r}{cure}")
     told = {f.name: getattr(value, f.name) for f in fields(value)}
     # What only a posterior has is left out of a prior.
     return {
@@ -115,13 +121,49 @@ def decode(value: Any) -> Any:
             return {decode(k): decode(v) for k, v in items}
         case {"unseen": True, **rest} if not rest:
             return UNSEEN
+        case {"pymc": str(name), **rest} if not rest and _in_pymc(name) is not None:
+            return _in_pymc(name)
+        case {"transform": str(name), **rest} if not rest and name in TRANSFORMS:
+            return _transforms()[name]
         case {"is": str(name), **arguments} if FORMER.get(name, name) in KINDS:
             kind = KINDS[FORMER.get(name, name)]
             needed = {f.name for f in fields(kind) if f.repr}
             if not needed <= set(arguments) <= {f.name for f in fields(kind)}:
                 raise ValueError(f"{name} has no arguments {sorted(arguments)}")
-            return kind(**{k: decode(v) for k, v in arguments.items()})
+            decoded = {k: decode(v) for k, v in arguments.items()}
+            # The fields of a sampled family are not the arguments of its constructor.
+            return kind.of_fields(**decoded) if issubclass(kind, Sampled) else kind(**decoded)
     raise ValueError(f"not a value of this format: {str(value)[:80]}")
+
+
+def _in_pymc(name: str) -> Any:
+    """Look up the distribution of PyMC of this name, that draws by itself; ``None`` if there is none."""
+    import pymc as pm
+
+    found = None if name in FREE_FORM else getattr(pm, name, None)
+    # A mixture is no subclass of pm.Distribution.
+    ours = isinstance(found, type) and found.__module__.startswith("pymc.distributions.")
+    return found if ours and callable(getattr(found, "dist", None)) else None
+
+
+FREE_FORM = ("CustomDist", "Simulator")
+"""Distributions of PyMC that are made of functions."""
+
+
+TRANSFORMS = ("log", "logodds", "ordered", "simplex", "circular")
+"""The transformations of PyMC that a document may name."""
+
+
+def _transforms() -> dict[str, Any]:
+    from pymc.distributions import transforms
+
+    return {name: getattr(transforms, name) for name in TRANSFORMS}
+
+
+def _name_of_transform(value: Any) -> str | None:
+    if not type(value).__module__.startswith("pymc."):
+        return None
+    return next((name for name, known in _transforms().items() if type(known) is type(value)), None)
 
 
 def claim(document: Any) -> int:

@@ -52,6 +52,8 @@ class Agreement:
         The number of quantities that were not checked, because their tails are too heavy for so few draws.
     convergence : Convergence
     sampler : str
+    unjudged : tuple
+        The names of the sampled features, which have no closed form.
     """
 
     table: pd.DataFrame
@@ -59,6 +61,7 @@ class Agreement:
     skipped: int
     convergence: Convergence
     sampler: str
+    unjudged: tuple[Any, ...] = ()
 
     @property
     def p_value(self) -> float:
@@ -87,6 +90,11 @@ class Agreement:
             f"{verdict}: {len(self.table)} quantities, largest |z| {abs(worst['z']):.2f} ({worst['quantity']}), "
             f"p = {self.p_value:.3g} (they disagree below {LEVEL:g}), {self.skipped} not resolved by these draws; "
             f"{self.sampler}, {self.convergence}"
+            + (
+                f"; not judged, because they are sampled: {', '.join(map(repr, self.unjudged))}"
+                if self.unjudged
+                else ""
+            )
         )
 
     def __rich__(self) -> Grid:
@@ -137,6 +145,7 @@ def check(
     data: Data,
     n_rows: int,
     sampler: str = "",
+    unjudged: tuple[Any, ...] = (),
 ) -> Agreement:
     """Compare the closed form with the draws of a tree, for the parameters and for some rows.
 
@@ -147,7 +156,7 @@ def check(
     ValueError
         If the draws are too few for a verdict.
     """
-    convergence = Convergence.of(tree)
+    convergence = Convergence.of(tree, layout.dims(layout.blocks_of(posterior)))
     sizes = tree["posterior"].dataset.sizes
     if sizes["chain"] * sizes["draw"] < 400:
         raise ValueError(
@@ -170,7 +179,7 @@ def check(
     table["z"] = table["z"].where(~still, 0.0).fillna(np.inf)
     sampled = np.concatenate([part[2] for part in rows]) if rows else np.zeros((0, len(posterior.labels)))
     plug_ins = _plug_ins(posterior, data, n_rows, sampled)
-    return Agreement(table, plug_ins, skipped, convergence, sampler)
+    return Agreement(table, plug_ins, skipped, convergence, sampler, unjudged)
 
 
 def _mcse(x: Array) -> Array:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesnb.families.sampled import Sampled
 from bayesnb.model import Parameters, Posterior
 from bayesnb.priors import Array, Dirichlet
 from bayesnb.sampling import layout
@@ -68,28 +67,27 @@ def exact(
     blocks = layout.blocks_of(posterior)
     drawn = posterior.draw(rng, shape)
     chains = {
-        name: family.from_chains(posterior.features[name], shape) or drawn.features[name]
-        for name, family in posterior.model.features.items()
-        if isinstance(family, Sampled)
+        name: posterior.model.features[name].from_chains(posterior.features[name], shape) or drawn.features[name]
+        for name in posterior.model.sampled
     }
     groups = {"posterior": layout.variables(replace(drawn, features={**drawn.features, **chains}), blocks)}
     before = posterior.before()
     if all(np.all(prior.proper()) for prior in [before.label, *before.features.values()]):
-        log_pi = before.label.log_draw(rng, shape)
-        features = {
-            name: family.draw_prior(before.features[name], posterior.statistics.features[name], rng, shape)
-            if isinstance(family, Sampled)
-            else family.draw(before.features[name], rng, shape)
-            for name, family in posterior.model.features.items()
-        }
-        groups["prior"] = layout.variables(Parameters(posterior.model, log_pi, features), blocks)
+        conjugate = before.conjugate_part()
+        groups["prior"] = layout.variables(conjugate.draw(rng, shape), layout.blocks_of(conjugate))
+        for block in blocks:
+            if not block.family.exact:
+                found = block.family.draw_prior(block.gather(posterior.prior), rng, shape[0] * shape[1])
+                groups["prior"] |= {block.variable(k): v.reshape(*shape, *v.shape[1:]) for k, v in found.items()}
     return groups
 
 
 def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
     """The log prior density of every variable at its draws, (chain, draw, class[, feature]), as PyMC computes it.
 
-    The density of (μ, τ) is that of τ and that of μ given τ. Fixed class probabilities have none.
+    The density of (μ, τ) is that of τ and that of μ given τ; in a sampled feature, each variable has its density given
+    those that its prior depends on. What is known has no density: class probabilities, or the ν of a Student-t, where
+    they are given.
 
     Raises
     ------
@@ -102,6 +100,10 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
     for block in layout.blocks_of(posterior):
         prior = block.gather(posterior.prior)
         names = [block.variable(key) for key in block.keys]
+        if not block.family.exact:
+            own = {key: drawn[name] for key, name in zip(block.keys, names, strict=True)}
+            found |= {block.variable(key): v for key, v in block.family.log_prior(prior, own).items()}
+            continue
         densities = prior.log_prob_of_each(*(drawn[name] for name in names))
         found |= dict(zip(names, densities, strict=True))
     return found

@@ -8,7 +8,7 @@ coordinates, so their names cannot collide with those of variables.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
@@ -38,8 +38,10 @@ class Block:
         Coordinate names of the levels.
     whole : bool
         Whether it is one feature whose columns share one θ: the words of a bag, or the columns of a vector.
-    drawn : {parameter: number of axes}, optional
-        The parameters of a sampled family, and whether each has axes for class and column (2), or for levels too (3).
+    drawn : {parameter: axes}, optional
+        The parameters of a sampled family or of a vector, and their axes.
+    lengths : {axis: length}, optional
+        Of the axes that vector parameters of a sampled family have of their own.
     """
 
     name: str
@@ -48,7 +50,8 @@ class Block:
     columns: tuple[str, ...]
     categories: tuple[str, ...] | None
     whole: bool
-    drawn: Mapping[str, int] | None = None
+    drawn: Mapping[str, tuple[str, ...]] | None = None
+    lengths: Mapping[str, int] = field(default_factory=dict)
 
     def variable(self, name: str) -> str:
         """The full name of one of its variables."""
@@ -60,22 +63,31 @@ class Block:
         return self.family.conjugate.parameters if self.drawn is None else tuple(self.drawn)
 
     def axes(self, key: str) -> tuple[str, ...]:
-        """Dimensions of the variable of a parameter."""
-        return self.dims if self.drawn is None else self.dims[: self.drawn[key]]
+        """The axes of the variable of a parameter: "class", "column", "level", or a name of its own."""
+        if self.drawn is not None:
+            return self.drawn[key]
+        return ("class", *(() if self.whole else ("column",)), *(("level",) if self.categories else ()))
 
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """Dimensions of its variables: class, column, and level or other column."""
-        return ("class_label", *self.coords())
+    def dims(self, key: str) -> tuple[str, ...]:
+        """The dimensions of the variable of a parameter."""
+        return tuple("class_label" if axis == "class" else self.dim(axis) for axis in self.axes(key))
 
-    def coords(self) -> dict[str, list[str]]:
+    def dim(self, axis: str) -> str:
+        """The dimension of an axis other than that of classes."""
+        named = {"column": "feature", "column_2": "feature_2", "level": "category"}
+        return f"{self.name}_{named.get(axis, axis)}"
+
+    def coords(self) -> dict[str, list[Any]]:
         """Coordinates of its dimensions, besides the label."""
-        levels = {f"{self.name}_category": list(self.categories)} if self.categories else {}
-        if self.whole and self.categories:
-            return levels
-        columns = {f"{self.name}_feature": list(self.columns)}
-        # No two dimensions may have one name.
-        return columns | ({f"{self.name}_feature_2": list(self.columns)} if self.whole else levels)
+        found: dict[str, list[Any]] = {}
+        if not (self.whole and self.categories):
+            found[self.dim("column")] = list(self.columns)
+        if self.categories:
+            found[self.dim("level")] = list(self.categories)
+        elif self.whole:
+            # No two dimensions may have one name.
+            found[self.dim("column_2")] = list(self.columns)
+        return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
         """The feature, and the index in its arrays, that an index (class, position, ...) of the block stands for."""
@@ -97,7 +109,7 @@ class Block:
             values = [getattr(parts[feature], f.name) for feature, _ in self.members]
             if isinstance(values[0], np.ndarray):
                 one = [v[:, k] for v, (_, k) in zip(values, self.members, strict=True)]
-                if self.family.support == LEVELS:
+                if self.family.support == LEVELS and one[0].ndim > 1:
                     one = [v[:, : len(self.categories)] for v in one]
                 picked[f.name] = np.stack(one, axis=1)
             elif f.name == "levels":
@@ -120,11 +132,7 @@ def blocks(model: NaiveBayes, statistics: Statistics) -> list[Block]:
     -----
     A categorical column with a single level has θ = 1, so it needs no variable and is in no block.
     """
-    model.require_exact(
-        "the joint PyMC model, or a check against its draws",
-        "leave the feature out of it; sample_posterior has its draws, and "
-        "posterior_.features[...].convergence says how sampling went",
-    )
+    model.require_exact("a formula for its posterior", "blocks_of() has the draws of a posterior")
     return _grouped(model, statistics, {})
 
 
@@ -136,14 +144,21 @@ def blocks_of(posterior: Posterior) -> list[Block]:
     posterior : Posterior
     """
     sampled = {}
-    for name, family in posterior.model.features.items():
-        if not family.exact:
-            point = family.variables(family.draw(posterior.features[name], np.random.default_rng(0)))
-            sampled[name] = {key: value.ndim for key, value in point.items()}
+    for name in posterior.model.sampled:
+        family = posterior.model.features[name]
+        point = family.variables(family.draw(posterior.features[name], np.random.default_rng(0)))
+        axes = family.axes(point)
+        lengths = {axis: n for key, own in axes.items() for axis, n in zip(own, point[key].shape, strict=True)}
+        own = {axis: n for axis, n in lengths.items() if axis not in ("class", "column", "level")}
+        sampled[name] = axes, own
     return _grouped(posterior.model, posterior.statistics, sampled)
 
 
-def _grouped(model: NaiveBayes, statistics: Statistics, sampled: Mapping[Any, Mapping[str, int]]) -> list[Block]:
+def _grouped(
+    model: NaiveBayes,
+    statistics: Statistics,
+    sampled: Mapping[Any, tuple[Mapping[str, tuple[str, ...]], Mapping[str, int]]],
+) -> list[Block]:
     grouped: dict[tuple[Any, ...], list[tuple[Any, int]]] = {}
     for name, family in model.features.items():
         s, kind = statistics.features[name], family.kind
@@ -160,8 +175,13 @@ def _grouped(model: NaiveBayes, statistics: Statistics, sampled: Mapping[Any, Ma
     made: list[Block] = []
     for key, members in grouped.items():
         block = _block(key, members, model, statistics, {block.name for block in made})
-        drawn = block.family.conjugate.axes if block.whole and not block.categories else sampled.get(members[0][0])
-        made.append(replace(block, drawn=drawn))
+        if members[0][0] in sampled:
+            drawn, lengths = sampled[members[0][0]]
+            block = replace(block, drawn=drawn, lengths=lengths)
+        elif block.whole and not block.categories:
+            axes = ("class", "column", "column_2")
+            block = replace(block, drawn={key: axes[:n] for key, n in block.family.conjugate.axes.items()})
+        made.append(block)
     return made
 
 
@@ -230,10 +250,11 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
             if block.whole:
                 arrays[block.variable(key)] = named[block.members[0][0]][key]
                 continue
-            cells = [np.take(named[feature][key], k, axis=lead + 1) for feature, k in block.members]
-            if len(block.axes(key)) == 3:
+            column = lead + block.axes(key).index("column")
+            cells = [np.take(named[feature][key], k, axis=column) for feature, k in block.members]
+            if "level" in block.axes(key):
                 cells = [cell[..., : len(block.categories)] for cell in cells]
-            arrays[block.variable(key)] = np.stack(cells, axis=lead + 1)
+            arrays[block.variable(key)] = np.stack(cells, axis=column)
     return arrays
 
 
@@ -247,6 +268,7 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
     for name, family in posterior.model.features.items():
         # A point of θ, for the shapes of its variables.
         like = family.variables(family.draw(posterior.features[name], np.random.default_rng(0)))
+        each = _axes(family, like)
         theta = {}
         for key, value in like.items():
             if family.whole_rows:
@@ -255,20 +277,25 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
                 continue
             # What no block holds is a column of one level, of probability 1.
             full = np.zeros((*lead, *value.shape))
-            for k in range(value.shape[1]):
-                if (name, k) not in place:
-                    full[(..., k, 0) if value.ndim == 3 else (..., k)] = 1.0
-                    continue
-                block, i = place[name, k]
-                cell = np.take(values[block.variable(key)], i, axis=len(lead) + 1)
-                if len(block.axes(key)) == 3:
-                    full[..., k, : len(block.categories)] = cell
-                else:
-                    full[..., k] = cell
+            axes = each[key]
+            column = len(lead) + axes.index("column")
+            for k in range(full.shape[column]):
+                block, i = place.get((name, k), (None, 0))
+                width = 1 if block is None or not block.categories else len(block.categories)
+                at = [k if axis == "column" else slice(width if axis == "level" else None) for axis in axes]
+                cell = 1.0 if block is None else np.take(values[block.variable(key)], i, axis=column)
+                full[(..., *at)] = cell
             theta[key] = full
         features[name] = family.theta(theta)
     with np.errstate(divide="ignore"):
         return Parameters(posterior.model, np.log(values["pi"]), features)
+
+
+def _axes(family: Family, variables: Mapping[str, Array]) -> Mapping[str, tuple[str, ...]]:
+    """The axes of the variables of a family that is no bag of words, from a point of them."""
+    if not family.exact:
+        return family.axes(variables)
+    return {key: ("class", "column", "level")[: value.ndim] for key, value in variables.items()}
 
 
 def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any]]:
@@ -292,5 +319,5 @@ def dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
     """Dimensions of all variables."""
     axes = {"pi": ["class_label"]}
     for block in blocks:
-        axes |= {block.variable(key): list(block.axes(key)) for key in block.keys}
+        axes |= {block.variable(key): list(block.dims(key)) for key in block.keys}
     return axes

@@ -39,7 +39,7 @@ def sample(
     Parameters
     ----------
     posterior : Posterior
-        The chains start at draws of it, and take their scales from it.
+        Of conjugate features. The chains start at draws of it, and take their scales from it.
     draws_per_chain, chains : int
     random_seed : seed
     model : pymc.Model, optional

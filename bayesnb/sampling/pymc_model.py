@@ -66,7 +66,7 @@ def build(
     if likelihood != "sufficient" and (data is None or y is None):
         raise ValueError(f"likelihood={likelihood!r} observes every row: pass the rows, or use likelihood='sufficient'")
     statistics = posterior.statistics
-    blocks = layout.blocks(posterior.model, statistics)
+    blocks = layout.blocks_of(posterior)
     coords = layout.coords(posterior.labels, blocks)
     if likelihood != "sufficient":
         coords["row"] = list(range(len(y)) if place is None else map(int, place))
@@ -99,7 +99,9 @@ def label_variable(posterior: Posterior) -> Any:
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
     """The variables of a block in the open model."""
     try:
-        return block.family.pymc_prior(block.gather(posterior.prior), block.variable, block.dims)
+        dims = {key: block.dims(key) for key in block.keys}
+        own = ("class_label", *block.coords()) if block.family.exact else dims
+        return block.family.pymc_prior(block.gather(posterior.prior), block.variable, own)
     except ImproperError as error:
         feature, where = block.place(error.where)
         with about(f"feature {feature!r}", posterior.labels, posterior.statistics.features[feature]):
@@ -111,13 +113,13 @@ def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tupl
     if block.whole:
         feature = block.members[0][0]
         return [(block.columns[0] if block.categories else str(feature), block.family, dict(theta), data[feature])]
-    parts = []
+    parts, place = [], {key: block.axes(key).index("column") for key in block.keys}
     for feature in dict.fromkeys(feature for feature, _ in block.members):
         here = [i for i, (f, _) in enumerate(block.members) if f == feature]
         columns = [block.members[i][1] for i in here]
         x = data[feature]
         picked = columns_of(x, columns)
-        part = {key: value[:, here] for key, value in theta.items()}
+        part = {key: value[(*(slice(None) for _ in range(place[key])), here)] for key, value in theta.items()}
         family = block.family.gathered([(block.family, i) for i in here])
         parts.append((", ".join(block.columns[i] for i in here), family, part, picked))
     return parts

@@ -156,10 +156,10 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
     found, axes = {"rows": statistics.rows}, {"rows": ["class_label"]}
     for block in blocks:
         found[f"seen_{block.name}"] = _seen(block, statistics)
-        axes[f"seen_{block.name}"] = list(block.dims[: 1 if block.whole else 2])
+        axes[f"seen_{block.name}"] = ["class_label", *(() if block.whole else (block.dim("column"),))]
         if block.family.support == LEVELS:
             found[f"level_{block.name}"] = _levels(block, statistics)
-            axes[f"level_{block.name}"] = list(block.dims[1:])
+            axes[f"level_{block.name}"] = [block.dim("column"), block.dim("level")]
     return found, axes
 
 
@@ -220,6 +220,9 @@ def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> t
     for cut in slices(len(own), max(1, NUMBERS // max(1, n * drawn.log_pi.shape[-1]))):
         joint = flat.at(cut).log_joint(rows.data, n)
         own[cut] = joint[:, each, rows.codes]
+        # Columns that are impossible under every class, by this draw, say nothing of the class.
+        impossible = np.isneginf(joint).all(-1, keepdims=True)
+        joint = np.where(impossible, flat.log_pi[cut, None, :], joint)
         # The largest of log p plus Gumbel noise falls on a class with its probability.
         y[cut] = (normalize(joint) + rng.gumbel(size=joint.shape)).argmax(-1)
     return own.reshape(*lead, n), y.reshape(*lead, n)
@@ -238,7 +241,10 @@ def _cells(data: Data, blocks: Sequence[Block]) -> dict[str, Array]:
 
 
 def _cell_dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
-    return {block.variable("x"): ["row", *block.dims[1:2]] for block in blocks}
+    return {
+        block.variable("x"): ["row", block.dim("level" if block.whole and block.categories else "column")]
+        for block in blocks
+    }
 
 
 def _one_column(block: Block, variables: Mapping[str, Array], data: Data) -> Iterator[tuple[Any, Any, Any]]:
@@ -247,9 +253,11 @@ def _one_column(block: Block, variables: Mapping[str, Array], data: Data) -> Ite
     if block.whole:
         yield block.family, block.family.theta(named), data[block.members[0][0]]
         return
+    place = {key: 2 + block.axes(key).index("column") for key in block.keys}
     for i, (feature, k) in enumerate(block.members):
         family = block.family.gathered([(block.family, i)])
-        yield family, family.theta({key: v[:, :, :, [i]] for key, v in named.items()}), columns_of(data[feature], [k])
+        own = {key: value.take([i], place[key]) for key, value in named.items()}
+        yield family, family.theta(own), columns_of(data[feature], [k])
 
 
 def _densities(variables: Mapping[str, Array], rows: RowsOfTree, blocks: Sequence[Block]) -> dict[str, Array]:

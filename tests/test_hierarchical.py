@@ -1,0 +1,260 @@
+"""Classes that shrink towards each other: by quadrature, in the limits, and beside models written by hand."""
+
+import numpy as np
+import pymc as pm
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from scipy.special import gammaln, logsumexp
+
+from bayesnb import BayesianNB, HierarchicalCategorical, HierarchicalGaussian
+from bayesnb.chains import run_nuts
+from bayesnb.families.hierarchical_gaussian import LearnedCentre
+from bayesnb.families.levels import CategoryCounts, Coded
+from bayesnb.families.membership import Labels
+from bayesnb.families.moments import Moments
+
+COUNTS = np.array([[[30.0, 4.0]], [[3.0, 1.0]], [[0.0, 0.0]], [[12.0, 9.0]]])
+"""Counts of two levels in four classes, (class, column, level); one class has no rows."""
+
+
+def learned(family, s):
+    return family.update(family.priors(s, tuple(range(len(s.seen())))), s)
+
+
+def within(drawn, exact, ess):
+    """The mean of draws (draw, ...) is within five Monte Carlo errors of the exact one."""
+    assert_array_equal(np.abs(drawn.mean(0) - exact) < 5 * drawn.std(0) / np.sqrt(ess), True)
+
+
+# Levels
+
+
+def categorical_quadrature(counts, median):
+    """Shares and strength on a grid, and their posterior there; counts (class, 2)."""
+    p = (np.arange(400) + 0.5)[:, None] / 400
+    u = (np.arange(800) + 0.5) / 800
+    # The share u of the strength in strength + median is uniform, and so are the shares p.
+    strength = median * u / (1 - u)
+    log_p = np.zeros((len(p), len(u)))
+    for n in counts:
+        log_p += gammaln(strength) - gammaln(strength + n.sum())
+        log_p += sum(gammaln(strength * q + k) - gammaln(strength * q) for q, k in zip((p, 1 - p), n, strict=True))
+    return p, strength, np.exp(log_p - logsumexp(log_p))
+
+
+@pytest.mark.nuts
+@pytest.mark.parametrize("median", [2.0, 30.0])
+def test_learned_shares_and_strength_agree_with_quadrature(median):
+    s = CategoryCounts(COUNTS, (("p", "q"),))
+    believed = learned(HierarchicalCategorical(strength=median), s)
+    p, strength, weight = categorical_quadrature(COUNTS[:, 0], median)
+    ess = believed.convergence.ess
+    within(believed.theta["pooled"][:, 0, 0, 0], (weight * p).sum(), ess)
+    # The strength itself has no mean.
+    within(np.log(believed.theta["strength"][:, 0, 0]), (weight * np.log(strength)).sum(), ess)
+    for c, n in enumerate(COUNTS[:, 0]):
+        exact = (weight * (strength * p + n[0]) / (strength + n.sum())).sum()
+        within(np.exp(believed.theta["log_theta"][:, c, 0, 0]), exact, ess)
+
+
+@pytest.mark.nuts
+def test_columns_with_different_numbers_of_levels_agree_with_a_model_written_by_hand():
+    wide = np.array([[8.0, 2.0, 1.0], [3.0, 9.0, 0.0], [0.0, 1.0, 0.0]])
+    counts = np.zeros((3, 3, 3))
+    counts[:, 0], counts[:, 1, :2], counts[:, 2, :1] = wide, wide[:, :2] + 1, 4.0
+    believed = learned(HierarchicalCategorical(), CategoryCounts(counts, (("p", "q", "r"), ("t", "u"), ("only",))))
+    with pm.Model() as model:
+        for name, n in (("wide", wide), ("narrow", wide[:, :2] + 1)):
+            pooled = pm.Dirichlet(f"pooled {name}", np.ones(n.shape[1]))
+            strength = pm.Deterministic(f"strength {name}", pm.math.exp(pm.Logistic(name, np.log(n.shape[1]), 1.0)))
+            theta = pm.Dirichlet(f"theta {name}", strength * pooled, shape=n.shape)
+            pm.Multinomial(f"n {name}", n.sum(1).astype(int), theta, observed=n.astype(int))
+    tree = run_nuts(model, 1000, 2, nuts_sampler="pymc", random_seed=0, target_accept=0.95)
+    for column, (name, k) in enumerate((("wide", 3), ("narrow", 2))):
+        theta = np.exp(believed.theta["log_theta"][:, :, column, :k])
+        by_hand = tree["posterior"][f"theta {name}"].to_numpy().reshape(-1, 3, k)
+        assert_allclose(theta.mean(0), by_hand.mean(0), atol=0.02)
+        pooled = tree["posterior"][f"pooled {name}"].to_numpy().reshape(-1, k)
+        assert_allclose(believed.theta["pooled"][:, 0, column, :k].mean(0), pooled.mean(0), atol=0.02)
+        median = np.median(tree["posterior"][f"strength {name}"])
+        assert_allclose(np.median(believed.theta["strength"][:, 0, column]), median, rtol=0.15)
+    assert_array_equal(believed.theta["log_theta"][:, :, 2], [0.0, -np.inf, -np.inf])
+    assert_array_equal(believed.theta["log_theta"][:, :, 1, 2], -np.inf)
+
+
+@pytest.mark.nuts
+def test_levels_shrink_towards_the_pooled_shares_the_more_the_less_classes_differ():
+    rng = default_rng(0)
+    same, different = ({"p": 0.9, "q": 0.1},) * 6, [{"p": v, "q": 1 - v} for v in (0.05, 0.95) * 3]
+    found = {}
+    for name, shares in (("same", same), ("different", different)):
+        counts = np.array([[rng.multinomial(40, [share["p"], share["q"]])] for share in shares], float)
+        counts = np.concatenate([counts, [[[0.0, 2.0]]]])
+        found[name] = learned(HierarchicalCategorical(), CategoryCounts(counts, (("p", "q"),)))
+    theta = {name: np.exp(believed.theta["log_theta"][:, -1, 0, 0]).mean() for name, believed in found.items()}
+    # Two rows of "q" in a class mean little where six other classes have nine of ten rows of "p".
+    assert theta["same"] > 0.6
+    assert theta["different"] < 0.3
+    strength = {name: np.median(believed.theta["strength"]) for name, believed in found.items()}
+    assert strength["same"] > 10 * strength["different"]
+
+
+def test_the_whole_model_of_levels_is_the_sampled_one_times_the_posterior_of_theta():
+    # p(θ, counts | pooled, strength) = p(counts | pooled, strength) p(θ | counts, pooled, strength), at any θ.
+    import pytensor
+    from pytensor import tensor as pt
+
+    from bayesnb.families.hierarchical import _dirichlet_multinomial
+    from bayesnb.priors import Dirichlet
+
+    rng, family = default_rng(1), HierarchicalCategorical()
+    s = CategoryCounts(COUNTS, (("p", "q"),))
+    prior = family.priors(s, tuple(range(4)))
+    point = {"theta": rng.dirichlet([1, 1], (4, 1)), "pooled": rng.dirichlet([1, 1], 1), "strength": np.array([3.7])}
+    alpha = point["strength"][:, None] * point["pooled"]
+    of_counts = pytensor.function([], _dirichlet_multinomial(COUNTS, pt.constant(alpha)), mode="FAST_COMPILE")()
+    given = family.pymc_statistic({key: pt.constant(value) for key, value in point.items()}, s)
+    given = pytensor.function([], given, mode="FAST_COMPILE")()
+    of_theta = Dirichlet(alpha + COUNTS).log_prob(point["theta"]).sum()
+    assert_allclose(family.log_prior(prior, point)["theta"].sum() + given, of_counts + of_theta)
+
+
+@pytest.mark.parametrize(
+    ("family", "said"),
+    [
+        (HierarchicalCategorical(alpha={"p": 1.0}), "a concentration for every level; got none for 'q'"),
+        (HierarchicalCategorical(alpha=[0.0, 1.0]), "a concentration above 0 for every level"),
+        (HierarchicalCategorical(strength=[1.0, 2.0, 3.0]), "a prior of shape"),
+    ],
+)
+def test_a_prior_that_does_not_fit_the_levels_is_refused_with_the_column(family, said):
+    with pytest.raises(ValueError, match=f"feature 'x'.*{said}"):
+        BayesianNB({"x": family}).fit({"x": ["p", "q", "p"]}, [0, 0, 1])
+
+
+# Reals
+
+
+def real_quadrature(x, y, prior):
+    """The predictive of each class, and E[μ], E[between], by quadrature over centre, between and each σ."""
+    centre, between = np.linspace(-4, 6, 161)[:, None, None], np.linspace(0.005, 6, 240)[:, None]
+    inverse = np.exp(np.linspace(np.log(0.05), np.log(40.0), 400))
+    sigma, log_p, parts = 1 / inverse, stats.norm.logpdf(centre, prior.m, prior.reach)[..., 0], []
+    log_p = log_p + stats.halfnorm.logpdf(between[:, 0], scale=prior.between)
+    for c in range(y.max() + 1):
+        own = x[y == c]
+        n = len(own)
+        # ln(1/σ) has equal steps, so the density of 1/σ is multiplied by it.
+        log_q = stats.halfnorm.logpdf(inverse, scale=10 / prior.s) + np.log(inverse)
+        mean, scatter = (own.mean(), ((own - own.mean()) ** 2).sum()) if n else (0.0, 0.0)
+        if n:
+            log_q = log_q + 0.5 * np.log(2 * np.pi * sigma**2 / n) - n * np.log(sigma) - scatter / (2 * sigma**2)
+            log_q = log_q + stats.norm.logpdf(mean, centre, np.sqrt(between**2 + sigma**2 / n))
+        log_q = np.broadcast_to(log_q, (len(centre), len(between), len(sigma)))
+        total = logsumexp(log_q, axis=-1)
+        kept = n * between**2 / (n * between**2 + sigma**2)
+        mu = (np.exp(log_q - total[..., None]) * (centre + kept * (mean - centre))).sum(-1)
+        log_p = log_p + total
+        parts.append(mu)
+    weight = np.exp(log_p - logsumexp(log_p))
+    return [(weight * mu).sum() for mu in parts], (weight * between[:, 0]).sum(), (weight * centre[..., 0]).sum()
+
+
+@pytest.mark.nuts
+def test_class_means_agree_with_quadrature():
+    rng = default_rng(2)
+    y = np.repeat([0, 1, 2], [12, 5, 2])
+    x = rng.normal(np.array([0.0, 1.0, 2.5])[y], 1.0)
+    family = HierarchicalGaussian(m=0.5, s=1.0, reach=2.0, between=1.0)
+    believed = learned(family, Moments.of(x[:, None], Labels.of(y, 4)))
+    prior = LearnedCentre(0.5, 1.0, 2.0, 1.0)
+    means, between, centre = real_quadrature(x, np.append(y, [3])[: len(y)], prior)
+    ess = believed.convergence.ess
+    within(believed.theta["mu"][:, :3, 0], np.array(means), ess)
+    within(believed.theta["between"][:, 0, 0], between, ess)
+    within(believed.theta["centre"][:, 0, 0], centre, ess)
+    # A class without rows is believed to be like the others.
+    within(believed.theta["mu"][:, 3, 0], centre, ess)
+
+
+@pytest.mark.nuts
+def test_class_means_agree_with_a_model_written_by_hand():
+    rng = default_rng(3)
+    y = np.repeat(np.arange(5), [15, 8, 4, 3, 2])
+    x = rng.normal(170 + 4 * rng.normal(size=5)[y], 6.0)
+    believed = learned(HierarchicalGaussian(m=170, s=8, reach=40, between=8), Moments.of(x[:, None], Labels.of(y, 5)))
+    with pm.Model() as model:
+        centre = pm.Normal("centre", 170, 40)
+        between = pm.HalfNormal("between", 8)
+        mu = pm.Deterministic("mu", centre + between * pm.Normal("z", shape=5))
+        sigma = pm.Deterministic("sigma", 1 / pm.HalfNormal("inverse", 10 / 8, shape=5))
+        pm.Normal("x", mu[y], sigma[y], observed=x)
+    tree = run_nuts(model, 1000, 2, nuts_sampler="pymc", random_seed=0, target_accept=0.95)
+    for name in ("mu", "sigma", "centre", "between"):
+        by_hand = tree["posterior"][name].to_numpy().reshape(2000, -1)
+        own = believed.theta[name][..., 0] if name in ("mu", "sigma") else believed.theta[name][:, :1, 0]
+        spread = by_hand.std(0)
+        assert_array_equal(np.abs(own.mean(0) - by_hand.mean(0)) < 0.25 * spread, True)
+        assert_allclose(np.log(own).std(0), np.log(by_hand).std(0), rtol=0.25)
+
+
+@pytest.mark.nuts
+def test_class_means_shrink_towards_each_other_and_never_beyond():
+    rng = default_rng(4)
+    y = np.repeat(np.arange(8), 4)
+    x = rng.normal(0.0, 1.0, (32, 2)) + np.stack([np.zeros(32), 5.0 * y], axis=1)
+    s = Moments.of(x, Labels.of(y))
+    believed = learned(HierarchicalGaussian(), s)
+    mu = believed.mean()["mu"]
+    same, apart = (np.ptp(mu[:, j]) / np.ptp(s.mean[:, j]) for j in (0, 1))
+    assert same < 0.6
+    assert 0.95 < apart < 1.02
+
+
+def test_a_column_of_large_numbers_has_the_prior_of_its_units():
+    x, y = default_rng(5).normal(size=(40, 1)), np.arange(40) % 2
+    family = HierarchicalGaussian()
+    small, large = (
+        family.priors(family.statistic(x * scale + shift, Labels.of(y)), (0, 1))
+        for scale, shift in ((1.0, 0.0), (1e6, 1e9))
+    )
+    assert_allclose(large.s, 1e6 * small.s, rtol=1e-9)
+    assert_allclose(large.m, 1e9 + 1e6 * small.m, rtol=1e-12)
+    assert_allclose(large.between, large.s)
+    assert_allclose(large.reach, 10 * large.s)
+
+
+@pytest.mark.nuts
+def test_predictions_do_not_depend_on_the_units_of_a_column():
+    rng = default_rng(6)
+    y = rng.integers(0, 3, 40)
+    x = rng.normal(y, 1.0)
+    short = {"draws": 300, "tune": 300, "chains": 2}
+    a, b = (
+        BayesianNB({"x": HierarchicalGaussian(**short)}).fit({"x": scale * x}, y).predict_proba({"x": scale * x})
+        for scale in (1.0, 1024.0)
+    )
+    assert_allclose(a, b, rtol=1e-6)
+
+
+def test_a_level_that_a_class_never_had_is_likelier_where_others_have_it():
+    # By the formula of the mean of θ given shares and strength, averaged over draws of these.
+    counts = np.array([[[9.0, 0.0, 1.0]], [[5.0, 5.0, 0.0]]])
+    s = CategoryCounts(counts, (("p", "q", "r"),))
+    family = HierarchicalCategorical()
+    pooled, strength = np.array([[[0.6, 0.3, 0.1]]]), np.array([[4.0]])
+    prior = family.priors(s, ("a", "b"))
+    theta = family._drawn(prior, s, np.repeat(pooled, 4000, 0), np.repeat(strength, 4000, 0))
+    expected = (4.0 * pooled[0, 0] + counts[:, 0]) / (4.0 + counts[:, 0].sum(-1, keepdims=True))
+    assert_allclose(np.exp(theta["log_theta"]).mean(0)[:, 0], expected, atol=0.01)
+    x = Coded(np.array([[1], [2]]), s.levels)
+    assert_allclose(np.exp(family.log_likelihood(family.mean(_draws(theta)), x)), expected[:, 1:].T, atol=0.01)
+
+
+def _draws(theta):
+    from bayesnb.chains import Convergence
+    from bayesnb.families.sampled import Draws
+
+    return Draws(theta, Convergence(1, 1, 4000.0, 0, "pooled"))

@@ -315,7 +315,7 @@ LIES = {
     "array too many": (rehashed, lambda f: f.create_dataset("more", data=[1.0]), "Expected the arrays"),
     "array too few": (rehashed, lambda f: f.__delitem__("gaussian/low"), "gaussian/low"),
     "changed cell": (resealed, cell("categorical/counts", 7.0), "content hash does not fit"),
-    "newer format": (resealed, attribute("format_version", 3), "newer bayesnb .format 3.*update"),
+    "newer format": (resealed, attribute("format_version", 4), "newer bayesnb .format 4.*update"),
     "text as version": (resealed, attribute("format_version", "1"), "format_version"),
     "another format": (resealed, attribute("format", "arviz"), "'format' is not 'bayesnb'"),
     "no schema": (resealed, lambda f: f.attrs.__delitem__("schema"), "no attribute 'schema'"),

@@ -150,7 +150,15 @@ def _left_out(
 
 
 def _warn_of_weights(self: Classifier, sampled: Mapping[Any, LeftOut]) -> None:
-    """Warn once of all columns with rows that cannot be left out by weighting draws."""
+    """Warn once of all columns with rows that cannot be left out by weighting draws, or by the chains without them."""
+    for name, found in sampled.items():
+        if odd := [convergence for convergence in found.again if not convergence.converged]:
+            warnings.warn(
+                f"feature {name!r}: {len(odd)} of {len(found.again)} runs without a row did not converge ({odd[0]}); "
+                "draw or tune more (the family takes draws=, tune= and target_accept=)",
+                UserWarning,
+                skip_file_prefixes=(PACKAGE,),
+            )
     said = []
     for name, found in sampled.items():
         for column, k in zip(self.schema.features[name].columns, found.k.T, strict=True):

@@ -21,17 +21,19 @@ from bayesnb.priors import Array, Dirichlet, Theta, log, spread
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedShares(Declared):
-    """pooled ~ Dirichlet(alpha), and strength with the median ``strength`` and the odds of a uniform: both of a column.
+    """The prior of what the classes of a column share: the pooled shares of its levels, and the strength.
 
-    The share strength / (strength + median) is uniform on (0, 1), so a class may keep to itself or follow the others
-    entirely (the uniform shrinkage prior of Daniels 1999, at a class of ``strength`` rows).
+    The pooled shares have a Dirichlet(alpha). Of the strength, strength / (strength + median) is uniform on (0, 1): a
+    class with as many rows as the median takes between none and all of its shares from the others, each amount equally
+    likely (the uniform shrinkage prior of Daniels 1999).
 
     Parameters
     ----------
     alpha : float, array (column, level) or {level: float}
         Positive. The concentration of each level in the shares that classes have in common.
     strength : float or array (column,), optional
-        Positive, in rows. ``None`` is the number of levels of the column: with equal shares, Laplace's rule.
+        The median of the strength, in rows, positive. ``None`` is the number of levels of the column: with equal
+        shares, Laplace's rule.
     """
 
     alpha: Any = 1.0

@@ -79,10 +79,13 @@ class LeftOut:
     k : array (row, column)
         The shape of the tail of the weights (see :func:`bayesnb.chains.weights_without`); 0 for a cell that was sampled
         again without its row, NaN for a missing one.
+    again : tuple of Convergence
+        How the chains of those that were sampled again went.
     """
 
     log_predictive: Array
     k: Array
+    again: tuple[Convergence, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -122,7 +125,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
-        """The log prior density of each variable, with all axes of its own that lead those of one vector."""
+        """The log prior density of each variable, given those that its prior depends on; a vector has one density."""
 
     @property
     def has_log_prior(self) -> bool:
@@ -237,7 +240,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         """
         cells = dense_cells(x)
         n_classes, n_columns = posterior.proper().shape
-        total, k = np.zeros((len(labels), n_classes, n_columns)), np.full(cells.shape, np.nan)
+        total, k, again = np.zeros((len(labels), n_classes, n_columns)), np.full(cells.shape, np.nan), []
         for j in range(n_columns):
             # Equal cells of a class leave the same behind.
             known = np.flatnonzero(~np.isnan(cells[:, j]))
@@ -248,11 +251,13 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
             rows = known[first]
             log_p, own_k = self._without(posterior.columns([j]), columns_of(x, [j])[rows], labels[rows])
             for i in np.flatnonzero(own_k > GOOD_K) if learned is not None else ():
-                log_p[i] = self._again(*learned, x[rows[[i]]], labels[rows[[i]]], j)
-                own_k[i] = 0.0
+                row = rows[[i]]
+                believed = self._again(*learned, x[row], labels[row], j)
+                log_p[i], own_k[i] = self.log_predictive(believed, columns_of(x, [j])[row])[0], 0.0
+                again.append(believed.convergence)
             total[known, :, j] = log_p[place.ravel()]
             k[known, j] = own_k[place.ravel()]
-        return LeftOut(total, k)
+        return LeftOut(total, k, tuple(again))
 
     def _without(self, posterior: Draws, x: Column, labels: Labels) -> tuple[Array, Array]:
         """The weighted average over draws for cells of one column, (row, class), and k."""
@@ -264,11 +269,10 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
             total[cut] = logsumexp(log_weight[:, :, None] + value, axis=0)
         return total, k
 
-    def _again(self, prior: P, s: S, x: Column, labels: Labels, j: int) -> Array:
-        """The predictive of column j of one row by draws of the posterior without this row, (1, class)."""
+    def _again(self, prior: P, s: S, x: Column, labels: Labels, j: int) -> Draws:
+        """The posterior of column j without these rows, sampled."""
         rest = (s - self.statistic(x, labels)).settled(s)
-        believed = self.update(prior.columns([j]), rest.columns([j]))
-        return self.log_predictive(believed, columns_of(x, [j]))
+        return self.update(prior.columns([j]), rest.columns([j]))
 
     def axes(self, variables: Mapping[str, Array]) -> dict[str, tuple[str, ...]]:
         """The axes of each variable, without those of draws, from a point of them. (A hook.)

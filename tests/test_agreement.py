@@ -146,9 +146,8 @@ def models() -> dict[str, tuple[BayesianNB, pd.DataFrame]]:
 
 
 @pytest.mark.nuts
-@pytest.mark.parametrize("name", ["heights", "penguins"])
-def test_nuts_agrees_with_the_closed_form(name):
-    clf, asked = models()[name]
+def test_nuts_agrees_with_the_closed_form():
+    clf, asked = models()["heights"]
     found = clf.verify(asked, sampler="nuts", draws=1000, chains=4, random_seed=7)
     assert found.agrees, str(found)
     assert found.convergence.converged
@@ -556,7 +555,7 @@ def tennis(request) -> tuple[BayesianNB, pd.DataFrame, Any]:
     X, y = datasets.play_tennis()
     today = pd.DataFrame({"outlook": ["sunny"], "temperature": "cool", "humidity": "high", "wind": "strong"})
     clf = BayesianNB().fit(X, y)
-    return clf, today, clf.sample_posterior(2000, 4, request.param, random_seed=2)
+    return clf, today, clf.sample_posterior(1000, 4, request.param, random_seed=2)
 
 
 def test_the_ratio_of_averages_is_the_predictive_and_the_average_of_ratios_is_another_number(tennis):

@@ -534,6 +534,21 @@ def test_the_page_is_accessible_to_screen_readers(tennis_page):
     assert all(attrs["tabindex"] == "0" and attrs["aria-label"] for attrs in regions)
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_a_contrast_of_at_least_4_5_to_1(tennis_html, scheme):
+    light, dark = re.findall(r":root \{(.*?)\}", tennis_html, re.DOTALL)
+    colours = dict(re.findall(r"--(\w+): #(\w{6})", light if scheme == "light" else dark))
+
+    def luminance(colour):
+        c = np.array([int(colour[k : k + 2], 16) for k in (0, 2, 4)]) / 255
+        return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+    for text in ("ink", "quiet", "link", "for", "against"):
+        for ground in ("ground", "panel"):
+            high, low = sorted((luminance(colours[text]), luminance(colours[ground])), reverse=True)
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
+
+
 # Names from the data
 
 
@@ -827,6 +842,25 @@ def test_in_a_browser_the_page_runs_nothing_requests_nothing_and_logs_nothing(br
     assert scripts == 0
     assert title == f"{SCRIPT} & co\ufffd"
     assert image.imread(io.BytesIO(shot))[..., :3].std() > 0.05
+
+
+@pytest.mark.browser
+def test_in_a_browser_page_and_pictures_are_light_or_dark_as_the_screen_is(browser, tennis_html, tmp_path):
+    path = tmp_path / "page.html"
+    write(tennis_html, path)
+    shades = {}
+    for scheme in ("light", "dark"):
+        page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+        page.goto(path.as_uri(), wait_until="load")
+        shots = [page.screenshot(), page.locator("img").first.screenshot()]
+        shades[scheme] = [image.imread(io.BytesIO(shot))[..., :3].mean() for shot in shots]
+        ledgers = page.eval_on_selector_all(".ledger", "all => all.map(t => t.offsetWidth <= t.parentNode.offsetWidth)")
+        overflow = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+        page.close()
+        assert ledgers == [True, True]
+        assert overflow is False
+    assert min(shades["light"]) > 0.8
+    assert max(shades["dark"]) < 0.3
 
 
 @pytest.mark.browser

@@ -75,12 +75,13 @@ def test_columns_with_different_numbers_of_levels_agree_with_a_model_written_by_
     for column, (name, k) in enumerate((("wide", 3), ("narrow", 2))):
         theta = np.exp(believed.theta["log_theta"][:, :, column, :k])
         by_hand = tree["posterior"][f"theta {name}"].to_numpy().reshape(-1, 3, k)
-        assert_allclose(theta.mean(0), by_hand.mean(0), atol=0.02)
+        assert_allclose(theta.mean(0), by_hand.mean(0), atol=0.03)
         pooled = tree["posterior"][f"pooled {name}"].to_numpy().reshape(-1, k)
-        assert_allclose(believed.theta["pooled"][:, 0, column, :k].mean(0), pooled.mean(0), atol=0.02)
+        assert_allclose(believed.theta["pooled"][:, 0, column, :k].mean(0), pooled.mean(0), atol=0.03)
         median = np.median(tree["posterior"][f"strength {name}"])
         assert_allclose(np.median(believed.theta["strength"][:, 0, column]), median, rtol=0.15)
-    assert_array_equal(believed.theta["log_theta"][:, :, 2], [0.0, -np.inf, -np.inf])
+    assert_array_equal(believed.theta["log_theta"][:, :, 2, 0], 0.0)
+    assert_array_equal(believed.theta["log_theta"][:, :, 2, 1:], -np.inf)
     assert_array_equal(believed.theta["log_theta"][:, :, 1, 2], -np.inf)
 
 

@@ -242,6 +242,18 @@ def test_an_interrupted_save_leaves_the_old_file_or_the_new_one(model):
     assert contents == {old.content_hash_, new.content_hash_}
 
 
+def test_an_interruption_that_duckdb_reports_ends_the_command_as_any_other(model, tmp_path, monkeypatch, capsys):
+    def interrupted(*_):
+        raise RuntimeError("Query interrupted")
+
+    (tmp_path / "more.csv").write_text("a,play\n1,no\n")
+    monkeypatch.setattr("bayesnb.data.csv_reader._layout", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["update", str(model), str(tmp_path / "more.csv")])
+    assert ended.value.code == 130
+    assert capsys.readouterr().err.strip() == "interrupted"
+
+
 def command(ready, *arguments):
     """Run a command of bayesnb in this process, which ends with its exit code."""
     warnings.simplefilter("error")

@@ -343,8 +343,10 @@ def _about(name: Any) -> Iterator[None]:
 
     try:
         yield
-    except (duckdb.Error, OSError, EOFError, zlib.error, csv.Error) as error:
+    except (duckdb.Error, OSError, EOFError, zlib.error, csv.Error, RuntimeError) as error:
         said = str(error)
+        if said == "Query interrupted":  # While DuckDB reads, Ctrl-C reaches it first.
+            raise KeyboardInterrupt from error
         at = re.search(r"Line: (\d+)", said)
         line = f"line {at[1]}" if at else "a line"
         if "not utf-8" in said:
@@ -360,7 +362,7 @@ def _about(name: Any) -> Iterator[None]:
             raise ValueError(f"{name}: a line is longer than {LINE:,} bytes, so this is not CSV") from error
         if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) or "GZIP" in said.upper():
             raise ValueError(f"{name}: is not gzip, or not all of it ({message_of(error)})") from error
-        if isinstance(error, OSError):
+        if isinstance(error, OSError | RuntimeError):
             raise
         raise ValueError(f"{name}: cannot be read as CSV ({message_of(said.partition(chr(10))[0])})") from error
 

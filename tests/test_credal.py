@@ -285,7 +285,7 @@ def test_models_whose_answers_do_not_follow_from_a_prior_are_refused():
     with pytest.raises(ValueError, match="needs one class prior"):
         BayesianNB().fit(X, y).with_class_prior(np.full((30, 3), 1 / 3)).predict_credal(X)
     bag = BayesianNB({"words": (Multinomial(), ["a", "b"])}).fit({"a": [1, 2, 0], "b": [0, 1, 1]}, [0, 1, 1])
-    with pytest.raises(ValueError, match="feature 'words': the words of a bag share one θ"):
+    with pytest.raises(ValueError, match="feature 'words': its columns share one θ"):
         bag.predict_credal({"a": [1], "b": [2]}, priors={"words": (Dirichlet(1), Dirichlet(2))})
     wide = pd.DataFrame({f"c{k}": list("abcd") * 5 for k in range(6)})
     with pytest.raises(ValueError, match="row 0 has 6 missing cells, which can be completed in 4096 ways"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -234,6 +236,20 @@ def test_bags_of_words_and_exposed_counts_are_named_as_not_checked():
     found = BayesianNB(features).fit(X, np.arange(60) % 2).predictive_checks(X, np.arange(60) % 2)
     assert set(found.unchecked) == {"words", "calls"}
     assert set(found.table["first"]) == {"x"}
+
+
+def test_a_column_of_many_levels_that_is_not_checked_takes_no_memory_for_each_replicated_row():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"name": [f"level {k}" for k in range(300)], "x": rng.normal(size=300)})
+    y = np.arange(300) % 2
+    clf = BayesianNB(random_state=0).fit(X, y)
+    tracemalloc.start()
+    found = clf.predictive_checks(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.unchecked == ("name",)
+    # 200 tables of 300 rows; one number of 8 bytes for each level would be 144 million.
+    assert peak < 50e6
 
 
 def test_a_table_in_which_no_column_can_be_checked_fits():

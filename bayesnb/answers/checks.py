@@ -6,7 +6,7 @@ Start with :func:`predictive_checks`. It gives :class:`PredictiveChecks`, whose 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -167,9 +167,12 @@ def replicated(posterior: Posterior, columns: Sequence[Checked], codes: Array, n
     Each table has its own draw of the parameters.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
+    # What is not checked may have thousands of levels, too many for a copy of their probabilities for each row.
+    needed = dict.fromkeys(column.feature for column in columns)
+    drawn = replace(drawn, features={name: drawn.features[name] for name in needed})
     own = drawn.at((np.repeat(np.arange(n), rows), np.tile(codes, n)))
     cells = np.empty((n, rows, len(columns)))
-    for name in dict.fromkeys(column.feature for column in columns):
+    for name in needed:
         family = posterior.model.features[name]
         made = np.asarray(family.sample(own.features[name], rng, posterior.statistics.features[name]), float)
         for j, column in enumerate(columns):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnb import BayesianNB, cli
+from bayesnb import BayesianNB, cli, datasets
 from bayesnb.data import readers
 from bayesnb.data.csv_reader import Format
 from tests.hostile_files import READ, REFUSED, File
@@ -73,6 +73,15 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_sentence_with_its_name(cas
         assert words in str(refused.value)
 
 
+@pytest.fixture(scope="module")
+def tennis(tmp_path_factory):
+    """A model file."""
+    path = tmp_path_factory.mktemp("models") / "tennis.nc"
+    X, y = datasets.play_tennis()
+    BayesianNB().fit(X, y).save(path)
+    return path
+
+
 def run(capsys, *arguments) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a command."""
     with pytest.raises(SystemExit) as ended:
@@ -104,6 +113,9 @@ def test_every_verb_reads_a_file_alike(case, tmp_path, capsys):
     for command in (
         ("fit", path, *told, "-o", model),
         ("predict", model, path, *file.options, "-o", tmp_path / "p.csv"),
+        ("score", model, path, *file.options),
+        ("update", model, path, *file.options),
+        ("forget", model, path, *file.options),
     ):
         code, _, err = run(capsys, *command)
         assert code == 0, err
@@ -129,13 +141,23 @@ def test_the_report_and_the_audit_read_a_hostile_file_too(case, tmp_path, capsys
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_every_verb_refuses_a_file_with_the_same_line(case, tmp_path, capsys):
+def test_every_verb_refuses_a_file_with_the_same_line(case, tmp_path, capsys, tennis):
     file = REFUSED[case]
     path = written(tmp_path, case, file)
     said = set()
-    for verb in ("inspect", "compare", "explain", "audit"):
-        code, out, err = run(capsys, verb, path, "--target", file.target, *file.options)
+    page, model = tmp_path / "r.html", tmp_path / "m.nc"
+    verbs = [(verb, path) for verb in ("inspect", "compare", "explain", "audit")]
+    verbs += [
+        ("report", path, "-o", page),
+        ("fit", path, "-o", model),
+        ("update", tennis, path),
+        ("score", tennis, path),
+    ]
+    for command in verbs:
+        code, out, err = run(capsys, *command, "--target", file.target, *file.options)
         assert (code, out, err.count("\n")) == (1, "", 1), err
         said.add(err)
+    assert not page.exists()
+    assert not model.exists()
     assert len(said) == 1
     assert all(words in err for words in file.said)

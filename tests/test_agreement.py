@@ -98,7 +98,7 @@ def fitted() -> BayesianNB:
 def convergence_known(convergence: agreement.Convergence) -> Iterator[None]:
     """Draws that are checked many times have one convergence, which takes half of the time of a check."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agreement.Convergence, "of", lambda tree: convergence)
+        patch.setattr(agreement.Convergence, "of", lambda *_: convergence)
         yield
 
 

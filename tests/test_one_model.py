@@ -344,7 +344,7 @@ def fitted():
 @pytest.mark.nuts
 def test_a_mixed_model_is_verified_where_it_has_a_closed_form(fitted):
     clf, X, _ = fitted
-    found = clf.verify(X[:3], draws=500, chains=2, tune=500)
+    found = clf.verify(X[:3], draws=1000, chains=2, tune=800)
     assert found.agrees
     assert "not judged, because they are sampled: 'student', 'two bumps'" in str(found)
     judged = {quantity.partition("(")[2].partition(" of row")[0] for quantity in found.table["quantity"]}

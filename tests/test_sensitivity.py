@@ -25,7 +25,9 @@ from bayesnb import (
     Multinomial,
     Normal,
     NormalGamma,
+    NormalWishart,
     Poisson,
+    PolyaTree,
     datasets,
     plots,
 )
@@ -37,6 +39,7 @@ PRIORS = [
     Gamma(np.array([[3.0]]), np.array([[0.5]])),
     NormalGamma(np.array([[1.0]]), np.array([[0.6]]), np.array([[2.0]]), np.array([[3.0]])),
     Normal(np.array([[1.0]]), np.array([[4.0]])),
+    NormalWishart([1.0, 2.0], 0.6, 2.5, [[3.0, 1.0], [1.0, 2.0]]),
 ]
 
 RNG = default_rng(0)
@@ -89,9 +92,17 @@ def test_the_density_of_a_power_is_the_power_of_the_density(prior, scaling):
     one, other = prior.log_prob(*theta), powered(prior, s, scaling).log_prob(*theta)
     if scaling == "rows":
         # The density of the parameters in which the mode is the mean.
-        one, other = one + prior.log_jacobian(*theta), other + prior.log_jacobian(*theta)
+        columns = prior.size if isinstance(prior, NormalWishart) else 1
+        more = prior.log_jacobian(*theta) / columns
+        one, other = one + more, other + more
     apart = np.ravel(other - s * one)
     assert_allclose(apart, apart[0], rtol=1e-9)
+
+
+def test_a_prior_whose_powers_are_no_priors_is_refused():
+    clf = BayesianNB({"real": PolyaTree(edges=[0.0])}).fit(X[["real"]], Y)
+    with pytest.raises(ValueError, match="a power of a BetaTree is none"):
+        clf.sensitivity(X[["real"]])
 
 
 @pytest.mark.parametrize("scaling", ["density", "rows"])

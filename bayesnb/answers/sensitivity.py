@@ -20,7 +20,17 @@ from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Data, Posterior, normalize
 from bayesnb.numerics import Array, log
-from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma, Prior
+from bayesnb.priors import (
+    Beta,
+    Dirichlet,
+    FixedProbabilities,
+    Gamma,
+    ImproperError,
+    Normal,
+    NormalGamma,
+    NormalWishart,
+    Prior,
+)
 
 type Scaling = Literal["density", "rows"]
 
@@ -37,6 +47,7 @@ FLAT: Mapping[type[Prior], Mapping[str, float]] = {
     Beta: {"alpha": 1.0, "beta": 1.0},
     Gamma: {"alpha": 1.0, "beta": 0.0},
     NormalGamma: {"kappa": 0.0, "a": 0.5, "b": 0.0},
+    NormalWishart: {"kappa": 0.0, "dof": 1.0, "scale": 0.0},
 }
 """The parameters of each prior at which its density is constant. The density is log-linear in these parameters."""
 
@@ -46,9 +57,10 @@ def powered[P: Prior](prior: P, s: float, scaling: Scaling = "density") -> P:
 
     The logarithm of a density is linear in its parameters, and 0 at those of the flat prior. So the power s moves the
     parameters s times as far from the flat ones: Dirichlet α to 1 + s (α - 1), Gamma (α, β) to (1 + s (α - 1), s β),
-    Normal-Gamma (κ, a, b) to (s κ, 1/2 + s (a - 1/2), s b), and the variance of a Normal to v / s. With
-    ``scaling="rows"`` the imaginary rows that the prior counts as are counted s times: α to s α, and so on. This is the
-    power of the density of log-odds, of log rates, and of (μ, √τ), in which no Dirichlet is flat.
+    Normal-Gamma (κ, a, b) to (s κ, 1/2 + s (a - 1/2), s b), Normal-Wishart likewise, and the variance of a Normal to
+    v / s. With ``scaling="rows"`` the imaginary rows that the prior counts as are counted s times: α to s α, and so on.
+    This is the power of the density of log-odds, of log rates, and of (μ, √τ), in which no Dirichlet is flat. (Of a
+    Normal-Wishart it is that of the density times |Λ|^(1/2).)
 
     Parameters
     ----------
@@ -65,7 +77,7 @@ def powered[P: Prior](prior: P, s: float, scaling: Scaling = "density") -> P:
     if isinstance(prior, Normal):
         return prior._with(v=prior.v / s)
     made = {}
-    for name, flat in FLAT[type(prior)].items():
+    for name, flat in _flat(prior).items():
         own = np.asarray(getattr(prior, name), float)
         start = flat if scaling == "density" else 0.0
         value = start + s * (own - start)
@@ -83,12 +95,20 @@ def powered[P: Prior](prior: P, s: float, scaling: Scaling = "density") -> P:
     return prior._with(**made)
 
 
+def _flat(prior: Prior) -> Mapping[str, float]:
+    if type(prior) not in FLAT:
+        raise ValueError(
+            f"a power of a {type(prior).__name__} is none, so how much it matters cannot be said in this way"
+        )
+    return FLAT[type(prior)]
+
+
 def largest_power(prior: Prior, scaling: Scaling = "density") -> float:
     """The power from which on a prior is improper; infinite for most."""
     if scaling == "rows" or isinstance(prior, Normal | FixedProbabilities):
         return np.inf
     ends = [np.inf]
-    for name, flat in FLAT[type(prior)].items():
+    for name, flat in _flat(prior).items():
         own = np.asarray(getattr(prior, name), float)
         below = own[(own > 0) & (own < flat)]
         ends.extend(flat / (flat - below))
@@ -228,7 +248,7 @@ def _is_flat(prior: Prior | FixedProbabilities, scaling: Scaling) -> bool:
     if isinstance(prior, FixedProbabilities):
         return True
     twice = powered(prior, min(1.01, 0.5 + largest_power(prior, scaling) / 2), scaling)
-    names = ["v"] if isinstance(prior, Normal) else list(FLAT[type(prior)])
+    names = ["v"] if isinstance(prior, Normal) else list(_flat(prior))
     return all(np.array_equal(getattr(prior, name), getattr(twice, name)) for name in names)
 
 

@@ -49,7 +49,6 @@ class NormalWishart(Prior):
            [0.        , 0.33333333]])
     """
 
-    _where_none = "pooled"
     parameters = ("mu", "precision")
     axes: ClassVar[Mapping[str, int]] = {"mu": 2, "precision": 3}
 

@@ -202,6 +202,28 @@ def test_thirty_correlated_columns_and_few_rows_do_not_break_the_prior(prior):
     assert np.median(entropy) > (0.3 if prior.scale == "shared" else 0.01)
 
 
+def test_leave_one_out_takes_the_row_out_of_the_shared_covariance_too():
+    rng = default_rng(12)
+    y = np.repeat([0, 1, 2], 7)
+    X = rng.normal(size=(21, 4)) @ rng.normal(size=(4, 4)) + y[:, None]
+    X[5] = np.nan
+    weight = rng.choice([1.0, 2.0, 0.5], 21)
+    clf = BayesianNB(MultivariateGaussian(NormalWishart.shared(6.0))).fit(X, y, sample_weight=weight)
+    family, s, prior = MultivariateGaussian(), clf.statistics_.features["x"], clf.posterior_.prior["x"]
+    labels = Labels(y, weight, 3)
+    found = family.left_out_of_all(clf.posterior_.features["x"], s, X, labels)
+    assert not found[5].any()
+    for i in np.setdiff1d(range(21), 5):
+        rest = Scatter.of(np.delete(X, i, 0), labels[np.delete(np.arange(21), i)])
+        # The pooled variances and the number of rows keep their scale.
+        less = prior.scale + prior.share[:, None, None] * (rest.scatter.sum(0) - s.scatter.sum(0))
+        refitted = family.update(prior._with(scale=less), rest)
+        assert_allclose(found[i], family.log_predictive(refitted, X[i : i + 1])[0], rtol=1e-10)
+    joint = clf.posterior_.log_left_out({"x": X}, labels)
+    label = clf.posterior_._log_label_left_out(labels, "mean")
+    assert_allclose(joint, found + label, rtol=1e-9)
+
+
 # Numbers
 
 
@@ -343,6 +365,13 @@ def test_the_missing_cell_of_a_block_that_says_most_is_asked_next():
     assert found.index[0] == "weight"
     assert found["information"]["weight"] > 10 * found["information"]["noise"]
     assert found.attrs["left_out"] < 1e-6
+
+
+def test_exact_draws_and_the_closed_form_agree_on_a_block(wine):
+    X, y = wine
+    clf = BayesianNB({"body": (MultivariateGaussian(), ["alcohol", "ash"])}).fit(X[["alcohol", "ash"]], y)
+    found = clf.verify(X[["alcohol", "ash"]][::20], sampler="exact", random_seed=7)
+    assert found.agrees, str(found)
 
 
 @pytest.mark.nuts

@@ -138,15 +138,13 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
     ImproperError
         Where an improper prior leaves nothing proper of a class without the row.
     """
-    own = np.arange(len(labels)), labels.codes
     sampled = posterior.sampled_left_out(data, labels) if sampled is None else sampled
 
     def ask(piece: Piece, x: Column) -> Array:
         if piece.feature in sampled:
             return sampled[piece.feature].log_predictive[:, :, piece.column]
-        found = piece.family.log_predictive(piece.believed, x)
-        found[own] = piece.family.log_left_out(piece.believed, x, labels)
-        return found
+        s = posterior.statistics.features[piece.feature]
+        return piece.family.left_out_of_all(piece.believed, s, x, labels)
 
     return _asked(posterior, data, len(labels), ask)
 
@@ -164,11 +162,7 @@ def added_up(posterior: Posterior, data: Data, which: Labels | int, leave: bool 
     n = which if isinstance(which, int) else len(which)
     found = posterior.log_predictive_features(data, n)
     if leave:
-        own = np.zeros(n)
-        for name, family in posterior.model.features.items():
-            with about(f"feature {name!r}", posterior.labels, posterior.statistics.features[name]):
-                own += family.log_left_out(posterior.features[name], data[name], which)
-        found[np.arange(n), which.codes] = own
+        posterior.leave_out(found, data, which)
     return found[:, :, None]
 
 

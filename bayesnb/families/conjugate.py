@@ -247,6 +247,18 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             total[odd] = self.derived_left_out(posterior, x[odd], labels[odd])
         return total
 
+    def left_out_of_all(self, posterior: P, s: S, x: Column, labels: Labels) -> Array:
+        """log p(x_i | c, all rows but i) of every class c, as (row, class), for rows that ``posterior`` has seen."""
+        found = self.shared_left_out(posterior, s, x, labels)
+        if found is None:
+            found = self.log_predictive(posterior, x)
+            found[np.arange(len(labels)), labels.codes] = self.log_left_out(posterior, x, labels)
+        return found
+
+    def shared_left_out(self, posterior: P, s: S, x: Column, labels: Labels) -> Array | None:
+        """``left_out_of_all`` where the prior of all classes holds the row too, else None. (A hook.)"""
+        return None
+
     def derived_left_out(
         self, posterior: P, x: Column, labels: Labels, point: Literal["mode", "mean"] | None = None
     ) -> Array:

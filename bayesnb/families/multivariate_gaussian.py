@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from bayesnb.families import vectors
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.normals import LOG_2PI
 from bayesnb.families.scatter import Scatter, patterns, require_whole
 from bayesnb.kernels.blocks import CELLS, slices
-from bayesnb.numerics import Array, log_rising
+from bayesnb.numerics import Array
 from bayesnb.priors import NormalWishart, Theta, matrices
 
 
@@ -77,11 +78,8 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def quick_predictive(self, posterior: NormalWishart, x: Array) -> Array:
         total = np.zeros((len(x), len(posterior.kappa)))
         for rows, believed, part in self.alike(posterior, x):
-            share, half = believed.kappa / (believed.kappa + 1), (believed.nu + 1) / 2
-            height = self._log_height(believed, share, half)
-            for c in range(len(share)):
-                log_squares = np.log(share[c]) + _log_distances(believed.at(c), part)
-                total[rows, c] = height[c] - half[c] * np.logaddexp(0.0, log_squares)
+            for c in range(len(posterior.kappa)):
+                total[rows, c] = vectors.log_student(believed.at(c), part)
         return total
 
     def quick_left_out(self, posterior: NormalWishart, x: Array, labels: Labels) -> Array:
@@ -94,24 +92,34 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         total = np.zeros(len(x))
         known = ~np.isnan(x[:, 0])
         for c in np.unique(labels.codes[known]):
-            own, believed = np.flatnonzero(known & (labels.codes == c)), posterior.at([c])
-            weight = labels.weight[own]
-            with np.errstate(all="ignore"):
-                squares = np.exp(_log_distances(believed.at(0), x[own]))
-                kappa, nu, dof = believed.kappa - weight, believed.nu - weight, believed.dof - weight
-                rest = 1 - believed.kappa * weight / kappa * squares
-                away = kappa / (kappa + 1) * (believed.kappa / kappa) ** 2 * squares / rest
-                left = np.stack([kappa, nu, dof, rest]).min(0) > 1e-8
-                height = self._log_height(believed, kappa / (kappa + 1), (nu + 1) / 2, weight) - 0.5 * np.log(rest)
-                total[own] = np.where(left, height - (nu + 1) / 2 * np.log1p(away), np.nan)
+            own, believed = np.flatnonzero(known & (labels.codes == c)), posterior.at(c)
+            with np.errstate(over="ignore"):
+                squares = np.exp(vectors.log_distances(believed, x[own]))
+            total[own] = vectors.log_student_without(believed, squares, labels.weight[own])
         return total
 
-    @staticmethod
-    def _log_height(believed: NormalWishart, share: Array, half: Array, weight: Array | float = 0.0) -> Array:
-        """The log density of the Student-t at its location, up to what a row of this weight has added to ln |Ψ|."""
-        d = believed.size
-        gammas = log_rising((believed.dof - weight) / 2, d / 2)
-        return gammas + 0.5 * (d * np.log(share / np.pi) - believed.root[2])
+    def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
+        """Without the row, also the covariance within classes that all priors share has lost its square.
+
+        That square is w n / (n - w) g gᵀ, where g is the distance from the mean of the row's class; its number of rows,
+        ``dof`` and the pooled variances keep their scale. So |Ψ| loses the factor 1 - b gᵀ Ψ⁻¹ g, and squared distances
+        grow as the formula of Sherman and Morrison says.
+        """
+        if posterior.share is None or not posterior.share.any():
+            return None
+        require_whole(x)
+        total = np.zeros((len(x), labels.n))
+        for cut in slices(len(x), max(1, CELLS // x.shape[1])):
+            codes, weight, part = labels.codes[cut], labels.weight[cut], x[cut]
+            n = s.n[codes, 0]
+            with np.errstate(all="ignore"):
+                square = np.where(n > weight * (1 + 1e-9), weight * n / (n - weight), 0.0)
+                own_gap = (part - s.mean[codes]) - s.low[codes]
+            for c in range(labels.n):
+                total[cut, c] = vectors.log_student_without_square(
+                    posterior.at(c), part, own_gap, square, weight * (codes == c)
+                )
+        return np.where(np.isnan(x[:, :1]), 0.0, total)
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         mu, precision = theta["mu"], theta["precision"]
@@ -165,18 +173,3 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         squares = ((away @ precision) * away).sum(-1)
         level = matrices.pymc_log_determinant(precision)[:, None] - x.shape[1] * LOG_2PI
         return pt.switch(seen[:, None], 0.5 * (level - squares).T, 0.0)
-
-
-def _log_distances(believed: NormalWishart, x: Array) -> Array:
-    """The logarithm of the squared distance of each row from the location of one class, in terms of Ψ."""
-    found = np.empty(len(x))
-    inverse, low = believed.root[1].T, believed.placed()
-    for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            z = ((x[rows] - believed.m) - low) @ inverse
-            squares = np.einsum("ij,ij->i", z, z)
-            found[rows] = np.log(squares)
-            if len(odd := np.flatnonzero(~(squares > 1e-290) | ~(squares < 1e290))):
-                size = np.maximum(np.abs(z[odd]).max(1), np.finfo(float).tiny)
-                found[rows.start + odd] = 2 * np.log(size) + np.log(np.square(z[odd] / size[:, None]).sum(1))
-    return found

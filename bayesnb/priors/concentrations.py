@@ -36,13 +36,14 @@ def concentrations(
         Weight of each level in the whole column, if it is known.
     """
     if isinstance(alpha, Mapping):
+        given = list(alpha)
         # The level that stands for all others weighs as much as a named one, unless it is named.
         alpha = {UNSEEN: float(np.mean(list(alpha.values()))), **alpha}
         missing = [name for name in names if name not in alpha]
         if missing:
             raise ValueError(
                 f"Expected a concentration for every level; got none for {missing[0]!r}: "
-                f"add it to {sorted(map(str, alpha))}"
+                f"add it to {sorted(map(str, given))}"
             )
         return np.array([alpha[name] for name in names], float)
     alpha = np.asarray(alpha)

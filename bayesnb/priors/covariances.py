@@ -24,8 +24,8 @@ MOST = 1e6
 """The largest ``dof`` that is learned: more rows make no difference that can be measured."""
 
 
-def resolved(m: Any, kappa: Array, dof: Any, scale: Any, seen: Seen) -> tuple[Array, Array, Array, Array, Array]:
-    """Location, κ, dof, Ψ and the low part of the location, each at its full shape."""
+def resolved(m: Any, kappa: Array, dof: Any, scale: Any, seen: Seen) -> tuple[Array, ...]:
+    """Location, κ, dof, Ψ, the low part of the location, and the share of each row in Ψ, each at its full shape."""
     n, d = seen[0], seen[1].shape[1]
     shape = (len(n), d)
     centre, rest, variance = _pooled(*seen)
@@ -34,11 +34,11 @@ def resolved(m: Any, kappa: Array, dof: Any, scale: Any, seen: Seen) -> tuple[Ar
     if not isinstance(scale, str):
         dof = spread(dof, (len(n),))
         if scale is None:
-            return m, kappa, dof, dof[:, None, None] * np.diag(variance), rest
-        return m, kappa, dof, spread(scale, (*shape, d)), rest
+            return m, kappa, dof, dof[:, None, None] * np.diag(variance), rest, np.zeros(len(n))
+        return m, kappa, dof, spread(scale, (*shape, d)), rest, np.zeros(len(n))
     target = _within(n, seen[3], variance)
     dof = spread(_learned(m, rest, kappa, target, seen) if dof is None else dof, (len(n),))
-    return m, kappa, dof, dof[:, None, None] * target, rest
+    return m, kappa, dof, dof[:, None, None] * target, rest, dof / (n.sum() + d / 2)
 
 
 def _pooled(n: Array, mean: Array, low: Array, scatter: Array) -> tuple[Array, Array, Array]:

@@ -42,6 +42,9 @@ class NormalWishart(Prior):
     low : array, optional
         The rest of the location, which is m + low: far from 0, one float is not exact enough.
 
+    share : array (class,), optional
+        How much Ψ holds of the square of each learned row about the mean of its class: 0, but for ``scale="shared"``.
+
     Examples
     --------
     >>> NormalWishart([0.0, 0.0], kappa=1, dof=3, scale=[[3.0, 0.0], [0.0, 12.0]]).mean()[1]  # of Λ
@@ -57,6 +60,7 @@ class NormalWishart(Prior):
     dof: float | Array | None = 1.0
     scale: float | Array | Target | None = None
     low: Any = field(default=None, repr=False)
+    share: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for f in fields(self):

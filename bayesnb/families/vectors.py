@@ -1,0 +1,70 @@
+"""Log densities of the multivariate Student-t of a Normal-Wishart belief about one class, for many rows at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesnb.kernels.blocks import CELLS, slices
+from bayesnb.numerics import Array, log_rising
+from bayesnb.priors import NormalWishart
+
+
+def log_student(believed: NormalWishart, x: Array) -> Array:
+    """The log predictive of each row, (row,)."""
+    share = believed.kappa / (believed.kappa + 1)
+    far = np.logaddexp(0.0, np.log(share) + log_distances(believed, x))
+    return _log_height(believed, share) - (believed.nu + 1) / 2 * far
+
+
+def log_student_without(believed: NormalWishart, squares: Array, weight: Array) -> Array:
+    """The log predictive of rows that were learned, each without itself; NaN where nothing proper is left.
+
+    ``squares`` are their squared distances from the location in terms of Ψ. Without a row of weight w, |Ψ| loses the
+    factor 1 - κw/(κ-w) h (determinant lemma); relative to what is left, the squared distance is (κ/(κ-w))² h divided by
+    that factor.
+    """
+    with np.errstate(all="ignore"):
+        kappa, nu, dof = believed.kappa - weight, believed.nu - weight, believed.dof - weight
+        rest = 1 - believed.kappa * weight / kappa * squares
+        away = kappa / (kappa + 1) * (believed.kappa / kappa) ** 2 * squares / rest
+        left = np.stack([kappa, nu, dof, rest]).min(0) > 1e-8
+        height = _log_height(believed, kappa / (kappa + 1), weight) - 0.5 * np.log(rest)
+        return np.where(left, height - (nu + 1) / 2 * np.log1p(away), np.nan)
+
+
+def log_student_without_square(
+    believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
+) -> Array:
+    """The same where Ψ also loses ``share`` · ``square`` times g gᵀ of each row, which the prior held; (row,).
+
+    ``own_gap`` (row, column) is g, and ``weight`` is 0 for rows of other classes. Distances grow as the formula of
+    Sherman and Morrison says.
+    """
+    inverse = believed.root[1].T
+    with np.errstate(all="ignore"):
+        g, v = own_gap @ inverse, ((x - believed.m) - believed.placed()) @ inverse
+        b = believed.share * square
+        lost = 1 - b * (g * g).sum(1)
+        squares = (v * v).sum(1) + b * (g * v).sum(1) ** 2 / lost
+        return log_student_without(believed, squares, weight) - 0.5 * np.log(lost)
+
+
+def log_distances(believed: NormalWishart, x: Array) -> Array:
+    """The logarithm of the squared distance of each row from the location, in terms of Ψ."""
+    found = np.empty(len(x))
+    inverse, low = believed.root[1].T, believed.placed()
+    for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            z = ((x[rows] - believed.m) - low) @ inverse
+            squares = np.einsum("ij,ij->i", z, z)
+            found[rows] = np.log(squares)
+            if len(odd := np.flatnonzero(~(squares > 1e-290) | ~(squares < 1e290))):
+                size = np.maximum(np.abs(z[odd]).max(1), np.finfo(float).tiny)
+                found[rows.start + odd] = 2 * np.log(size) + np.log(np.square(z[odd] / size[:, None]).sum(1))
+    return found
+
+
+def _log_height(believed: NormalWishart, share: Array, weight: Array | float = 0.0) -> Array:
+    """The log density at the location, up to what a row of this weight has added to ln |Ψ|."""
+    d = believed.size
+    return log_rising((believed.dof - weight) / 2, d / 2) + 0.5 * (d * np.log(share / np.pi) - believed.root[2])

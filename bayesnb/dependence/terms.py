@@ -19,6 +19,7 @@ from bayesnb.families.membership import Column, Labels
 from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Parameters, Posterior, about
+from bayesnb.model.leave_out import leave_out
 from bayesnb.numerics import Array
 from bayesnb.priors import Prior
 
@@ -162,7 +163,7 @@ def added_up(posterior: Posterior, data: Data, which: Labels | int, leave: bool 
     n = which if isinstance(which, int) else len(which)
     found = posterior.log_predictive_features(data, n)
     if leave:
-        posterior.leave_out(found, data, which)
+        leave_out(posterior, found, data, which)
     return found[:, :, None]
 
 

@@ -19,6 +19,7 @@ from bayesnb.families.statistic import Statistic
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import within_table
 from bayesnb.model import stacks
+from bayesnb.model.leave_out import leave_out
 from bayesnb.model.parameters import Parameters
 from bayesnb.model.probabilities import Evidence
 from bayesnb.model.statistics import Data, Statistics, about
@@ -369,26 +370,9 @@ class Posterior:
             total, point = self._point(rule).log_joint_features(data, len(labels)), rule.point
         else:
             total, point = self.log_predictive_features(data, len(labels)), None
-        self.leave_out(total, data, labels, point)
+        leave_out(self, total, data, labels, point)
         total += self._log_label_left_out(labels, rule.point)
         return total
-
-    def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
-        """Take each row out of what ``log_predictive_features`` says of it, (row, class), which is changed in place.
-
-        A row changes the factors of its own class only, unless a prior that all classes share holds the row.
-        """
-        own = np.zeros(len(labels))
-        for name, family in self.model.features.items():
-            believed, x = self.features[name], data[name]
-            with self.statistics.about(name):
-                whole = None if point else family.shared_left_out(believed, self.statistics.features[name], x, labels)
-                if whole is None:
-                    own += family.log_left_out(believed, x, labels, point)
-                else:
-                    total += whole - family.log_predictive(believed, x)
-                    own += whole[np.arange(len(labels)), labels.codes]
-        total[np.arange(len(labels)), labels.codes] = own
 
     def _log_label_left_out(self, labels: Labels, point: str) -> Array:
         """log p(c | all labels but that of row i) as (row, class)."""

@@ -151,7 +151,7 @@ def test_every_verb_refuses_a_file_with_the_same_line(case, tmp_path, capsys, te
         ("report", path, "-o", page),
         ("fit", path, "-o", model),
         ("update", tennis, path),
-        ("score", tennis, path),
+        ("forget", tennis, path),
     ]
     for command in verbs:
         code, out, err = run(capsys, *command, "--target", file.target, *file.options)

@@ -20,17 +20,12 @@ import numpy as np
 
 from bayesnb.__about__ import __version__
 from bayesnb.data import writers
-from bayesnb.data.binning import BinEdges
-from bayesnb.data.columns import KINDS
-from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.data.targets import labels_of
 from bayesnb.dependence.learned import Dependence
-from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws
-from bayesnb.families.support import LEVELS
 from bayesnb.model import Statistics
-from bayesnb.modelfile import container, dependence, sampled, values
+from bayesnb.modelfile import container, dependence, features, sampled, values
 from bayesnb.modelfile.arrays import claim, packed, unpacked
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Array
@@ -167,7 +162,7 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
         "names": schema.names,
         "named": schema.named,
         "unseen": schema.unseen,
-        "features": [[name, _described(feature)] for name, feature in schema.features.items()],
+        "features": [[name, features.described(feature)] for name, feature in schema.features.items()],
     }
     if contents.declared:
         described["declared"] = list(contents.declared)
@@ -215,17 +210,6 @@ def _alone(path: Path) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 # Windows refuses to delete an open file; there it stays.
                 beside.unlink()
-
-
-def _described(feature: Feature) -> dict[str, Any]:
-    return {
-        "columns": feature.columns,
-        "family": feature.family,
-        "how": feature.how,
-        "levels": feature.levels,
-        "kinds": feature.kinds,
-        "cuts": feature.cuts,
-    }
 
 
 # Reading
@@ -293,12 +277,12 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: 
     classes = values.filled(labels, said["classes"])
     if not labels or labels_of(classes) != labels or len(set(labels)) < len(labels):
         raise ModelFileError(f"its classes are {list(labels)[:8]}")
-    names, features = said["names"], {name: _feature(name, each) for name, each in said["features"]}
-    used = {column for feature in features.values() for column in (*feature.columns, *feature.exposure)}
+    names, by_name = said["names"], {name: features.read(name, each) for name, each in said["features"]}
+    used = {column for feature in by_name.values() for column in (*feature.columns, *feature.exposure)}
     sound = isinstance(names, tuple) and isinstance(said["named"], bool) and said["unseen"] in UNSEEN_POLICIES
-    if not sound or not features or not used <= set(names):
+    if not sound or not by_name or not used <= set(names):
         raise ModelFileError("its schema is not one")
-    schema = Schema(names, said["named"], features, said["unseen"])
+    schema = Schema(names, said["named"], by_name, said["unseen"])
     _padded(left, schema, len(labels))
     further = {path: a for path, a in arrays.items() if sampled.owns(path)}
     draws, others = sampled.unpacked(said.get("sampled", []), further, schema, len(labels))
@@ -332,26 +316,6 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: 
 def _padded(left: int, schema: Schema, n_classes: int) -> int:
     """Take the tables of levels off the bytes that are left of a budget."""
     return container.spent(left, claim(schema, n_classes), "filling up the columns with fewer levels")
-
-
-def _feature(name: Any, said: Mapping[str, Any]) -> Feature:
-    feature = Feature(**said)
-    columns, levels, cuts = feature.columns, feature.levels, feature.cuts
-    fits = isinstance(feature.family, Family) and isinstance(columns, tuple) and isinstance(feature.kinds, tuple)
-    fits = fits and len(set(columns)) == len(columns) > 0 and isinstance(feature.how, str)
-    fits = fits and len(feature.kinds) in (0, len(columns)) and all(kind in KINDS for kind in feature.kinds)
-    if fits and (feature.family.support == LEVELS) != (levels is None):
-        if levels is not None:
-            fits = _tuples(levels) and len(levels) == len(columns) and all(len(set(n)) == len(n) for n in levels)
-        if cuts is not None:
-            fits = fits and len(cuts) == len(columns) and all(isinstance(cut, BinEdges) for cut in cuts)
-        if fits:
-            return feature
-    raise ModelFileError(f"its feature {name!r} is not one")
-
-
-def _tuples(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(part, tuple) for part in value)
 
 
 def _require_possible(statistics: Statistics) -> None:

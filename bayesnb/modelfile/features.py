@@ -1,0 +1,52 @@
+"""How the features of a schema stand in a model file: :func:`described` and :func:`read`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bayesnb.data.binning import BinEdges
+from bayesnb.data.columns import KINDS
+from bayesnb.data.encoders import Feature
+from bayesnb.families.family import Family
+from bayesnb.families.support import LEVELS
+from bayesnb.modelfile.container import ModelFileError
+
+
+def described(feature: Feature) -> dict[str, Any]:
+    """A feature as values that :mod:`bayesnb.modelfile.values` can write."""
+    return {
+        "columns": feature.columns,
+        "family": feature.family,
+        "how": feature.how,
+        "levels": feature.levels,
+        "kinds": feature.kinds,
+        "cuts": feature.cuts,
+    }
+
+
+def read(name: Any, said: Mapping[str, Any]) -> Feature:
+    """The feature that a file describes.
+
+    Raises
+    ------
+    ModelFileError
+        If its parts do not fit together.
+    """
+    feature = Feature(**said)
+    columns, levels, cuts = feature.columns, feature.levels, feature.cuts
+    fits = isinstance(feature.family, Family) and isinstance(columns, tuple) and isinstance(feature.kinds, tuple)
+    fits = fits and len(set(columns)) == len(columns) > 0 and isinstance(feature.how, str)
+    fits = fits and len(feature.kinds) in (0, len(columns)) and all(kind in KINDS for kind in feature.kinds)
+    if fits and (feature.family.support == LEVELS) != (levels is None):
+        if levels is not None:
+            fits = _tuples(levels) and len(levels) == len(columns) and all(len(set(n)) == len(n) for n in levels)
+        if cuts is not None:
+            fits = fits and len(cuts) == len(columns) and all(isinstance(cut, BinEdges) for cut in cuts)
+        if fits:
+            return feature
+    raise ModelFileError(f"its feature {name!r} is not one")
+
+
+def _tuples(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(part, tuple) for part in value)

@@ -219,7 +219,7 @@ class FromPyMC(Pointwise[Given]):
                     f"Expected the prior of {key!r} to make a variable of the shape (class, column, ...), as its "
                     f"argument shape says; got {tuple(shape)} where that is (1, 1)"
                 )
-            found |= {key: tuple(shape[2:])} if len(shape) > 2 else {}
+            found |= {key: tuple(map(int, shape[2:]))} if len(shape) > 2 else {}
         return found
 
     def given(self, theta: Mapping[str, Any]) -> Any:

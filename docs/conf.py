@@ -41,11 +41,11 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(?!bayesnb).*"),
     # The priors of sampled families, which nobody names.
-    ("py:class", r"bayesnb\.families\.(from_pymc|hierarchical|student)\..*"),
+    ("py:class", r"bayesnb\.families\.(from_pymc|hierarchical|hierarchical_gaussian|student)\..*"),
     # The statistics of the pairs: users see them as what statistics_ holds, and the how-to page describes them.
     (
         "py:class",
-        r"bayesnb\.families\.(bernoulli|events|exponential|levels|dyadic|moments|negative_binomial|poisson|polya_tree|words)\.\w+",
+        r"bayesnb\.families\.(bernoulli|events|exponential|levels|dyadic|moments|negative_binomial|poisson|polya_tree|scatter|words)\.\w+",
     ),
 ]
 

@@ -60,7 +60,7 @@ def powered[P: Prior](prior: P, s: float, scaling: Scaling = "density") -> P:
     Normal-Gamma (κ, a, b) to (s κ, 1/2 + s (a - 1/2), s b), Normal-Wishart likewise, and the variance of a Normal to
     v / s. With ``scaling="rows"`` the imaginary rows that the prior counts as are counted s times: α to s α, and so on.
     This is the power of the density of log-odds, of log rates, and of (μ, √τ), in which no Dirichlet is flat. (Of a
-    Normal-Wishart it is that of the density times |Λ|^(1/2).)
+    Normal-Wishart it is that of the density times (det Λ)^(1/2).)
 
     Parameters
     ----------

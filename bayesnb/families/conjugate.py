@@ -118,7 +118,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return "; ".join(f"{name} × {factor:.3g}" for name, factor in factors.items())
 
     def tuning(self, prior: P, s: S) -> dict[str, float]:
-        """The learned factors of a prior at its full shape, by name; see :mod:`bayesnb.families.tuning`."""
+        """The learned factors of a prior at its full shape, by name; see ``bayesnb.families.tuning``."""
         d, log_h = self.added(s)
 
         def log_evidence(factors: Array) -> float:

@@ -76,7 +76,7 @@ class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
         The prior median of the strength, in rows: so many imaginary rows with the pooled shares are seen in each class.
         By default, the number of levels of the column.
     **sampler
-        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`bayesnb.chains.Sampler`.
+        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
 
     Examples
     --------

@@ -81,9 +81,9 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
     Parameters
     ----------
     m, s, reach, between : float or array (column,), optional
-        Numbers of the prior, in units of the column: see :class:`LearnedCentre`.
+        Numbers of the prior, in units of the column: see ``LearnedCentre``.
     **sampler
-        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`bayesnb.chains.Sampler`.
+        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
 
     Examples
     --------

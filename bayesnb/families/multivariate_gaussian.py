@@ -83,10 +83,10 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def quick_left_out(self, posterior: NormalWishart, x: Array, labels: Labels) -> Array:
-        """The ratio of evidences, of which |Ψ| without the row follows by the determinant lemma.
+        """The ratio of evidences, of which det Ψ without the row follows by the determinant lemma.
 
-        With h the squared distance of the row in terms of Ψ and w its weight, |Ψ| loses the factor 1 - κw/(κ-w) h; and
-        relative to what is left, the distance is (κ/(κ-w))² h divided by that factor.
+        With h the squared distance of the row in terms of Ψ and w its weight, det Ψ loses the factor 1 - κw/(κ-w) h;
+        and relative to what is left, the distance is (κ/(κ-w))² h divided by that factor.
         """
         require_whole(x)
         total = np.zeros(len(x))
@@ -102,8 +102,8 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         """Without the row, also the covariance within classes that all priors share has lost its square.
 
         That square is w n / (n - w) g gᵀ, where g is the distance from the mean of the row's class; its number of rows,
-        ``dof`` and the pooled variances keep their scale. So |Ψ| loses the factor 1 - b gᵀ Ψ⁻¹ g, and squared distances
-        grow as the formula of Sherman and Morrison says.
+        ``dof`` and the pooled variances keep their scale. So det Ψ loses the factor 1 - b gᵀ Ψ⁻¹ g, and squared
+        distances grow as the formula of Sherman and Morrison says.
         """
         if posterior.share is None or not posterior.share.any():
             return None

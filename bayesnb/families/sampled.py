@@ -77,7 +77,7 @@ class LeftOut:
     log_predictive : array (row, class, column)
         log p(x_ij | c, D without row i), 0 for a missing cell.
     k : array (row, column)
-        The shape of the tail of the weights (see :func:`bayesnb.chains.weights_without`); 0 for a cell that was sampled
+        The shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 for a cell that was sampled
         again without its row, NaN for a missing one.
     again : tuple of Convergence
         How the chains of those that were sampled again went.
@@ -225,7 +225,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
         """What was learned says of rows that were learned, each left out.
 
-        The draws are weighted (see :func:`bayesnb.chains.weights_without`), column by column, since the posterior of a
+        The draws are weighted (see ``bayesnb.chains.weights_without``), column by column, since the posterior of a
         column without a row depends on the row's cell in this column alone.
 
         Parameters

@@ -19,7 +19,7 @@ def log_student(believed: NormalWishart, x: Array) -> Array:
 def log_student_without(believed: NormalWishart, squares: Array, weight: Array) -> Array:
     """The log predictive of rows that were learned, each without itself; NaN where nothing proper is left.
 
-    ``squares`` are their squared distances from the location in terms of Ψ. Without a row of weight w, |Ψ| loses the
+    ``squares`` are their squared distances from the location in terms of Ψ. Without a row of weight w, det Ψ loses the
     factor 1 - κw/(κ-w) h (determinant lemma); relative to what is left, the squared distance is (κ/(κ-w))² h divided by
     that factor.
     """
@@ -65,6 +65,6 @@ def log_distances(believed: NormalWishart, x: Array) -> Array:
 
 
 def _log_height(believed: NormalWishart, share: Array, weight: Array | float = 0.0) -> Array:
-    """The log density at the location, up to what a row of this weight has added to ln |Ψ|."""
+    """The log density at the location, up to what a row of this weight has added to ln det Ψ."""
     d = believed.size
     return log_rising((believed.dof - weight) / 2, d / 2) + 0.5 * (d * np.log(share / np.pi) - believed.root[2])

@@ -141,7 +141,7 @@ class NormalWishart(Prior):
 
     @cached_property
     def root(self) -> tuple[Array, Array, Array]:
-        """The lower root of Ψ, its inverse, and ln |Ψ|; NaN where Ψ is singular."""
+        """The lower root of Ψ, its inverse, and ln det Ψ; NaN where Ψ is singular."""
         return matrices.root(self.scale)
 
     def placed(self) -> Array:
@@ -256,10 +256,10 @@ class NormalWishart(Prior):
         return self._with(m=m, kappa=kappa, dof=self.dof + rows, scale=scale, low=rest)
 
     def along(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> Array:
-        """ln E[L^t], where L is |Λ|^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2), which is not divided by a maximum.
+        """ln E[L^t], where L is det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2), which is not divided by a maximum.
 
         The normalizers are far larger than their difference, so it is written without them. By the determinant lemma,
-        a row multiplies |Ψ| by 1 + κt/(κ+t) gapᵀ Ψ⁻¹ gap, so no matrix is decomposed for each row.
+        a row multiplies det Ψ by 1 + κt/(κ+t) gapᵀ Ψ⁻¹ gap, so no matrix is decomposed for each row.
         """
         rows = t * n
         with np.errstate(all="ignore"):

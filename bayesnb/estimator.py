@@ -286,7 +286,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         >>> from bayesnb import BayesianNB, Poisson
         >>> [name for name in BayesianNB({"age": Poisson()}).get_params() if name.startswith("features__")]
         ['features__age', 'features__age__prior', 'features__age__prior__alpha', 'features__age__prior__beta',
-         'features__age__exposure']
+         'features__age__prior__tuned', 'features__age__exposure']
         """
         params = super().get_params(deep=False)
         nested = [deep_params(name, params[name]) for name in NESTED] if deep else []

@@ -39,9 +39,13 @@ def refit(posterior: Posterior, data: dict, labels: Labels, i: int) -> Posterior
 WEIGHTS = {"one each": np.ones(17), "weighted": np.resize([1.0, 0.3, 2.5, 4.0, 0.0], 17), "one row a class": np.ones(3)}
 
 
+# The prior of these holds the row too, and is left without it: see test_multivariate.
+SHARED = [name for name in FAMILIES if name.startswith("multivariate gaussian")]
+
+
 # If this fails, look at `log_left_out` of the family, then at how `terms` picks a column.
 @pytest.mark.parametrize("weights", WEIGHTS)
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in SHARED])
 def test_a_term_with_its_row_left_out_is_the_predictive_of_a_refit(name, weights):
     posterior, data, labels = believed(name, WEIGHTS[weights])
     found = terms.left_out(posterior, data, labels)

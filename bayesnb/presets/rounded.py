@@ -87,7 +87,8 @@ class RoundedGaussian(Pointwise[Precision]):
         sigma = np.sqrt(mean((rounded - mu[at]) ** 2))
         sigma = np.where(sigma > CONSTANT, np.maximum(prior.h / 6, sigma), prior.h / 6)
         theta = {"mu": mu, "sigma": sigma, "h": prior.h}
-        return Draws({name: v[None] for name, v in theta.items()}, Convergence(1.0, 1.0, 1.0, 0, "nothing moves"))
+        # An estimate has no sampling error.
+        return Draws({name: v[None] for name, v in theta.items()}, Convergence(1.0, 1.0, np.inf, 0, "nothing moves"))
 
     def cell_density(self) -> Callable[..., Array]:
         return _log_interval
@@ -100,11 +101,17 @@ class RoundedGaussian(Pointwise[Precision]):
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         return np.rint(rng.normal(theta["mu"], theta["sigma"]) / theta["h"]) * theta["h"]
 
-    def pymc_model(self, prior: Precision, s: CategoryCounts) -> NoReturn:
-        raise ValueError("Weka's rule is no model that could be sampled; use Gaussian()")
+    def log_prior(self, prior: Precision, variables: Any) -> NoReturn:
+        raise ValueError(NO_MODEL)
 
-    def from_variables(self, drawn: Any, prior: Precision, s: CategoryCounts) -> NoReturn:
-        raise ValueError("Weka's rule is no model that could be sampled; use Gaussian()")
+    def pymc_prior(self, prior: Precision, name: Any, dims: Any) -> NoReturn:
+        raise ValueError(NO_MODEL)
+
+    def given(self, theta: Any) -> NoReturn:
+        raise ValueError(NO_MODEL)
+
+
+NO_MODEL = "Weka's rule is no model that could be sampled; use Gaussian()"
 
 
 def _log_interval(x: Array, mu: Array, sigma: Array, h: Array) -> Array:

@@ -587,6 +587,8 @@ NUMBERS: dict[str, Callable[[DataTree], Any]] = {
 }
 
 
+# Fourteen rows are few: the weights that leave one of them out may be unreliable by a hair.
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto")
 @pytest.mark.parametrize("name", NUMBERS)
 def test_arviz_computes_statistics_from_the_draws(name, tree):
     found = NUMBERS[name](tree)

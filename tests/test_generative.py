@@ -246,13 +246,15 @@ MODAL = [name for name in FAMILIES if not isinstance(FAMILIES[name][0], MIXED)]
 """Families whose posterior has a mode in closed form."""
 
 
+# A search that can gain no further digit ends as abnormal; where it ended is compared below.
+@pytest.mark.filterwarnings("ignore:The optimizer did not converge")
 @pytest.mark.nuts
-@pytest.mark.parametrize("name", [*MODAL, "one half of them", "the other half"])
+@pytest.mark.parametrize("name", [*MODAL, "first third", "second third", "last third"])
 def test_the_maximum_that_pymc_finds_is_the_mode_of_the_closed_form(name):
     # Enough rows for every mode to lie inside; its density is that of the constrained variables, without Jacobian.
-    # In two halves, because PyTensor's Python mode adds at most 32 terms.
+    # In thirds, because PyTensor's Python mode adds at most 32 terms.
     dense = [each for each in DENSE if each in MODAL]
-    names = {"one half of them": dense[::2], "the other half": dense[1::2]}.get(name, [name])
+    names = {"first third": dense[::3], "second third": dense[1::3], "last third": dense[2::3]}.get(name, [name])
     written = Written.of(names, n=150)
     model = written.build("sufficient")
     mode = layout.variables(written.posterior.mode(), written.layout)
@@ -265,7 +267,7 @@ def test_the_maximum_that_pymc_finds_is_the_mode_of_the_closed_form(name):
         progressbar=False,
         return_inferencedata=True,
         compile_kwargs={"mode": "FAST_COMPILE"},
-        options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-10},
+        options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-14, "gtol": 1e-8},
     )["posterior"]
     assert set(mode) == set(found.data_vars)
     for variable, value in mode.items():

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.chains import Convergence
+from bayesnb.chains import Convergence, Sampler
 from bayesnb.dependence.conditional import Rows, indicators
 from bayesnb.dependence.learned_exponents import LearnedExponents
-from bayesnb.families.sampled import Sampler
 from bayesnb.numerics import Array
 
 if TYPE_CHECKING:
@@ -118,7 +117,9 @@ def verify(
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``.
     """
-    drawn, convergence = Sampler(**sampler).run(pymc_model(rows, learned))
+    model = pymc_model(rows, learned)
+    names = [variable.name for variable in model.free_RVs]
+    drawn, convergence = Sampler(**sampler).run(model, names, "the exponents")
     points = parameters_of(drawn)
     sampled = LearnedExponents(**(vars(learned) | {"points": points}))
     ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset, rows.cells)) for each in (learned, sampled))

@@ -134,6 +134,14 @@ def test_a_row_needs_a_value_for_each_column():
         service(row)
 
 
+def test_a_row_whose_cells_are_lists_is_refused():
+    # As many classes as columns: an array of one column could be taken for a value of each class.
+    y = np.arange(12) % 3
+    service = BayesianNB().fit(default_rng(3).normal(size=(12, 3)), y).compile()
+    with pytest.raises(ValueError, match="dim 3"):
+        service([[1.0], [2.0], [0.0]])
+
+
 def test_a_row_that_no_class_can_have_produced_is_refused():
     clf = BayesianNB(estimate="mle").fit({"a": ["x", "y"], "b": ["x", "y"]}, [0, 1])
     assert clf.compile()(["x", "x"]).tolist() == [1.0, 0.0]

@@ -168,10 +168,10 @@ class CompiledClassifier:
 
 
 def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
-    """The values at these places as numbers; raise ``TypeError`` for anything else, such as text that is digits."""
+    """The values at these places as numbers; raise ``TypeError`` for anything else, such as text or lists."""
     x = np.array(values if len(places) == len(values) else [values[k] for k in places])
-    if x.dtype.kind not in "fiub":
-        raise TypeError("not a number")
+    if x.ndim != 1 or x.dtype.kind not in "fiub":
+        raise TypeError("not one number a column")
     return x
 
 

@@ -20,7 +20,7 @@ from bayesnb.data.tables import Table
 from bayesnb.families.family import Family
 from bayesnb.families.levels import Coded, united
 from bayesnb.families.poisson import Exposed
-from bayesnb.families.scatter import PARTLY_MISSING
+from bayesnb.families.scatter import PARTLY_MISSING, gap_in_a_row
 from bayesnb.families.support import BAG, COUNTS, LEVELS, POSITIVE, REALS, ZEROS_AND_ONES, Support
 from bayesnb.families.words import Bag
 from bayesnb.kernels import reading
@@ -111,10 +111,8 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
 
 def _require_whole(feature: Feature, x: Array) -> None:
     """Raise ``ValueError``, naming column and row, if a row that is to be learned is missing in part."""
-    missing = np.isnan(x)
-    partly = missing.any(1) & ~missing.all(1)
-    if partly.any():
-        row, column = np.argwhere(missing & partly[:, None])[0]
+    if (gap := gap_in_a_row(x)) is not None:
+        row, column = gap
         raise ValueError(
             f"column {feature.columns[column]!r} is missing in row {row}, where other columns of its block have "
             f"values: {PARTLY_MISSING}"
@@ -191,10 +189,8 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
         # A word without a column does not occur, except in a row that is missing as a whole.
         x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
     validate(feature, x)
-    missing = np.isnan(x)
-    partly = missing.any(1) & ~missing.all(1)
-    if partly.any():
-        row, column = np.argwhere(missing & partly[:, None])[0]
+    if (gap := gap_in_a_row(x)) is not None:
+        row, column = gap
         raise ValueError(
             f"column {words[column]!r} is missing in row {row}, where other words are counted: a row of a "
             "Multinomial is missing as a whole or not at all (write 0 for a word that does not occur)"

@@ -41,11 +41,8 @@ class LearnedShares(Declared):
 
     def __post_init__(self) -> None:
         Dirichlet(self.alpha)
-        if self.strength is not None:
-            value = np.asarray(self.strength, float)
-            if not (np.isfinite(value) & (value > 0)).all():
-                raise ValueError(f"Expected strength to be positive and finite, or None; got {self.strength!r}")
-            object.__setattr__(self, "strength", value)
+        self._require_positive("strength")
+        self._as_arrays("strength")
 
     def over(self, levels: tuple[tuple[Any, ...], ...], n_classes: int) -> LearnedShares:
         """The prior at its full shape: alpha (class, column, level), strength (class, column)."""

@@ -45,15 +45,10 @@ class LearnedCentre(Declared):
     between: Any = None
 
     def __post_init__(self) -> None:
-        for name in ("m", "s", "reach", "between"):
-            if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, np.asarray(value, float))
+        self._as_arrays("m", "s", "reach", "between")
         if self.m is not None and not np.isfinite(self.m).all():
             raise ValueError(f"Expected m to be finite; got {self.m!r}")
-        for name in ("s", "reach", "between"):
-            value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) & (value > 0)).all():
-                raise ValueError(f"Expected {name} to be positive and finite, or None; got {value!r}")
+        self._require_positive("s", "reach", "between")
 
     def over(self, moments: Moments) -> LearnedCentre:
         """The prior at its full shape (class, column)."""

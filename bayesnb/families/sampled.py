@@ -34,6 +34,19 @@ CHUNK = 2**20
 class Declared(Belief):
     """The prior of a sampled family: the numbers that its PyMC model needs."""
 
+    def _as_arrays(self, *names: str) -> None:
+        """Turn those of these fields that are given into arrays of floats."""
+        for name in names:
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, np.asarray(value, float))
+
+    def _require_positive(self, *names: str) -> None:
+        """Raise ``ValueError`` unless each of these fields is positive and finite, or None."""
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) & (np.asarray(value, float) > 0)).all():
+                raise ValueError(f"Expected {name} to be positive and finite, or None; got {value!r}")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Draws(Belief):

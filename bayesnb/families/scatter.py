@@ -131,13 +131,19 @@ class Scatter(Statistic):
 
 def require_whole(x: Array) -> None:
     """Refuse rows that are missing in part: what they say about a covariance has no conjugate form."""
+    if (gap := gap_in_a_row(x)) is not None:
+        row, column = gap
+        raise ValueError(f"row {row} has no value in column {column} of its block: {PARTLY_MISSING}")
+
+
+def gap_in_a_row(x: Array) -> tuple[int, int] | None:
+    """Row and column of the first missing cell in a row that has other values; None if there is no such row."""
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
-    if partly.any():
-        row = int(np.flatnonzero(partly)[0])
-        raise ValueError(
-            f"row {row} has no value in column {int(np.flatnonzero(missing[row])[0])} of its block: {PARTLY_MISSING}"
-        )
+    if not partly.any():
+        return None
+    row, column = np.argwhere(missing & partly[:, None])[0]
+    return int(row), int(column)
 
 
 PARTLY_MISSING = (

@@ -48,15 +48,10 @@ class LocationScale(Declared):
     reach: float | Array | None = None
 
     def __post_init__(self) -> None:
-        for name in ("m", "s", "reach"):
-            if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, np.asarray(value, float))
+        self._as_arrays("m", "s", "reach")
         if self.m is not None and not np.isfinite(self.m).all():
             raise ValueError(f"Expected m to be finite; got {self.m!r}")
-        for name in ("nu", "s", "reach"):
-            value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) & (np.asarray(value) > 0)).all():
-                raise ValueError(f"Expected {name} to be positive and finite, or None; got {value!r}")
+        self._require_positive("nu", "s", "reach")
 
     def over(self, cells: WeightedValues, n_classes: int, n_columns: int) -> LocationScale:
         """The prior at its full shape (class, column)."""

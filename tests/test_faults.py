@@ -295,7 +295,9 @@ def test_an_update_that_is_interrupted_or_killed_leaves_a_complete_model(model, 
         with contextlib.suppress(ProcessLookupError):  # It was quicker.
             os.kill(process.pid, sent)
         process.join()
-        assert process.exitcode in (0, 130, -sent)
+        # DuckDB ends the process with SIGABRT if an interrupt arrives while its types are being imported.
+        aborted = (-signal.SIGABRT,) if sent is signal.SIGINT else ()
+        assert process.exitcode in (0, 130, -sent, *aborted)
         after = nb.load(model).class_count_.sum()
         assert after in (before, before + 14)
         if process.exitcode == 0:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
 import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,7 @@ from bayesnb.data.cells import (
     sql_text,
     value_of,
 )
-from bayesnb.data.decoding import GUESSES, Workspace, decoded, encoding_of, opened
+from bayesnb.data.decoding import GUESSES, Workspace, compression, decoded, encoding_of, is_empty, opened
 
 LINE = 2**23
 """The most bytes of a line. A file with a longer one is refused, because it would fill the memory."""
@@ -218,12 +220,12 @@ def batches(layout: Layout, how: Reading) -> Iterator[Any]:
 
 
 def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: str, space: Workspace) -> Layout:
-    if _is_empty(file):
+    if is_empty(file):
         raise ValueError(f"{name}: is empty")
     said = "" if format.sep is None else f", delim={sql_text(format.sep)}"
     sniffed = connection.execute(
         "SELECT Delimiter, Quote, Escape, SkipRows, HasHeader, [c.type FOR c IN Columns] FROM "
-        f"sniff_csv({_path(file)}, compression='{_compression(file)}', max_line_size={LINE}{said})"
+        f"sniff_csv({_path(file)}, compression='{compression(file)}', max_line_size={LINE}{said})"
     ).fetchone()
     sep, quote, escape, skip, header, types = sniffed
     quote = '"' if quote == "(empty)" else quote
@@ -307,27 +309,22 @@ def _bounded(data: Any) -> Iterator[bytes]:
         yield from (part + b"\n" for part in [head, *more]) if more else [line]
 
 
-def _is_empty(file: Path) -> bool:
-    with opened(file) as data:
-        return not data.read(2**16).strip(b"\xef\xbb\xbf \t\r\n")
-
-
-def _compression(file: Path) -> str:
-    with file.open("rb") as data:
-        return "gzip" if data.read(2) == b"\x1f\x8b" else "none"
-
-
 # What DuckDB is asked
 
 
 @contextmanager
 def _connection(name: Any) -> Iterator[Any]:
-    """A connection to DuckDB of its own."""
+    """A connection of its own to the database of this process."""
+    with _about(name), _database(os.getpid()).cursor() as connection:
+        yield connection
+
+
+@cache
+def _database(process: int) -> Any:
+    """An empty database in memory: to make one takes longer than to read a small file, so each process has its own."""
     import duckdb
 
-    settings = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-    with _about(name), duckdb.connect(config=settings) as connection:
-        yield connection
+    return duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
 
 
 @contextmanager
@@ -381,7 +378,7 @@ def _table(layout: Layout) -> str:
         f"skip={layout.skip}, delim={sql_text(layout.sep)}, quote={sql_text(layout.quote)}, "
         f"escape={sql_text(layout.escape)}, "
         f"comment='', nullstr=[{missing}], strict_mode=true, null_padding=false, max_line_size={LINE}, "
-        f"compression='{_compression(layout.file)}')"
+        f"compression='{compression(layout.file)}')"
     )
 
 

@@ -87,6 +87,16 @@ def decoded(name: Any, file: Path, encoding: str, space: Workspace) -> Path:
 
 def opened(file: Path) -> Any:
     """A file as bytes, decompressed if it is gzip."""
+    return gzip.open(file) if compression(file) == "gzip" else file.open("rb")
+
+
+def compression(file: Path) -> str:
+    """How a file is compressed, as DuckDB names it: "gzip" or "none"."""
     with file.open("rb") as data:
-        packed = data.read(2) == b"\x1f\x8b"
-    return gzip.open(file) if packed else file.open("rb")
+        return "gzip" if data.read(2) == b"\x1f\x8b" else "none"
+
+
+def is_empty(file: Path) -> bool:
+    """Whether a file begins with nothing but blanks."""
+    with opened(file) as data:
+        return not data.read(2**16).strip(b"\xef\xbb\xbf \t\r\n")

@@ -97,8 +97,8 @@ def log_of(exact: Fraction) -> float:
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
-def test_ten_thousand_features_do_not_underflow(family, estimate: str):
-    X = default_rng(1).poisson(0.5 + HALVES[:, None], (20, 10_000)).clip(max=1).astype(float)
+def test_two_thousand_features_do_not_underflow(family, estimate: str):
+    X = default_rng(1).poisson(0.5 + HALVES[:, None], (20, 2_000)).clip(max=1).astype(float)
     joint = BayesianNB(family, estimate=estimate).fit(X, HALVES).predict_joint_log_proba(X)
     assert (joint.max(axis=1) < np.log(np.finfo(float).tiny)).all(), "the densities themselves would underflow"
     assert np.isfinite(joint.max(axis=1)).all()

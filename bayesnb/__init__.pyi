@@ -29,6 +29,7 @@ from .families.log_normal import LogNormal as LogNormal
 from .families.multinomial import Multinomial as Multinomial
 from .families.multivariate_gaussian import MultivariateGaussian as MultivariateGaussian
 from .families.negative_binomial import NegativeBinomial as NegativeBinomial
+from .families.ordinal import Ordinal as Ordinal
 from .families.poisson import Poisson as Poisson
 from .families.polya_tree import PolyaTree as PolyaTree
 from .families.student import StudentT as StudentT

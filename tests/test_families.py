@@ -48,13 +48,18 @@ def test_every_family_is_named_on_the_command_line_fitted_in_parts_and_stored(ki
     (tmp_path / "rows").mkdir()
     for k in range(3):
         X.assign(y=y)[20 * k : 20 * k + 20].to_csv(tmp_path / "rows" / f"{k}.csv", index=False)
-    feature = f"f={name_of(kind)}:{','.join(X.columns)}"
-    assert run("fit", tmp_path / "rows", "--target", "y", "--feature", feature, "-o", tmp_path / "m.nc") == 0
+    said = {"f": ",".join(X.columns)}
+    if kind == "Ordinal":
+        # It is told the levels of a column, where others are told the columns of a feature.
+        said = {name: ",".join(sorted(X[name].unique())) for name in X}
+    options = [text for name, rest in said.items() for text in ("--feature", f"{name}={name_of(kind)}:{rest}")]
+    assert run("fit", tmp_path / "rows", "--target", "y", *options, "-o", tmp_path / "m.nc") == 0
     found = load(tmp_path / "m.nc")
     # What a family takes from the first rows, such as edges, is a part of the model.
-    family = found.schema_.features["f"].family
-    clf = BayesianNB({"f": (family, list(X.columns))}).fit(X, y)
-    assert type(found.schema_.features["f"].family) is EXACT[kind]
+    features = found.schema_.features
+    clf = BayesianNB({name: (f.family, list(f.columns)) for name, f in features.items()}).fit(X, y)
+    assert list(features) == list(said)
+    assert {type(feature.family) for feature in features.values()} == {EXACT[kind]}
     np.testing.assert_allclose(found.predict_proba(X), clf.predict_proba(X), rtol=1e-9)
 
 

@@ -33,6 +33,7 @@ from bayesnb.families.membership import Column, Labels, Responsibilities
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.multivariate_gaussian import MultivariateGaussian
 from bayesnb.families.negative_binomial import NegativeBinomial
+from bayesnb.families.ordinal import Ordinal
 from bayesnb.families.poisson import Exposed, Poisson
 from bayesnb.families.polya_tree import PolyaTree
 from bayesnb.families.statistic import Statistic
@@ -63,6 +64,10 @@ def yes_no(rng: Generator, n: int) -> Array:
 
 def coded(rng: Generator, n: int) -> Coded:
     return Coded(rng.integers([3, 2], size=(n, 2)), (("red", "green", "blue"), ("small", "large")))
+
+
+def ratings(rng: Generator, n: int) -> Coded:
+    return Coded(rng.binomial(4, [0.3, 0.6], (n, 2)), (tuple(range(1, 6)),) * 2)
 
 
 def words(rng: Generator, n: int) -> Bag:
@@ -143,6 +148,8 @@ FAMILIES: dict[str, tuple[Family, Callable[[Generator, int], Column]]] = {
         ),
         reals,
     ),
+    "ordinal": (Ordinal(orders=(("red", "green", "blue"), ("small", "large"))), coded),
+    "ordinal, given": (Ordinal(BetaTree(np.array([[3.0, 1.0]]), 1.1, 0.3, 50.0), order=range(1, 6)), ratings),
     "poisson, by class": (
         Poisson({"ant": Gamma(), "bee": Gamma(2, 0.5), "cow": Gamma([1.5, 6], [3, 2])}),
         events,
@@ -151,7 +158,7 @@ FAMILIES: dict[str, tuple[Family, Callable[[Generator, int], Column]]] = {
 }
 
 
-MIXED = (PolyaTree,)
+MIXED = (PolyaTree, Ordinal)
 """Families whose posterior is a mixture, which has no mode in closed form."""
 
 

@@ -91,8 +91,9 @@ SETTINGS = (
     click.option("--drop", multiple=True, metavar="COL", help="Column to leave out. May be repeated."),
     click.option(
         "--feature", "specified", multiple=True, metavar="COL=FAMILY",
-        help="Family of a column, by its name in small letters, such as poisson; binned:EDGE,EDGE…; or, of several "
-        "columns as one feature, NAME=FAMILY:COL,COL…. May be repeated; the other columns get theirs by type.",
+        help="Family of a column, by its name in small letters, such as poisson; binned:EDGE,EDGE…; "
+        "ordinal:LOWEST,…,HIGHEST; or, of several columns as one feature, NAME=FAMILY:COL,COL…. May be repeated; the "
+        "other columns get theirs by type.",
     ),
     click.option("--m", type=click.FloatRange(0),
                  help="m-estimate: categorical columns are smoothed by M imaginary rows."),

@@ -76,6 +76,7 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
     from bayesnb.data.binning import Binned
     from bayesnb.data.named import families_by_name, family_named
+    from bayesnb.families.ordinal import Ordinal
     from bayesnb.priors import Dirichlet
 
     features: dict[str, Any] = {}
@@ -91,15 +92,27 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
         if column in features:
             _refuse(f"column {column!r} is named twice")
         items = [item.strip() for item in rest.split(",") if item.strip()]
-        if family is not Binned:
-            features[column] = (family(), items) if items else family()
-            continue
         try:
+            if family is Ordinal:
+                features[column] = Ordinal(order=_levels(items) or None)
+                continue
+            if family is not Binned:
+                features[column] = (family(), items) if items else family()
+                continue
             prior = {} if m is None else {"prior": Dirichlet.m_estimate(m)}
             features[column] = Binned(edges=tuple(float(item) for item in items) or None, **prior)
         except ValueError as error:
             _refuse(f"{text!r}: {error}")
     return features
+
+
+def _levels(items: Sequence[str]) -> tuple[Any, ...]:
+    """The names of levels as they stand in a file: numbers, if all of them are."""
+    try:
+        numbers = [float(item) for item in items]
+    except ValueError:
+        return tuple(items)
+    return tuple(int(number) if number.is_integer() else number for number in numbers)
 
 
 def _leave_out(column: str, kind: str) -> str:
@@ -114,7 +127,7 @@ def _smoothed(feature: Feature, m: float) -> Feature:
     """Give a feature of levels or of zeros and ones the prior that is worth m rows. Other features stay as they are."""
     from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
 
-    if feature.family.support not in (LEVELS, ZEROS_AND_ONES):
+    if feature.family.support not in (LEVELS, ZEROS_AND_ONES) or feature.family.node_names():
         return feature
     return replace(feature, family=replace(feature.family, prior=feature.family.conjugate.m_estimate(m)))
 

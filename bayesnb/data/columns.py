@@ -66,6 +66,26 @@ class Column:
         """The categories that a categorical type declares, in their order."""
         return self._categories() if self.declares else None
 
+    def ordered(self) -> tuple[Any, ...]:
+        """Its levels in their order, which an ordered categorical type declares, and which numbers have.
+
+        Raises
+        ------
+        ValueError
+            If they have no order, or there are none.
+        """
+        if isinstance(self.values, nw.Series) and isinstance(self.values.dtype, nw.Enum) and self.declared:
+            return self.declared
+        codes, distinct = self.coded
+        levels = [distinct[code] for code in np.unique(codes[codes >= 0])]
+        if levels and self.kind() != "text":
+            return tuple(sorted(levels))
+        said = "text, whose order is not known" if levels else "no value"
+        raise ValueError(
+            f"column {self.name!r} holds {said}: name its levels from the lowest to the highest, as "
+            f"features={{{self.name!r}: Ordinal(order=[...])}}, or give it an ordered categorical type"
+        )
+
     def _categories(self) -> tuple[Any, ...] | None:
         """The dictionary of a categorical type."""
         if not (self.textual and isinstance(self.values.dtype, nw.Categorical | nw.Enum)):

@@ -7,7 +7,7 @@ a table into what its family wants, and refuse what it cannot read. Missing is N
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.data.binning import BinEdges
-from bayesnb.data.columns import Kind, Names
+from bayesnb.data.columns import Column, Kind, Names
 from bayesnb.data.tables import Table
 from bayesnb.families.family import Family
 from bayesnb.families.levels import Coded, united
@@ -212,25 +212,36 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         values = table.distinct(name)
         if values:
             kinds[k] = require_one_kind(name, kinds[k], column.kind())
-        if unseen is None:
+        order = feature.family.order_of(k)
+        if unseen is None and order is None:
             seen = values if column.declared is not None else in_order(values)
             levels[k] = united(levels[k], tuple(seen))
         place = {level: i for i, level in enumerate(levels[k])}
-        if unseen == "error" and any(value not in place for value in values):
-            codes, distinct = column.coded
-            used = np.flatnonzero(np.isin(codes, [i for i, value in enumerate(distinct) if value not in place]))
-            if len(used):
-                value = distinct[codes[used[0]]]
-                raise ValueError(
-                    f"column {name!r} holds {value!r} in row {used[0]}, which was never seen; "
-                    f'its levels are {list(levels[k])[:20]}. Fit it, or choose unseen="missing" or "new"'
-                )
+        if unseen == "error" or (unseen is None and order is not None):
+            _require_known(column, place, order is not None)
         elsewhere = place.get(UNSEEN, -1)
         columns.append(np.array([*(place.get(value, elsewhere) for value in values), -1], np.intp))
     large = large_enough(table.n_rows * len(feature.columns))
     kind = np.min_scalar_type(-max([1, *map(len, levels)])) if large else np.intp
     codes = _coded(table, feature, columns, [len(names) for names in levels], kind)
     return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels))
+
+
+def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> None:
+    """Raise ``ValueError``, naming column and row, if a cell holds a level that has no place."""
+    codes, distinct = column.coded
+    used = np.flatnonzero(np.isin(codes, [i for i, value in enumerate(distinct) if value not in place]))
+    if not len(used):
+        return
+    said = f"column {column.name!r} holds {distinct[codes[used[0]]]!r} in row {used[0]}, which"
+    if ordered:
+        raise ValueError(
+            f"{said} is not among its ordered levels {list(place)[:20]}: name all levels from the lowest to the "
+            "highest, as Ordinal(order=[...])"
+        )
+    raise ValueError(
+        f'{said} was never seen; its levels are {list(place)[:20]}. Fit it, or choose unseen="missing" or "new"'
+    )
 
 
 def _coded(

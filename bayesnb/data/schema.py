@@ -357,12 +357,23 @@ def _feature(
         return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)
     if spec.needs_rows:
         table.require_dense(spec)
-        spec = spec.placed([table.column(name).finite() for name in columns], weight)
+        with_levels = spec.support == LEVELS
+        seen = [table.column(name).ordered() if with_levels else table.column(name).finite() for name in columns]
+        with about(f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"):
+            spec = spec.placed(seen, weight)
     if spec.support != LEVELS:
         return Feature(columns, spec, how)
     table.require_dense(spec)
-    levels = []
-    for name in columns:
+    levels: list[Names] = []
+    for k, name in enumerate(columns):
+        if (order := spec.order_of(k)) is not None:
+            if unseen == "new":
+                raise ValueError(
+                    f"column {name!r}: a level that is reserved for new ones has no place in an order; use "
+                    'unseen="missing" or unseen="error"'
+                )
+            levels.append(order)
+            continue
         declared = table.column(name).declared
         known = declared if declared is not None else tuple(in_order(table.distinct(name)))
         known = united(known, named_levels(spec))

@@ -26,6 +26,7 @@ from bayesnb.data.targets import Target, array_of, classes_of, declared_classes,
 from bayesnb.families.family import Family
 from bayesnb.families.membership import every_row
 from bayesnb.families.statistic import Statistic
+from bayesnb.families.support import LEVELS
 from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array
 
@@ -82,7 +83,7 @@ class Summary:
         """
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
-            if feature.levels is None or feature.cuts is not None:
+            if feature.levels is None or feature.cuts is not None or feature.family.order_of(0) is not None:
                 continue
             known = None if before is None else before.features[name].levels
             seen = statistics[name].counts.sum(0) > 0
@@ -230,8 +231,9 @@ class PartSummarizer:
         for spec in _families(self.features) if self.schema is None else ():
             if spec.needs_rows:
                 raise ValueError(
-                    f"the cells of {type(spec).__name__} columns are taken from the first rows, and the parts of this "
-                    "table have no order: give edges=[...]"
+                    f"{'levels' if spec.support == LEVELS else 'cells'} of {type(spec).__name__} columns are taken "
+                    "from the first rows, and the parts of this table have no order: give "
+                    f"{'order' if spec.support == LEVELS else 'edges'}=[...]"
                 )
         return self
 

@@ -177,6 +177,10 @@ class Family[P: Belief, S: Statistic](ABC):
         """The same family with what it takes from its columns in the first table, (row,) each. (A hook.)"""
         return self
 
+    def order_of(self, column: int) -> tuple[Any, ...] | None:
+        """All levels of one of its columns in their order, if no other level can join them. (A hook.)"""
+        return None
+
     def node_names(self) -> tuple[str, ...]:
         """The names along the last axis of its variables, if it has one that is no level. (A hook.)"""
         return ()

@@ -15,12 +15,13 @@ from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.dyadic import Boxes, Dyadic
 from bayesnb.families.levels import looked_up
 from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.shares import halves, pymc_log_cells, theta_of_shares
 from bayesnb.families.statistic import Statistic, per
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices
-from bayesnb.numerics import Array, log
+from bayesnb.numerics import Array
 from bayesnb.priors import BetaTree, Theta
-from bayesnb.priors.tree_nodes import CELLS, DEPTH, NODES, cell_logs, nodes_above, splits
+from bayesnb.priors.tree_nodes import CELLS, DEPTH, NODES
 
 ENOUGH = 2**15
 """From how many rows, spread over the first table, the cells are taken at most."""
@@ -104,10 +105,7 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
         return prior.over(s.counts.sum(0) + 0.5 * self._boxes(s.counts.shape[1]).exists, len(s.counts))
 
     def added(self, s: CellCounts) -> Added:
-        left, right = splits(s.counts)
-        with_width = splits(self._boxes(s.counts.shape[1]).exists)
-        open_ = (with_width[0] > 0) & (with_width[1] > 0)
-        d = np.where(open_, left, 0.0), np.where(open_, right, 0.0)
+        d = halves(s.counts, self._boxes(s.counts.shape[1]).exists)
         return d, s.log_within + BetaTree.peak(*d)
 
     def cells(self, posterior: BetaTree, x: Array) -> Cells:
@@ -152,7 +150,7 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
 
         codes, log_within = self._boxes(x.shape[1]).read(x)
         row, column = np.nonzero(codes >= 0)
-        p = pt.exp(self._pymc_log_cells(theta))
+        p = pt.exp(pymc_log_cells(theta, self._boxes(x.shape[1]).exists))
         pm.Categorical(name, p=p[y[row], column], observed=codes[row, column])
         pm.Potential(f"{name} within cells", pt.as_tensor(log_within.sum()))
 
@@ -160,26 +158,13 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
         from pytensor import tensor as pt
 
         codes, log_within = self._boxes(x.shape[1]).read(x)
-        picked = self._pymc_log_cells(theta)[:, np.arange(x.shape[1]), np.maximum(codes, 0)]
+        log_cells = pymc_log_cells(theta, self._boxes(x.shape[1]).exists)
+        picked = log_cells[:, np.arange(x.shape[1]), np.maximum(codes, 0)]
         return pt.switch(codes >= 0, picked, 0.0).sum(-1).T + log_within.sum(-1, keepdims=True)
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         share = variables["share"]
-        left, right = splits(self._boxes(share.shape[-2]).exists)
-        log_left = np.where(right == 0, 0.0, np.where(left == 0, -np.inf, log(share)))
-        log_right = np.where(right == 0, -np.inf, np.where(left == 0, 0.0, log(1 - share)))
-        return {"log_cell": cell_logs(log_left, log_right), "share": share}
-
-    def _pymc_log_cells(self, theta: Mapping[str, Any]) -> Any:
-        """ln p of each cell, (class, column, cell); a half without width has probability 0."""
-        from pytensor import tensor as pt
-
-        share = theta["share"]
-        left, right = splits(self._boxes(share.type.shape[1]).exists)
-        log_left = pt.switch(right == 0, 0.0, pt.switch(left == 0, -np.inf, pt.log(share)))
-        log_right = pt.switch(right == 0, -np.inf, pt.switch(left == 0, 0.0, pt.log1p(-share)))
-        node, side = nodes_above(np.arange(CELLS))
-        return pt.stack([log_left, log_right], axis=-1)[:, :, node, side].sum(-1)
+        return theta_of_shares(share, self._boxes(share.shape[-2]).exists)
 
     def _cuts(self, n_columns: int) -> tuple[Dyadic, ...]:
         if self.cuts is not None:

@@ -41,11 +41,20 @@ def read(name: Any, said: Mapping[str, Any]) -> Feature:
     if fits and (feature.family.support == LEVELS) != (levels is None):
         if levels is not None:
             fits = _tuples(levels) and len(levels) == len(columns) and all(len(set(n)) == len(n) for n in levels)
+            fits = fits and _in_order(feature.family, levels)
         if cuts is not None:
             fits = fits and len(cuts) == len(columns) and all(isinstance(cut, BinEdges) for cut in cuts)
         if fits:
             return feature
     raise ModelFileError(f"its feature {name!r} is not one")
+
+
+def _in_order(family: Family, levels: tuple[tuple[Any, ...], ...]) -> bool:
+    """Whether levels are those of the family, where it has an order of them."""
+    try:
+        return all(family.order_of(k) in (None, names) for k, names in enumerate(levels))
+    except (IndexError, TypeError):
+        return False
 
 
 def _tuples(value: Any) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families.family import Family
+from bayesnb.families.statistic import Statistic
 from bayesnb.families.support import BAG, LEVELS
 from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
 from bayesnb.priors import Array, Theta
@@ -35,13 +36,15 @@ class Block:
     columns : tuple of str
         Coordinate names of the positions.
     categories : tuple of str or None
-        Coordinate names of the levels.
+        Coordinate names of the levels, or of the nodes of a tree.
     whole : bool
         Whether it is one feature whose columns share one θ: the words of a bag, or the columns of a vector.
     drawn : {parameter: axes}, optional
         The parameters of a sampled family or of a vector, and their axes.
     lengths : {axis: length}, optional
         Of the axes that vector parameters of a sampled family have of their own.
+    n_levels : int, optional
+        The number of levels of each of its columns, if they have levels.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Block:
     whole: bool
     drawn: Mapping[str, tuple[str, ...]] | None = None
     lengths: Mapping[str, int] = field(default_factory=dict)
+    n_levels: int | None = None
 
     def variable(self, name: str) -> str:
         """The full name of one of its variables."""
@@ -109,8 +113,9 @@ class Block:
             values = [getattr(parts[feature], f.name) for feature, _ in self.members]
             if isinstance(values[0], np.ndarray):
                 one = [v[:, k] for v, (_, k) in zip(values, self.members, strict=True)]
-                if self.family.support == LEVELS and one[0].ndim > 1:
-                    one = [v[:, : len(self.categories)] for v in one]
+                by_level = isinstance(example, Statistic) or not self.family.node_names()
+                if self.n_levels is not None and by_level and one[0].ndim > 1:
+                    one = [v[:, : self.n_levels] for v in one]
                 picked[f.name] = np.stack(one, axis=1)
             elif f.name == "levels":
                 picked[f.name] = tuple(v[k] for v, (_, k) in zip(values, self.members, strict=True))
@@ -195,22 +200,24 @@ def _block(
     first = members[0][0]
     family, s = model.features[first], statistics.features[first]
     stem = _snake(key[0])
-    categories = None
-    if family.support == LEVELS:
-        stem += f"_{key[-1]}"
+    categories, n_levels = None, key[-1] if family.support == LEVELS else None
+    if n_levels is not None:
+        stem += f"_{n_levels}"
+    if names := family.node_names():
+        categories = names
+    elif n_levels is not None:
         names = [statistics.features[feature].levels[k] for feature, k in members]
-        categories = tuple(_joined([str(levels[i]) for levels in names], i) for i in range(key[-1]))
+        categories = tuple(_joined([str(levels[i]) for levels in names], i) for i in range(n_levels))
     elif family.support == BAG:
         categories = _unique([str(word) for word in s.words])
-    elif names := family.node_names():
-        categories = names
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
     if family.whole_rows and not categories:
         names = model.columns.get(first) or [f"{first}[{k}]" for k in range(s.mean.shape[1])]
         return Block(name, family, tuple(members), _unique([str(name) for name in names]), None, True)
     labels = _unique([str(_columns(model, statistics, feature)[k]) for feature, k in members])
     family = family.gathered([(model.features[feature], k) for feature, k in members])
-    return Block(name, family, tuple(members), labels, _unique(categories) if categories else None, family.whole_rows)
+    shown = _unique(categories) if categories else None
+    return Block(name, family, tuple(members), labels, shown, family.whole_rows, n_levels=n_levels)
 
 
 def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequence[Any]:

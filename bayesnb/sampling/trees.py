@@ -158,8 +158,10 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
         found[f"seen_{block.name}"] = _seen(block, statistics)
         axes[f"seen_{block.name}"] = ["class_label", *(() if block.whole else (block.dim("column"),))]
         if block.family.support == LEVELS:
+            # Where the coordinate of a variable is a node of a tree, the levels have one of their own.
+            axis = "order" if block.family.node_names() else "level"
             found[f"level_{block.name}"] = _levels(block, statistics)
-            axes[f"level_{block.name}"] = [block.dim("column"), block.dim("level")]
+            axes[f"level_{block.name}"] = [block.dim("column"), block.dim(axis)]
     return found, axes
 
 

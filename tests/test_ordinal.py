@@ -1,0 +1,189 @@
+"""Levels with an order, against enumeration of the tree over them, and what decides the order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mpmath
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from mpmath import loggamma, mpf
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from scipy.stats import binom
+
+from bayesnb import BayesianNB, BetaTree, Categorical, Dirichlet, ModelFileError, Ordinal, cli, load
+from bayesnb.modelfile.features import described, read
+
+SIZES = ["small", "medium", "large", "huge", "giant"]
+X = pd.DataFrame({"size": ["small", "small", "medium", "huge", "large", "giant", "giant", None, "small", "large"]})
+Y = np.array(["cat"] * 5 + ["dog"] * 5)
+
+
+def counts_of(label):
+    return [int(((X["size"] == size) & (label == Y)).sum()) for size in SIZES]
+
+
+def log_beta_binomial(a, b, left, right):
+    return (
+        loggamma(a + left) + loggamma(b + right) - loggamma(a + b + left + right)
+        - loggamma(a) - loggamma(b) + loggamma(a + b)
+    )  # fmt: skip
+
+
+def evidences(counts, pooled, prior, depth=0):
+    """ln p(levels) if those above split, and if those above stop; the larger half of the levels is the lower one."""
+    if len(counts) == 1:
+        return mpf(0), mpf(0)
+    cut = (len(counts) + 1) // 2
+    parts = [evidences(counts[here], pooled[here], prior, depth + 1) for here in (slice(cut), slice(cut, None))]
+    q, (left, right) = mpf(sum(pooled[:cut])) / sum(pooled), (sum(counts[:cut]), sum(counts[cut:]))
+
+    def at(strength):
+        return log_beta_binomial(strength * q, strength * (1 - q), left, right)
+
+    stop, stopped = mpf(float(prior.stop)), at(mpf(float(prior.near))) + sum(part[1] for part in parts)
+    split = at(mpf(float(prior.strength * prior.growth**depth))) + sum(part[0] for part in parts)
+    return mpmath.log(stop * mpmath.exp(stopped) + (1 - stop) * mpmath.exp(split)), stopped
+
+
+def test_evidence_and_predictive_are_sums_over_all_ways_to_stop():
+    prior = BetaTree(3.0, 1.7, 0.4, 60.0)
+    clf = BayesianNB({"size": Ordinal(prior, order=SIZES)}).fit(X, Y)
+    each = {label: counts_of(label) for label in ("cat", "dog")}
+    pooled = [0.5 + sum(counts) for counts in zip(*each.values(), strict=True)]
+    with mpmath.workdps(40):
+        whole = {label: evidences(counts, pooled, prior)[0] for label, counts in each.items()}
+        assert_allclose(clf.log_evidence_.conditional, float(sum(whole.values())), rtol=1e-12)
+        joint = clf.predict_joint_log_proba({"size": SIZES}) - np.log(6 / 12)
+        for k in range(len(SIZES)):
+            for c, label in enumerate(each):
+                more = [n + (k == j) for j, n in enumerate(each[label])]
+                assert_allclose(joint[k, c], float(evidences(more, pooled, prior)[0] - whole[label]), rtol=1e-10)
+
+
+def test_leave_one_out_is_a_refit_with_the_same_shares():
+    clf = BayesianNB({"size": Ordinal(order=SIZES)}).fit(X, Y)
+    family = Ordinal(BetaTree(share=clf.posterior_.features["size"].share[:1]), order=SIZES)
+    left_out = clf.loo(X, Y)
+    for i in (0, 5, 9):
+        rest = X.index != i
+        refit = BayesianNB({"size": family}).fit(X[rest], Y[rest])
+        found = refit.predict_joint_log_proba(X[~rest])[0, ["cat", "dog"].index(Y[i])]
+        assert_allclose(left_out["log_density"][i], found, rtol=1e-10)
+
+
+def test_the_order_is_given_or_declared_by_a_type_or_that_of_numbers():
+    given = BayesianNB({"size": Ordinal(order=SIZES)}).fit(X, Y)
+    ordered = X.astype(pd.CategoricalDtype(SIZES, ordered=True))
+    enum = pl.DataFrame({"size": pl.Series([*X["size"].fillna("")], dtype=pl.String)})
+    enum = enum.with_columns(pl.col("size").replace("", None).cast(pl.Enum(SIZES)))
+    numbers = X.replace({size: k for k, size in enumerate(SIZES)}).astype(float)
+    for table in (ordered, enum, numbers):
+        clf = BayesianNB({"size": "ordinal"}).fit(table, Y)
+        assert_allclose(clf.predict_proba(table), given.predict_proba(X), rtol=1e-12)
+    assert list(given.tables()["size"]) == SIZES
+    assert list(clf.tables()["size"]) == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+def test_the_order_stays_in_parts_and_in_files(tmp_path):
+    family = {"size": Ordinal(order=SIZES)}
+    whole = BayesianNB(family).fit(X, Y)
+    parts = BayesianNB(family).fit(X[6:], Y[6:]).partial_fit(X[:6], Y[:6])
+    assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
+    merged = BayesianNB(family).fit(X[:6], Y[:6]).merge(BayesianNB(family).fit(X[6:], Y[6:]))
+    assert_allclose(merged.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
+    ordered = X.astype(pd.CategoricalDtype(SIZES, ordered=True)).assign(y=Y)
+    stream = BayesianNB({"size": Ordinal()}).fit(iter([ordered[6:], ordered[:6]]), "y")
+    assert_allclose(stream.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
+    stream.save(tmp_path / "m.nc")
+    assert_allclose(load(tmp_path / "m.nc").predict_proba(X), whole.predict_proba(X), rtol=1e-12)
+
+
+def test_a_file_whose_levels_are_not_those_of_the_family_is_refused():
+    feature = BayesianNB({"size": Ordinal(order=SIZES)}).fit(X, Y).schema_.features["size"]
+    with pytest.raises(ModelFileError, match="feature 'size' is not one"):
+        read("size", described(replace(feature, levels=(tuple(SIZES[::-1]),))))
+    with pytest.raises(ModelFileError, match="feature 'size' is not one"):
+        read("size", described(replace(feature, family=Ordinal(orders=()))))
+
+
+def test_the_command_line_takes_the_order_of_text_and_of_numbers(tmp_path):
+    X.assign(y=Y, stars=[1, 2, 3, 4, 5] * 2).to_csv(tmp_path / "t.csv", index=False)
+    options = ["--feature", f"size=ordinal:{','.join(SIZES)}", "--feature", "stars=ordinal:5,4,3,2,1"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["fit", str(tmp_path / "t.csv"), "--target", "y", *options, "-o", str(tmp_path / "m.nc")])
+    assert ended.value.code == 0
+    features = load(tmp_path / "m.nc").schema_.features
+    assert features["size"].levels == (tuple(SIZES),)
+    assert features["stars"].levels == ((5, 4, 3, 2, 1),)
+
+
+@pytest.mark.parametrize(
+    ("column", "family", "said"),
+    [
+        (["a", "b"], Ordinal(), "column 'v' holds text, whose order is not known: name its levels from the lowest"),
+        (pd.Categorical(["a", "b"]), Ordinal(), "column 'v' holds text, whose order is not known"),
+        ([np.nan, np.nan], Ordinal(), "column 'v' holds no value"),
+        (["a", "b"], Ordinal(order=["a", "c"]), "column 'v' holds 'b' in row 1, which is not among its ordered levels"),
+        ([1, 2], Ordinal(order=["1", "2"]), "column 'v' holds 1 in row 0, which is not among its ordered levels"),
+    ],
+    ids=["text", "categories without an order", "no value", "another level", "numbers for text"],
+)
+def test_levels_without_a_place_in_an_order_are_refused_by_name(column, family, said):
+    with pytest.raises(ValueError, match=said):
+        BayesianNB({"v": family}).fit({"v": column}, ["x", "y"])
+
+
+def test_orders_that_are_none_are_refused():
+    for order in ("abc", ["a", "a"], []):
+        with pytest.raises(ValueError, match="Expected different levels from the lowest to the highest"):
+            Ordinal(order=order)
+    with pytest.raises(ValueError, match="column 'v': Expected at most 64 levels; got 65: use PolyaTree"):
+        BayesianNB({"v": Ordinal()}).fit({"v": np.arange(65)}, [0] * 65)
+    with pytest.raises(ValueError, match="column 'size': a level that is reserved for new ones has no place"):
+        BayesianNB({"size": Ordinal(order=SIZES)}, unseen="new").fit(X, Y)
+
+
+def test_a_later_level_is_refused_and_an_unseen_one_is_missing():
+    clf = BayesianNB({"stars": Ordinal()}).fit({"stars": [1, 2, 4]}, [0, 0, 1])
+    with pytest.raises(ValueError, match="column 'stars' holds 3 in row 0, which is not among its ordered levels"):
+        clf.partial_fit({"stars": [3]}, [0])
+    with pytest.warns(UserWarning, match="a level never seen"):
+        assert_allclose(clf.predict_proba({"stars": [3]}), clf.predict_proba({"stars": [np.nan]}))
+
+
+def expected_log_loss(family, shares, n):
+    """The expected log loss of the class, over 20 samples of n rows of two equally frequent classes."""
+    rng, levels = default_rng(0), np.arange(shares.shape[1])
+    y, losses = np.arange(n) % 2, []
+    for _ in range(20):
+        x = np.array([rng.choice(levels, p=shares[c]) for c in y])
+        clf = BayesianNB({"x": family}).fit({"x": x}, y)
+        losses.append(-(0.5 * shares.T * clf.predict_log_proba({"x": levels})).sum())
+    return np.mean(losses)
+
+
+def test_an_order_helps_where_shares_are_smooth_and_rows_few_and_harms_where_it_means_nothing():
+    levels = list(range(20))
+    smooth = np.stack([0.8 * binom.pmf(levels, 19, q) + 0.01 for q in (0.35, 0.55)])
+    shuffled = smooth[:, default_rng(5).permutation(20)]
+    unordered, ordered = Categorical(Dirichlet(dict.fromkeys(levels, 1))), Ordinal(order=levels)
+    assert expected_log_loss(ordered, smooth, 20) < expected_log_loss(unordered, smooth, 20) - 0.01
+    assert expected_log_loss(ordered, shuffled, 50) > expected_log_loss(unordered, shuffled, 50) + 0.05
+
+
+def test_draws_of_ordered_levels_agree_with_their_closed_form():
+    table = X.assign(stars=[1, 2, 2, 3, 1, 3, 3, 2, 1, 3])
+    clf = BayesianNB({"size": Ordinal(order=SIZES), "stars": Ordinal(BetaTree(near=20.0))}).fit(table, Y)
+    found = clf.verify(table, sampler="exact", draws=100, chains=4, random_seed=7)
+    assert found.agrees, str(found)
+
+
+@pytest.mark.nuts
+def test_nuts_agrees_with_the_closed_form_of_ordered_levels():
+    clf = BayesianNB({"size": Ordinal(BetaTree(near=20.0), order=SIZES)}).fit(X, Y)
+    found = clf.verify(X, sampler="nuts", draws=1000, chains=4, random_seed=7)
+    assert found.agrees, str(found)

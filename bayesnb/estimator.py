@@ -30,6 +30,7 @@ from bayesnb.modelfile.container import ModelFileError
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Dirichlet
 from bayesnb.questions import Questions
+from bayesnb.turns import one_at_a_time
 
 NESTED = ("features", "class_prior")
 """The parameters that have parameters of their own."""
@@ -54,6 +55,9 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         How to read a level that no fit has seen: as missing, as the level reserved for all new ones, or as an error.
     absent : {"error", "missing"}
         How to read a fitted column that a table to predict does not have.
+    columns : {"fixed", "grow"}
+        Whether further rows and models may have other columns: a column is missing in rows that do not have it, and a
+        word has the count 0 in them.
     unlabelled : label, optional
         The value in ``y`` that means "no label", beside missing values (None, NaN, pd.NA): -1 in scikit-learn's
         semi-supervised convention. By default -1 is a class like any other.
@@ -120,6 +124,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         estimate: Estimate = "predictive",
         unseen: str = "missing",
         absent: str = "error",
+        columns: str = "fixed",
         unlabelled: Any = None,
         unlabelled_weight: float = 1.0,
         em_starts: int = 1,
@@ -131,13 +136,14 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         self.estimate = estimate
         self.unseen = unseen
         self.absent = absent
+        self.columns = columns
         self.unlabelled = unlabelled
         self.unlabelled_weight = unlabelled_weight
         self.em_starts = em_starts
         self.random_state = random_state
         self.dependence = dependence
 
-    @learning.one_at_a_time
+    @one_at_a_time
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a table, and forget what was learned before.
 
@@ -184,7 +190,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
             warnings.warn(f"{learned.em}: its responsibilities may still change", ConvergenceWarning, stacklevel=3)
         return self
 
-    @learning.one_at_a_time
+    @one_at_a_time
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, in any form that :meth:`fit` takes. They may have new classes and new levels.
 
@@ -203,7 +209,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         self._classifier = learning.with_rows(self, self.__dict__.get("_classifier"), X, y, classes, sample_weight)
         return self
 
-    @learning.one_at_a_time
+    @one_at_a_time
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learned, exactly: as if they had never been seen.
 
@@ -224,7 +230,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         self._classifier = learning.without_rows(self, self.classifier_, X, y, sample_weight)
         return self
 
-    @learning.one_at_a_time
+    @one_at_a_time
     def merge(self, other: BayesianNB) -> Self:
         """Add what another estimator has learned from other rows, as if this one had seen them too.
 
@@ -239,7 +245,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         self._classifier = learning.merged(self, self.classifier_, other.classifier_)
         return self
 
-    @learning.one_at_a_time
+    @one_at_a_time
     def discount(self, factor: float) -> Self:
         """Multiply the weight of every row learned so far by a factor between 0 and 1, to forget slowly.
 
@@ -253,7 +259,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         self._classifier = learning.discounted(self, self.classifier_, factor)
         return self
 
-    @learning.one_at_a_time
+    @one_at_a_time
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the exponents again, from rows that were learned: all of them or a sample, in memory.
 
@@ -352,7 +358,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
     save = saving.save
 
 
-@learning.one_at_a_time
+@one_at_a_time
 def learn_summary(clf: BayesianNB, summary: Summary, target: Any) -> BayesianNB:
     """Fit an estimator to a summary of :func:`bayesnb.data.engines.summary`; ``target`` is the column of the class."""
     clf._classifier = learning.of_summary(clf, None, summary, target)

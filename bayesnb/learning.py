@@ -7,13 +7,9 @@ before, or ``None``.
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
-from typing import Any, Concatenate
-from weakref import WeakKeyDictionary, WeakSet
+from typing import Any
 
 import numpy as np
 from sklearn.utils import column_or_1d
@@ -31,49 +27,6 @@ from bayesnb.dependence.counting import DependenceStatistics
 from bayesnb.dependence.learned import Dependence
 from bayesnb.model import Statistics, estimate_rule
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, class_prior
-
-_LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-_LEARNING: WeakSet[Any] = WeakSet()
-
-
-def _without_locks() -> None:
-    """Forget the locks in a forked process, in which the threads that held them do not run."""
-    _LOCKS.clear()
-    _LEARNING.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_without_locks)
-
-
-def one_at_a_time[**P, R](verb: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """Let one thread at a time learn into an estimator: the next one waits, and adds to what the first has learned.
-
-    Rows that come from an iterator cannot be read again, so a verb that finds the estimator changed could not start
-    over; hence a lock. The locks stand beside the estimators, which can so still be copied and pickled.
-
-    Raises
-    ------
-    RuntimeError
-        If rows are learned while the same thread learns into the same estimator, as an iterator of frames might: they
-        would be lost.
-    """
-
-    @wraps(verb)
-    def learn(estimator: Any, *args: P.args, **kwargs: P.kwargs) -> R:
-        with _LOCKS.setdefault(estimator, threading.RLock()):
-            if estimator in _LEARNING:
-                raise RuntimeError(
-                    f"{verb.__name__} was called while this thread was learning into the same estimator: call it "
-                    "before or after"
-                )
-            _LEARNING.add(estimator)
-            try:
-                return verb(estimator, *args, **kwargs)
-            finally:
-                _LEARNING.discard(estimator)
-
-    return learn
 
 
 def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -96,7 +49,7 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
                 "alone, or use dependence=None"
             )
         return _by_em(settings, rows, target)
-    schema, statistics = rows.statistics(None, settings.features, settings.unseen)
+    schema, statistics = rows.statistics(None, settings.features, settings.unseen, settings.columns)
     learned = believed(settings, None, schema, statistics, rows.target.classes, rows.target.declared, target=target)
     return learned if settings.dependence is None else _with_exponents(settings, learned, rows)
 
@@ -119,7 +72,7 @@ def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[An
 
 def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
     """What rows say of which some have no label; the weights of those have λ in them."""
-    schema = Schema.infer(rows.table, settings.features, settings.unseen, rows.weight)
+    schema = Schema.infer(rows.table, settings.features, settings.unseen, rows.weight, settings.columns)
     schema, data = schema.read(rows.table, learn=True)
     rule, model, seen = estimate_rule(settings.estimate), schema.model(_label_prior(settings)), rows.target.classes
     classes = with_named(seen, [*rows.target.declared, *model.named_classes(labels_of(seen))])
@@ -144,7 +97,7 @@ def with_rows(
     settings: Any, before: Classifier | None, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
 ) -> Classifier:
     """What was learned and what further rows say; ``classes`` are named by the user."""
-    schema = None if before is None else before.schema
+    schema = _schema(settings, before)
     named = () if classes is None else labels_of(column_or_1d(classes))
     require_dependence(settings)
     if engines.streams(X):
@@ -153,7 +106,7 @@ def with_rows(
             return _of_parts(settings, X, y, sample_weight, named)
         return of_summary(settings, before, _summary(settings, X, y, sample_weight, schema), y, named)
     rows = Rows.of(X, y, sample_weight, settings.unlabelled, schema).labelled().counted()
-    schema, statistics = rows.statistics(schema, settings.features, settings.unseen)
+    schema, statistics = rows.statistics(schema, settings.features, settings.unseen, settings.columns)
     learned = _added(settings, before, schema, statistics, rows.target.classes, (*rows.target.declared, *named))
     if before is None and settings.dependence is not None:
         return _with_exponents(settings, learned, rows)
@@ -171,10 +124,10 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
     before.require_counted("forget is exact for rows that were counted")
     if engines.streams(X):
         _require_cells_in_memory(settings, before)
-        rows, statistics = None, _summary(settings, X, y, sample_weight, before.schema).statistics
+        rows, statistics = None, _summary(settings, X, y, sample_weight, _schema(settings, before)).statistics
     else:
         rows = Rows.of(X, y, sample_weight, settings.unlabelled, before.schema).labelled().counted()
-        _, statistics = rows.statistics(before.schema)
+        _, statistics = rows.statistics(_schema(settings, before))
     rest, labels = before.statistics.without(statistics), labels_of(before.classes)
     named = before.named_classes
     stays = (rest.rows > 0) | (before.statistics.rows == 0) | [label in named for label in labels]
@@ -193,7 +146,7 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
 
 def merged(settings: Any, before: Classifier, other: Classifier) -> Classifier:
     """What two classifiers have learned of different rows."""
-    schema, expected = before.schema.merged(other.schema), before.expected or other.expected
+    schema, expected = _schema(settings, before).merged(other.schema), before.expected or other.expected
     learned = _added(settings, before, schema, other.statistics, other.classes, other.named_classes, expected=expected)
 
     def pooled(held: Dependence) -> DependenceStatistics:
@@ -234,7 +187,7 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
     before.require_counted("exponents are learned from labels that are known")
     rows = Rows.of(X, y, sample_weight, settings.unlabelled, before.schema).labelled().counted()
     try:
-        before.statistics.without(rows.statistics(before.schema)[1])
+        before.statistics.without(rows.statistics(_schema(settings, before))[1])
     except ValueError as error:
         raise ValueError(
             "exponents are learned from rows that the model has learned, each left out in turn, and some of these were "
@@ -261,6 +214,11 @@ def _carried(
     if before is None or before.dependence is None or settings.dependence is None:
         return learned
     held = before.dependence
+    if new := learned.schema.features.keys() - before.schema.features.keys():
+        raise ValueError(
+            f"features {sorted(map(str, new))} are new, and exponents belong to the features that they were learned "
+            "with: set dependence=None, learn these rows, and then learn_exponents(X, y) from a sample of all rows"
+        )
     # Classes that rows have for the first time are there before their rows are counted; others go after theirs have.
     every = classes_of(before.classes, learned.classes)
     held = held.over(_places(before.classes, every))
@@ -332,6 +290,11 @@ def of_contents(settings: Any, contents: Any) -> Classifier:
     return replace(learned, dependence=contents.dependence.over(_places(contents.classes, learned.classes)))
 
 
+def _schema(settings: Any, before: Classifier | None) -> Schema | None:
+    """How what was learned reads tables, where the settings say whether columns may join it."""
+    return None if before is None else replace(before.schema, columns=settings.columns)
+
+
 def _added(
     settings: Any,
     before: Classifier | None,
@@ -343,7 +306,8 @@ def _added(
 ) -> Classifier:
     """What statistics say, together with what was learned before."""
     if before is not None:
-        statistics, classes = before.statistics + statistics, classes_of(before.classes, classes)
+        statistics = before.statistics.widened(statistics) + statistics.widened(before.statistics)
+        classes = classes_of(before.classes, classes)
         declared = (*before.declared, *declared)
     return believed(settings, before, schema, statistics, classes, declared, **others)
 
@@ -383,7 +347,7 @@ def believed(
     classes = with_named(classes, [*declared, *schema.model(label).named_classes(labels_of(classes))])
     if before is not None:
         others = {"target": before.target, "em": before.em, "expected": before.expected} | others
-    statistics = statistics.reindexed(labels_of(classes))
+    statistics = statistics.reindexed(labels_of(classes)).arranged(schema.features)
     if settings.dependence is not None:
         dependent.require_exact(schema.model(label))  # before any feature is sampled, which takes long
     others |= asked_with(settings) | {"declared": declared}

@@ -207,7 +207,7 @@ class Classifier:
     def encoded(self, rows: Rows) -> tuple[Data, Labels]:
         """The encoded columns of rows that were learned, and their classes and weights."""
         self.posterior.warn_of_chains()
-        _, data = self.schema.read(rows.table)
+        _, data = self.schema.read(rows.table, absent=self.schema.absent_when_learned)
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def log_joint(self, data: Data, n_rows: int) -> Array:

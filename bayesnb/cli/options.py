@@ -104,13 +104,15 @@ SETTINGS = (
                  help="How to treat a level that was never seen."),
     click.option("--absent", type=click.Choice(["error", "missing"]), default="error", show_default=True,
                  help="How to treat a fitted column that a table to predict does not have."),
+    click.option("--columns", type=click.Choice(["fixed", "grow"]), default="fixed", show_default=True,
+                 help="Whether further rows and merged models may have other columns."),
 )  # fmt: skip
 
 
 def model_settings(command: Callable, with_dependence: bool = True) -> Callable:
     """Give a command the options that say what a model is, as one argument ``settings``."""
     options = (*SETTINGS, dependence) if with_dependence else SETTINGS
-    names = ["drop", "specified", "m", "class_prior", "weight", "unseen", "absent"]
+    names = ["drop", "specified", "m", "class_prior", "weight", "unseen", "absent", "columns"]
     names += ["dependence"] if with_dependence else []
 
     @wraps(command)

@@ -24,7 +24,7 @@ class Settings:
     specified : tuple of str
         Families of columns, as ``COL=FAMILY``.
     m : float, optional
-    class_prior, weight, unseen, absent, dependence : str, optional
+    class_prior, weight, unseen, absent, columns, dependence : str, optional
     """
 
     drop: tuple[str, ...] = ()
@@ -34,6 +34,7 @@ class Settings:
     weight: str | None = None
     unseen: str = "missing"
     absent: str = "error"
+    columns: str = "fixed"
     dependence: str | None = None
 
     def features(self) -> dict[str, Any]:
@@ -44,7 +45,7 @@ class Settings:
         """The parameters of an estimator, but for ``dependence``, ``--m`` and the labels of the class prior."""
         return {
             "features": self.features() or None, "class_prior": _class_prior(self.class_prior), "unseen": self.unseen,
-            "absent": self.absent,
+            "absent": self.absent, "columns": self.columns,
         }  # fmt: skip
 
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:

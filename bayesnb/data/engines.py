@@ -79,7 +79,14 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
 def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None) -> Summary:
     """The statistics of a table, with its schema and classes; ``target=None`` puts all rows into one class."""
     reading = PartSummarizer(
-        model.features, model.unseen, model.unlabelled, target, weight, model.unlabelled_weight == 0, schema
+        model.features,
+        model.unseen,
+        model.unlabelled,
+        target,
+        weight,
+        model.unlabelled_weight == 0,
+        schema,
+        model.columns,
     )
     with Progress("reading") as progress:
         match _engine(source):
@@ -94,7 +101,7 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
     if isinstance(whole, EmptySummary):
         weightless = f" of positive weight in {weight!r}" if weight is not None and whole.blank < whole.rows else ""
         raise ValueError(f"{NO_LABEL}{weightless}: {whole.rows} rows were read" if whole.rows else "there are no rows")
-    return whole.settled(schema)
+    return reading.complete(whole).settled(schema)
 
 
 def summary_and_sample(

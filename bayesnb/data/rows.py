@@ -90,7 +90,7 @@ class Rows:
         return Rows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
 
     def statistics(
-        self, schema: Schema | None = None, features: Any = None, unseen: str = "missing"
+        self, schema: Schema | None = None, features: Any = None, unseen: str = "missing", columns: str = "fixed"
     ) -> tuple[Schema, Statistics]:
         """The schema with the levels of these rows, all of them labelled, and their statistics.
 
@@ -98,11 +98,14 @@ class Rows:
         ----------
         schema : Schema, optional
             The known schema of the columns. Without it, the schema is inferred from these rows.
-        features, unseen
-            As in :class:`bayesnb.BayesianNB`, for a schema that is inferred.
+        features, unseen, columns
+            As in :class:`bayesnb.BayesianNB`, for a schema that is inferred, or columns that join.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
-        known = schema or Schema.infer(self.table, features, unseen, self.weight)
+        if schema is None:
+            known = Schema.infer(self.table, features, unseen, self.weight, columns)
+        else:
+            known = schema.grown(self.table, features, self.weight)
         learned, data = known.encode(self.table, learn=True)
         model = learned.model(Dirichlet())
         classes = labels_of(self.target.classes)

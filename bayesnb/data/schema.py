@@ -11,27 +11,23 @@ import difflib
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.binning import Binned
-from bayesnb.data.by_type import ByType, together, together_name
-from bayesnb.data.columns import Column, Names, zeros_and_ones
+from bayesnb.data import growing
+from bayesnb.data.columns import Names
 from bayesnb.data.encoders import ENCODERS, Feature, UnseenPolicy, checked_together, require_one_kind, validate
-from bayesnb.data.named import family_named
+from bayesnb.data.inferring import inferred
 from bayesnb.data.tables import Table
-from bayesnb.families.family import Family
 from bayesnb.families.levels import united
-from bayesnb.families.support import BAG, LEVELS, InvalidCellError
+from bayesnb.families.support import BAG, InvalidCellError
 from bayesnb.kernels import reading
-from bayesnb.model import Data, NaiveBayes, Statistics, about, in_order
-from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
+from bayesnb.model import Data, NaiveBayes, Statistics, about
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 
-NO_VALUE = "no value seen"
-SPECIFIED = "specified"
-ZERO_ONE = " of 0 and 1"
+type ColumnsPolicy = Literal["fixed", "grow"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +43,32 @@ class Schema:
     features : {name: Feature}
     unseen : {"missing", "new", "error"}
         How a level that no fit has seen is treated.
+    columns : {"fixed", "grow"}
+        Whether further rows may have new columns, and lack others.
     """
 
     names: Names
     named: bool
     features: Mapping[Any, Feature]
     unseen: UnseenPolicy
+    columns: ColumnsPolicy = "fixed"
+
+    def __post_init__(self) -> None:
+        if self.columns not in ("fixed", "grow"):
+            raise ValueError(f"Expected columns to be 'fixed' or 'grow'; got {self.columns!r}")
+        if self.columns == "grow" and not self.named:
+            raise ValueError(
+                'columns="grow" finds columns by their names, and this table has none: give it as a data frame'
+            )
 
     @classmethod
     def infer(
-        cls, table: Table, features: Any = None, unseen: UnseenPolicy = "missing", weight: Array | None = None
+        cls,
+        table: Table,
+        features: Any = None,
+        unseen: UnseenPolicy = "missing",
+        weight: Array | None = None,
+        columns: ColumnsPolicy = "fixed",
     ) -> Schema:
         """Choose a family for each column: the one that was specified, else by its type.
 
@@ -68,30 +80,26 @@ class Schema:
         unseen : {"missing", "new", "error"}
         weight : array (row,), optional
             Weights of the rows, for bins by count.
+        columns : {"fixed", "grow"}
         """
-        if unseen not in ("missing", "new", "error"):
-            raise ValueError(f"Expected unseen to be 'missing', 'new' or 'error'; got {unseen!r}")
-        chosen: dict[Any, Feature] = {}
-        specified = _specified(table, features)
-        exposures = {spec.exposure for spec, _ in specified.values() if getattr(spec, "exposure", None) is not None}
-        for name, (spec, columns) in specified.items():
-            chosen[name] = _feature(table, spec, columns, SPECIFIED, unseen, weight)
-        # An array is one feature, so its column names need no further loop.
-        whole = any(feature.columns is table.names for feature in chosen.values())
-        taken = exposures if whole else {c for feature in chosen.values() for c in feature.columns} | exposures
-        rest = () if whole else table.names
-        if taken:
-            rest = tuple(name for name in rest if name not in taken)
-        by_type = features if isinstance(features, ByType) else ByType()
-        for name, (spec, columns, how) in _by_type(table, rest, by_type).items():
-            if name in chosen:
-                raise ValueError(f"a feature called {name!r} was specified, but a column of that name is left over")
-            chosen[name] = _feature(table, spec, columns, how, unseen, weight)
-        if not chosen:
-            raise ValueError("the table has no column to learn from")
-        if len(chosen) > 1:
-            chosen = dict(sorted(chosen.items(), key=lambda item: table.place[item[1].columns[0]]))
-        return cls(table.names, table.named, chosen, unseen)
+        return cls(table.names, table.named, inferred(table, features, unseen, weight), unseen, columns)
+
+    def grown(self, table: Table, features: Any, weight: Array | None) -> Schema:
+        """The same with the columns that only further rows have, if columns may grow; see :meth:`infer`."""
+        new = set(table.names) - set(self.names)
+        if self.columns == "fixed" or not new or not table.named:
+            return self
+        if self.all_words and not isinstance(features, Mapping):
+            return self  # A new column is a new word.
+        specified = growing.present(features, table, self.names)
+        found = inferred(table, specified, self.unseen, weight)
+        joining = {name: feature for name, feature in found.items() if new & set(feature.columns)}
+        return self.merged(replace(self, names=table.names, features=joining))
+
+    @property
+    def absent_when_learned(self) -> str:
+        """How a column that learned rows do not have is treated."""
+        return "missing" if self.columns == "grow" else "error"
 
     def model(self, label: Dirichlet | FixedProbabilities) -> NaiveBayes:
         """The generative model of these features, under a prior of the class probabilities."""
@@ -124,7 +132,10 @@ class Schema:
         if learn and self.all_words and table.named:
             schema = replace(self, names=table.names, features=self._bag(table.names))
             return self.merged(schema), schema.encode(table)[1]
-        table = self._by_name(table, absent)
+        if learn:
+            table = self._by_name(table, self.absent_when_learned, 'let columns join with columns="grow"')
+        else:
+            table = self._by_name(table, absent, 'count it as missing with absent="missing"')
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
             encode = ENCODERS[feature.family.support]
@@ -165,7 +176,7 @@ class Schema:
         """The only feature, a bag, with these words."""
         return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
-    def _by_name(self, table: Table, absent: str) -> Table:
+    def _by_name(self, table: Table, absent: str, cure: str) -> Table:
         """The table with the names of this schema; an absent column is an error, and one too many a warning."""
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
@@ -185,21 +196,29 @@ class Schema:
                 f"column {missing[0]!r} was fitted and is not in this table, which has "
                 f"{list(table.names) or 'no fitted column'}"
                 + (f" (did you mean {close[0]!r}?)" if close else "")
-                + '; add it, or count it as missing with absent="missing"'
+                + f"; add it, or {cure}"
             )
         return table
 
     def merged(self, other: Schema) -> Schema:
-        """Both schemas as one, with the levels and words of both; they must read the same columns in the same way."""
+        """Both schemas as one, with the levels and words of both; they must read the same columns in the same way.
+
+        If columns may grow, it has the columns of both too.
+        """
         if self.all_words and other.all_words and self.names != other.names:
             words = united(self.names, other.names)
             mine, theirs = (replace(schema, names=words, features=schema._bag(words)) for schema in (self, other))
             return mine.merged(theirs)
-        if odd := sorted(map(str, set(self.features) ^ set(other.features))):
-            raise ValueError(f"the two models have different features; only one has {odd}")
-        features = {}
-        for name, mine in self.features.items():
-            theirs = other.features[name]
+        both, names = (self.features, other.features), self.names
+        if self.columns == "grow":
+            both, names = growing.completed(*both), united(self.names, other.names)
+        if odd := sorted(map(str, set(both[0]) ^ set(both[1]))):
+            raise ValueError(
+                f'the two models have different features; only one has {odd} (columns="grow" lets columns join)'
+            )
+        features: dict[Any, Feature] = {}
+        for name, mine in both[0].items():
+            theirs = both[1][name]
             for what in ("columns", "family", "cuts"):
                 a, b = getattr(mine, what), getattr(theirs, what)
                 if not _same(a, b):
@@ -212,7 +231,10 @@ class Schema:
                 kinds = tuple(require_one_kind(*both) for both in kinds)
             levels = tuple(united(*pair) for pair in zip(mine.levels, theirs.levels, strict=True))
             features[name] = replace(mine, levels=levels, kinds=kinds)
-        return replace(self, features=features)
+        if names != self.names:
+            place = {name: k for k, name in enumerate(names)}
+            features = dict(sorted(features.items(), key=lambda item: place[item[1].columns[0]]))
+        return replace(self, names=names, features=features)
 
     def decode(self, encoded: Mapping[Any, Array]) -> pd.DataFrame:
         """Encoded features, (row, column) each, as a table with this schema's columns."""
@@ -254,139 +276,6 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_same, a, b))
     return bool(np.array_equal(a, b))
-
-
-def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
-    """The features that were specified, each with its family and its columns."""
-    if features is None or isinstance(features, ByType):
-        return {}
-    features = family_named(features)() if isinstance(features, str) else features
-    if isinstance(features, Family | Binned):
-        features = _with_exposure(table, features)
-        exposure = getattr(features, "exposure", None)
-        columns = table.names if exposure is None else tuple(name for name in table.names if name != exposure)
-        if getattr(features, "support", None) == BAG:
-            return {"words" if table.named else "x": (features, columns)}
-        if table.named and getattr(features, "reads_together", False):
-            return {together_name(features): (features, columns)}
-        return {name: (features, (name,)) for name in columns} if table.named else {"x": (features, columns)}
-    if not isinstance(features, Mapping):
-        raise TypeError(
-            "Expected features to be a family, ByType(...), or {column: family}, such as {'visits': Poisson()}; "
-            f"got {features!r}"
-        )
-    specified, owner = {}, {}
-    for key, value in features.items():
-        spec, columns = value if isinstance(value, tuple) and len(value) == 2 else (value, [key])
-        with about(f"features[{key!r}]"):
-            spec = family_named(spec)() if isinstance(spec, str) else spec
-        if not isinstance(spec, Family | Binned):
-            raise TypeError(
-                f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
-            )
-        resolved = tuple(_resolve(table, column) for column in ([columns] if isinstance(columns, str) else columns))
-        if not resolved:
-            raise ValueError(f"features[{key!r}]: Expected at least one column; got none")
-        for column in resolved:
-            if column in owner:
-                raise ValueError(f"column {column!r} is in more than one feature: {owner[column]!r} and {key!r}")
-            owner[column] = key
-        specified[key if isinstance(value, tuple) else resolved[0]] = (_with_exposure(table, spec), resolved)
-    return specified
-
-
-def _with_exposure(table: Table, spec: Family | Binned) -> Family | Binned:
-    """The family with its exposure column by name, if it has one."""
-    exposure = getattr(spec, "exposure", None)
-    return spec if exposure is None else replace(spec, exposure=_resolve(table, exposure))
-
-
-def _resolve(table: Table, column: Any) -> Any:
-    if column in table.place:
-        return column
-    if not table.named and isinstance(column, int | np.integer) and 0 <= column < len(table.names):
-        return table.names[column]
-    close = difflib.get_close_matches(str(column), map(str, table.names), 1)
-    raise ValueError(
-        f"features names column {column!r}, which the table does not have; its columns are {list(table.names)[:20]}"
-        + (f" (did you mean {close[0]!r}?)" if close else "")
-    )
-
-
-def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Family, Names, str]]:
-    """A family for each column that was not specified."""
-    if not rest:
-        return {}
-    if table.sparse:
-        return {"x": (families.of("sparse", rest), rest, "sparse counts")}
-    if table.numeric:
-        # An array is one feature, so one family reads all of its columns.
-        how = f"array of {table.source.dtype}"
-        if table.source.dtype == bool:
-            return {"x": (families.of("boolean", rest), rest, how)}
-        if zeros_and_ones(table.source):
-            return {"x": (families.of("zero_one", rest), rest, how + ZERO_ONE)}
-        return {"x": (families.of("number", rest), rest, how)}
-    found = {}
-    # Columns of one type share one family object, which saves making thousands of them.
-    if table.cells is not None and table.cells.dtype.kind == "f":
-        how, number = Column(rest[0], table.cells).dtype, families.of("number", rest)
-        return together({name: (number, (name,), how) for name in rest})
-    for name in rest:
-        column = table.column(name)
-        kind = column.kind()
-        if column.textual or kind == "text":
-            found[name] = (families.of("text", (name,)), (name,), column.dtype)
-        elif kind == "boolean":
-            found[name] = (families.of("boolean", (name,)), (name,), column.dtype)
-        elif kind == "integer" and column.binary():
-            found[name] = (families.of("zero_one", (name,)), (name,), column.dtype + ZERO_ONE)
-        else:
-            found[name] = (families.of("number", (name,)), (name,), NO_VALUE if kind == "empty" else column.dtype)
-    return together(found)
-
-
-def _feature(
-    table: Table, spec: Family | Binned, columns: Names, how: str, unseen: str, weight: Array | None
-) -> Feature:
-    """A feature as inferred from the first table."""
-    if isinstance(spec, Binned):
-        table.require_dense(spec)
-        cuts = tuple(spec.fit(table.column(name).finite(), weight) for name in columns)
-        levels = tuple(cut.names for cut in cuts)
-        return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)
-    if spec.needs_rows:
-        table.require_dense(spec)
-        with_levels = spec.support == LEVELS
-        seen = [table.column(name).ordered() if with_levels else table.column(name).finite() for name in columns]
-        with about(f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"):
-            spec = spec.placed(seen, weight)
-    if spec.support != LEVELS:
-        return Feature(columns, spec, how)
-    table.require_dense(spec)
-    levels: list[Names] = []
-    for k, name in enumerate(columns):
-        if (order := spec.order_of(k)) is not None:
-            if unseen == "new":
-                raise ValueError(
-                    f"column {name!r}: a level that is reserved for new ones has no place in an order; use "
-                    'unseen="missing" or unseen="error"'
-                )
-            levels.append(order)
-            continue
-        declared = table.column(name).declared
-        known = declared if declared is not None else tuple(in_order(table.distinct(name)))
-        known = united(known, named_levels(spec))
-        levels.append(united(known, (UNSEEN,)) if unseen == "new" else known)
-    kinds = tuple(table.column(name).kind() for name in columns)
-    return Feature(columns, spec, how, tuple(levels), kinds)
-
-
-def named_levels(family: Family) -> Names:
-    """The levels that a prior names, which exist even if no row has them."""
-    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
-    mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
-    return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))
 
 
 def _renamed(table: Table, names: Names) -> Table:

@@ -18,9 +18,11 @@ from bayesnb.data.binning import Binned
 from bayesnb.data.by_type import ByType
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
+from bayesnb.data.growing import present
+from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, resolved_spec
 from bayesnb.data.named import family_named
 from bayesnb.data.rows import Rows
-from bayesnb.data.schema import NO_VALUE, SPECIFIED, ZERO_ONE, Schema, named_levels
+from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
 from bayesnb.families.family import Family
@@ -60,7 +62,7 @@ class Summary:
 
     def __add__(self, other: Summary) -> Summary:
         a, b = _alike(self, other)
-        statistics = a.statistics + b.statistics
+        statistics = a.statistics.widened(b.statistics) + b.statistics.widened(a.statistics)
         classes = classes_of(a.classes, b.classes)
         declared = {**b.declared, **a.declared}
         for name in set(a.declared) & set(b.declared):
@@ -85,7 +87,7 @@ class Summary:
         for name, feature in self.schema.features.items():
             if feature.levels is None or feature.cuts is not None or feature.family.order_of(0) is not None:
                 continue
-            known = None if before is None else before.features[name].levels
+            known = before.features[name].levels if before is not None and name in before.features else None
             seen = statistics[name].counts.sum(0) > 0
             levels = tuple(
                 _settled(
@@ -120,7 +122,7 @@ def _alike(a: Summary, b: Summary) -> tuple[Summary, Summary]:
     """Both summaries with the same family for each feature, even if only one part shows the type of a column."""
     if a.schema.all_words and b.schema.all_words:
         return a, b
-    if odd := set(a.schema.names) ^ set(b.schema.names):
+    if a.schema.columns == "fixed" and (odd := set(a.schema.names) ^ set(b.schema.names)):
         raise ValueError(f"column {in_order(odd)[0]!r} is in one part of the table and not in another")
     sides = [(dict(side.schema.features), dict(side.statistics.features)) for side in (a, b)]
     for name, mine in a.schema.features.items():
@@ -195,6 +197,8 @@ class PartSummarizer:
         Leave rows without a class out; else they are refused.
     schema : Schema, optional
         The known schema, for further rows of the same table.
+    columns : {"fixed", "grow"}
+        As in :class:`bayesnb.BayesianNB`.
     """
 
     features: Any
@@ -204,6 +208,7 @@ class PartSummarizer:
     weight: Any = None
     drop: bool = False
     schema: Schema | None = None
+    columns: str = "fixed"
 
     def __post_init__(self) -> None:
         for spec in _specs(self.features) if self.schema is None else ():
@@ -220,7 +225,7 @@ class PartSummarizer:
         rows = self.rows(first)[2]
         if rows is None:
             raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
-        found = Schema.infer(rows.table, self.features, self.unseen, rows.weight)
+        found = Schema.infer(rows.table, self._specified(rows.table), self.unseen, rows.weight)
         named = {name: f for name, f in found.features.items() if f.how == SPECIFIED and f.cuts is None}
         placed = {name: (feature.family, list(feature.columns)) for name, feature in named.items()}
         others = self.features if isinstance(self.features, Mapping) else {}
@@ -243,7 +248,8 @@ class PartSummarizer:
         if rows is None:
             return EmptySummary(read, blank)
         table = rows.table
-        schema, statistics = rows.statistics(self.schema, self.features, self.unseen)
+        specified = self._specified(table) if self.schema is None else self.features
+        schema, statistics = rows.statistics(self.schema, specified, self.unseen, self.columns)
         declared = {
             column: table.column(column).declared if column in table.place else None
             for feature in schema.features.values()
@@ -251,6 +257,21 @@ class PartSummarizer:
             for column in feature.columns
         }
         return Summary(schema, statistics, rows.target.classes, read, blank, declared, rows.target.declared)
+
+    def _specified(self, table: Table) -> Any:
+        """The specified features that a part can have: all of them, unless columns may join in a later part."""
+        return present(self.features, table) if self.columns == "grow" else self.features
+
+    def complete(self, whole: Summary) -> Summary:
+        """The summary of all parts; raise ``ValueError`` if a specified column was in none of them."""
+        for key, value in self.features.items() if isinstance(self.features, Mapping) and self.schema is None else ():
+            for column in resolved_spec(key, value)[1]:
+                if column not in whole.schema.names:
+                    raise ValueError(
+                        f"features names column {column!r}, which no part of the table has; the columns are "
+                        f"{list(whole.schema.names)[:20]}"
+                    )
+        return whole
 
     def rows(self, frame: Any) -> tuple[int, int, Rows | None]:
         """How many rows a part has, how many of them have no class, and those that are learned from, if any are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,16 @@ class Statistics:
         warnings.warn("Statistics.over is now called reindexed", DeprecationWarning, stacklevel=2)
         return self.reindexed(labels)
 
+    def widened(self, other: Statistics) -> Statistics:
+        """The same statistics with the features that only ``other`` has, of which these rows have seen nothing."""
+        nothing = [-1] * len(self.labels)
+        new = {name: s.take(nothing) for name, s in other.features.items() if name not in self.features}
+        return Statistics(self.labels, self.rows, {**self.features, **new}) if new else self
+
+    def arranged(self, names: Iterable[Any]) -> Statistics:
+        """The same statistics with their features in this order."""
+        return replace(self, features={name: self.features[name] for name in names})
+
     def __add__(self, other: Statistics) -> Statistics:
         if set(self.features) != set(other.features):
             odd = sorted(set(self.features) ^ set(other.features))
@@ -135,11 +145,13 @@ class Statistics:
         Raises
         ------
         ValueError
-            If ``other`` has a class, a level or a count that was never learned.
+            If ``other`` has a class, a feature, a level or a count that was never learned.
         """
         unknown = [label for label in other.labels if label not in self.labels]
         if unknown:
             raise ValueError(f"class {unknown[0]!r} was never learned, so its rows cannot be unlearned")
+        if strange := [name for name in other.features if name not in self.features]:
+            raise ValueError(f"feature {strange[0]!r} was never learned, so its values cannot be unlearned")
         rest, whole = self - other, self.reindexed(united_labels(self.labels, other.labels))
         if (rest.rows < -1e-9 * whole.rows).any():
             c = int(np.argmin(rest.rows))

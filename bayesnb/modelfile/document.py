@@ -104,8 +104,10 @@ class Contents:
     def of(cls, clf: Any) -> Contents:
         """Collect what the file of a fitted :class:`bayesnb.BayesianNB` holds."""
         learned, configuration = clf.classifier_, clf.get_params(deep=False)
-        if configuration["dependence"] is None:
-            del configuration["dependence"]
+        # A file without the parameters that came later is read by older versions too.
+        for name, default in (("dependence", None), ("columns", "fixed")):
+            if configuration[name] == default:
+                del configuration[name]
         return cls(
             configuration,
             learned.schema,

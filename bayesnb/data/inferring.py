@@ -1,0 +1,195 @@
+"""Which family each column of a first table gets: the one that was specified, else one by its type.
+
+Start with :func:`inferred`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayesnb.data.binning import Binned
+from bayesnb.data.by_type import ByType, together, together_name
+from bayesnb.data.columns import Column, Names, zeros_and_ones
+from bayesnb.data.encoders import Feature, UnseenPolicy
+from bayesnb.data.named import family_named
+from bayesnb.data.tables import Table
+from bayesnb.families.family import Family
+from bayesnb.families.levels import united
+from bayesnb.families.support import BAG, LEVELS
+from bayesnb.model import about, in_order
+from bayesnb.priors import UNSEEN, Array, Dirichlet
+
+NO_VALUE = "no value seen"
+SPECIFIED = "specified"
+ZERO_ONE = " of 0 and 1"
+
+
+def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None) -> dict[Any, Feature]:
+    """The features of a table, in the order of its columns; see :meth:`bayesnb.data.schema.Schema.infer`."""
+    if unseen not in ("missing", "new", "error"):
+        raise ValueError(f"Expected unseen to be 'missing', 'new' or 'error'; got {unseen!r}")
+    chosen: dict[Any, Feature] = {}
+    specified = _specified(table, features)
+    exposures = {spec.exposure for spec, _ in specified.values() if getattr(spec, "exposure", None) is not None}
+    for name, (spec, columns) in specified.items():
+        chosen[name] = _feature(table, spec, columns, SPECIFIED, unseen, weight)
+    # An array is one feature, so its column names need no further loop.
+    whole = any(feature.columns is table.names for feature in chosen.values())
+    taken = exposures if whole else {c for feature in chosen.values() for c in feature.columns} | exposures
+    rest = () if whole else table.names
+    if taken:
+        rest = tuple(name for name in rest if name not in taken)
+    by_type = features if isinstance(features, ByType) else ByType()
+    for name, (spec, columns, how) in _by_type(table, rest, by_type).items():
+        if name in chosen:
+            raise ValueError(f"a feature called {name!r} was specified, but a column of that name is left over")
+        chosen[name] = _feature(table, spec, columns, how, unseen, weight)
+    if not chosen:
+        raise ValueError("the table has no column to learn from")
+    if len(chosen) > 1:
+        chosen = dict(sorted(chosen.items(), key=lambda item: table.place[item[1].columns[0]]))
+    return chosen
+
+
+def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
+    """The features that were specified, each with its family and its columns."""
+    if features is None or isinstance(features, ByType):
+        return {}
+    features = family_named(features)() if isinstance(features, str) else features
+    if isinstance(features, Family | Binned):
+        features = _with_exposure(table, features)
+        exposure = getattr(features, "exposure", None)
+        columns = table.names if exposure is None else tuple(name for name in table.names if name != exposure)
+        if getattr(features, "support", None) == BAG:
+            return {"words" if table.named else "x": (features, columns)}
+        if table.named and getattr(features, "reads_together", False):
+            return {together_name(features): (features, columns)}
+        return {name: (features, (name,)) for name in columns} if table.named else {"x": (features, columns)}
+    if not isinstance(features, Mapping):
+        raise TypeError(
+            "Expected features to be a family, ByType(...), or {column: family}, such as {'visits': Poisson()}; "
+            f"got {features!r}"
+        )
+    specified, owner = {}, {}
+    for key, value in features.items():
+        spec, columns = resolved_spec(key, value)
+        resolved = tuple(_resolve(table, column) for column in columns)
+        if not resolved:
+            raise ValueError(f"features[{key!r}]: Expected at least one column; got none")
+        for column in resolved:
+            if column in owner:
+                raise ValueError(f"column {column!r} is in more than one feature: {owner[column]!r} and {key!r}")
+            owner[column] = key
+        specified[key if isinstance(value, tuple) else resolved[0]] = (_with_exposure(table, spec), resolved)
+    return specified
+
+
+def resolved_spec(key: Any, value: Any) -> tuple[Family | Binned, list[Any]]:
+    """The family and the columns of one item of ``features``."""
+    spec, columns = value if isinstance(value, tuple) and len(value) == 2 else (value, [key])
+    with about(f"features[{key!r}]"):
+        spec = family_named(spec)() if isinstance(spec, str) else spec
+    if not isinstance(spec, Family | Binned):
+        raise TypeError(
+            f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
+        )
+    return spec, [columns] if isinstance(columns, str) else list(columns)
+
+
+def _with_exposure(table: Table, spec: Family | Binned) -> Family | Binned:
+    """The family with its exposure column by name, if it has one."""
+    exposure = getattr(spec, "exposure", None)
+    return spec if exposure is None else replace(spec, exposure=_resolve(table, exposure))
+
+
+def _resolve(table: Table, column: Any) -> Any:
+    if column in table.place:
+        return column
+    if not table.named and isinstance(column, int | np.integer) and 0 <= column < len(table.names):
+        return table.names[column]
+    close = difflib.get_close_matches(str(column), map(str, table.names), 1)
+    raise ValueError(
+        f"features names column {column!r}, which the table does not have; its columns are {list(table.names)[:20]}"
+        + (f" (did you mean {close[0]!r}?)" if close else "")
+    )
+
+
+def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Family, Names, str]]:
+    """A family for each column that was not specified."""
+    if not rest:
+        return {}
+    if table.sparse:
+        return {"x": (families.of("sparse", rest), rest, "sparse counts")}
+    if table.numeric:
+        # An array is one feature, so one family reads all of its columns.
+        how = f"array of {table.source.dtype}"
+        if table.source.dtype == bool:
+            return {"x": (families.of("boolean", rest), rest, how)}
+        if zeros_and_ones(table.source):
+            return {"x": (families.of("zero_one", rest), rest, how + ZERO_ONE)}
+        return {"x": (families.of("number", rest), rest, how)}
+    found = {}
+    # Columns of one type share one family object, which saves making thousands of them.
+    if table.cells is not None and table.cells.dtype.kind == "f":
+        how, number = Column(rest[0], table.cells).dtype, families.of("number", rest)
+        return together({name: (number, (name,), how) for name in rest})
+    for name in rest:
+        column = table.column(name)
+        kind = column.kind()
+        if column.textual or kind == "text":
+            found[name] = (families.of("text", (name,)), (name,), column.dtype)
+        elif kind == "boolean":
+            found[name] = (families.of("boolean", (name,)), (name,), column.dtype)
+        elif kind == "integer" and column.binary():
+            found[name] = (families.of("zero_one", (name,)), (name,), column.dtype + ZERO_ONE)
+        else:
+            found[name] = (families.of("number", (name,)), (name,), NO_VALUE if kind == "empty" else column.dtype)
+    return together(found)
+
+
+def _feature(
+    table: Table, spec: Family | Binned, columns: Names, how: str, unseen: str, weight: Array | None
+) -> Feature:
+    """A feature as inferred from the first table."""
+    if isinstance(spec, Binned):
+        table.require_dense(spec)
+        cuts = tuple(spec.fit(table.column(name).finite(), weight) for name in columns)
+        levels = tuple(cut.names for cut in cuts)
+        return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)
+    if spec.needs_rows:
+        table.require_dense(spec)
+        with_levels = spec.support == LEVELS
+        seen = [table.column(name).ordered() if with_levels else table.column(name).finite() for name in columns]
+        with about(f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"):
+            spec = spec.placed(seen, weight)
+    if spec.support != LEVELS:
+        return Feature(columns, spec, how)
+    table.require_dense(spec)
+    levels: list[Names] = []
+    for k, name in enumerate(columns):
+        if (order := spec.order_of(k)) is not None:
+            if unseen == "new":
+                raise ValueError(
+                    f"column {name!r}: a level that is reserved for new ones has no place in an order; use "
+                    'unseen="missing" or unseen="error"'
+                )
+            levels.append(order)
+            continue
+        declared = table.column(name).declared
+        known = declared if declared is not None else tuple(in_order(table.distinct(name)))
+        known = united(known, named_levels(spec))
+        levels.append(united(known, (UNSEEN,)) if unseen == "new" else known)
+    kinds = tuple(table.column(name).kind() for name in columns)
+    return Feature(columns, spec, how, tuple(levels), kinds)
+
+
+def named_levels(family: Family) -> Names:
+    """The levels that a prior names, which exist even if no row has them."""
+    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
+    mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
+    return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))

@@ -25,7 +25,9 @@ from .families.gaussian import Gaussian as Gaussian
 from .families.gaussian import GaussianKnownVariance as GaussianKnownVariance
 from .families.hierarchical import HierarchicalCategorical as HierarchicalCategorical
 from .families.hierarchical_gaussian import HierarchicalGaussian as HierarchicalGaussian
+from .families.hurdle import Hurdle as Hurdle
 from .families.log_normal import LogNormal as LogNormal
+from .families.mixture import Mixture as Mixture
 from .families.multinomial import Multinomial as Multinomial
 from .families.multivariate_gaussian import MultivariateGaussian as MultivariateGaussian
 from .families.negative_binomial import NegativeBinomial as NegativeBinomial

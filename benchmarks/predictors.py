@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb import Categorical, Gaussian, NaiveBayes, PolyaTree
+from bayesnb import Categorical, Gaussian, Mixture, MultivariateGaussian, NaiveBayes, PolyaTree
 from bayesnb.dependence.learned import learn
 from bayesnb.families.categorical import Coded
 from bayesnb.families.family import Family
@@ -188,6 +188,8 @@ def tree_augmented(x: pd.DataFrame, y: Array, new: pd.DataFrame) -> Array:
 METHODS: dict[str, Method] = {
     "naive Bayes": ours(None),
     "naive Bayes of Pólya trees": ours(None, PolyaTree()),
+    "naive Bayes of Gaussians or Pólya trees": ours(None, Mixture([Gaussian(), PolyaTree()])),
+    "naive Bayes of a block": ours(None, MultivariateGaussian()),
     "weighted Pólya trees": ours("weighted", PolyaTree()),
     "pairwise Pólya trees": ours("pairwise", PolyaTree()),
     "tempered": ours("tempered"),

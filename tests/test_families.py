@@ -14,6 +14,7 @@ from bayesnb import BayesianNB, cli, families, load
 from bayesnb.families.support import LEVELS
 
 EXACT = {name: kind for name, kind in families.families().items() if kind.exact}
+NOT_NEGATIVE = [name for name, kind in EXACT.items() if kind().support.invalid(np.array([-1.0]))]
 MAKERS = {type(family).__name__: make for family, make in reversed(FAMILIES.values())}
 
 
@@ -23,7 +24,7 @@ def table_of(kind):
     values = cells(x)
     values = values.toarray() if hasattr(values, "toarray") else np.array(values, float)
     frame = pd.DataFrame(values, columns=[f"c{k}" for k in range(values.shape[1])])
-    if EXACT[kind].support == LEVELS:
+    if EXACT[kind]().support == LEVELS:
         frame = frame.apply(lambda column: column.map(lambda code: f"level {code:.0f}"))
     return frame, pd.Series(np.arange(60) % 3, name="y").map({0: "ant", 1: "bee", 2: "cow"})
 
@@ -63,12 +64,12 @@ def test_every_family_is_named_on_the_command_line_fitted_in_parts_and_stored(ki
     np.testing.assert_allclose(found.predict_proba(X), clf.predict_proba(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", [name for name, family in EXACT.items() if family.support.invalid(np.array([-1.0]))])
+@pytest.mark.parametrize("kind", NOT_NEGATIVE)
 def test_a_number_outside_the_support_of_a_family_is_refused_by_name(kind):
     X, y = table_of(kind)
     clf = BayesianNB({"f": (EXACT[kind](), list(X.columns))}).fit(X, y)
     X.loc[4, "c1"] = -1.0
-    said = f"column 'c1' holds -1 in row 4, where {kind} needs {EXACT[kind].support.needs}"
+    said = f"column 'c1' holds -1 in row 4, where {kind} needs {EXACT[kind]().support.needs}"
     for verb in (clf.partial_fit, clf.fit):
         with pytest.raises(ValueError, match=said):
             verb(X, y)

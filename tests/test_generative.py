@@ -22,7 +22,7 @@ from pytensor import tensor as pt
 from pytensor.compile.mode import Mode
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.traversal import explicit_graph_inputs
-from test_laws import CLASSES, DENSE, FAMILIES, MIXED, Table
+from test_laws import CHOOSING, CLASSES, DENSE, FAMILIES, MIXED, Table
 
 from bayesnb import BayesianNB
 from bayesnb.families.bernoulli import Bernoulli
@@ -38,6 +38,9 @@ from bayesnb.sampling import draws, layout, nuts, pymc_model, trees
 
 IN_PYTHON = Mode(linker="py", optimizer=None)
 """PyTensor evaluates a graph as it is written: nothing is rewritten or compiled, which would take longer."""
+
+WRITTEN = [name for name in FAMILIES if name not in CHOOSING]
+"""Families whose PyMC block has all of their parameters; in that of the others, a choice is summed out."""
 
 SKEWED = Dirichlet({"ant": 1.5, "bee": 4.0, "cow": 2.5})
 """An asymmetric prior of the classes, in whichever order they are named."""
@@ -100,7 +103,7 @@ class Written:
 
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows", "joint"])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", WRITTEN)
 def test_the_pymc_model_has_the_log_density_of_the_closed_form(name, likelihood):
     written = Written.of([name])
     points = written.points() + written.points(of=written.posterior)
@@ -114,13 +117,74 @@ def test_the_pymc_model_has_the_log_density_of_the_closed_form(name, likelihood)
 def test_a_pymc_model_with_many_families_has_the_log_density_of_the_closed_form(half, likelihood):
     # Features of one kind share a variable here, though each has its own prior, columns and holes. Python, in which the
     # density is evaluated to save compiling it, adds up to 32 terms at once: about those of half of the families.
-    names = sorted(FAMILIES)
+    names = sorted(WRITTEN)
     written = Written.of(names[: len(names) // 2] if half == 0 else names[len(names) // 2 :])
     points = written.points()
     assert_allclose(written.density(likelihood, points), written.own(points), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+class OneByOne:
+    """A mixture of families beside its PyMC block, each choice by itself."""
+
+    def __init__(self, name: str, weight: np.ndarray) -> None:
+        table = Table.of(name, 3, weight, 0.2)
+        self.written = Written({"f": table.family}, {"f": table.x}, table.labels)
+        self.theta = self.written.points(1)[0]
+        self.family, self.prior = table.family, self.written.posterior.prior["f"]
+        self.key = next(key for key in self.theta.features["f"] if key.startswith("log_choice"))
+
+    def log_likelihoods(self) -> np.ndarray:
+        """log p(column | θ, choice) as (choice, class, column)."""
+        theta, labels = self.theta.features["f"], self.written.labels
+        x, shape = self.written.data["f"], theta[self.key].shape
+        found = np.zeros((shape[-1], *shape[:-1]))
+        for z, k in np.ndindex(shape[-1], shape[1]):
+            chosen = np.broadcast_to(np.log(np.eye(shape[-1]) + 1e-300)[z], shape)
+            only = np.where(np.arange(shape[1]) == k, x, np.nan)
+            each = self.family.log_likelihood(dict(theta) | {self.key: chosen}, only)
+            own = each[np.arange(len(labels)), labels.codes] * labels.weight
+            found[z, :, k] = np.bincount(labels.codes, own, minlength=shape[0])
+        return found
+
+    def log_priors(self) -> np.ndarray:
+        """log p(choice, θ) as (choice, class, column)."""
+        theta = self.theta.features["f"]
+        values, shape = list(self.family.variables(theta).values()), theta[self.key].shape
+        # The choice stands before the parameters of the families; a Hurdle has the probability of 0 before it.
+        first = 0 if hasattr(self.prior, "log_weight") else 1
+        chosen = (np.broadcast_to(one, shape) for one in np.eye(shape[-1]))
+        return np.stack([self.prior.log_prob(*values[:first], z, *values[first:]) for z in chosen])
+
+
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows"])
+@pytest.mark.parametrize("name", sorted(CHOOSING))
+def test_the_pymc_density_of_a_mixture_of_families_is_the_sum_over_its_choices(name, likelihood):
+    weight = default_rng(5).choice([0.5, 1.0, 3.0], 9) if likelihood == "sufficient" else np.ones(9)
+    one = OneByOne(name, weight)
+    own = np.logaddexp.reduce(one.log_priors() + one.log_likelihoods()).sum()
+    rows = one.written.labels.weights() @ one.theta.log_pi
+    own += one.written.posterior.label_prior.log_prob(np.exp(one.theta.log_pi)) + rows
+    assert_allclose(one.written.density(likelihood, [one.theta]), own, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", sorted(CHOOSING))
+def test_the_choice_that_pymc_sums_out_is_found_again_from_the_other_parameters(name):
+    one = OneByOne(name, np.ones(9))
+    posterior, blocks = one.written.posterior, one.written.layout
+    found = layout.from_variables(layout.variables(one.theta, blocks), blocks, posterior).features["f"]
+    assert set(found) == set(one.theta.features["f"])
+    weights = one.log_priors() + one.log_likelihoods()
+    expected = np.moveaxis(weights - np.logaddexp.reduce(weights), 0, -1)
+    assert (np.exp(expected).max(-1) < 0.999).any()
+    assert_allclose(found[one.key], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_rows_of_a_mixture_of_families_have_no_likelihood_of_their_own_in_pymc():
+    with pytest.raises(ValueError, match='use likelihood="rows" or "sufficient"'):
+        OneByOne("mixture, weighted", np.ones(5)).written.build("joint")
+
+
+@pytest.mark.parametrize("name", WRITTEN)
 def test_weighted_rows_have_the_weighted_density(name):
     table = Table.of(name, 4, default_rng(5).choice([0.5, 1.0, 3.0], 25), 0.2)
     written = Written({"f": table.family}, {"f": table.x}, table.labels)
@@ -128,7 +192,12 @@ def test_weighted_rows_have_the_weighted_density(name):
     assert_allclose(written.density("sufficient", points), written.own(points), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("name", "likelihood"), [*zip(DENSE, cycle(["sufficient", "rows", "joint"]), strict=False)])
+LEFT_EMPTY = [name for name in DENSE if name in WRITTEN]
+
+
+@pytest.mark.parametrize(
+    ("name", "likelihood"), [*zip(LEFT_EMPTY, cycle(["sufficient", "rows", "joint"]), strict=False)]
+)
 def test_a_column_without_values_and_a_class_without_rows_keep_their_prior(name, likelihood):
     table = Table.of(name, 6, np.ones(12), 1.0)
     labels = Labels.of([0, 1] * 6, len(CLASSES))
@@ -190,7 +259,7 @@ def test_a_model_with_only_columns_of_one_level_is_its_class_prior():
     assert_allclose(written.density("sufficient", points), written.own(points), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", WRITTEN)
 def test_the_pymc_log_likelihood_of_each_row_is_that_of_the_closed_form(name):
     written = Written.of([name])
     family, x = written.posterior.model.features[name], written.data[name]
@@ -200,7 +269,7 @@ def test_the_pymc_log_likelihood_of_each_row_is_that_of_the_closed_form(name):
     assert_allclose(found, family.log_likelihood(theta, x), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", WRITTEN)
 def test_converting_theta_to_pymc_variables_and_back_keeps_the_likelihood(name):
     written = Written.of([name])
     family, x = written.posterior.model.features[name], written.data[name]
@@ -243,7 +312,7 @@ def test_chains_start_inside_the_support():
 # The mode
 
 
-MODAL = [name for name in FAMILIES if not isinstance(FAMILIES[name][0], MIXED)]
+MODAL = [name for name in FAMILIES if name not in MIXED]
 """Families whose posterior has a mode in closed form."""
 
 

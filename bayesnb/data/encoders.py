@@ -21,7 +21,7 @@ from bayesnb.families.family import Family
 from bayesnb.families.levels import Coded, united
 from bayesnb.families.poisson import Exposed
 from bayesnb.families.scatter import PARTLY_MISSING, gap_in_a_row
-from bayesnb.families.support import BAG, COUNTS, LEVELS, POSITIVE, REALS, ZEROS_AND_ONES, Support
+from bayesnb.families.support import BAG, COUNTS, LEVELS, NONNEGATIVE, POSITIVE, REALS, ZEROS_AND_ONES, Support
 from bayesnb.families.words import Bag
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, large_enough, slices
@@ -316,6 +316,7 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
 ENCODERS: dict[Support, Encoder] = {
     REALS: _reals,
     POSITIVE: _reals,
+    NONNEGATIVE: _reals,
     COUNTS: _counts,
     ZEROS_AND_ONES: _binary,
     BAG: _bag,

@@ -257,7 +257,7 @@ class Schema:
                 {
                     "feature": name,
                     "family": type(feature.family).__name__,
-                    "prior": f"{feature.family.prior!r}{learned and f', learned: {learned}'}",
+                    "prior": f"{feature.family.prior_text()}{learned and f', learned: {learned}'}",
                     "columns": len(feature.columns),
                     "levels": feature.shown_levels(),
                     "missing": missing,

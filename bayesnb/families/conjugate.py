@@ -92,6 +92,13 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
         """log p(x | θ) as a (row, class) tensor."""
 
+    def lengths(self) -> dict[str, int]:
+        """The length of each axis of its variables that is neither class nor column nor level."""
+        return {"node": len(names)} if (names := self.node_names()) else {}
+
+    def variable_axes(self) -> dict[str, tuple[str, ...]]:
+        return dict.fromkeys(self.conjugate.parameters, ("class", "column", *self.lengths()))
+
     def quick_predictive(self, posterior: P, x: Column) -> Array | None:
         """``log_predictive`` by a faster formula, or None if there is none. (A hook.)"""
         return None
@@ -273,7 +280,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             for rows, column, (belief, d, log_h), known in self._blocks(posterior.at([c]), x[own]):
                 cell = int(c), column
                 # Nothing is taken away where a cell is missing, and 0 times NaN would still be NaN.
-                d = tuple(v if v is None else np.where(known, v, 0.0) for v in d)
+                d = of_known(d, known)
                 left = _left(belief, d, np.where(known, weight[rows, None, None], 0.0), known, cell)
                 value = left.along(*d) if point is None else belief.log_kernel(_theta(left, point, cell), *d)
                 rest[rows] += np.where(known, value + log_h, 0.0).sum((1, 2))
@@ -310,14 +317,23 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     # The same family in PyMC. The names of the variables are those of `variables` and of their block.
 
-    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: tuple[str, ...]) -> dict[str, Any]:
-        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one."""
-        return dict(zip(prior.parameters, parts_of(prior.pymc(name, dims)), strict=True))
+    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one. (A hook.)
+
+        ``dims`` are the dimensions of each variable.
+        """
+        longest = max(dims.values(), key=len)
+        return dict(zip(prior.parameters, parts_of(prior.pymc(name, longest)), strict=True))
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
-        """log p(data | θ) as a scalar tensor, from the sufficient statistic."""
+        """log p(data | θ) as a scalar tensor, from the sufficient statistic. (A hook.)"""
         d, _ = self.added(s)
         return self.conjugate.pymc_likelihood(theta, *map(shared, d)) + shared(self.log_base(s).sum())
+
+
+def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
+    """What cells add, without that of missing ones; a tuple within is that of a part of a compound family."""
+    return tuple(of_known(v, known) if isinstance(v, tuple) else v if v is None else np.where(known, v, 0.0) for v in d)
 
 
 def _left(belief: Any, d: tuple[Array, ...], weight: Array, known: Array, cell: tuple[int, int]) -> Any:

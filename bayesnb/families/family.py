@@ -186,6 +186,31 @@ class Family[P: Belief, S: Statistic](ABC):
         return ()
 
     @property
+    def parts(self) -> tuple[Family, ...]:
+        """The families that it is made of, whose statistics its own holds; none if it is not. (A hook.)"""
+        return ()
+
+    def named_classes(self) -> list[Any]:
+        """The classes that its prior names. (A hook.)"""
+        return list(self.prior) if isinstance(self.prior, Mapping) else []
+
+    def prior_text(self) -> str:
+        """Its prior, for people. (A hook.)"""
+        return repr(self.prior)
+
+    def atoms(self) -> tuple[float, ...]:
+        """The real numbers that have a probability and not only a density. (A hook.)"""
+        return ()
+
+    def completed(self, theta: Theta, believed: Belief) -> Theta:
+        """θ with what its PyMC variables leave open, because it is summed out there. (A hook.)"""
+        return theta
+
+    def variable_axes(self) -> dict[str, tuple[str, ...]]:
+        """The axes of each PyMC variable, if they are not the same for all. (A hook.)"""
+        return {}
+
+    @property
     def kind(self) -> str:
         """What its variables are named after, as a class is: "StudentT" makes mu_student_t."""
         return type(self).__name__

@@ -68,7 +68,7 @@ class Statistic(ABC):
         return self + other * -1.0
 
     def arrays(self) -> dict[str, Array]:
-        """The fields that add."""
+        """The fields that add. (A hook, where they lie within other statistics.)"""
         return {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
 
     def names(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class Statistic(ABC):
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:
-        """The classes at these positions, in this order; -1 is a class that has seen nothing."""
+        """The classes at these positions, in this order; -1 is a class that has seen nothing. (A hook.)"""
         index = np.asarray(classes, np.intp)
         empty = index < 0
         taken = {}
@@ -116,7 +116,7 @@ class Statistic(ABC):
         return type(self)(**taken, **self.names())
 
     def columns(self, index: Sequence[int]) -> Self:
-        """The columns at these positions; a statistic of a bag of words has none to pick."""
+        """The columns at these positions; a statistic of a bag of words has none to pick. (A hook.)"""
         names = {name: tuple(value[k] for k in index) for name, value in self.names().items()}
         return type(self)(**{name: value[:, list(index)] for name, value in self.arrays().items()}, **names)
 
@@ -128,7 +128,7 @@ class Statistic(ABC):
         """The same statistic without rounding errors, where it is ``before`` minus some of its rows.
 
         Weights that only rounding keeps from 0 become 0. A clearly negative weight means that rows were subtracted that
-        are not in ``before``, and raises :class:`UnlearnedError`.
+        are not in ``before``, and raises :class:`UnlearnedError`. (A hook.)
         """
         whole, settled = (before + self * 0.0).arrays(), {}
         for name, value in self.rounded(before).arrays().items():

@@ -66,6 +66,11 @@ REALS = Support("reals", "a finite number", "write a missing value (NaN) or a nu
 POSITIVE = Support("positive reals", "a positive number", "use Gaussian() for it", lambda x: (x > 0) & np.isfinite(x))
 """Finite numbers above 0."""
 
+NONNEGATIVE = Support(
+    "0 and positive reals", "0 or a positive number", "use Gaussian() for it", lambda x: (x >= 0) & np.isfinite(x)
+)
+"""Finite numbers from 0 on."""
+
 COUNTS = Support("counts", "a count", "use Gaussian() for it", lambda x: (x >= 0) & (x == np.floor(x)) & np.isfinite(x))
 """Whole numbers from 0 on."""
 

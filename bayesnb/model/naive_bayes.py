@@ -73,8 +73,7 @@ class NaiveBayes:
         """
         named = self.label.named_classes(labels)
         for family in self.features.values():
-            if isinstance(family.prior, Mapping):
-                named += family.prior
+            named += family.named_classes()
         return list(dict.fromkeys(named))
 
     @property

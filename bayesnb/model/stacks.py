@@ -51,7 +51,7 @@ def groups(features: Mapping[Any, Family], n_rows: int, many: int = MANY) -> Ite
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
     """The specification of a family, or ``None`` if a part of it belongs to one feature and not to all of them."""
-    if family.reads_together:
+    if family.reads_together or family.parts:
         return None
     per_class = family.prior if isinstance(family.prior, Mapping) else {None: family.prior}
     parts: list[Any] = [type(family)]

@@ -136,7 +136,7 @@ class Statistics:
 
     def finite(self) -> bool:
         """Whether all numbers are finite."""
-        numbers = [v for s in self.features.values() for v in vars(s).values() if isinstance(v, np.ndarray)]
+        numbers = [v for s in self.features.values() for v in s.arrays().values()]
         return not numbers or bool(np.isfinite(np.concatenate(numbers, axis=None)).all())
 
     def without(self, other: Statistics) -> Statistics:

@@ -1,19 +1,21 @@
 """The statistics of a model as a few arrays, named and with coordinates.
 
 Features whose statistics are of one class share a group of arrays, since a group a feature would be hundreds of times
-slower to read at five hundred features. Which arrays there are, and along what, the statistic itself declares
+slower to read at five hundred features. A feature whose family is made of others stands in the groups of its parts, one
+after the other. Which arrays there are, and along what, the statistic itself declares
 (``per`` in ``bayesnb.families.statistic``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING
 from typing import Any
 
 import numpy as np
 
 from bayesnb.data.schema import Schema
+from bayesnb.families.family import Family
 from bayesnb.families.levels import widest
 from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics
@@ -34,13 +36,14 @@ def packed(schema: Schema, statistics: Statistics) -> dict[str, Variable]:
     """Turn statistics into arrays: the weight of each class at the root, and one group for each class of statistics."""
     packed = {"/class_label": Variable(("class_label",), _texts(statistics.labels))}
     packed["/rows"] = Variable(("class_label",), np.asarray(statistics.rows, float))
-    for group, (kind, names) in _groups(schema).items():
+    for group, (kind, leaves) in _groups(schema).items():
+        names = [name for name, _ in leaves]
         axes = {what: field.metadata["axis"] for what, field in kind.axes().items()}
         for axis in dict.fromkeys(axes.values()):
             cells = [cell for name in names for cell in _cells(schema, name, axis)]
             for k, title in enumerate(COORDINATES[axis]):
                 packed[f"/{group}/{title}"] = Variable((axis,), _texts(cell[k] for cell in cells))
-        each = [statistics.features[name].for_file() for name in names]
+        each = [_leaf(statistics.features[name], place).for_file() for name, place in leaves]
         for what, axis in axes.items():
             array = np.concatenate([np.asarray(fields[what], float) for fields in each], axis=1)
             packed[f"/{group}/{what}"] = Variable(("class_label", axis, "part")[: array.ndim], array)
@@ -68,22 +71,44 @@ def unpacked(
             expected |= {f"/{group}/part"} if kind.axes()[what].metadata["parts"] else set()
     if set(arrays) != expected:
         raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
-    statistics: dict[Any, Statistic] = dict(others)
-    for group, (kind, names) in groups.items():
-        each: dict[Any, dict[str, Array]] = {name: {} for name in names}
+    found: dict[Any, Statistic] = {(name, ()): s for name, s in others.items()}
+    for group, (kind, leaves) in groups.items():
+        each: dict[Any, dict[str, Array]] = {leaf: {} for leaf in leaves}
         for what, path in paths[group].items():
             axis, parts = (kind.axes()[what].metadata[key] for key in ("axis", "parts"))
-            sizes = [len(_cells(schema, name, axis)) for name in names]
+            sizes = [len(_cells(schema, name, axis)) for name, _ in leaves]
             shape = (n_classes, sum(sizes), *([len(parts)] if parts else []))
             if arrays[path].shape != shape:
                 raise ModelFileError(f"its array {path[1:]} is of shape {arrays[path].shape}, not {shape}")
-            for name, own in zip(names, np.split(arrays[path], np.cumsum(sizes)[:-1], axis=1), strict=True):
-                each[name][what] = own
+            for leaf, own in zip(leaves, np.split(arrays[path], np.cumsum(sizes)[:-1], axis=1), strict=True):
+                each[leaf][what] = own
         older = any(path != f"/{group}/{what}" for what, path in paths[group].items())
-        for name in names:
-            s = kind.from_file(each[name], schema.features[name].columns, schema.features[name].levels)
-            statistics[name] = s.renewed() if older else s
-    return {name: statistics[name] for name in schema.features}
+        for leaf in leaves:
+            s = kind.from_file(each[leaf], schema.features[leaf[0]].columns, schema.features[leaf[0]].levels)
+            found[leaf] = s.renewed() if older else s
+    return {name: _whole(name, feature.family, found) for name, feature in schema.features.items()}
+
+
+def _leaves(family: Family, place: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Family]]:
+    """Yield the families of a feature that are not made of others, each with its place among the parts of parts."""
+    if not family.parts:
+        yield place, family
+    for k, part in enumerate(family.parts):
+        yield from _leaves(part, (*place, k))
+
+
+def _leaf(s: Any, place: tuple[int, ...]) -> Statistic:
+    """The statistic at a place."""
+    for k in place:
+        s = s.parts[k]
+    return s
+
+
+def _whole(name: Any, family: Family, leaves: Mapping[Any, Statistic], place: tuple[int, ...] = ()) -> Statistic:
+    """The statistic of a feature, put together from those at all places."""
+    if not family.parts:
+        return leaves[name, place]
+    return family.statistic_class(tuple(_whole(name, p, leaves, (*place, k)) for k, p in enumerate(family.parts)))
 
 
 def _paths(group: str, kind: type[Statistic], arrays: Mapping[str, Array]) -> dict[str, str]:
@@ -107,14 +132,15 @@ def claim(schema: Schema, n_classes: int) -> int:
     return 4 * 8 * n_classes * sum(len(levels) * widest(levels) for levels in tables)
 
 
-def _groups(schema: Schema) -> dict[str, tuple[type[Statistic], list[Any]]]:
-    """Group the features by the class of their statistics; each group keeps the order of the schema."""
-    groups: dict[str, tuple[type[Statistic], list[Any]]] = {}
+def _groups(schema: Schema) -> dict[str, tuple[type[Statistic], list[tuple[Any, tuple[int, ...]]]]]:
+    """Group the features, or their parts, by the class of their statistics, in the order of the schema."""
+    groups: dict[str, tuple[type[Statistic], list[tuple[Any, tuple[int, ...]]]]] = {}
     for name, feature in schema.features.items():
         if sampled.of_values(feature):
             continue
-        kind = feature.family.statistic_class
-        groups.setdefault(kind.group, (kind, []))[1].append(name)
+        for place, family in _leaves(feature.family):
+            kind = family.statistic_class
+            groups.setdefault(kind.group, (kind, []))[1].append((name, place))
     return dict(sorted(groups.items()))
 
 

@@ -24,9 +24,11 @@ from bayesnb.families import families
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.from_pymc import Specified
 from bayesnb.families.sampled import Sampled
-from bayesnb.priors import UNSEEN, FixedProbabilities
+from bayesnb.priors import UNSEEN, Compound, FixedProbabilities
 
 KINDS: dict[str, type] = {kind.__name__: kind for family in families().values() for kind in (family, family.conjugate)}
+# The parts of a compound family hold its priors.
+KINDS = {name: kind for name, kind in KINDS.items() if not issubclass(kind, Compound)}
 OTHERS = (Binned, BinEdges, ByType, FixedProbabilities, Exponents, Cells, Grid, Dyadic, Sampler, Specified)
 KINDS |= {kind.__name__: kind for kind in OTHERS}
 

@@ -15,6 +15,7 @@ from bayesnb.numerics import log as log
 from bayesnb.numerics import log1p as log1p
 from bayesnb.numerics import log_gamma_slopes as log_gamma_slopes
 from bayesnb.numerics import log_rising as log_rising
+from bayesnb.priors.all_of import AllOf as AllOf
 from bayesnb.priors.belief import UNSEEN as UNSEEN
 from bayesnb.priors.belief import Belief as Belief
 from bayesnb.priors.belief import BoundaryError as BoundaryError
@@ -30,12 +31,14 @@ from bayesnb.priors.belief import spread as spread
 from bayesnb.priors.beta import Beta as Beta
 from bayesnb.priors.beta import Chance as Chance
 from bayesnb.priors.beta_tree import BetaTree as BetaTree
+from bayesnb.priors.compound import Compound as Compound
 from bayesnb.priors.dirichlet import Dirichlet as Dirichlet
 from bayesnb.priors.fixed import FixedProbabilities as FixedProbabilities
 from bayesnb.priors.gamma import Gamma as Gamma
 from bayesnb.priors.normal import Normal as Normal
 from bayesnb.priors.normal_gamma import NormalGamma as NormalGamma
 from bayesnb.priors.normal_wishart import NormalWishart as NormalWishart
+from bayesnb.priors.one_of import OneOf as OneOf
 
 
 def __getattr__(name: str) -> Any:

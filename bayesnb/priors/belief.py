@@ -329,6 +329,14 @@ class Prior(Belief):
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         """Independent draws, in the form that likelihoods read."""
 
+    def size_of_point(self) -> int:
+        """How many arrays a point of θ is. (A hook.)"""
+        return len(self.parameters)
+
+    def fourth_moments(self) -> tuple[Any, ...]:
+        """Whether the fourth moment of each part of θ exists, in each cell. (A hook, for heavy tails.)"""
+        return (True,) * len(self.parameters)
+
     def canonical(self) -> Prior:
         """The same belief in a form that keeps all digits of θ. (A hook.)"""
         return self
@@ -354,6 +362,10 @@ def _field_at(value: Any, cell: Any) -> Any:
     """A field of a prior at some of its cells; what is not an array is the same for all of them."""
     if isinstance(value, Mapping):
         return {name: _field_at(v, cell) for name, v in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_field_at(v, cell) for v in value)
+    if isinstance(value, Belief):
+        return value._picked(cell)
     return value[cell] if isinstance(value, np.ndarray) and value.ndim else value
 
 

@@ -205,6 +205,10 @@ class NormalGamma(Prior):
                 return of_mu, self.a / self.b**2
             return of_mu * self.unit * self.unit, self.a / self.b**2 / self.unit**4
 
+    def fourth_moments(self) -> tuple[Any, ...]:
+        # That of μ, a Student-t, exists above 4 degrees of freedom, 2a.
+        return self.a > 2.5, np.ones(self.a.shape, bool)
+
     def mode(self) -> tuple[Array, Array]:
         self.require_proper("A mode")
         outside = self.a <= 0.5

@@ -205,11 +205,10 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
         records += _two_moments(names["pi"], values["pi"], posterior.label.mean(), posterior.label.variance())
     for block in blocks:
         prior = block.gather(posterior.features)
-        for key, m, v in zip(block.keys, parts_of(prior.mean()), parts_of(prior.variance()), strict=True):
+        moments = parts_of(prior.mean()), parts_of(prior.variance()), prior.fourth_moments()
+        for key, m, v, fourth in zip(block.keys, *moments, strict=True):
             x = values[block.variable(key)]
-            # The error of a sampled variance needs the fourth moment. That of μ, a Student-t, exists above 4 degrees of
-            # freedom, 2a.
-            fourth = np.ones(m.shape, bool) if key != "mu" or not hasattr(prior, "a") else prior.a > 2.5
+            # The error of a sampled variance needs the fourth moment.
             records += _two_moments(names[block.variable(key)], x, m, np.where(fourth, v, np.inf))
     return records
 

@@ -8,7 +8,7 @@ coordinates, so their names cannot collide with those of variables.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -40,9 +40,9 @@ class Block:
     whole : bool
         Whether it is one feature whose columns share one θ: the words of a bag, or the columns of a vector.
     drawn : {parameter: axes}, optional
-        The parameters of a sampled family or of a vector, and their axes.
+        The parameters of a sampled family, of a vector, or of a family with parts, and their axes.
     lengths : {axis: length}, optional
-        Of the axes that vector parameters of a sampled family have of their own.
+        Of the axes that parameters of such a family have of their own.
     n_levels : int, optional
         The number of levels of each of its columns, if they have levels.
     """
@@ -107,21 +107,26 @@ class Block:
         """
         if self.whole:
             return parts[self.members[0][0]]
+        return self._together([parts[feature] for feature, _ in self.members])
+
+    def _together(self, each: Sequence[Any]) -> Any:
+        """One data class of those that have the columns of the members, one for each member."""
         picked: dict[str, Any] = {}
-        example = parts[self.members[0][0]]
-        for f in fields(example):
-            values = [getattr(parts[feature], f.name) for feature, _ in self.members]
+        for f in fields(each[0]):
+            values = [getattr(value, f.name) for value in each]
             if isinstance(values[0], np.ndarray):
                 one = [v[:, k] for v, (_, k) in zip(values, self.members, strict=True)]
-                by_level = isinstance(example, Statistic) or not self.family.node_names()
+                by_level = isinstance(each[0], Statistic) or not self.family.node_names()
                 if self.n_levels is not None and by_level and one[0].ndim > 1:
                     one = [v[:, : self.n_levels] for v in one]
                 picked[f.name] = np.stack(one, axis=1)
             elif f.name == "levels":
                 picked[f.name] = tuple(v[k] for v, (_, k) in zip(values, self.members, strict=True))
+            elif isinstance(values[0], tuple) and all(map(is_dataclass, values[0])):
+                picked[f.name] = tuple(self._together(parts) for parts in zip(*values, strict=True))
             else:
                 picked[f.name] = values[0]
-        return type(example)(**picked)
+        return type(each[0])(**picked)
 
 
 def blocks(model: NaiveBayes, statistics: Statistics) -> list[Block]:
@@ -186,6 +191,8 @@ def _grouped(
         elif block.whole and not block.categories:
             axes = ("class", "column", "column_2")
             block = replace(block, drawn={key: axes[:n] for key, n in block.family.conjugate.axes.items()})
+        elif block.family.parts:
+            block = replace(block, drawn=block.family.variable_axes(), lengths=block.family.lengths())
         made.append(block)
     return made
 
@@ -293,7 +300,7 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
                 cell = 1.0 if block is None else np.take(values[block.variable(key)], i, axis=column)
                 full[(..., *at)] = cell
             theta[key] = full
-        features[name] = family.theta(theta)
+        features[name] = family.completed(family.theta(theta), posterior.features[name])
     with np.errstate(divide="ignore"):
         return Parameters(posterior.model, np.log(values["pi"]), features)
 
@@ -302,6 +309,8 @@ def _axes(family: Family, variables: Mapping[str, Array]) -> Mapping[str, tuple[
     """The axes of the variables of a family that is no bag of words, from a point of them."""
     if not family.exact:
         return family.axes(variables)
+    if family.parts:
+        return family.variable_axes()
     return {key: ("class", "column", "level")[: value.ndim] for key, value in variables.items()}
 
 

@@ -100,8 +100,7 @@ def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
     """The variables of a block in the open model."""
     try:
         dims = {key: block.dims(key) for key in block.keys}
-        own = ("class_label", *block.coords()) if block.family.exact else dims
-        return block.family.pymc_prior(block.gather(posterior.prior), block.variable, own)
+        return block.family.pymc_prior(block.gather(posterior.prior), block.variable, dims)
     except ImproperError as error:
         feature, where = block.place(error.where)
         with about(f"feature {feature!r}", posterior.labels, posterior.statistics.features[feature]):

@@ -1,0 +1,96 @@
+"""Families that are alternatives to each other: their weights, and the average of their densities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from bayesnb.families.compound import require_part
+from bayesnb.families.conjugate import Conjugate
+from bayesnb.families.statistic import Statistic
+from bayesnb.families.support import COUNTS
+from bayesnb.numerics import Array
+from bayesnb.priors.compound import of_part
+
+
+def require_alternatives(families: Sequence[Any], whole: str) -> None:
+    """Refuse families whose evidence cannot be compared, because a cell has a density by one and a probability by
+    another.
+    """
+    for family in families:
+        require_part(family, whole)
+    if len(families) < 2:
+        raise ValueError(f"Expected a list of two families or more, such as {whole}([Gaussian(), PolyaTree()]); "
+                         f"got {list(families)}")  # fmt: skip
+    first, *others = families
+    for family in others:
+        if (first.support is COUNTS) != (family.support is COUNTS) or first.atoms() != family.atoms():
+            raise ValueError(
+                f"{type(first).__name__} reads {first.support} and {type(family).__name__} reads {family.support}, and "
+                "a probability cannot be weighed against a density: put families of numbers together, families of "
+                "counts, or Hurdles of numbers"
+            )
+
+
+def positive_weights(weights: Any, n: int) -> Array:
+    """Weights of alternatives, divided by their sum; equal ones if none are given."""
+    found = np.ones(n) if weights is None else np.asarray(weights, float)
+    if found.shape != (n,) or not (np.isfinite(found) & (found > 0)).all():
+        raise ValueError(f"Expected a positive weight for each of {n} families; got {weights!r}")
+    return found / found.sum()
+
+
+def averaged(each: Sequence[Array], log_weight: Array, cell: Array) -> Array:
+    """ln Σ w exp(value) of one column, and 0 where its cell is missing; the last axis of w is the alternative."""
+    total = reduce(np.logaddexp, [log_weight[..., m] + value for m, value in enumerate(each)])
+    return np.where(np.isnan(cell), 0.0, total)
+
+
+def summed_over_cells(
+    columns: Sequence[Sequence[Conjugate]], log_weight: Array, theta: Mapping[str, Any], parts: Sequence[Statistic]
+) -> Any:
+    """Σ of ln Σ_m w_m p_m(data of the class and column | θ) over classes and columns, as a scalar tensor.
+
+    Parameters
+    ----------
+    columns : sequence of sequence of Conjugate
+        For each column, the alternatives as families of that column alone.
+    log_weight : array (alternative,)
+    theta : {name: tensor (class, column, ...)}
+    parts : sequence of Statistic
+        What each alternative has seen.
+    """
+
+    def of_cell(c: int, k: int) -> Any:
+        each = []
+        for m, family in enumerate(columns[k]):
+            own = {name: value[c : c + 1, k : k + 1] for name, value in of_part(m, theta).items()}
+            each.append(family.pymc_statistic(own, parts[m].take([c]).columns([k])))
+        return _pymc_averaged(log_weight, each)
+
+    n_classes, n_columns = parts[0].seen().shape
+    return sum(of_cell(c, k) for c in range(n_classes) for k in range(n_columns))
+
+
+def summed_over_rows(
+    columns: Sequence[Sequence[Conjugate]], log_weight: Array, theta: Mapping[str, Any], x: Array, y: Array
+) -> Any:
+    """The same of rows (row, column) with the codes of their classes."""
+    from pytensor import tensor as pt
+
+    total = pt.zeros(())
+    for k, families in enumerate(columns):
+        here = {name: value[:, k : k + 1] for name, value in theta.items()}
+        each = [family.pymc_log_likelihood(of_part(m, here), x[:, [k]]) for m, family in enumerate(families)]
+        own = pt.eq(np.asarray(y)[:, None], pt.arange(each[0].shape[1]))
+        total += _pymc_averaged(log_weight, [(value * own).sum(0) for value in each]).sum()
+    return total
+
+
+def _pymc_averaged(log_weight: Array, each: Sequence[Any]) -> Any:
+    from pytensor import tensor as pt
+
+    return reduce(pt.logaddexp, [w + value for w, value in zip(log_weight, each, strict=True)])

@@ -1,0 +1,189 @@
+"""Families that are made of other families: what :class:`Mixture` and :class:`Hurdle` have in common.
+
+Each part reads the column in its own way, and has its own statistic and prior. A compound family says what each part
+reads, how the parts join, and how their densities do.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from bayesnb.families.conjugate import Added, Cells, Conjugate, of_known
+from bayesnb.families.membership import Membership
+from bayesnb.families.statistic import Statistic
+from bayesnb.families.support import COUNTS, NONNEGATIVE, POSITIVE, REALS
+from bayesnb.numerics import Array
+from bayesnb.priors import Compound, Theta
+from bayesnb.priors.compound import numbered, of_part
+
+
+@dataclass(frozen=True, eq=False)
+class Parts(Statistic):
+    """The statistics of all parts, of the same rows."""
+
+    parts: tuple[Statistic, ...]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+
+    def __mul__(self, factor: float) -> Self:
+        return type(self)(tuple(part * factor for part in self.parts))
+
+    def seen(self) -> Array:
+        return self.parts[0].seen()
+
+    def arrays(self) -> dict[str, Array]:
+        return {name: v for k, part in enumerate(self.parts) for name, v in numbered(k, part.arrays()).items()}
+
+    @property
+    def signed(self) -> frozenset[str]:
+        return frozenset(name for k, part in enumerate(self.parts) for name in numbered(k, dict.fromkeys(part.signed)))
+
+    def contradiction(self) -> str:
+        said = next((said for part in self.parts if (said := part.contradiction())), "")
+        return said or ("" if self.of_same_rows() else "its parts were not seen in the same rows")
+
+    @abstractmethod
+    def of_same_rows(self) -> bool:
+        """Whether the parts can come from the same rows."""
+
+    def take(self, classes: Sequence[int] | Array) -> Self:
+        return type(self)(tuple(part.take(classes) for part in self.parts))
+
+    def columns(self, index: Sequence[int]) -> Self:
+        return type(self)(tuple(part.columns(index) for part in self.parts))
+
+    def settled(self, before: Self) -> Self:
+        return type(self)(tuple(a.settled(b) for a, b in zip(self.parts, before.parts, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
+    """A likelihood that is made of the likelihoods of other families; they hold the priors."""
+
+    prior: Any = field(default=None, init=False, repr=False)
+
+    @abstractmethod
+    def with_parts(self, parts: Sequence[Conjugate]) -> Self:
+        """The same family of other parts of the same kinds."""
+
+    @abstractmethod
+    def read(self, x: Array) -> list[Array]:
+        """What each part reads, (row, column) each: NaN where it does not read the cell."""
+
+    @abstractmethod
+    def joined(self, priors: tuple[Any, ...]) -> P:
+        """The prior of the whole from those of the parts, at their full shapes."""
+
+    @property
+    def learns_prior(self) -> bool:
+        return any(part.learns_prior for part in self.parts)
+
+    @property
+    def needs_rows(self) -> bool:
+        return any(part.needs_rows for part in self.parts)
+
+    def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
+        read = zip(*(self.read(column[:, None]) for column in columns), strict=True)
+        own = ([column[:, 0] for column in each] for each in read)
+        return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
+
+    def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
+        parts = enumerate(self.parts)
+        return self.with_parts([part.gathered([(other.parts[m], k) for other, k in cells]) for m, part in parts])
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__ + "".join(part.kind for part in self.parts)
+
+    def named_classes(self) -> list[Any]:
+        return [label for part in self.parts for label in part.named_classes()]
+
+    def part_names(self) -> list[str]:
+        """The names of the parts, with a number where two are of one kind."""
+        kinds = [part.kind for part in self.parts]
+        return [f"{kind} {k + 1}" if kinds.count(kind) > 1 else kind for k, kind in enumerate(kinds)]
+
+    def prior_text(self) -> str:
+        parts = zip(self.part_names(), self.parts, strict=True)
+        return "; ".join(f"{name}: {part.prior_text()}" for name, part in parts)
+
+    def statistic(self, x: Array, members: Membership) -> S:
+        parts = zip(self.parts, self.read(x), strict=True)
+        return self.statistic_class(tuple(part.statistic(own, members) for part, own in parts))
+
+    def priors(self, s: S, labels: Sequence[Any]) -> P:
+        parts = zip(self.parts, s.parts, strict=True)
+        return self.joined(tuple(part.priors(own, labels) for part, own in parts))
+
+    def resolve_prior(self, prior: P, s: S) -> P:
+        return prior
+
+    def added(self, s: S) -> Added:
+        d = []
+        for part, own in zip(self.parts, s.parts, strict=True):
+            of_part, log_h = part.added(own)
+            d.append((1.0, log_h, *of_part))
+        return tuple(d), 0.0 * s.seen()
+
+    def log_base(self, s: S) -> Array:
+        return sum(part.log_base(own) for part, own in zip(self.parts, s.parts, strict=True))
+
+    def cells(self, posterior: P, x: Array) -> Cells:
+        beliefs, d = [], []
+        for part, believed, own in zip(self.parts, posterior.parts, self.read(x), strict=True):
+            belief, of_part, log_h = part.cells(believed, own)
+            told = ~np.isnan(own)[:, None]
+            beliefs.append(belief)
+            d.append((told.astype(float), *of_known((log_h, *of_part), told)))
+        return posterior.joined(tuple(beliefs)), tuple(d), 0.0
+
+    def variables(self, theta: Theta) -> dict[str, Array]:
+        parts = enumerate(self.parts)
+        return {name: v for k, part in parts for name, v in numbered(k, part.variables(of_part(k, theta))).items()}
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        parts = enumerate(self.parts)
+        return {name: v for k, part in parts for name, v in numbered(k, part.theta(of_part(k, variables))).items()}
+
+    def variable_axes(self) -> dict[str, tuple[str, ...]]:
+        found = {}
+        for k, part in enumerate(self.parts):
+            for name, axes in numbered(k, part.variable_axes()).items():
+                found[name] = (*axes[:2], *(f"{axis}_{k + 1}" for axis in axes[2:]))
+        return found
+
+    def lengths(self) -> dict[str, int]:
+        return {axis: n for k, part in enumerate(self.parts) for axis, n in numbered(k, part.lengths()).items()}
+
+    def samples(self, theta: Theta, rng: Generator, s: S | None) -> list[Array]:
+        """One value of each part for each θ."""
+        seen = [None] * len(self.parts) if s is None else s.parts
+        parts = enumerate(zip(self.parts, seen, strict=True))
+        return [part.sample(of_part(k, theta), rng, own) for k, (part, own) in parts]
+
+    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for k, (part, own) in enumerate(zip(self.parts, prior.parts, strict=True)):
+            made = part.pymc_prior(own, lambda key, k=k: name(f"{key}_{k + 1}"), of_part(k, dims))
+            found |= numbered(k, made)
+        return found
+
+
+def require_part(family: Any, whole: str) -> None:
+    """Refuse what cannot be a part: families that are sampled, that read whole rows, levels, or a second column."""
+    if not isinstance(family, Conjugate):
+        raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
+                        f"got {family!r}")  # fmt: skip
+    if family.whole_rows or family.support not in (REALS, POSITIVE, NONNEGATIVE, COUNTS):
+        raise ValueError(
+            f"a {whole} is of families of numbers or counts; {type(family).__name__} reads {family.support}"
+        )
+    if getattr(family, "exposure", None) is not None:
+        raise ValueError(f"a family with an exposure cannot be a part of a {whole}; got {family!r}")

@@ -15,13 +15,14 @@ from bayesnb.estimator import BayesianNB
 from bayesnb.families.exponential import Exponential
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.hurdle import Hurdle
 from bayesnb.families.log_normal import LogNormal
 from bayesnb.families.negative_binomial import NegativeBinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.families.polya_tree import PolyaTree
 from bayesnb.priors import Array
 
-CANDIDATES = (Gaussian(), LogNormal(), Exponential(), Poisson(), NegativeBinomial(), PolyaTree())
+CANDIDATES = (Gaussian(), LogNormal(), Exponential(), Poisson(), NegativeBinomial(), PolyaTree(), Hurdle())
 """The families that are tried if none are named."""
 
 PASSES = 20
@@ -72,8 +73,9 @@ def choose_families(
         Columns that are no numbers, or are only 0 and 1, keep the family of their type.
     y : array (row,)
     families : sequence of Family, optional
-        The candidates, one of each class. By default Gaussian, LogNormal, Exponential, Poisson, NegativeBinomial and
-        PolyaTree; each is tried on the columns that it can read.
+        The candidates, each with another name (``family.title``). By default Gaussian, LogNormal, Exponential, Poisson,
+        NegativeBinomial, PolyaTree and Hurdle; each is tried on the columns that it can read, and a Hurdle on those
+        that hold zeros and other numbers.
     by : {"class", "evidence"}
 
     Returns
@@ -83,7 +85,7 @@ def choose_families(
     Raises
     ------
     ValueError
-        If the columns have no names, no column holds numbers, or two candidates are of one class.
+        If the columns have no names, no column holds numbers, or two candidates have one name.
 
     Notes
     -----
@@ -94,7 +96,8 @@ def choose_families(
 
     A density and a probability can only be compared where the column holds whole numbers, because a density per unit is
     then nearly the probability of a whole number. A PolyaTree that takes its cells from the column has no evidence that
-    could be compared, because the cells have seen the rows already; with given ``edges`` it has one.
+    could be compared, because the cells have seen the rows already; with given ``edges`` it has one. Nor has a Hurdle
+    of amounts, because it gives 0 a probability where the others have a density.
 
     Examples
     --------
@@ -111,9 +114,9 @@ def choose_families(
     if by not in ("class", "evidence"):
         raise ValueError(f"Expected by to be 'class' or 'evidence'; got {by!r}")
     families = CANDIDATES if families is None else tuple(families)
-    names = [type(family).__name__ for family in families]
+    names = [family.title for family in families]
     if len(set(names)) < len(names) or not names:
-        raise ValueError(f"Expected candidates of different classes; got {names}")
+        raise ValueError(f"Expected candidates of different names; got {names}")
     table = Table.of(X)
     if not table.named:
         raise ValueError("Expected a table whose columns have names; give a DataFrame or {name: values}")
@@ -123,10 +126,10 @@ def choose_families(
         raise ValueError("no column holds numbers, so there is no family to choose")
     tried: dict[Any, dict[str, tuple[Array, float, Family]]] = {column: {} for column in columns}
     for name, family in zip(names, families, strict=True):
-        readable = [c for c in columns if not family.support.invalid(table.column(c).reals()).any()]
+        readable = [c for c in columns if _suits(family, table.column(c).reals())]
         own = _Terms.of(BayesianNB(dict.fromkeys(readable, family)).fit(X, y), X, y) if readable else found
         for column in readable:
-            evidence = np.nan if family.needs_rows else own.evidence[column]
+            evidence = np.nan if family.needs_rows or family.atoms() else own.evidence[column]
             tried[column][name] = own.terms[column], evidence, family
     if none := [column for column in columns if not tried[column]]:
         raise ValueError(f"none of {names} can read column {none[0]!r}; add Gaussian() or PolyaTree()")
@@ -160,6 +163,13 @@ class _Terms:
         terms = {name: frame.loc[:, [(c, name) for c in classes]].to_numpy() for name in families}
         prior = frame.loc[:, [(c, "(prior)") for c in classes]].to_numpy()
         return cls(prior, terms, clf.log_evidence_.features, families, np.searchsorted(clf.classes_, np.asarray(y)))
+
+
+def _suits(family: Family, x: Array) -> bool:
+    """Whether a family can read a column; a Hurdle also needs zeros there, and other numbers."""
+    zeros = (x == 0).sum()
+    both = 0 < zeros < (~np.isnan(x)).sum()
+    return not family.support.invalid(x).any() and (both or not isinstance(family, Hurdle))
 
 
 def _score(total: Array, codes: Array) -> float:

@@ -9,7 +9,7 @@ from conftest import FEATURES, mixed
 from numpy.testing import assert_allclose
 from scipy.stats import entropy
 
-from bayesnb import BayesianNB, Binned, Exponential, Poisson, datasets
+from bayesnb import BayesianNB, Binned, Exponential, Hurdle, Poisson, datasets
 from bayesnb.answers import asking
 
 COSTS = pd.DataFrame({"play": [10.0, 0.0], "stay": [0.0, 4.0]}, index=["no", "yes"])
@@ -69,6 +69,22 @@ def test_reals_are_worth_what_a_fine_grid_says(how):
     expected = entropy(q.sum(0)) - q.sum(1) @ entropy(q, axis=1)
     assert found.loc["x", "information"] == pytest.approx(expected, abs=1e-5)
     assert found.attrs["left_out"] < 1e-8
+
+
+def test_an_amount_that_may_be_zero_is_worth_what_the_zero_and_a_fine_grid_say():
+    rng = np.random.default_rng(2)
+    y = rng.integers(2, size=60)
+    X = pd.DataFrame({"claim": np.where(rng.random(60) < 0.2 + 0.5 * y, 0.0, rng.lognormal(3.0, 1.0, 60))})
+    clf = BayesianNB({"claim": Hurdle()}).fit(X, y)
+    u = np.linspace(-60, 60, 40_001)
+    zero = np.exp(clf.predict_joint_log_proba({"claim": [0.0]}))
+    q = np.exp(clf.predict_joint_log_proba({"claim": np.exp(u)}) + u[:, None]) * (u[1] - u[0])
+    q = np.concatenate([zero, q])
+    assert q.sum() == pytest.approx(1, abs=1e-6)
+    found = clf.ask_next({"claim": [np.nan]})
+    expected = entropy(q.sum(0)) - q.sum(1) @ entropy(q, axis=1)
+    assert found.loc["claim", "information"] == pytest.approx(expected, abs=1e-5)
+    assert found.attrs["left_out"] < 1e-6
 
 
 def test_counts_and_positive_numbers_and_bins_are_worth_what_sums_say():

@@ -14,7 +14,9 @@ from bayesnb import (
     BayesianNB,
     Exponential,
     Gaussian,
+    Hurdle,
     LogNormal,
+    NegativeBinomial,
     Poisson,
     PolyaTree,
     choose_families,
@@ -48,7 +50,7 @@ def test_the_choice_for_the_class_is_the_best_of_all_combinations():
     assert_allclose(best, max(scores.values()), rtol=1e-9)
     # Every other row of the table is the score with one family changed.
     for (column, name), row in choice.table.iterrows():
-        changed = choice.features | {column: next(f for f in FAMILIES if type(f).__name__ == name)}
+        changed = choice.features | {column: next(f for f in FAMILIES if f.title == name)}
         assert_allclose(row["log_score"], scores[changed["size"], changed["wait"]], rtol=1e-9)
 
 
@@ -71,6 +73,25 @@ def test_a_family_is_tried_on_the_columns_that_it_can_read():
     assert "island" not in tried.groups
 
 
+def test_a_column_of_amounts_with_many_zeros_is_tried_as_a_hurdle_and_chosen_for_the_class():
+    rng, y = default_rng(0), np.arange(200) % 2
+    amount = np.where(rng.random(200) < 0.3 + 0.4 * y, 0.0, rng.lognormal(3.0 + y, 0.5))
+    choice = choose_families(pd.DataFrame({"amount": amount, "size": amount + 1.0}), y)
+    families = choice.table.reset_index().groupby("column")["family"]
+    assert set(families.get_group("amount")) == {"Gaussian", "PolyaTree", "Hurdle(LogNormal)"}
+    assert "Hurdle(LogNormal)" not in set(families.get_group("size"))
+    assert choice.features["amount"].title == "Hurdle(LogNormal)"
+    assert np.isnan(choice.table.loc[("amount", "Hurdle(LogNormal)"), "evidence"])
+
+
+def test_candidates_of_one_class_have_different_names_if_their_parts_have():
+    X, y = table()
+    X = pd.DataFrame({"size": X["size"].round() * (np.arange(120) % 3 > 0)})
+    found = choose_families(X, y, [Hurdle(Poisson()), Hurdle(NegativeBinomial())], by="evidence")
+    assert list(found.table.loc["size"].index) == ["Hurdle(Poisson)", "Hurdle(NegativeBinomial)"]
+    assert found.table["evidence"].notna().all()
+
+
 def test_a_tree_whose_cells_have_seen_the_column_has_no_evidence_to_compare():
     X, y = table()
     own, given = PolyaTree(), PolyaTree(edges=[1.0, 3.0, 9.0])
@@ -88,8 +109,8 @@ def test_a_tree_whose_cells_have_seen_the_column_has_no_evidence_to_compare():
     ("X", "asked", "said"),
     [
         (table()[0], {"by": "loo"}, "Expected by to be 'class' or 'evidence'; got 'loo'"),
-        (table()[0], {"families": [Gaussian(), Gaussian()]}, "candidates of different classes"),
-        (table()[0], {"families": []}, "candidates of different classes"),
+        (table()[0], {"families": [Gaussian(), Gaussian()]}, "candidates of different names"),
+        (table()[0], {"families": []}, "candidates of different names"),
         (table()[0][["kind"]], {}, "no column holds numbers"),
         (table()[0][["size"]].to_numpy(), {}, "whose columns have names"),
         (pd.DataFrame({"v": np.linspace(-1, 1, 120)}), {"families": [LogNormal()]}, "can read column 'v'"),

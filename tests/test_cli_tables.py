@@ -84,6 +84,12 @@ def test_each_fault_of_a_column_is_remarked_on_and_no_other(column):
         assert column not in said
 
 
+def test_amounts_of_which_many_are_zero_are_remarked_on():
+    amount = np.exp(np.linspace(3, 9, N)).round(1) * (np.arange(N) % 4 > 0)
+    (remark,) = examine(pd.DataFrame({"claims": amount}), None, N, None)
+    assert remark.said == "25 % are 0, the others positive: --feature claims=hurdle"
+
+
 @pytest.mark.parametrize(
     ("labels", "said"),
     [(["a"] * N, "one class"), ([f"c{k}" for k in range(N)], "200 classes"), (np.linspace(0, 1, N), "is it a number")],

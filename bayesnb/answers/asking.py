@@ -16,7 +16,7 @@ from scipy.special import xlogy
 from bayesnb.families.family import Family
 from bayesnb.families.levels import Coded
 from bayesnb.families.poisson import Exposed
-from bayesnb.families.support import COUNTS, LEVELS, POSITIVE, ZEROS_AND_ONES
+from bayesnb.families.support import COUNTS, LEVELS, NONNEGATIVE, POSITIVE, ZEROS_AND_ONES
 from bayesnb.priors import Array, Belief
 
 TAIL = 1e-10
@@ -93,13 +93,15 @@ def joint_of(
                 raise ValueError(f"the counts below {size:,} hold a probability of only {joint.sum():.3g}")
             joint, size = np.concatenate([joint, found(np.arange(size, 2.0 * size))]), 2 * size
     else:
-        joint = found(*_nodes(_drawn(family, believed, x, column), family.support is POSITIVE))
+        nodes, log_weight = _nodes(_drawn(family, believed, x, column), family.support in (POSITIVE, NONNEGATIVE))
+        atoms = np.array(family.atoms())
+        joint = found(np.append(nodes, atoms), np.append(log_weight, 0.0 * atoms))
     total = joint.sum()
     return joint / total, float(abs(1 - total))
 
 
 def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:
-    """Draws of the cell from the predictive of each class, (draw, class)."""
+    """Draws of the cell from the predictive of each class, (draw, class); NaN where it has a probability of its own."""
     rng = np.random.default_rng(0)
     theta = family.draw(believed, rng, (DRAWS,))
     n_classes = next(iter(theta.values())).shape[1]
@@ -107,12 +109,14 @@ def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:
         family.sample({name: value[:, c] for name, value in theta.items()}, rng, None)[:, column]
         for c in range(n_classes)
     ]
-    return np.stack(each, axis=1)
+    drawn = np.stack(each, axis=1)
+    return np.where(np.isin(drawn, family.atoms()), np.nan, drawn)
 
 
 def _nodes(drawn: Array, positive: bool) -> tuple[Array, Array]:
     """Nodes and log weights of the panels that the quantiles of each class cut."""
-    edges = np.quantile(drawn, np.linspace(0, 1, 17), axis=0)
+    drawn = drawn[:, ~np.isnan(drawn).all(0)]
+    edges = np.nanquantile(drawn, np.linspace(0, 1, 17), axis=0)
     width = np.maximum(edges[-1] - edges[0], np.finfo(float).eps * np.abs(edges).max(0))
     away = width * (2.0 ** np.arange(1, 40) - 1)[:, None]
     cuts = np.unique(np.concatenate([edges, edges[0] - away, edges[-1] + away]))

@@ -149,6 +149,8 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         yield Remark(name, f"whole numbers from {low:g} to {high:g}: counts? {counts}; codes? {codes}")
     elif whole and 2 < k <= 12 and n >= 10 * k:
         yield Remark(name, f"{k} different whole numbers: codes? {codes}")
+    elif k > 10 and low == 0 and (zeros := float((held == 0).mean())) > 0.1:
+        yield Remark(name, f"{_percent(zeros)} are 0, the others positive: --feature {_quoted(name)}=hurdle")
     elif k > 10 and low > 0 and held.skew() > 2:
         edges = ",".join(f"{float(f'{edge:.3g}'):g}" for edge in held.quantile([0.25, 0.5, 0.75]).drop_duplicates())
         normal, cut = (f"--feature {_quoted(name)}={family}" for family in ("log-normal", f"binned:{edges}"))

@@ -256,7 +256,7 @@ class Schema:
             rows.append(
                 {
                     "feature": name,
-                    "family": type(feature.family).__name__,
+                    "family": feature.family.title,
                     "prior": f"{feature.family.prior_text()}{learned and f', learned: {learned}'}",
                     "columns": len(feature.columns),
                     "levels": feature.shown_levels(),

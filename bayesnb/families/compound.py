@@ -105,9 +105,14 @@ class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
     def named_classes(self) -> list[Any]:
         return [label for part in self.parts for label in part.named_classes()]
 
+    @property
+    def title(self) -> str:
+        """(A hook.)"""
+        return f"{type(self).__name__}({', '.join(self.part_names())})"
+
     def part_names(self) -> list[str]:
-        """The names of the parts, with a number where two are of one kind."""
-        kinds = [part.kind for part in self.parts]
+        """The names of the parts, with a number where two are of one kind. (A hook.)"""
+        kinds = [part.title for part in self.parts]
         return [f"{kind} {k + 1}" if kinds.count(kind) > 1 else kind for k, kind in enumerate(kinds)]
 
     def prior_text(self) -> str:

@@ -194,6 +194,11 @@ class Family[P: Belief, S: Statistic](ABC):
         """The classes that its prior names. (A hook.)"""
         return list(self.prior) if isinstance(self.prior, Mapping) else []
 
+    @property
+    def title(self) -> str:
+        """Its name, for people. (A hook.)"""
+        return type(self).__name__
+
     def prior_text(self) -> str:
         """Its prior, for people. (A hook.)"""
         return repr(self.prior)

@@ -85,8 +85,12 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     def kind(self) -> str:
         return f"Hurdle{self.family.kind}"
 
+    @property
+    def title(self) -> str:
+        return f"Hurdle({self.family.title})"
+
     def part_names(self) -> list[str]:
-        return ["0", self.family.kind]
+        return ["0", self.family.title]
 
     def with_parts(self, parts: Sequence[Conjugate]) -> Hurdle:
         return replace(self, family=parts[1], zero=parts[0].prior)

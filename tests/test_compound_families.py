@@ -1,0 +1,269 @@
+"""Mixtures of families and hurdles against quadrature over refits, and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from scipy.special import betaln
+
+from bayesnb import (
+    BayesianNB,
+    Beta,
+    BetaTree,
+    Categorical,
+    Exponential,
+    Gamma,
+    GammaKnownShape,
+    Gaussian,
+    GaussianKnownVariance,
+    Hurdle,
+    ImproperError,
+    LogNormal,
+    Mixture,
+    NegativeBinomial,
+    Normal,
+    NormalGamma,
+    Poisson,
+    PolyaTree,
+    StudentT,
+    load,
+)
+from bayesnb.modelfile import values
+from bayesnb.priors import OneOf
+
+Y = np.array(["a"] * 5 + ["b"] * 4)
+WAITS = np.array([0.3, 1.2, 0.8, 2.5, np.nan, 3.0, 2.6, 3.4, 2.9])
+AMOUNTS = np.array([0.0, 1.2, 0.0, 2.5, np.nan, 3.0, 2.6, 0.0, 2.9])
+COUNTS = np.array([0.0, 1.0, 0.0, 4.0, np.nan, 2.0, 3.0, 0.0, 7.0])
+ASKED = np.array([0.05, 0.9, 3.0, 11.0])
+
+
+CUTS = np.r_[0.0, np.geomspace(1e-3, 60.0, 40)]
+NODES, STEPS = np.polynomial.legendre.leggauss(30)
+RATES = ((CUTS[:-1] + CUTS[1:]) / 2 + np.outer(NODES, np.diff(CUTS) / 2)).ravel()
+WEIGHTS = np.outer(STEPS, np.diff(CUTS) / 2).ravel() * stats.gamma(2.0, scale=1 / 1.5).pdf(RATES)
+
+
+def integral(density, x, power=None):
+    """∫ ∏ p(x_i | λ) p(λ) dλ with λ ~ Gamma(2, 1.5); ``power`` is (value, t), which adds p(value | λ)^t."""
+    value = WEIGHTS * np.prod(density(x[~np.isnan(x), None], RATES), axis=0)
+    return value.sum() if power is None else value @ density(power[0], RATES) ** power[1]
+
+
+def exponential(x, rate):
+    return stats.expon(scale=1 / rate).pdf(x)
+
+
+def erlang(x, rate):
+    return stats.gamma(3.0, scale=1 / rate).pdf(x)
+
+
+def poisson(x, rate):
+    return stats.poisson(rate).pmf(x)
+
+
+PRIOR = Gamma(2.0, 1.5)
+EITHER = Mixture([Exponential(PRIOR), GammaKnownShape(PRIOR, shape=3.0)], weights=[1, 3])
+
+
+def mixed(x, power=None):
+    """The same of the mixture: the sum over both families of the prior weight times the integral."""
+    return 0.25 * integral(exponential, x, power) + 0.75 * integral(erlang, x, power)
+
+
+def fitted(family, column, y=Y):
+    return BayesianNB({"v": family}, random_state=0).fit({"v": column}, y)
+
+
+def predictive(clf, asked):
+    """log p(v | class), (row, class)."""
+    return clf.predict_joint_log_proba({"v": asked}) - np.log(clf.tables()["(class)"]["probability"].to_numpy())
+
+
+def of_classes(column):
+    return [column[label == Y] for label in ("a", "b")]
+
+
+def test_the_predictive_and_the_moments_of_a_mixture_are_averages_over_its_families():
+    clf = fitted(EITHER, WAITS)
+    exact = [[mixed(x, (value, 1.0)) / mixed(x) for x in of_classes(WAITS)] for value in ASKED]
+    assert_allclose(predictive(clf, ASKED), np.log(exact), rtol=1e-10)
+    family, believed = clf.schema_.features["v"].family, clf.posterior_.features["v"]
+    for t in (-0.4, 0.5, 2.0):
+        exact = [[mixed(x, (value, t)) / mixed(x) for x in of_classes(WAITS)] for value in ASKED]
+        assert_allclose(family.log_moment(believed, ASKED[:, None], t), np.log(exact), rtol=1e-10, atol=1e-12)
+
+
+def test_the_weights_and_the_evidence_of_a_mixture_are_those_of_its_families():
+    clf = fitted(EITHER, WAITS)
+    assert_allclose(clf.log_evidence_.conditional, sum(np.log(mixed(x)) for x in of_classes(WAITS)), rtol=1e-11)
+    exact = [0.25 * integral(exponential, x) / mixed(x) for x in of_classes(WAITS)]
+    assert 0.1 < exact[0] < 0.9
+    assert_allclose(clf.tables()["v"]["P(Exponential)"], exact, rtol=1e-10)
+
+
+def test_a_row_left_out_of_a_mixture_changes_the_weights_too():
+    found = fitted(EITHER, WAITS).loo({"v": WAITS}, Y, by="feature")
+    for i in range(len(Y)):
+        own = WAITS[(Y[i] == Y) & (np.arange(len(Y)) != i)]
+        exact = 0.0 if np.isnan(WAITS[i]) else np.log(mixed(own, (WAITS[i], 1.0)) / mixed(own))
+        assert_allclose(found[Y[i], "v"].iloc[i], exact, rtol=1e-10, atol=1e-12)
+
+
+def test_a_hurdle_is_a_bernoulli_of_zero_times_the_other_family():
+    clf = fitted(Hurdle(Exponential(PRIOR), zero=Beta(2.0, 3.0)), AMOUNTS)
+    evidence, exact = 0.0, np.zeros((5, 2))
+    for c, x in enumerate(of_classes(AMOUNTS)):
+        zeros, others = (x == 0).sum(), x[x > 0]
+        p = (2.0 + zeros) / (5.0 + zeros + len(others))
+        exact[0, c] = p
+        whole = integral(exponential, others)
+        exact[1:, c] = [(1 - p) * integral(exponential, others, (v, 1.0)) / whole for v in ASKED]
+        evidence += betaln(2.0 + zeros, 3.0 + len(others)) - betaln(2.0, 3.0) + np.log(whole)
+    assert_allclose(predictive(clf, np.r_[0.0, ASKED]), np.log(exact), rtol=1e-10)
+    assert_allclose(clf.log_evidence_.conditional, evidence, rtol=1e-11)
+
+
+def test_a_row_left_out_of_a_hurdle_is_that_of_a_refit():
+    family, rows = Hurdle(EITHER, zero=Beta(2.0, 3.0)), np.arange(len(Y))
+    found = fitted(family, AMOUNTS).loo({"v": AMOUNTS}, Y, by="feature")
+    for i in rows:
+        others = fitted(family, AMOUNTS[rows != i], Y[rows != i])
+        exact = predictive(others, AMOUNTS[[i]])[0, int(Y[i] == "b")]
+        assert_allclose(found[Y[i], "v"].iloc[i], exact, rtol=1e-10, atol=1e-12)
+
+
+def test_a_hurdle_of_counts_reads_counts_above_zero_less_one_and_its_probabilities_add_up_to_one():
+    clf = fitted(Hurdle(Poisson(PRIOR)), COUNTS)
+    found = np.exp(predictive(clf, np.arange(200.0)))
+    assert_allclose(found.sum(0), 1.0, rtol=1e-12)
+    for c, x in enumerate(of_classes(COUNTS)):
+        above = x[x > 0] - 1
+        share = (1 + len(above)) / (2 + len(above) + (x == 0).sum())
+        exact = [share * integral(poisson, above, (n, 1.0)) / integral(poisson, above) for n in range(4)]
+        assert_allclose(found[1:5, c], exact, rtol=1e-10)
+
+
+def test_a_mixture_with_itself_is_the_family():
+    alone, both = Exponential(PRIOR), Mixture([Exponential(PRIOR), Exponential(PRIOR)])
+    assert_allclose(predictive(fitted(both, WAITS), ASKED), predictive(fitted(alone, WAITS), ASKED), rtol=1e-12)
+    assert list(fitted(both, WAITS).tables()["v"].columns[:2]) == ["P(Exponential 1)", "P(Exponential 2)"]
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    features = {"v": EITHER, "w": Hurdle(EITHER), "x": Exponential(PRIOR), "n": Hurdle(Poisson())}
+    X = {"v": WAITS, "w": AMOUNTS, "x": WAITS[::-1], "n": COUNTS}
+    clf = BayesianNB(features).fit(X, Y)
+    path = tmp_path_factory.mktemp("parts") / "model.nc"
+    clf.save(path)
+    return clf, path, X
+
+
+def test_a_model_of_families_with_parts_is_read_as_it_was_written_and_learns_on(stored):
+    clf, path, X = stored
+    found = load(path)
+    np.testing.assert_array_equal(found.predict_proba(X), clf.predict_proba(X))
+    np.testing.assert_array_equal(found.partial_fit(X, Y).predict_proba(X), load(path).merge(clf).predict_proba(X))
+
+
+def test_a_file_whose_parts_were_not_seen_in_the_same_rows_is_refused(stored):
+    clf, _, _ = stored
+    s = clf.statistics_.features
+    assert s["v"].contradiction() == s["w"].contradiction() == ""
+    for name in ("v", "n"):
+        first, second = s[name].parts
+        assert type(s[name])((first, second * 2.0)).contradiction() == "its parts were not seen in the same rows"
+
+
+def test_no_file_names_the_prior_of_a_compound_family():
+    with pytest.raises(values.NotPlainError):
+        values.dumps(OneOf((PRIOR, PRIOR), np.log([0.5, 0.5])))
+    with pytest.raises(ValueError, match="not a value of this format"):
+        values.loads('{"is":"OneOf","parts":{"tuple":[]},"log_weight":1.0,"before":{"tuple":[]}}', 1000)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Mixture([Gaussian(), Poisson()]), "Gaussian reads reals and Poisson reads counts"),
+        (lambda: Mixture([Gaussian(), Hurdle()]), "Gaussian reads reals and Hurdle reads 0 and positive reals"),
+        (lambda: Mixture([Gaussian()]), "Expected a list of two families or more"),
+        (lambda: Mixture(Gaussian()), "Expected a list of two families or more"),
+        (lambda: Mixture([Mixture(), Gaussian()]), "write all families in one list"),
+        (lambda: Mixture([Categorical(), Categorical()]), "Categorical reads levels"),
+        (lambda: Mixture([Gaussian(), LogNormal()], weights=[1, 0]), "a positive weight for each of 2 families"),
+        (lambda: Mixture([Poisson(exposure="hours"), Poisson()]), "a family with an exposure cannot be a part"),
+        (lambda: Hurdle(Hurdle()), "a Hurdle has one 0"),
+    ],
+)
+def test_families_that_cannot_be_weighed_against_each_other_are_refused(make, said):
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_parts_that_are_sampled_and_priors_of_another_class_are_refused():
+    with pytest.raises(TypeError, match="families with a closed form"):
+        Hurdle(StudentT())
+    with pytest.raises(TypeError, match="Expected the prior of Bernoulli to be a Beta"):
+        Hurdle(zero=Gamma())
+
+
+@pytest.mark.parametrize(
+    ("family", "value", "said"),
+    [
+        (Hurdle(), -1.0, "column 'v' holds -1 in row 2, where Hurdle needs 0 or a positive number"),
+        (Hurdle(Poisson()), 1.5, "column 'v' holds 1.5 in row 2, where Hurdle needs a count"),
+        (EITHER, 0.0, "column 'v' holds 0 in row 2, where Mixture needs a positive number"),
+    ],
+)
+def test_a_value_that_a_part_cannot_read_is_refused_by_name(family, value, said):
+    column = np.where(np.arange(len(Y)) == 2, value, COUNTS + 1)
+    with pytest.raises(ValueError, match=said):
+        fitted(family, column)
+
+
+def test_what_a_choice_among_families_has_not_is_refused_with_a_cure():
+    clf = fitted(EITHER, WAITS)
+    with pytest.raises(ValueError, match='use likelihood="rows" or "sufficient"'):
+        clf.to_pymc({"v": WAITS}, Y)
+    with pytest.raises(ValueError, match="no point that EM can move to"):
+        fitted(EITHER, WAITS, np.where(np.arange(len(Y)) % 4 == 1, None, Y))
+    with pytest.raises(ImproperError, match="feature 'v', class 'a': A Mixture, which weighs families"):
+        fitted(Mixture([Gaussian(NormalGamma.flat()), PolyaTree(BetaTree())]), WAITS)
+
+
+SMALL = pd.DataFrame(
+    {
+        "real": [0.4, -0.2, 1.1, 0.3, 0.9, -1.2, 0.6, 0.2],
+        "amount": [0.0, 1.3, 0.0, 2.2, 0.7, 0.0, 1.6, 0.9],
+        "count": [0.0, 1.0, 3.0, 0.0, 2.0, 5.0, 1.0, 0.0],
+    }
+)
+
+
+@pytest.mark.parametrize("sampler", ["exact", pytest.param("nuts", marks=pytest.mark.nuts)])
+def test_both_roads_agree_on_families_with_parts(sampler):
+    # Priors that say about as much as the rows do let a chain go from one choice to the other.
+    real = NormalGamma(0.0, 1.0, 4.0, 4.0)
+    features = {
+        "real": Mixture([Gaussian(real), GaussianKnownVariance(Normal(1.0, 1.0), variance=4.0)]),
+        "amount": Hurdle(LogNormal(real)),
+        "count": Hurdle(Mixture([Poisson(Gamma(3.0, 2.0)), NegativeBinomial(Beta(3.0, 3.0))])),
+    }
+    clf = BayesianNB(features, random_state=1).fit(SMALL, np.repeat(["u", "v"], 4))
+    found = clf.verify(SMALL[:3], sampler=sampler, draws=800, chains=4)
+    assert found.agrees, str(found)
+    assert {"factor", "mean", "variance", "class predictive"} <= set(found.table["kind"])
+
+
+def test_a_tree_that_is_a_part_keeps_its_cells_in_the_model():
+    x = np.r_[np.linspace(-2, 2, 20), 0.0, 5.0]
+    clf = BayesianNB({"v": Hurdle(Mixture())}).fit({"v": x}, np.arange(22) % 2)
+    family = clf.schema_.features["v"].family
+    assert not family.needs_rows
+    tree = family.parts[1].parts[1]
+    assert_allclose(tree.cuts[0].edges, PolyaTree().placed([np.where(x == 0, np.nan, x)], None).cuts[0].edges)

@@ -9,6 +9,7 @@ from .choosing import choose_families as choose_families
 from .data import engines as engines
 from .data.binning import Binned as Binned
 from .data.by_type import ByType as ByType
+from .data.identifiers import IdentifierWarning as IdentifierWarning
 from .data.unseen import UnseenLevelWarning as UnseenLevelWarning
 from .dependence.exponents import Exponents as Exponents
 from .estimator import BayesianNB as BayesianNB

@@ -18,6 +18,7 @@ from bayesnb import em
 from bayesnb.classifier import Classifier
 from bayesnb.classifier.exponents import require_prior
 from bayesnb.data import engines
+from bayesnb.data.identifiers import warn_of_identifiers
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.summary import Summary
@@ -30,7 +31,20 @@ from bayesnb.priors import Array, Dirichlet, FixedProbabilities, class_prior
 
 
 def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
-    """What a table says, whatever was learned before."""
+    """What a table says, whatever was learned before.
+
+    Warns
+    -----
+    IdentifierWarning
+        If a column of text has a level of its own in nearly every row.
+    """
+    learned = _of_table(settings, X, y, sample_weight)
+    warn_of_identifiers(learned.schema, learned.statistics)
+    return learned
+
+
+def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
+    """The same without a warning."""
     require_dependence(settings)
     if engines.streams(X):
         return _of_parts(settings, X, y, sample_weight)

@@ -133,7 +133,7 @@ def small_disk(tmp_path):
 
 def wide_model():
     levels = [f"level {k}" for k in range(3000)]
-    return nb.BayesianNB().fit(pd.DataFrame({"c": levels}), ["a", "b"] * 1500)
+    return nb.BayesianNB({"c": "categorical"}).fit(pd.DataFrame({"c": levels}), ["a", "b"] * 1500)
 
 
 def test_a_full_disk_during_save_keeps_the_old_file(small_disk):

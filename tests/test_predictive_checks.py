@@ -242,7 +242,7 @@ def test_a_column_of_many_levels_that_is_not_checked_takes_no_memory_for_each_re
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"name": [f"level {k}" for k in range(300)], "x": rng.normal(size=300)})
     y = np.arange(300) % 2
-    clf = BayesianNB(random_state=0).fit(X, y)
+    clf = BayesianNB({"name": Categorical()}, random_state=0).fit(X, y)
     tracemalloc.start()
     found = clf.predictive_checks(X, y)
     _, peak = tracemalloc.get_traced_memory()
@@ -254,7 +254,7 @@ def test_a_column_of_many_levels_that_is_not_checked_takes_no_memory_for_each_re
 
 def test_a_table_in_which_no_column_can_be_checked_fits():
     X = pd.DataFrame({"id": [f"row {k}" for k in range(70)]})
-    found = BayesianNB().fit(X, np.arange(70) % 2).predictive_checks(X, np.arange(70) % 2)
+    found = BayesianNB({"id": Categorical()}).fit(X, np.arange(70) % 2).predictive_checks(X, np.arange(70) % 2)
     assert found.fits
     assert found.unchecked == ("id",)
 

@@ -21,7 +21,7 @@ from matplotlib import image
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
-from bayesnb import BayesianNB, Gaussian, Multinomial, NormalGamma, cli, datasets, scorecard
+from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, NormalGamma, cli, datasets, scorecard
 from bayesnb.answers.decisions import smallest_set
 from bayesnb.cli import printing
 from bayesnb.data.tables import Table
@@ -418,7 +418,8 @@ def test_text_that_the_font_of_the_pictures_lacks_is_shown_in_the_tables():
 def test_long_tables_are_shortened_with_a_note():
     X = pd.DataFrame({"id": [f"level {k}" for k in range(100)]})
     y = np.arange(100) % 2
-    page = report(BayesianNB(random_state=0).fit(X, y), X, y, format="md", explain=0, draws=20)
+    clf = BayesianNB({"id": Categorical()}, random_state=0).fit(X, y)
+    page = report(clf, X, y, format="md", explain=0, draws=20)
     assert "id: the first 40 of 100 rows." in page
     assert "level 38" in page
     assert "| level 99 |" not in page

@@ -100,6 +100,8 @@ def _column(values: pd.Series) -> Iterator[Remark]:
 
 
 def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
+    from bayesnb.data.identifiers import looks_like_identifier
+
     n, k, once = len(held), len(levels), int((levels == 1).sum())
     texts = held.str.strip()
     if texts.str.fullmatch(DATE).mean() > 0.95:
@@ -119,7 +121,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         na = f", or --na {_quoted(odd[0])}" if odd else ""
         said = f"numbers but for {shown}, so all are read as levels: mend them{na}"
         yield Remark(name, said, True, option=("--na", odd[0]) if len(odd) == 1 else ())
-    elif n > 10 and k > max(3, 0.8 * n):
+    elif looks_like_identifier(k, n):
         yield Remark(name, f"looks like an identifier or free text: {k} levels in {n} rows", True, True)
     elif k >= 20 and once >= k / 2:
         yield Remark(name, f"{k} levels, {once} of them seen once", once > 0.1 * n, once > 0.5 * n)

@@ -2,22 +2,27 @@
 
     uv run --group dev python -m benchmarks.sampling
 
-Compiling is told apart from sampling: a run of a few draws goes before each, and what it compiled is kept. Both
-likelihoods start at the conjugate posterior with its scales, so that only the cost of a step differs.
+Compiling is told apart from sampling: two runs of a few draws go before each, and what they compiled is kept. All times
+are user CPU seconds, because the wall clock also measures what else the machine does. Both likelihoods start at the
+conjugate posterior with its scales, so that only the cost of a step differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from bayesnb import BayesianNB
+from bayesnb import BayesianNB, datasets
 from bayesnb.chains import Convergence
 from bayesnb.sampling import nuts
+
+if TYPE_CHECKING:
+    from xarray import DataTree
 
 LEVELS = np.array(list("abcde"))
 
@@ -33,22 +38,35 @@ def table(n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame(columns), y
 
 
-def measure(n: int, likelihood: str, draws: int, chains: int = 4, seed: int = 0) -> dict[str, object]:
-    """One run: seconds of the run of a few draws before it, and of sampling; effective draws, r_hat."""
+def measure(n: int, likelihood: str, draws: int, trajectories: str = "compiled", seed: int = 0) -> dict[str, object]:
+    """One run: user CPU seconds of a first short run, and of sampling; effective draws, r_hat.
+
+    What a second short run takes, which compiles nothing anew, is subtracted from the time of sampling.
+    """
     X, y = table(n, np.random.default_rng(seed))
     clf = BayesianNB(random_state=seed).fit(X, y)
     model = clf.to_pymc(X, y, likelihood="rows") if likelihood == "rows" else clf.to_pymc()
-    begin = time.perf_counter()
-    nuts.sample(clf.posterior_, 5, chains, seed, model=model, tune=5)
-    before = time.perf_counter() - begin
-    tree = nuts.sample(clf.posterior_, draws, chains, seed, model=model, tune=draws)
-    sampling = float(tree["posterior"].attrs["sampling_time"])
+
+    def run(draws: int) -> tuple[float, DataTree]:
+        begin = os.times().user
+        tree = nuts.sample(clf.posterior_, draws, 4, seed, model=model, tune=draws)
+        return os.times().user - begin, tree
+
+    own = nuts.compile_trajectories
+    if trajectories == "PyMC's":
+        nuts.compile_trajectories = lambda step: None
+    try:
+        (before, _), (again, _), (sampling, tree) = run(5), run(5), run(draws)
+    finally:
+        nuts.compile_trajectories = own
+    sampling -= again
     found = Convergence.of(tree)
     return {
         "rows": n,
         "likelihood": likelihood,
-        "draws": draws * chains,
-        "run before, s": round(before, 1),
+        "trajectories": trajectories,
+        "draws": draws * 4,
+        "short run, s": round(before, 1),
         "sampling, s": round(sampling, 1),
         "fewest effective draws": round(found.ess),
         "largest r_hat": round(found.r_hat, 4),
@@ -56,15 +74,28 @@ def measure(n: int, likelihood: str, draws: int, chains: int = 4, seed: int = 0)
     }
 
 
+def verifying() -> dict[str, object]:
+    """User CPU seconds of ``verify()`` on PlayTennis: in a new process, imports included, and of another such table."""
+    X, y = datasets.play_tennis()
+    times = []
+    for first in (0, 1):
+        BayesianNB(random_state=first).fit(X[first:], y[first:]).verify()
+        times.append(os.times().user)
+    return {"first verify and imports, s": round(times[0], 1), "second verify, s": round(times[1] - times[0], 1)}
+
+
 def main(args: list[str] | None = None) -> None:
-    """Print the table."""
+    """Print the times of ``verify``, and the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--beside", type=int, default=10_000, help="rows at which every row is observed too")
     parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--own", action="store_true", help="also with the trajectories of PyMC itself")
     chosen = parser.parse_args(args)
-    runs = [measure(n, "sufficient", chosen.draws) for n in chosen.rows]
-    runs += [measure(chosen.beside, "rows", chosen.draws)] if chosen.beside else []
+    sys.stdout.write(f"{verifying()}\n")
+    kinds = ["compiled", "PyMC's"] if chosen.own else ["compiled"]
+    runs = [measure(n, "sufficient", chosen.draws, kind) for n in chosen.rows for kind in kinds]
+    runs += [measure(chosen.beside, "rows", chosen.draws, kind) for kind in kinds if chosen.beside]
     sys.stdout.write(pd.DataFrame(runs).to_string(index=False) + "\n")
 
 

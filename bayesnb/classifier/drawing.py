@@ -68,8 +68,10 @@ def sample_posterior(
     sample_weight : array (row,), optional
         Only for the exponents.
     **arguments
-        Of ``pymc.sample``, for "nuts". For "gibbs", ``tune``, the steps of each chain before its first draw (200), and
-        ``thin``: a draw is every so many steps (1). Steps are cheap, and many chains hardly take longer than few.
+        Of ``pymc.sample``, for "nuts". Where all rows have a label, PyMC's own sampler only has to tune its step size,
+        and by default takes 200 ``tune`` steps. For "gibbs", ``tune``, the steps of each chain before its first draw
+        (200), and ``thin``: a draw is every so many steps (1). Steps are cheap, and many chains hardly take longer than
+        few.
 
     Returns
     -------

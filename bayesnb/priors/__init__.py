@@ -23,10 +23,8 @@ from bayesnb.priors.belief import ImproperError as ImproperError
 from bayesnb.priors.belief import Prior as Prior
 from bayesnb.priors.belief import Theta as Theta
 from bayesnb.priors.belief import UnlearnedError as UnlearnedError
-from bayesnb.priors.belief import constant as constant
 from bayesnb.priors.belief import first as first
 from bayesnb.priors.belief import positive_scale as positive_scale
-from bayesnb.priors.belief import shared as shared
 from bayesnb.priors.belief import spread as spread
 from bayesnb.priors.beta import Beta as Beta
 from bayesnb.priors.beta import Chance as Chance
@@ -39,6 +37,9 @@ from bayesnb.priors.normal import Normal as Normal
 from bayesnb.priors.normal_gamma import NormalGamma as NormalGamma
 from bayesnb.priors.normal_wishart import NormalWishart as NormalWishart
 from bayesnb.priors.one_of import OneOf as OneOf
+from bayesnb.priors.tensors import constant as constant
+from bayesnb.priors.tensors import packed as packed
+from bayesnb.priors.tensors import shared as shared
 
 
 def __getattr__(name: str) -> Any:

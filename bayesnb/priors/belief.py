@@ -7,9 +7,7 @@ of a sampler.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, ClassVar, Self
@@ -104,33 +102,6 @@ def parts_of(point: Any) -> tuple[Any, ...]:
 def first(mask: Array) -> tuple[int, ...]:
     """Position of the first true cell."""
     return tuple(int(i) for i in np.argwhere(mask)[0])
-
-
-_CONSTANT: ContextVar[bool] = ContextVar("constant", default=False)
-
-
-@contextmanager
-def constant() -> Iterator[None]:
-    """Let :func:`shared` make constants.
-
-    ``pymc.sample_posterior_predictive`` takes a shared variable for one that may have changed since the draws were
-    taken. It then warns, or in older versions draws the parameters again from their prior.
-    """
-    token = _CONSTANT.set(True)
-    try:
-        yield
-    finally:
-        _CONSTANT.reset(token)
-
-
-def shared(value: Array) -> Any:
-    """An array as a shared variable of PyTensor, not a constant, so that compiled code serves other data too."""
-    import pytensor
-    from pytensor import tensor as pt
-
-    if _CONSTANT.get():
-        return pt.constant(np.asarray(value, float))
-    return pytensor.shared(np.asarray(value, float), shape=np.shape(value))
 
 
 def require_nonnegative(name: str, value: Array) -> None:

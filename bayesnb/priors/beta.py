@@ -11,9 +11,10 @@ from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size, log, log1p, log_gamma_slopes, log_rising
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, require_nonnegative, shared, spread
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, require_nonnegative, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.dirichlet import ROUNDING, Dirichlet
+from bayesnb.priors.tensors import shared
 
 
 @dataclass(frozen=True, eq=False, repr=False)

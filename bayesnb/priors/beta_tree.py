@@ -16,9 +16,10 @@ from numpy.random import Generator
 from scipy.special import xlogy
 
 from bayesnb.numerics import Array, Size, log, log_gamma_draw
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, shared, spread
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, spread
 from bayesnb.priors.beta import Beta
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.priors.tensors import shared
 from bayesnb.priors.tree_nodes import (
     CELLS,
     HERE,

@@ -24,9 +24,10 @@ from bayesnb.numerics import (
     log_root_slopes,
     sums_of_others,
 )
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, by_label, require_nonnegative, shared
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, by_label, require_nonnegative
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.concentrations import Per, concentrations
+from bayesnb.priors.tensors import shared
 
 ROUNDING = 1e-12
 """A concentration that is less than 1 by no more than this is 1, as far as rounding can tell."""

@@ -12,8 +12,9 @@ from scipy.special import gammaln, xlogy
 
 from bayesnb.numerics import Array, Size, deviance, disagreement, log, log_gamma_draw, log_root, log_root_slopes
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_nonnegative, shared, spread
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_nonnegative, spread
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.priors.tensors import shared
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,9 +13,10 @@ from scipy import stats
 from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import Prior, Theta, shared, spread
+from bayesnb.priors.belief import Prior, Theta, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.locations import between, ordinary
+from bayesnb.priors.tensors import shared
 
 
 @dataclass(frozen=True, eq=False, repr=False)

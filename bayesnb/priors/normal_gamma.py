@@ -23,11 +23,11 @@ from bayesnb.priors.belief import (
     first,
     positive_scale,
     require_nonnegative,
-    shared,
     spread,
 )
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.locations import between, ordinary, unit_of
+from bayesnb.priors.tensors import shared
 
 
 @dataclass(frozen=True, eq=False, repr=False)

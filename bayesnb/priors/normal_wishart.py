@@ -13,10 +13,11 @@ from scipy.special import digamma, gammaln, polygamma
 
 from bayesnb.numerics import Array, Size, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation, matrices
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_nonnegative, shared
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_nonnegative
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.covariances import Target, resolved
 from bayesnb.priors.locations import between
+from bayesnb.priors.tensors import shared
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import block_diag
 
-from bayesnb.chains import run_nuts, without_warnings
+from bayesnb.chains import compile_trajectories, run_nuts, without_warnings
 from bayesnb.model import Posterior
 from bayesnb.priors import Array
 from bayesnb.sampling import layout
@@ -21,6 +21,10 @@ from bayesnb.sampling.pymc_model import build
 if TYPE_CHECKING:
     import pymc as pm
     from xarray import DataTree
+
+
+TUNE = 200
+"""Tuning steps of a chain whose start and scales are those of the posterior."""
 
 
 def sample(
@@ -34,7 +38,8 @@ def sample(
     """Sample a model with NUTS and return what ``pymc.sample`` returns.
 
     Chains start at draws of the conjugate posterior, and the sampler gets the posterior's covariance: if many rows make
-    the posterior narrow, adaptation from scratch fails.
+    the posterior narrow, adaptation from scratch fails. So PyMC's own sampler has only its step size to tune, which
+    takes 200 steps; they would also lead the chains away from a wrong start.
 
     Parameters
     ----------
@@ -49,6 +54,7 @@ def sample(
     """
     import pymc as pm
 
+    own = model is None
     model = build(posterior) if model is None else model
     rng = np.random.default_rng(random_seed)
     settings: dict[str, Any] = {"random_seed": int(rng.integers(2**31)), **arguments}
@@ -57,9 +63,12 @@ def sample(
     starts = [_inside({name: value[c] for name, value in drawn.items()}, model) for c in range(chains)]
     if sampler == "pymc":
         settings.setdefault("initvals", starts)
+        if own:
+            settings.setdefault("tune", TUNE)
         if "step" not in settings:
             with model, without_warnings():
                 settings["step"] = pm.NUTS(scaling=unconstrained_covariance(model, posterior, rng), is_cov=True)
+            compile_trajectories(settings["step"])
     elif sampler == "nutpie":
         # nutpie takes one start for all chains, and no scales: its low-rank adaptation finds them.
         settings.setdefault("initvals", starts[0])

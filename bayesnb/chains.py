@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,18 +37,35 @@ def without_warnings() -> Iterator[None]:
 def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", **arguments: Any) -> DataTree:
     """Draws of a PyMC model, in one process; ``arguments`` are those of ``pymc.sample``.
 
-    A run of PyMC's own sampler that takes long shows a progress bar on a terminal: "sampling" and ``what``.
+    Where PyMC's own sampler makes its step itself, the trajectories of this step are compiled. A run of PyMC's own sampler that takes long shows a progress bar on a terminal: "sampling" and ``what``.
     """
     import pymc as pm
 
     settings = {"progressbar": False, "compute_convergence_checks": False, "cores": 1, "quiet": True}
     settings |= arguments
+    if find_spec("nutpie") is None:
+        settings.setdefault("nuts_sampler", "pymc")
     with model, without_warnings(), Progress(f"sampling {what}") as progress:
         progress.total(chains * (draws + settings.get("tune", 1000)), "draws")
         # Only PyMC's own sampler tells of each draw, and PyMC would draw a bar of its own where one is asked for.
         if settings.get("nuts_sampler") == "pymc" and not settings["progressbar"]:
             settings.setdefault("callback", lambda trace, draw: progress.add(1))
+        if settings.get("nuts_sampler") == "pymc" and not settings.keys() & {"step", "init", "initvals", "nuts"}:
+            settings |= _compiled_start(chains, settings.get("random_seed"), settings.pop("target_accept", 0.8))
         return pm.sample(draws, chains=chains, **settings)
+
+
+def _compiled_start(chains: int, random_seed: Any, target_accept: float) -> dict[str, Any]:
+    """The step and the starts that ``pymc.sample`` would make for the open model, the step's trajectories compiled."""
+    import pymc as pm
+
+    if not all(value.dtype.startswith("float") for value in pm.modelcontext(None).value_vars):
+        return {"target_accept": target_accept}
+    # The seeds of the chains, as pymc.sample makes them.
+    seeds = [int(rng.integers(2**30)) for rng in np.random.default_rng(random_seed).spawn(chains)]
+    starts, step = pm.init_nuts(chains=chains, random_seed=seeds, quiet=True, target_accept=target_accept)
+    compile_trajectories(step)
+    return {"step": step, "initvals": starts}
 
 
 def compile_trajectories(step: pm.NUTS) -> None:
@@ -146,17 +164,9 @@ class Sampler:
         what : str
             What is sampled, for the progress bar.
         """
-        import pymc as pm
         from pymc.exceptions import SamplingError
 
-        # The seeds of the chains, as pymc.sample makes them.
-        seeds = [int(rng.integers(2**30)) for rng in np.random.default_rng(self.random_seed).spawn(self.chains)]
         try:
-            with model, without_warnings():
-                starts, step = pm.init_nuts(
-                    chains=self.chains, random_seed=seeds, quiet=True, target_accept=self.target_accept
-                )
-            compile_trajectories(step)
             tree = run_nuts(
                 model,
                 self.draws,
@@ -164,8 +174,7 @@ class Sampler:
                 what,
                 tune=self.tune,
                 nuts_sampler="pymc",
-                step=step,
-                initvals=starts,
+                target_accept=self.target_accept,
                 random_seed=self.random_seed,
                 var_names=list(names),
             )

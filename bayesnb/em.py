@@ -117,7 +117,10 @@ def em(
         If the labelled rows alone make no proper posterior to start from.
     """
     require_settings(weight, starts)
-    model.require_exact("EM, which updates it in every iteration", "leave the rows without a label out")
+    model.require_exact(
+        "EM, which updates it in every iteration",
+        "leave the rows without a label out, or give the column a family that has one, such as Gaussian() or Binned()",
+    )
     if at not in ("mode", "mean"):
         raise ValueError(f"Expected at to be 'mode' or 'mean'; got {at!r}")
     if max_iterations < 1:

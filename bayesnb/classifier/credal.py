@@ -116,7 +116,9 @@ def _require_priors(self: Classifier) -> None:
     """Refuse models whose answers do not follow from a prior of the set by a formula."""
     self.require_one_class_prior("a set of priors")
     self.require_counted("a set of priors needs rows that were counted")
-    self.posterior.model.require_exact("a set of priors", "leave the feature out")
+    self.posterior.model.require_exact(
+        "a set of priors", "leave the column out, or give it a family that has one, such as Gaussian() or Binned()"
+    )
     if self.dependence is not None:
         raise ValueError(
             "the exponents were learned under one prior and would change with it; ask a model with dependence=None"

@@ -384,7 +384,7 @@ class Posterior:
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
-        self.model.require_exact("the evidence", "compare models on held-out rows")
+        self.model.require_exact("the evidence", "compare models on held-out rows, by loo or evaluate")
         each = {}
         for name, family in self.model.features.items():
             with self.statistics.about(name):

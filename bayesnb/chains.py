@@ -34,10 +34,15 @@ def without_warnings() -> Iterator[None]:
         yield
 
 
+STARTS = {"step", "init", "n_init", "initvals", "jitter_max_retries", "nuts", "compile_kwargs", "backend"}
+"""The arguments of ``pymc.sample`` that say how a step is made and where chains start."""
+
+
 def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", **arguments: Any) -> DataTree:
     """Draws of a PyMC model, in one process; ``arguments`` are those of ``pymc.sample``.
 
-    Where PyMC's own sampler makes its step itself, the trajectories of this step are compiled. A run of PyMC's own sampler that takes long shows a progress bar on a terminal: "sampling" and ``what``.
+    Where PyMC's own sampler runs and no argument says how it starts, the trajectories of its step are compiled. If such
+    a run takes long, a terminal shows a progress bar: "sampling" and ``what``.
     """
     import pymc as pm
 
@@ -50,7 +55,7 @@ def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", 
         # Only PyMC's own sampler tells of each draw, and PyMC would draw a bar of its own where one is asked for.
         if settings.get("nuts_sampler") == "pymc" and not settings["progressbar"]:
             settings.setdefault("callback", lambda trace, draw: progress.add(1))
-        if settings.get("nuts_sampler") == "pymc" and not settings.keys() & {"step", "init", "initvals", "nuts"}:
+        if settings.get("nuts_sampler") == "pymc" and not settings.keys() & STARTS:
             settings |= _compiled_start(chains, settings.get("random_seed"), settings.pop("target_accept", 0.8))
         return pm.sample(draws, chains=chains, **settings)
 

@@ -34,7 +34,7 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Parameters, Posterior, normalize
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
-from bayesnb.sampling import agreement, draws, layout, trees
+from bayesnb.sampling import agreement, draws, layout, nuts, trees
 
 mpl.use("Agg")
 
@@ -488,6 +488,19 @@ def test_a_planted_mistake_in_the_posterior_of_the_classes_is_found(wrong, drawn
     own = flagged(found)["quantity"].str.contains("pi[", regex=False)
     assert own.any()
     assert not set(flagged(found)["kind"][~own]) & {"mean", "variance", "factor"}
+
+
+@pytest.mark.nuts
+def test_chains_that_start_at_a_wrong_closed_form_leave_it_while_they_tune():
+    # The posterior that is judged also gives the chains their starts and scales: here the wrong class is the frequent
+    # one, and all is three times too narrow.
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    right, (data, n) = clf.posterior_, clf.classifier_.read(X[:2])
+    wrong = replace(right, label=Dirichlet(10 * right.label.alpha[::-1]))
+    tree = nuts.sample(wrong, 500, 4, 0)
+    assert agreement.check(right, tree, data, n).agrees
+    assert not agreement.check(wrong, tree, data, n).agrees
 
 
 @pytest.mark.parametrize("mistake", CLASS_MUTANTS)

@@ -53,6 +53,33 @@ def velocity(variance: Array, covariance: Array, p: Array) -> Array:
 
 
 @compiled
+def moved(x: Array, step: float, along: Array) -> Array:
+    """x + step × along."""
+    found = np.empty(len(x))
+    for i in range(len(x)):
+        found[i] = x[i] + step * along[i]
+    return found
+
+
+@compiled
+def plant(tree: Array, q: Array, p: Array, v: Array, gradient: Array) -> None:
+    """Make a tree of one state."""
+    for i in range(len(q)):
+        tree[LEFT_P, i] = tree[RIGHT_P, i] = tree[P_SUM, i] = p[i]
+        tree[LEFT_V, i] = tree[RIGHT_V, i] = v[i]
+        tree[Q, i] = q[i]
+        tree[GRADIENT, i] = gradient[i]
+
+
+@compiled
+def copy_rows(tree: Array, first: int, stop: int, other: Array) -> None:
+    """Give a tree some rows of another."""
+    for row in range(first, stop):
+        for i in range(tree.shape[1]):
+            tree[row, i] = other[row, i]
+
+
+@compiled
 def log_sum(a: float, b: float) -> float:
     """log(e^a + e^b)."""
     if a == b:
@@ -81,8 +108,9 @@ def merge(first: Array, own: Array, second: Array, other: Array, depth: int, rng
     turning = turns(p_sum, first[LEFT_V], second[RIGHT_V]) or (depth > 0 and turns_at_seam(first, second))
     log_size = log_sum(own[LOG_SIZE], other[LOG_SIZE])
     if log(rng.random()) < other[LOG_SIZE] - log_size:
-        first[Q:], own[:LOG_SIZE] = second[Q:], other[:LOG_SIZE]
-    first[RIGHT_P:P_SUM] = second[RIGHT_P:P_SUM]
+        copy_rows(first, Q, GRADIENT + 1, second)
+        own[:] = other
+    copy_rows(first, RIGHT_P, P_SUM, second)
     first[P_SUM], own[LOG_SIZE] = p_sum, log_size
     return turning
 
@@ -93,20 +121,20 @@ def double(tree: Array, own: Array, new: Array, other: Array, forward: bool, rng
 
     The proposal of the new half is preferred to that of the old one (Betancourt 2017, A.3.2), unlike in :func:`merge`.
     """
+    log_size = log_sum(own[LOG_SIZE], other[LOG_SIZE])
     if log(rng.random()) < other[LOG_SIZE] - own[LOG_SIZE]:
-        tree[Q:], own[:LOG_SIZE] = new[Q:], other[:LOG_SIZE]
-    own[LOG_SIZE] = log_sum(own[LOG_SIZE], other[LOG_SIZE])
+        copy_rows(tree, Q, GRADIENT + 1, new)
+        own[:] = other
+    own[LOG_SIZE] = log_size
     if not forward:
         # Its states were visited from the right to the left.
-        ends = new[:P_SUM].copy()
-        new[:RIGHT_P], new[RIGHT_P:P_SUM] = ends[RIGHT_P:], ends[:RIGHT_P]
+        for row in range(RIGHT_P):
+            for i in range(new.shape[1]):
+                new[row, i], new[RIGHT_P + row, i] = new[RIGHT_P + row, i], new[row, i]
     first, second = (tree, new) if forward else (new, tree)
     p_sum = first[P_SUM] + second[P_SUM]
     turning = turns(p_sum, first[LEFT_V], second[RIGHT_V]) or turns_at_seam(first, second)
-    if forward:
-        tree[RIGHT_P:P_SUM] = new[RIGHT_P:P_SUM]
-    else:
-        tree[:RIGHT_P] = new[:RIGHT_P]
+    copy_rows(tree, RIGHT_P if forward else LEFT_P, P_SUM if forward else RIGHT_P, new)
     tree[P_SUM] = p_sum
     return turning
 
@@ -159,13 +187,11 @@ def _trajectory(
     q, p, v, gradient = start[0], start[1], start[2], start[3]
     n = len(q)
     tree, number = np.empty((7, n)), np.array([energy, logp, 0.0, 0.0])
-    tree[LEFT_P], tree[LEFT_V], tree[RIGHT_P], tree[RIGHT_V], tree[P_SUM], tree[Q], tree[GRADIENT] = (
-        p, v, p, v, p, q, gradient
-    )  # fmt: skip
-    # The outermost states, backward and forward in time: q, p, gradient, and the place in the trajectory.
-    ends, places = np.empty((2, 3, n)), np.zeros(2)
-    for side in range(2):
-        ends[side, 0], ends[side, 1], ends[side, 2] = q, p, gradient
+    plant(tree, q, p, v, gradient)
+    # The outermost states, backward and forward in time, and their places in the trajectory.
+    ends, places = np.empty((2, 7, n)), np.zeros(2)
+    plant(ends[0], q, p, v, gradient)
+    plant(ends[1], q, p, v, gradient)
     stack, numbers, depths = np.empty((max_depth + 1, 7, n)), np.empty((max_depth + 1, 4)), np.zeros(max_depth + 1)
     log_accept, largest, change, leapfrogs, depth, ended = -inf, 0.0, 0.0, 0, 0, 0
     while depth < max_depth and ended == 0:
@@ -173,13 +199,14 @@ def _trajectory(
         dt = step_size if side == 1 else -step_size
         height = 0
         for _ in range(2**depth):
-            at_p = ends[side, 1] + 0.5 * dt * ends[side, 2]
-            at_q = ends[side, 0] + dt * velocity(variance, covariance, at_p)
+            end = ends[side]
+            half = moved(end[LEFT_P], 0.5 * dt, end[GRADIENT])
+            at_q = moved(end[Q], dt, velocity(variance, covariance, half))
             found, slope = density((at_q,) + data)  # noqa: RUF005 the compiler cannot unpack here
-            at_p = at_p + 0.5 * dt * slope
+            at_p = moved(half, 0.5 * dt, slope)
             at_v = velocity(variance, covariance, at_p)
             at_energy = 0.5 * np.dot(at_p, at_v) - found[()]
-            ends[side, 0], ends[side, 1], ends[side, 2] = at_q, at_p, slope
+            plant(end, at_q, at_p, at_v, slope)
             places[side] += 1.0 if side == 1 else -1.0
             leapfrogs += 1
             change = at_energy - energy
@@ -191,11 +218,9 @@ def _trajectory(
             if not change < limit:
                 ended = 2
                 break
-            leaf = stack[height]
-            leaf[LEFT_P], leaf[LEFT_V], leaf[RIGHT_P], leaf[RIGHT_V], leaf[P_SUM], leaf[Q], leaf[GRADIENT] = (
-                at_p, at_v, at_p, at_v, at_p, at_q, slope
-            )  # fmt: skip
-            numbers[height] = np.array([at_energy, found[()], places[side], -change])
+            plant(stack[height], at_q, at_p, at_v, slope)
+            own = numbers[height]
+            own[ENERGY], own[LOGP], own[PLACE], own[LOG_SIZE] = at_energy, found[()], places[side], -change
             depths[height] = 0
             height += 1
             while ended == 0 and height > 1 and depths[height - 1] == depths[height - 2]:

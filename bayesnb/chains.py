@@ -55,7 +55,9 @@ def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", 
         # Only PyMC's own sampler tells of each draw, and PyMC would draw a bar of its own where one is asked for.
         if settings.get("nuts_sampler") == "pymc" and not settings["progressbar"]:
             settings.setdefault("callback", lambda trace, draw: progress.add(1))
-        if settings.get("nuts_sampler") == "pymc" and not settings.keys() & STARTS:
+        # A step with compiled trajectories stays in its process.
+        alone = settings.get("nuts_sampler") == "pymc" and settings["cores"] == 1
+        if alone and not settings.keys() & STARTS:
             settings |= _compiled_start(chains, settings.get("random_seed"), settings.pop("target_accept", 0.8))
         return pm.sample(draws, chains=chains, **settings)
 

@@ -68,7 +68,8 @@ def sample(
         if "step" not in settings:
             with model, without_warnings():
                 settings["step"] = pm.NUTS(scaling=unconstrained_covariance(model, posterior, rng), is_cov=True)
-            compile_trajectories(settings["step"])
+            if settings.get("cores", 1) == 1:
+                compile_trajectories(settings["step"])
     elif sampler == "nutpie":
         # nutpie takes one start for all chains, and no scales: its low-rank adaptation finds them.
         settings.setdefault("initvals", starts[0])

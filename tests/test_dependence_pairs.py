@@ -25,6 +25,7 @@ from bayesnb.dependence.polya import ShapeCounts, Shapes
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.membership import Labels
+from bayesnb.kernels import crossing
 
 WEIGHTS = {"one each": np.ones(40), "weighted": np.resize([1.0, 0.3, 2.5, 0.0], 40)}
 
@@ -154,7 +155,9 @@ def coded(n: int) -> np.ndarray:
 
 
 @pytest.mark.usefixtures("road")
-def test_the_counts_of_a_pair_are_the_weight_of_its_cells(labels):
+@pytest.mark.parametrize("product", [0, np.inf], ids=["a loop over pairs", "products of matrices"])
+def test_the_counts_of_a_pair_are_the_weight_of_its_cells(labels, product, monkeypatch):
+    monkeypatch.setattr(crossing, "PRODUCT", product)
     codes = coded(40)
     counts = PairCounts.of(codes, SIZES, every_pair(3), labels)
     for (i, j), found in zip(counts.pairs, counts.each(), strict=True):

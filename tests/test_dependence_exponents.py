@@ -147,7 +147,10 @@ def test_averaging_over_a_skewed_posterior_does_not_unlearn_what_separates():
     assert -averaged.mean() < -at_mode.mean() + 0.01
 
 
-def test_draws_have_the_moments_of_the_posterior_where_the_normal_around_the_mode_has_not():
+@pytest.mark.parametrize("certain", [1e-5, np.inf], ids=["certain rows", "rows that matter"])
+def test_draws_have_the_moments_of_the_posterior_where_the_normal_around_the_mode_has_not(certain, monkeypatch):
+    # Chains that leave out rows that matter notice it in the end.
+    monkeypatch.setattr("bayesnb.dependence.laplace.CERTAIN", certain)
     y = np.repeat([0, 1], 6)
     terms = np.stack([np.where(y == 0, 1.0, -1.0), np.where(y == 1, 1.0, -1.0)], axis=1)[:, :, None]
     r = Rows(terms, np.zeros((12, 2)), y, np.ones(12))

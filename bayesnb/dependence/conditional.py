@@ -14,7 +14,7 @@ function that gives all blocks again whenever it is called: every sum over rows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,8 +44,16 @@ class Rows:
     weight: Array
     cells: Array | None = None
 
+    def __getitem__(self, which: Array | slice) -> Rows:
+        """Some of the rows."""
+        cells = None if self.cells is None else self.cells[which]
+        return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], cells)
+
 
 type Source = Callable[[], Iterable[Rows]]
+
+HELD = 2**25
+"""Terms that are kept between passes; of more, each block is made anew in each pass."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,18 +133,30 @@ def log_posterior_of_classes(terms: Array, offset: Array, v: Array, cells: Array
     return joint
 
 
+def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iterator[tuple[Rows, Array]]:
+    """Blocks of rows with the log probability of each row's label under each draw, times its weight, (row, draw).
+
+    Parameters
+    ----------
+    source : callable
+    layout : Layout
+    parameters : array (draw, parameter)
+    """
+    v = layout.exponents(parameters)
+    # Blocks are cut again so that the joint of all draws stays small.
+    step = max(1, 2**22 // max(1, len(v) * layout.classes))
+    for block in source():
+        for start in range(0, len(block.codes), step):
+            rows = block[start : start + step]
+            log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.cells)
+            yield rows, rows.weight[:, None] * log_p[rows.codes, np.arange(len(rows.codes))]
+
+
 def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
     """log p(labels | terms, parameters) of each draw, (draw,); parameters are (draw, parameter)."""
-    v, total = layout.exponents(parameters), np.zeros(len(parameters))
-    for rows in source():
-        # Blocks are cut again so that the joint of all draws stays small.
-        step = max(1, 2**22 // max(1, len(v) * layout.classes))
-        for start in range(0, len(rows.codes), step):
-            cut = slice(start, start + step)
-            cells = None if rows.cells is None else rows.cells[cut]
-            log_p = log_posterior_of_classes(rows.terms[cut], rows.offset[cut], v, cells)
-            codes = rows.codes[cut]
-            total += rows.weight[cut] @ log_p[codes, np.arange(len(codes))]
+    total = np.zeros(len(parameters))
+    for _, log_p in log_probabilities(source, layout, parameters):
+        total += log_p.sum(0)
     return total
 
 

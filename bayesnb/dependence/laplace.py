@@ -12,7 +12,14 @@ import numpy as np
 from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from bayesnb.dependence.conditional import Layout, Source, derivatives, log_likelihood
+from bayesnb.dependence.conditional import (
+    HELD,
+    Layout,
+    Source,
+    derivatives,
+    log_likelihood,
+    log_probabilities,
+)
 from bayesnb.numerics import Array
 
 MODE, NEAR = 1e-12, 1e-2
@@ -119,8 +126,15 @@ def draws(
     over the draws is below ``EXACT`` they are kept. Else every draw is made anew by elliptical slice sampling (Murray,
     Adams and MacKay 2010; around a Normal that approximates: Nishihara, Murray and Adams 2014), which leaves the
     posterior as it is, has nothing to tune and, where r hardly changes, is nearly an independent draw a step. The
-    chains start at draws of the Normal, and the mode, picked by their importance weights exp(r); they take ``TURNS``
-    steps and run side by side.
+    chains start at draws of the Normal, and the mode, picked by their importance weights exp(r), and run side by
+    side.
+
+    Nearly all of the time goes into the log likelihood, a sum over the rows. But where classes separate, most labels
+    are certain at every point where the chains are, and what these rows add to the sum is nearly 0. So the chains take
+    ``TURNS`` steps with all rows, and from then on as many at a time with the rows that were not certain at the points
+    reached before (:func:`_uncertain`). In the end it is computed what the other rows would have added. If this varies
+    by more than ``EXACT`` nats between the chains, which is what Laplace's method is allowed, all steps are taken again
+    with all rows.
 
     Returns
     -------
@@ -129,31 +143,60 @@ def draws(
         The standard deviation of r over the Normal's draws, in nats: 0 where Laplace is exact.
     """
 
-    def ratio(z: Array) -> Array:
-        point = found.at(z)
-        log_prior = -0.5 * (((point - mean) / sd) ** 2).sum(-1)
-        return log_likelihood(source, layout, point) + log_prior + 0.5 * (z**2).sum(-1)
+    def beside(z: Array) -> Array:
+        """What is added to the log likelihood: the log prior, less the log of the Normal around the mode."""
+        return 0.5 * (z**2).sum(-1) - 0.5 * (((found.at(z) - mean) / sd) ** 2).sum(-1)
+
+    def moved(here: Array, rows: Source) -> tuple[Array, Array]:
+        """Where the chains are ``TURNS`` steps later, and r there, by these rows."""
+
+        def ratio(z: Array) -> Array:
+            return log_likelihood(rows, layout, found.at(z)) + beside(z)
+
+        height = ratio(here)
+        for _ in range(TURNS):
+            here, height = _turn(ratio, here, height, rng)
+        return here, height
 
     half = rng.standard_normal(((n + 1) // 2, len(found.mode)))
-    z = np.concatenate([half, -half])[:n]
-    heights = ratio(z)
-    off = float(heights.std())
+    z = np.concatenate([np.concatenate([half, -half])[:n], np.zeros_like(half[:1])])
+    heights = log_likelihood(source, layout, found.at(z)) + beside(z)
+    off = float(heights[:n].std())
     if off <= EXACT:
-        return found.at(z), off
-    z, heights = np.vstack([z, np.zeros_like(z[:1])]), np.append(heights, ratio(np.zeros_like(z[:1])))
+        return found.at(z[:n]), off
     likely = np.exp(heights - heights.max())
-    start = rng.choice(n + 1, n, p=likely / likely.sum())
-    here, height = z[start], heights[start]
-    for _ in range(TURNS):
-        here, height = _turn(ratio, here, height, rng)
+    here, rows, missed = z[rng.choice(len(z), n, p=likely / likely.sum())], source, 0.0
+    for _ in range(ROUNDS):
+        here, height = moved(here, rows)
+        value, rows = _uncertain(source, layout, found.at(here))
+        missed = float((value + beside(here) - height).std())
+    for _ in range(ROUNDS if missed > EXACT else 0):
+        here, _height = moved(here, source)
     return found.at(here), off
 
 
 EXACT = 0.3
 """Nats: importance weights that vary less than this leave an effective sample above 90 %."""
 
-TURNS = 15
-"""Steps of a chain; after k steps all but 2^-k of the Normal's variance is reached."""
+TURNS, ROUNDS = 3, 5
+"""Steps of a chain in a round, and rounds; after k steps all but 2^-k of the Normal's variance is reached."""
+
+CERTAIN = 1e-5
+"""Nats: a row whose label has a log probability nearer to 0 than this does not count in the next round."""
+
+
+def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
+    """The log likelihood at some points, (draw,), and the rows whose label is not certain at all of them.
+
+    If these are too many to be kept, they are all rows.
+    """
+    total, kept, cells = np.zeros(len(points)), [], 0
+    for rows, log_p in log_probabilities(source, layout, points):
+        total += log_p.sum(0)
+        if cells <= HELD:
+            kept.append(rows[log_p.min(1) < -CERTAIN])
+            cells += kept[-1].terms.size
+    return total, source if cells > HELD else lambda: kept
 
 
 def _turn(ratio, here: Array, height: Array, rng: Generator) -> tuple[Array, Array]:  # noqa: ANN001

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.random import Generator
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.conditional import Rows, Source, indicators
+from bayesnb.dependence.conditional import HELD, Rows, Source, indicators
 from bayesnb.dependence.counting import Cells, DependenceStatistics
 from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, require_few
 from bayesnb.dependence.learned_exponents import LearnedExponents, learn_exponents
@@ -33,9 +33,6 @@ NAMED = {
 
 SAMPLE = 4096
 """Rows on which standard deviations are chosen, and from whose mode the passes over all rows start."""
-
-HELD = 2**25
-"""Terms that are kept between passes; of more, each block is made anew in each pass."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian
 
@@ -34,11 +35,14 @@ class Growth:
     sizes : tuple of int
     table : callable
         Family, table and labels of a size.
+    dependence : str, optional
+        As in :class:`bayesnb.BayesianNB`.
     """
 
     what: str
     sizes: tuple[int, ...]
     table: Callable[[int], tuple[Any, Any, np.ndarray]]
+    dependence: str | None = None
 
 
 def reals(rows: int, columns: int, classes: int) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -90,6 +94,11 @@ def growths(quick: bool) -> Iterator[Growth]:
     yield Growth("classes, 20,000 rows, 10 columns of 8 levels", classes, lambda k: levels(20_000, 10, k, 8))
     yield Growth("levels of 2 columns of integers", (2, *many), lambda k: levels(n, 2, 2, k))
     yield Growth("levels of a column of text", (2, *many), lambda k: text(n, k))
+    for dependence in ("weighted", "pairwise"):
+        of_rows, of_columns = rows[:-2], (10, 20, 40, 80, 160)
+        yield Growth(f"{dependence}: rows, 10 real columns, 3 classes", of_rows, lambda k: reals(k, 10, 3), dependence)
+        what = f"{dependence}: real columns, 2000 rows, 3 classes"
+        yield Growth(what, of_columns, lambda k: reals(2000, k, 3), dependence)
 
 
 def seconds(work: Callable[[], Any], repeats: int) -> float:
@@ -114,8 +123,8 @@ def measure(growth: Growth, repeats: int) -> list[dict[str, Any]]:
     fit, predict = [], []
     for size in growth.sizes:
         family, X, y = growth.table(size)
-        clf = BayesianNB(family).fit(X, y)
-        fit.append(seconds(lambda: BayesianNB(family).fit(X, y), repeats))  # noqa: B023
+        clf = BayesianNB(family, dependence=growth.dependence).fit(X, y)
+        fit.append(seconds(lambda: clone(clf).fit(X, y), repeats))  # noqa: B023
         predict.append(seconds(lambda: clf.predict_proba(X), repeats))  # noqa: B023
     sizes = np.array(growth.sizes, float)
     return [

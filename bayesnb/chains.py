@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,13 @@ def without_warnings() -> Iterator[None]:
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         yield
 
+
+WALKED = {
+    "Proposal": ("q", "q_grad", "energy", "logp", "index_in_trajectory"),
+    "HMCStepData": ("end", "accept_stat", "divergence_info", "stats"),
+    "DivergenceInfo": ("message", "exec_info", "state", "state_div"),
+}
+"""What PyMC expects of a trajectory: the versions that say otherwise walk their own."""
 
 STARTS = {"step", "init", "n_init", "initvals", "jitter_max_retries", "nuts", "compile_kwargs", "backend"}
 """The arguments of ``pymc.sample`` that say how a step is made and where chains start."""
@@ -71,7 +78,8 @@ def _compiled_start(chains: int, random_seed: Any, target_accept: float) -> dict
     # The seeds of the chains, as pymc.sample makes them.
     seeds = [int(rng.integers(2**30)) for rng in np.random.default_rng(random_seed).spawn(chains)]
     starts, step = pm.init_nuts(chains=chains, random_seed=seeds, quiet=True, target_accept=target_accept)
-    compile_trajectories(step)
+    with suppress(ImportError, AttributeError):  # Parts of PyMC that are no promise may be gone in another version.
+        compile_trajectories(step)
     return {"step": step, "initvals": starts}
 
 
@@ -81,7 +89,8 @@ def compile_trajectories(step: pm.NUTS) -> None:
     In a small model, the Python of a leapfrog takes five times as long as the log density with its gradient. All else
     stays PyMC's: momenta, adaptation, statistics. A step keeps its own trajectories if its log density is not compiled
     by numba, or not a function of the point and at most one vector of data (see :func:`bayesnb.priors.shared`), or if
-    its scales are neither a covariance nor variances.
+    its scales are neither a covariance nor variances; and so does a version of PyMC that expects something else of a
+    trajectory.
     """
     from pymc.step_methods.hmc.base_hmc import DivergenceInfo, HMCStepData
     from pymc.step_methods.hmc.nuts import Proposal
@@ -89,6 +98,8 @@ def compile_trajectories(step: pm.NUTS) -> None:
 
     from bayesnb.kernels.compiled.trajectories import density_signature, passed_on, trajectory
 
+    if any(kind._fields != WALKED[kind.__name__] for kind in (Proposal, HMCStepData, DivergenceInfo)):
+        return
     function, potential = step._logp_dlogp_func._pytensor_function, step.potential
     function.trust_input = True
     density, data = getattr(function.vm, "jit_fn", None), tuple(c.storage[0] for c in function.input_storage[1:])

@@ -1,11 +1,13 @@
 """How NUTS is run: trajectories in machine code beside those of PyMC, number by number."""
 
+from collections import namedtuple
+
 import numpy as np
 import pymc as pm
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.chains import compile_trajectories, run_nuts
+from bayesnb.chains import _compiled_start, compile_trajectories, run_nuts
 from bayesnb.priors import packed, shared
 
 
@@ -52,6 +54,21 @@ def test_a_step_is_compiled_where_it_can_be(funnel):
         compile_trajectories(step)
     assert "_hamiltonian_step" in vars(by_numba)
     assert "_hamiltonian_step" not in vars(by_python)
+
+
+@pytest.mark.nuts
+@pytest.mark.parametrize(
+    "other", [("Proposal", namedtuple("Proposal", "q energy")), ("Proposal", None)], ids=["other fields", "gone"]
+)
+def test_another_version_of_pymc_walks_its_own_trajectories(funnel, other, monkeypatch):
+    name, value = other
+    module = "pymc.step_methods.hmc.nuts"
+    if value is None:
+        monkeypatch.delattr(f"{module}.{name}")
+    else:
+        monkeypatch.setattr(f"{module}.{name}", value)
+    with funnel:
+        assert "_hamiltonian_step" not in vars(_compiled_start(1, 0, 0.8)["step"])
 
 
 def test_packed_arrays_are_pieces_of_one_shared_vector():

@@ -259,6 +259,17 @@ def test_compiled_coding_of_integers_equals_coding_them_one_by_one(name, compile
     assert_array_equal(fast.predict_proba(X), plain.predict_proba(X))
 
 
+@pytest.mark.parametrize("n_edges", [0, 1, 2, 7, 63])
+def test_compiled_intervals_are_those_of_a_search(n_edges, compiled):
+    edges, paths = np.linspace(-1, 1, n_edges), default_rng(n_edges).permutation(n_edges + 1)
+    rows = default_rng(0).normal(size=(1300, 2))
+    rows[: n_edges + 4, 1] = [*edges, np.nan, np.inf, -np.inf, -0.0]
+    compiled()
+    found = reading.intervals(rows[:, 1], edges, paths)
+    expected = paths[np.searchsorted(edges, rows[:, 1], side="right")]
+    assert_array_equal(found, np.where(np.isnan(rows[:, 1]), -1, expected))
+
+
 def test_numbers_never_seen_are_missing_new_or_refused_in_a_large_table_too(compiled):
     X, y = np.array([[0], [1], [3]] * 7), np.tile([0, 1, 1], 7)
     ask = np.array([[2], [3], [-1], [10**6], [-(2**63)]])

@@ -158,7 +158,7 @@ FAMILIES: dict[str, tuple[Family, Callable[[Generator, int], Column]]] = {
         reals,
     ),
     "ordinal": (Ordinal(orders=(("red", "green", "blue"), ("small", "large"))), coded),
-    "ordinal, given": (Ordinal(BetaTree(np.array([[3.0, 1.0]]), 1.1, 0.3, 50.0), order=range(1, 6)), ratings),
+    "ordinal, given": (Ordinal(BetaTree(np.array([[9.0, 5.0]]), 1.1, 0.3, 50.0), order=range(1, 6)), ratings),
     "hurdle": (Hurdle(zero=Beta(2.0, 0.5)), amounts),
     "hurdle of counts": (Hurdle(Poisson(Gamma(2.0))), events),
     "hurdle of a mixture": (Hurdle(Mixture([LogNormal(), Exponential()])), amounts),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.kernels import reading
 from bayesnb.numerics import Array
 
 
@@ -94,7 +95,7 @@ class Dyadic:
 
     def codes(self, x: Array) -> Array:
         """The interval of each number; -1 for NaN."""
-        return np.where(np.isnan(x), -1, self.paths[np.searchsorted(self.edges, x, side="right")])
+        return reading.intervals(x, self.edges, self.paths)
 
     def names(self, column: Any, depth: int) -> list[str]:
         """What each interval of this depth is called, such as "2.5 ≤ length < 4"."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -105,6 +106,19 @@ def codes(x: Array, held: Whole, table: Array) -> Array:
     found = np.empty(x.shape, table.dtype)
     parts = _parts(x)
     list(blocks.each(lambda cut: loops.places(_wide(x[cut]), low, table, found[cut]), parts))
+    return found
+
+
+def intervals(x: Array, edges: Array, paths: Array) -> Array:
+    """The entry of ``paths`` (edge + 1,) for each number, by how many of the edges are not above it; -1 for NaN."""
+    # The answer is the same to the bit by both roads. So a compiler that is loaded is used for small columns too.
+    if not blocks.large_enough(x.size) and "bayesnb.kernels.compiled" not in sys.modules:
+        return np.where(np.isnan(x), -1, paths[np.searchsorted(edges, x, side="right")])
+    from bayesnb.kernels.compiled import reading as loops
+
+    found = np.empty(len(x), paths.dtype)
+    parts = blocks.slices(len(x))
+    list(blocks.each(lambda cut: loops.intervals(np.asarray(x[cut], float), edges, paths, found[cut]), parts))
     return found
 
 

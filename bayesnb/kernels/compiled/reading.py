@@ -71,3 +71,26 @@ def places(x: Array, low: Array, table: Array, found: Array) -> None:
         for j in range(x.shape[1]):
             place = x[i, j] - low[j]
             found[i, j] = table[j, place] if 0 <= place < table.shape[1] else -1
+
+
+PIECE = 512
+"""Numbers that are compared with all edges while they and their counts stay in the first-level cache."""
+
+
+@compiled
+def intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
+    """The entry of ``paths`` for each number, by how many of the edges are not above it; -1 for NaN.
+
+    A search by halves takes five or six steps that wait for each other. To compare with each of some 60 edges takes
+    more comparisons, but of four numbers and more at once, and so a fifth of the time.
+    """
+    piece, below = np.empty(PIECE), np.empty(PIECE, np.int64)
+    for start in range(0, len(x), PIECE):
+        n = min(PIECE, len(x) - start)
+        for i in range(n):
+            piece[i], below[i] = x[start + i], 0
+        for edge in edges:
+            for i in range(n):
+                below[i] += np.int64(piece[i] >= edge)
+        for i in range(n):
+            found[start + i] = -1 if np.isnan(piece[i]) else paths[below[i]]

@@ -114,7 +114,8 @@ class Statistics:
 
     def arranged(self, names: Iterable[Any]) -> Statistics:
         """The same statistics with their features in this order."""
-        return replace(self, features={name: self.features[name] for name in names})
+        order = list(names)
+        return self if order == list(self.features) else replace(self, features={k: self.features[k] for k in order})
 
     def __add__(self, other: Statistics) -> Statistics:
         if set(self.features) != set(other.features):

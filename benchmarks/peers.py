@@ -21,6 +21,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -29,11 +30,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.compose import make_column_selector
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.impute import SimpleImputer
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from sklearn.preprocessing import OrdinalEncoder
 
-from bayesnb import BayesianNB, Bernoulli, Categorical, Multinomial
+from bayesnb import BayesianNB, Bernoulli, Categorical, Multinomial, MultivariateGaussian, PolyaTree
 
 REST = 0.15
 """Seconds before each run: for a tenth of one a matrix library's threads stay awake after a product."""
@@ -104,6 +106,24 @@ def gaussian(n: int, rng: np.random.Generator) -> Iterator[Work]:
         f"exact leave-one-out, {size}", lambda: ours.loo(X, y), lambda: BayesianNB().fit(X, y).predict_proba(X),
         "one of our own fit + predict", 0.5, X,
     )  # fmt: skip
+
+
+def shapes(n: int, rng: np.random.Generator) -> Iterator[Work]:
+    """20 real columns, 3 classes: without a shape, and with a covariance."""
+    X, y = rng.normal(size=(n, 20)), rng.integers(0, 3, n)
+    X[:, ::2] += y[:, None]
+    size = f"{n:,} × 20"
+    learners = {
+        "Pólya trees": (BayesianNB(PolyaTree()), GaussianNB(), 1 / 3),
+        "block": (BayesianNB(MultivariateGaussian()), QuadraticDiscriminantAnalysis(), 1 / 2),
+    }
+    for name, (ours, peer, goal) in learners.items():
+        beside = type(peer).__name__
+        yield Work(f"{name} fit, {size}", partial(ours.fit, X, y), partial(peer.fit, X, y), beside, goal, X)
+        ours.fit(X, y)
+        peer.fit(X, y)
+        ask = partial(ours.predict_proba, X), partial(peer.predict_proba, X)
+        yield Work(f"{name} predict, {size}", *ask, beside, goal, X)
 
 
 def categorical(n: int, rng: np.random.Generator) -> Iterator[Work]:
@@ -258,6 +278,7 @@ def works(quick: bool) -> Iterator[Work]:
     rng = np.random.default_rng(0)
     n = 100_000 if quick else 1_000_000
     yield from gaussian(n, rng)
+    yield from shapes(n, rng)
     yield from categorical(n, rng)
     yield from bernoulli(n, 20, rng)
     yield from bernoulli(n // 10, 1000, rng)

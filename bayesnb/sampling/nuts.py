@@ -102,20 +102,25 @@ def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.rand
     """The posterior covariance of the unconstrained variables that NUTS moves in, in the order of the model.
 
     PyMC's own transforms give their values. Those of a vector of probabilities are centred logarithms: one rare level
-    moves all of them together, so their covariances matter. All other variables are independent.
+    moves all of them together, so their covariances matter, as do those of the means of a vector of columns, and of
+    its precisions. All other variables are independent.
     """
-    drawn = layout.variables(posterior.draw(rng, (n,)), layout.blocks(posterior.model, posterior.statistics))
+    blocks = layout.blocks(posterior.model, posterior.statistics)
+    drawn = layout.variables(posterior.draw(rng, (n,)), blocks)
+    together = {block.variable(parameter) for block in blocks for parameter in block.drawn or ()}
     parts = []
     for value in model.value_vars:
         variable = model.values_to_rvs[value]
         transform = model.rvs_to_transforms[variable]
         x, name = drawn[variable.name], getattr(transform, "name", None)
         if transform is not None:
-            # As floats, draws may be 0 or 1, whose logarithms or log-odds are infinite.
-            inside = np.clip(x, np.finfo(float).tiny, np.nextafter(1, 0) if name == "logodds" else None)
-            x = transform.forward(inside, *variable.owner.inputs).eval(mode="FAST_COMPILE")
-        if name != "simplex":
+            # As floats, draws may be 0 or 1, whose logarithms or log-odds are infinite. A matrix has its own transform.
+            if name != "logroot":
+                x = np.clip(x, np.finfo(float).tiny, np.nextafter(1, 0) if name == "logodds" else None)
+            x = transform.forward(x, *variable.owner.inputs).eval(mode="FAST_COMPILE")
+        if name == "simplex" or variable.name in together:
+            vectors = np.moveaxis(x.reshape(n, -1, x.shape[-1]), 1, 0)
+            parts.extend(np.cov(vector, rowvar=False) for vector in vectors)
+        else:
             parts.extend(x.reshape(n, -1).var(axis=0))
-            continue
-        parts.extend(np.cov(simplex, rowvar=False) for simplex in np.moveaxis(x.reshape(n, -1, x.shape[-1]), 1, 0))
     return block_diag(*parts)

@@ -19,6 +19,7 @@ from scipy.special import ndtri
 from bayesnb.dependence.conditional import Layout, Source, log_posterior_of_classes
 from bayesnb.dependence.exponents import CELLS, OWN, Exponents, Group, layout_of
 from bayesnb.dependence.laplace import EXACT, MODE, NEAR, Laplace, draws, laplace
+from bayesnb.kernels.blocks import one_thread_each
 from bayesnb.numerics import Array, log
 
 
@@ -184,6 +185,7 @@ class LearnedExponents:
         return pd.DataFrame(columns, index=pd.Index(names, name="term"))
 
 
+@one_thread_each()
 def learn_exponents(
     spec: Exponents,
     source: Source,
@@ -193,6 +195,8 @@ def learn_exponents(
     cells: int = 0,
 ) -> LearnedExponents:
     """The posterior of the exponents under the priors of a specification.
+
+    The products of matrices are many and small: further threads would wait for each other longer than they work.
 
     Parameters
     ----------

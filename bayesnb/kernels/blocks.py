@@ -73,7 +73,7 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         return
     n = min(threads(), len(parts))
     # A matrix product inside a block uses one thread; otherwise threads would wait for each other.
-    with _one_thread_each():
+    with one_thread_each():
         if n < 2:
             yield from map(work, parts)
             return
@@ -95,8 +95,11 @@ _limited = Lock()
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Limit the matrix library to one thread; the first caller sets the limit and the last one removes it."""
+def one_thread_each() -> Iterator[None]:
+    """Limit the matrix library to one thread; the first caller sets the limit and the last one removes it.
+
+    What :func:`each` is asked inside it runs on one thread, too.
+    """
     with _limited:
         _limits.append(None if _limits else _pools().limit(limits=1, user_api="blas"))
     try:

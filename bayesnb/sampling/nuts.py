@@ -107,7 +107,7 @@ def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.rand
     """
     blocks = layout.blocks(posterior.model, posterior.statistics)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)
-    together = {block.variable(parameter) for block in blocks for parameter in block.drawn or ()}
+    together = {block.variable(parameter) for block in blocks if block.whole for parameter in block.drawn or ()}
     parts = []
     for value in model.value_vars:
         variable = model.values_to_rvs[value]

@@ -40,12 +40,14 @@ numpydoc_show_class_members = False
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(?!bayesnb).*"),
-    # The priors of sampled families, which nobody names.
+    # The priors of sampled families, and of families that are made of others, which nobody names.
     ("py:class", r"bayesnb\.families\.(from_pymc|hierarchical|hierarchical_gaussian|student)\..*"),
+    ("py:class", r"bayesnb\.priors\.(all_of|one_of)\.\w+"),
     # The statistics of the pairs: users see them as what statistics_ holds, and the how-to page describes them.
     (
         "py:class",
-        r"bayesnb\.families\.(bernoulli|events|exponential|levels|dyadic|moments|negative_binomial|poisson|polya_tree|scatter|words)\.\w+",
+        r"bayesnb\.families\.(bernoulli|events|exponential|hurdle|levels|dyadic|mixture|moments|negative_binomial|poisson|"
+        r"polya_tree|scatter|words)\.\w+",
     ),
 ]
 

@@ -78,8 +78,7 @@ def _compiled_start(chains: int, random_seed: Any, target_accept: float) -> dict
     # The seeds of the chains, as pymc.sample makes them.
     seeds = [int(rng.integers(2**30)) for rng in np.random.default_rng(random_seed).spawn(chains)]
     starts, step = pm.init_nuts(chains=chains, random_seed=seeds, quiet=True, target_accept=target_accept)
-    with suppress(ImportError, AttributeError):  # Parts of PyMC that are no promise may be gone in another version.
-        compile_trajectories(step)
+    compile_trajectories(step)
     return {"step": step, "initvals": starts}
 
 
@@ -92,6 +91,12 @@ def compile_trajectories(step: pm.NUTS) -> None:
     its scales are neither a covariance nor variances; and so does a version of PyMC that expects something else of a
     trajectory.
     """
+    with suppress(ImportError, AttributeError):  # Parts of PyMC that are no promise may be gone in another version.
+        _walk_in_machine_code(step)
+
+
+def _walk_in_machine_code(step: pm.NUTS) -> None:
+    """Replace how a step walks, if it and its log density are as expected."""
     from pymc.step_methods.hmc.base_hmc import DivergenceInfo, HMCStepData
     from pymc.step_methods.hmc.nuts import Proposal
     from pymc.step_methods.hmc.quadpotential import QuadPotentialDiagAdapt, QuadPotentialFull

@@ -9,9 +9,6 @@ except for the table of 100 columns, the smaller of two runs.
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +17,7 @@ from bayesnb.dependence.counting import counted, searched
 from bayesnb.dependence.grid import SCREEN_DEPTH, Grid
 from bayesnb.dependence.pairs import log_bayes_factors, selected
 from bayesnb.families.membership import Labels
+from benchmarks.comparing import seconds
 
 
 def table(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -29,16 +27,6 @@ def table(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     x = rng.normal(size=(rows, columns)) + 0.5 * y[:, None] / np.sqrt(columns)
     x[:, 1::2] += 0.5 * x[:, : columns - columns % 2 : 2]
     return x, y
-
-
-def seconds(work: Callable[[], Any], times: int) -> float:
-    """Processor seconds of the quickest of some runs."""
-    found = []
-    for _ in range(times):
-        start = time.process_time()
-        work()
-        found.append(time.process_time() - start)
-    return min(found)
 
 
 def counting_and_choosing(x: np.ndarray, y: np.ndarray) -> int:

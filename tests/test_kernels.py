@@ -493,6 +493,7 @@ def test_overlapping_calls_restore_the_threads_of_the_matrix_library():
 @pytest.mark.parametrize(
     ("y", "classes"),
     [(np.array([1, 2, 1, 2], ">i8"), [1, 2]), (np.array([1.0, 2.0, 1.0, 2.0], ">f8"), [1.0, 2.0]),
+     (np.array(["b", "ä", "b", "ä"], ">U1"), ["b", "ä"]),
      (pd.Series(pd.Categorical([True, False, True, False])), [False, True]),
      (pd.Series(pd.Categorical(["b", "a", "b", "a"], categories=["z", "b", "a"])), ["a", "b"]),
      (pd.Series(["b", None, "b", "a"]), ["a", "b"]), (pd.Series([1, None, 2, 1], dtype="Int64"), [1, 2])],
@@ -516,7 +517,8 @@ def test_invalid_labels_are_refused():
 @pytest.mark.parametrize(
     "y",
     [np.array([5, -2, 5, 7]), np.array([3, 3], np.int8), np.array([-(2**63), 2**63 - 1]), np.array([True, False]),
-     np.array(["b", "a", "b"]), np.array(["b", "a", "b"], object), np.array([1.0, 0.0])],
+     np.array(["b", "a", "b"]), np.array(["b", "a", "b"], object), np.array([1.0, 0.0]),
+     np.array(["", "longer", "b\0c", "b"]), np.array(["b", "x", "a", "x"])[::2]],
 )  # fmt: skip
 def test_labels_are_coded_as_sorting_them_would(y, compiled):
     compiled()

@@ -189,6 +189,9 @@ class Column:
             return values.cat.codes.to_numpy(), values.cat.categories.tolist()
         if not isinstance(values, pd.Series):
             values = values.astype(values.dtype.newbyteorder("="), copy=False)
+            if values.dtype.kind == "U":
+                codes, distinct = coded_text(values)
+                return codes, distinct.tolist()
             values = pd.Series(values) if values.dtype.kind == "f" else values
         codes, distinct = pd.factorize(values)
         return codes, distinct.tolist()
@@ -199,17 +202,33 @@ class Column:
 
 def _dictionary(native: Any) -> tuple[Array, list[Any]]:
     """Codes (row,), -1 where missing, and the values they stand for, by Arrow's dictionary encoding."""
-    if hasattr(native, "to_physical"):
-        # The categories of polars may be those of other columns too, so they are written out as text.
-        array = native.cast(str).to_arrow()
-    else:
-        array = native.unify_dictionaries().combine_chunks()
+    of_polars = hasattr(native, "to_physical")
+    array = native.to_arrow() if of_polars else native.unify_dictionaries().combine_chunks()
     encoded = array if hasattr(array, "dictionary") else array.dictionary_encode()
     values = encoded.dictionary.to_pylist()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = encoded.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
+    if of_polars and encoded is array:
+        # The categories of polars may be those of other columns, too.
+        held = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
+        values = [value for value, here in zip(values, held, strict=True) if here]
+        codes = np.append(np.cumsum(held) - 1, -1)[codes]
     if None in values:
         codes = np.where(codes == values.index(None), -1, codes)
     return codes, values
+
+
+def coded_text(cells: Array) -> tuple[Array, Array]:
+    """Codes (row,) of numpy's text of fixed width, in native byte order, and the distinct texts, unsorted.
+
+    Arrow takes each cell as the bytes that it is, and makes no Python string of it.
+    """
+    import pyarrow as pa
+
+    cells = np.ascontiguousarray(cells)
+    as_bytes = pa.Array.from_buffers(pa.binary(cells.itemsize), len(cells), [None, pa.py_buffer(cells)])
+    encoded = as_bytes.dictionary_encode()
+    distinct = np.frombuffer(encoded.dictionary.buffers()[1], cells.dtype, len(encoded.dictionary))
+    return encoded.indices.to_numpy(), distinct
 
 
 def zeros_and_ones(x: Array) -> bool:

@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from bayesnb.data.columns import Column
+from bayesnb.data.columns import Column, coded_text
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.model import united_labels
@@ -114,7 +114,7 @@ class Target:
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:
     """Read labels (row,) of any type; a missing value or ``unlabelled`` means that the row has no label."""
-    if isinstance(y, list | tuple) and any(np.ndim(label) == 0 and pd.isna(label) for label in y):
+    if isinstance(y, list | tuple) and pd.isna(pd.Series(y, dtype=object)).any():
         # As an array of strings, a NaN would be a class called "nan".
         y = np.array(y, object)
     if isinstance(y, pd.Categorical | pd.CategoricalIndex):
@@ -204,6 +204,8 @@ def _placed(codes: Array, place: Array) -> Array:
 def _distinct(y: Array) -> tuple[Array, Array]:
     """Codes of the labels, -1 where missing, and the distinct labels, unsorted."""
     y = y.astype(y.dtype.newbyteorder("="), copy=False)
+    if y.dtype.kind == "U":
+        return coded_text(y)
     if y.dtype.kind == "i" and large_enough(len(y)) and (whole := reading.whole(y[:, None])) is not None:
         distinct = whole.values(0)
         table = np.full(whole.held.shape, -1)

@@ -4,11 +4,12 @@ from . import presets as presets
 from .__about__ import __version__ as __version__
 from .answers import scoring as scoring
 from .answers.scorecard import Scorecard as Scorecard
-from .choosing import FamilyChoice as FamilyChoice
 from .choosing import choose_families as choose_families
 from .data import engines as engines
+from .data.best_family import BestFamily as BestFamily
 from .data.binning import Binned as Binned
 from .data.by_type import ByType as ByType
+from .data.choice import FamilyChoice as FamilyChoice
 from .data.identifiers import IdentifierWarning as IdentifierWarning
 from .data.unseen import UnseenLevelWarning as UnseenLevelWarning
 from .dependence.exponents import Exponents as Exponents

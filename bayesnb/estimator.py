@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learning, saving
 from bayesnb.classifier import Classifier
+from bayesnb.data.best_family import BestFamily
 from bayesnb.data.by_type import ByType
 from bayesnb.data.summary import Summary
 from bayesnb.dependence.exponents import Exponents
@@ -41,10 +42,11 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
 
     Parameters
     ----------
-    features : family, {column: family}, {name: (family, [columns])} or ByType, optional
-        The families of columns that you specify, as objects or by short names such as "poisson". The other columns get
-        a family by their type (bool and integers of 0 and 1: Bernoulli; text and categories: Categorical; numbers:
-        Gaussian; a sparse matrix: Multinomial), or that of :class:`bayesnb.ByType`.
+    features : family, {column: family}, {name: (family, [columns])}, ByType, "best" or BestFamily, optional
+        The families of columns that you specify, as objects or by short names such as "poisson". The others get one by
+        their type (bool and integers of 0 and 1: Bernoulli; text and categories: Categorical; numbers: Gaussian; a
+        sparse matrix: Multinomial), or that of :class:`bayesnb.ByType`. With "best", the rows choose it for all columns
+        of numbers, and with {column: "best"} for one: see :class:`bayesnb.BestFamily`.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities are taken as known, by label or in
         the order of ``classes_``.
@@ -80,6 +82,8 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         Weight of the rows of each class.
     schema_ : Schema
         Which family reads which column.
+    choice_ : FamilyChoice
+        The best families and what was tried; absent unless families were chosen.
     statistics_ : Statistics
         Everything that was kept of the rows. Statistics can be added.
     posterior_ : Posterior
@@ -93,9 +97,8 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
     target_ : column name or None
         The column of the class, if the labels had a name.
     content_hash_ : str
-        The content hash of the model file that the estimator was loaded from or saved to; absent before.
-    n_features_in_ : int
-    feature_names_in_ : array of str
+        Of the model file that the estimator was loaded from or saved to; absent before.
+    n_features_in_, feature_names_in_ : int, array of str
 
     Notes
     -----
@@ -118,7 +121,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
     @told_of_unknown_names
     def __init__(
         self,
-        features: Family | Mapping[Any, Any] | ByType | str | None = None,
+        features: Family | Mapping[Any, Any] | ByType | BestFamily | str | None = None,
         *,
         class_prior: Dirichlet | Mapping[Any, float] | str | None = None,
         estimate: Estimate = "predictive",
@@ -366,9 +369,7 @@ def learn_summary(clf: BayesianNB, summary: Summary, target: Any) -> BayesianNB:
 
 
 def load(path: str | os.PathLike) -> BayesianNB:
-    """The estimator of a model file, as it was saved. The whole file is checked first.
-
-    A file says whether EM was used, but does not hold its result (``em_``).
+    """The estimator of a model file, as it was saved, but for the result of EM (``em_``). The file is checked first.
 
     Raises
     ------

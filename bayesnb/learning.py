@@ -63,7 +63,8 @@ def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
                 "alone, or use dependence=None"
             )
         return _by_em(settings, rows, target)
-    schema, statistics = rows.statistics(None, settings.features, settings.unseen, settings.columns)
+    asked = settings.features, settings.unseen, settings.columns, _label_prior(settings)
+    schema, statistics = rows.statistics(None, *asked)
     learned = believed(settings, None, schema, statistics, rows.target.classes, rows.target.declared, target=target)
     return learned if settings.dependence is None else _with_exponents(settings, learned, rows)
 
@@ -86,7 +87,7 @@ def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[An
 
 def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
     """What rows say of which some have no label; the weights of those have λ in them."""
-    schema = Schema.infer(rows.table, settings.features, settings.unseen, rows.weight, settings.columns)
+    schema = rows.schema(settings.features, settings.unseen, settings.columns, _label_prior(settings))
     schema, data = schema.read(rows.table, learn=True)
     rule, model, seen = estimate_rule(settings.estimate), schema.model(_label_prior(settings)), rows.target.classes
     classes = with_named(seen, [*rows.target.declared, *model.named_classes(labels_of(seen))])
@@ -120,7 +121,8 @@ def with_rows(
             return _of_parts(settings, X, y, sample_weight, named)
         return of_summary(settings, before, _summary(settings, X, y, sample_weight, schema), y, named)
     rows = Rows.of(X, y, sample_weight, settings.unlabelled, schema).labelled().counted()
-    schema, statistics = rows.statistics(schema, settings.features, settings.unseen, settings.columns)
+    asked = settings.features, settings.unseen, settings.columns, _label_prior(settings)
+    schema, statistics = rows.statistics(schema, *asked)
     learned = _added(settings, before, schema, statistics, rows.target.classes, (*rows.target.declared, *named))
     if before is None and settings.dependence is not None:
         return _with_exponents(settings, learned, rows)

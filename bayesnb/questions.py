@@ -33,6 +33,7 @@ class Questions:
     classes_ = property(attrgetter("classifier_.classes"), doc="")
     class_count_ = property(attrgetter("classifier_.statistics.rows"), doc="")
     schema_ = property(attrgetter("classifier_.schema"), doc="")
+    choice_ = property(attrgetter("classifier_.choice_"), doc=Classifier.choice_.__doc__)
     statistics_ = property(attrgetter("classifier_.statistics"), doc="")
     posterior_ = property(attrgetter("classifier_.posterior"), doc="")
     target_ = property(attrgetter("classifier_.target"), doc="")

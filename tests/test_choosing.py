@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -9,19 +10,27 @@ import pandas as pd
 import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from bayesnb import (
     BayesianNB,
+    Bernoulli,
+    BestFamily,
+    Categorical,
     Exponential,
     Gaussian,
     Hurdle,
     LogNormal,
+    MultivariateGaussian,
     NegativeBinomial,
     Poisson,
     PolyaTree,
+    UnseenLevelWarning,
     choose_families,
     datasets,
     evaluate,
+    load,
 )
 
 FAMILIES = [Gaussian(), LogNormal(), Exponential()]
@@ -112,10 +121,168 @@ def test_a_tree_whose_cells_have_seen_the_column_has_no_evidence_to_compare():
         (table()[0], {"families": [Gaussian(), Gaussian()]}, "candidates of different names"),
         (table()[0], {"families": []}, "candidates of different names"),
         (table()[0][["kind"]], {}, "no column holds numbers"),
-        (table()[0][["size"]].to_numpy(), {}, "whose columns have names"),
+        (table()[0][["size"]], {"families": [Bernoulli(), Categorical()]}, "Categorical cannot be a candidate"),
+        (table()[0][["size"]], {"families": [MultivariateGaussian()]}, "MultivariateGaussian cannot be a candidate"),
+        (table()[0][["size"]], {"families": ["gaussian"]}, "Expected candidates to be families"),
+        (table()[0], {"rows": 0}, "Expected rows to be a positive number of rows; got 0"),
         (pd.DataFrame({"v": np.linspace(-1, 1, 120)}), {"families": [LogNormal()]}, "can read column 'v'"),
     ],
 )
 def test_what_leaves_no_choice_is_refused(X, asked, said):
     with pytest.raises(ValueError, match=said):
         choose_families(X, table()[1], **asked)
+
+
+# BayesianNB(features="best")
+
+
+def test_an_estimator_with_best_families_is_that_of_choose_families():
+    X, y = table()
+    choice = choose_families(X, y)
+    best, named = BayesianNB("best").fit(X, y), BayesianNB(choice.features).fit(X, y)
+    pd.testing.assert_frame_equal(best.choice_.table, choice.table)
+    assert np.array_equal(best.predict_proba(X), named.predict_proba(X))
+    # An array has the same columns without names.
+    array = BayesianNB("best").fit(X[["size", "wait"]].to_numpy(), y)
+    without = choose_families(X[["size", "wait"]], y)
+    assert [type(f) for f in array.choice_.features.values()] == [type(f) for f in without.features.values()]
+
+
+def test_the_table_of_features_says_why_a_family_was_chosen_and_which_is_the_runner_up():
+    X, y = table()
+    described = BayesianNB(BestFamily(FAMILIES, by="evidence")).fit(X, y).describe()["chosen"]
+    evidence = choose_families(X, y, FAMILIES, by="evidence").table["evidence"]
+    ahead = evidence["wait", "Exponential"] - evidence["wait", "LogNormal"]
+    assert described["wait"] == f"best by evidence, {ahead:.3g} nats before LogNormal"
+    assert described["kind"] == "str"
+    alone = BayesianNB({"wait": BestFamily([Gaussian()])}).fit(X, y)
+    assert alone.describe()["chosen"][["size", "wait"]].tolist() == [
+        "float64",
+        "best for the class, the only candidate",
+    ]
+    assert not hasattr(BayesianNB().fit(X, y), "choice_")
+
+
+def test_single_columns_may_have_their_best_family_beside_others():
+    X, y = table()
+    clf = BayesianNB({"wait": BestFamily(FAMILIES), "size": "log-normal"}).fit(X, y)
+    assert list(clf.choice_.features) == ["wait"]
+    scores = {f.title: log_score({"wait": f, "size": LogNormal()}, X, y) for f in FAMILIES}
+    assert clf.choice_.features["wait"].title == max(scores, key=scores.get)
+    assert_allclose(clf.choice_.table["log_score"].to_numpy(), list(scores.values()), rtol=1e-9)
+    with pytest.raises(ValueError, match="column 'kind' holds text"):
+        BayesianNB({"kind": "best"}).fit(X, y)
+    with pytest.raises(ValueError, match="features names column 'sise', which the table does not have"):
+        BayesianNB({"sise": "best"}).fit(X, y)
+
+
+def test_the_class_prior_of_the_settings_takes_part_in_the_choice():
+    X, y = table()
+    known = {0: 0.9, 1: 0.1}
+    clf = BayesianNB({"wait": BestFamily(FAMILIES)}, class_prior=known).fit(X, y)
+    score = -len(y) * evaluate(BayesianNB(clf.choice_.features, class_prior=known), X, y)["log_loss"]
+    assert_allclose(clf.choice_.table.query("chosen")["log_score"], score, rtol=1e-9)
+
+
+def test_later_rows_keep_the_choice_of_the_first():
+    X, y = table()
+    first = BayesianNB("best").fit(X[:60], y[:60])
+    families = first.choice_.features
+    both = BayesianNB(families).fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
+    first.partial_fit(X[60:], y[60:])
+    assert first.choice_.features.keys() == families.keys()
+    assert all(first.choice_.features[name] is family for name, family in families.items())
+    assert np.array_equal(first.predict_proba(X), both.predict_proba(X))
+
+
+def test_models_that_chose_differently_do_not_merge_and_the_error_says_what_to_do():
+    X, y = table()
+    mine = BayesianNB({"wait": BestFamily([Gaussian()])}).fit(X[:60], y[:60])
+    theirs = BayesianNB({"wait": BestFamily([LogNormal()])}).fit(X[60:], y[60:])
+    with pytest.raises(ValueError, match=r"'wait'.*each chose by its own rows: fit one with features=choice_.features"):
+        mine.merge(theirs)
+    mine.merge(BayesianNB(mine.choice_.features).fit(X[60:], y[60:]))
+    assert mine.class_count_.sum() == 120
+
+
+def test_the_first_part_of_a_table_chooses_and_all_parts_are_learned():
+    X, y = table()
+    parts = [X[:80].assign(y=y[:80]), X[80:].assign(y=y[80:])]
+    stream = BayesianNB("best", class_prior="uniform").fit(iter(parts), "y")
+    first = BayesianNB("best", class_prior="uniform").fit(X[:80], y[:80])
+    pd.testing.assert_frame_equal(stream.choice_.table, first.choice_.table)
+    whole = BayesianNB(first.choice_.features, class_prior="uniform").fit(X, y)
+    assert_allclose(stream.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
+    assert stream.class_count_.sum() == 120
+
+
+def test_the_choice_is_a_parameter_and_stands_in_the_model_file(tmp_path):
+    X, y = table()
+    clf = BayesianNB({"size": BestFamily(FAMILIES), "wait": "best"}).set_params(features__size__by="evidence")
+    clf.fit(X, y).save(tmp_path / "m.nc")
+    back = load(tmp_path / "m.nc")
+    pd.testing.assert_frame_equal(back.choice_.table, clf.choice_.table)
+    assert np.array_equal(back.predict_proba(X), clf.predict_proba(X))
+    assert back.describe()["chosen"].equals(clf.describe()["chosen"])
+    refitted = clone(back).fit(X, y)
+    pd.testing.assert_frame_equal(refitted.choice_.table, clf.choice_.table)
+
+
+def test_a_grid_search_may_choose_whether_to_choose():
+    X, y = table()
+    grid = {"features": [None, "best", BestFamily(by="evidence")]}
+    search = GridSearchCV(BayesianNB(), grid, cv=2, scoring="neg_log_loss").fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert np.argmin(search.cv_results_["mean_test_score"]) == 0  # skewed columns are no Gaussians
+
+
+def test_a_number_that_the_chosen_family_cannot_have_is_missing_and_said():
+    X, y = table()
+    clf = BayesianNB({"size": BestFamily([LogNormal()])}).fit(X, y)
+    new = X[:2].assign(size=[0.0, 2.0])
+    with pytest.warns(UnseenLevelWarning, match=r"'size': 1 of 2 rows holds? .* cannot occur under LogNormal.*\(0\)"):
+        found = clf.predict_proba(new)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(found, clf.predict_proba(new.assign(size=[np.nan, 2.0])))
+    refusing = BayesianNB({"size": BestFamily([LogNormal()])}, unseen="error").fit(X, y)
+    said = "column 'size' holds 0 in row 0, where LogNormal needs a positive number"
+    with pytest.raises(ValueError, match=said):
+        refusing.predict(new)
+    with pytest.raises(ValueError, match=said):
+        clf.partial_fit(new, y[:2])
+    with pytest.raises(ValueError, match="column 'size' is infinite in row 0"):
+        clf.predict(new.assign(size=[np.inf, 1.0]))
+
+
+def test_rows_without_a_label_take_no_part_in_the_choice():
+    X, y = table()
+    some = y.astype(float).copy()
+    some[80:] = np.nan
+    clf = BayesianNB(BestFamily(FAMILIES)).fit(X, some)
+    pd.testing.assert_frame_equal(clf.choice_.table, choose_families(X[:80], y[:80], FAMILIES).table)
+    with pytest.raises(ValueError, match="families are chosen by rows with a label, and no row has one"):
+        BayesianNB("best", class_prior={"a": 0.5, "b": 0.5}).fit(X, np.full(len(y), np.nan))
+
+
+def test_at_most_so_many_rows_choose_and_all_rows_are_learned():
+    X, y = table()
+    few = BayesianNB(BestFamily(FAMILIES, rows=30)).fit(X, y)
+    assert few.class_count_.sum() == 120
+    scores = few.choice_.table.query("chosen")["log_score"]
+    assert (scores > 0.6 * choose_families(X, y, FAMILIES).table.query("chosen")["log_score"].to_numpy()).all()
+    again = choose_families(X, y, FAMILIES, rows=30)
+    pd.testing.assert_frame_equal(few.choice_.table, again.table)
+
+
+def test_a_column_that_joins_later_gets_the_family_of_its_type():
+    X, y = table()
+    clf = BayesianNB("best", columns="grow").fit(X[["size", "kind"]], y)
+    clf.partial_fit(X, y)
+    assert clf.describe()["chosen"]["wait"] == "float64"
+    assert list(clf.choice_.features) == ["size"]
+
+
+def test_a_table_without_numbers_has_nothing_to_choose():
+    X, y = datasets.play_tennis()
+    assert np.array_equal(BayesianNB("best").fit(X, y).predict_proba(X), BayesianNB().fit(X, y).predict_proba(X))

@@ -339,6 +339,7 @@ class Classifier:
     log_left_out = leaving_out.log_left_out
     log_evidence = explaining.log_evidence
     log_evidence_ = property(explaining.log_evidence_)
+    choice_ = property(explaining.choice_)
     independence = auditing.independence
     suspicious_labels = label_noise.suspicious_labels
     predictive_checks = checking.predictive_checks

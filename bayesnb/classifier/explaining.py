@@ -18,6 +18,7 @@ from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.classifier.certainty import answering, require_two_classes
 from bayesnb.classifier.exponents import point
 from bayesnb.classifier.tabular import index_of
+from bayesnb.data.choice import FamilyChoice
 from bayesnb.data.rows import table_of
 from bayesnb.data.targets import codes_of
 from bayesnb.data.unseen import cells_of, unseen_levels
@@ -269,3 +270,24 @@ def log_evidence_(self: Classifier) -> Evidence:
     except ValueError as error:
         # Python and scikit-learn ask for every attribute, to list and to show them: a property may only be absent.
         raise AttributeError(f"log_evidence_ does not exist: {error}") from error
+
+
+def choice_(self: Classifier) -> FamilyChoice:
+    """The families that the first rows chose, and what was tried; absent unless families were chosen.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, BestFamily, Gaussian, LogNormal, datasets
+    >>> X, y = datasets.heights()
+    >>> BayesianNB(BestFamily([Gaussian(), LogNormal()])).fit(X, y).choice_.table[["log_score", "chosen"]].round(2)
+                         log_score  chosen
+    column    family
+    height_cm Gaussian      -18.42    True
+              LogNormal     -18.47   False
+    weight_kg Gaussian      -18.45   False
+              LogNormal     -18.42    True
+    """
+    each = {name: (f.family, f.tried) for name, f in self.schema.features.items() if f.tried}
+    if not each:
+        raise AttributeError('choice_ does not exist: no column has chosen its family; fit with features="best"')
+    return FamilyChoice.of(each)

@@ -83,7 +83,8 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
             f"{remark.said} (leave it out with --drop)" if remark.drop else remark.said
         )
     console = console_of()
-    shown, remarked = features.drop(columns="chosen"), _remarks(features, by_column)
+    chose = any(feature.tried for feature in summary.schema.features.values())
+    shown, remarked = features if chose else features.drop(columns="chosen"), _remarks(features, by_column)
     wide = console.width >= WIDE
     _print(about, shown.assign(remark=remarked) if wide else shown, layout)
     for name, said in by_column.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,9 @@ def fit(
     for column in settings.features():
         if column not in table.names and not isinstance(settings.features()[column], tuple):
             table.require(column, "--feature")
-    clf = BayesianNB(estimate=estimate, unlabelled_weight=0, **parameters)
+    # The labels of a class prior are text until the classes are known.
+    by_text = {"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {}
+    clf = BayesianNB(estimate=estimate, unlabelled_weight=0, **parameters | by_text)
     passing, remarks = watched(table)
     drawn = None
     if settings.dependence is None:
@@ -64,7 +66,7 @@ def fit(
             warn(remark.sentence)
     schema, features = settings.smoothed(summary.schema)
     classes = summary.classes
-    clf.set_params(class_prior=by_label(clf.class_prior, classes.tolist()))
+    clf.set_params(class_prior=by_label(parameters["class_prior"], classes.tolist()))
     learn_summary(clf.set_params(features=features), replace(summary, schema=schema), target)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")

@@ -37,25 +37,39 @@ class Settings:
     columns: str = "fixed"
     dependence: str | None = None
 
+    @property
+    def best(self) -> bool:
+        """Whether all columns of numbers are to get their best family."""
+        return self.specified == ("best",)
+
     def features(self) -> dict[str, Any]:
         """The families of the columns that are named."""
-        return _features(self.specified, self.m)
+        return {} if self.best else _features(self.specified, self.m)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator, but for ``dependence``, ``--m`` and the labels of the class prior."""
         return {
-            "features": self.features() or None, "class_prior": _class_prior(self.class_prior), "unseen": self.unseen,
-            "absent": self.absent, "columns": self.columns,
-        }  # fmt: skip
+            "features": "best" if self.best else self.features() or None,
+            "class_prior": _class_prior(self.class_prior),
+            "unseen": self.unseen,
+            "absent": self.absent,
+            "columns": self.columns,
+        }
 
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:
         """A schema with the priors that ``--m`` asks for, and the families to specify for them."""
+        from bayesnb.data.best_family import BestFamily
+        from bayesnb.families.gaussian import Gaussian
+
         if self.m is None:
-            return schema, self.features() or None
+            return schema, self.parameters()["features"]
         before = schema.features
         smooth = {name: _smoothed(feature, self.m) for name, feature in before.items()}
         changed = {name: f.family for name, f in smooth.items() if f is not before[name] and f.cuts is None}
-        return replace(schema, features=smooth), (self.features() | changed) or None
+        chosen: dict[Any, Any] = self.features()
+        if self.best:
+            chosen = {name: BestFamily() for name, f in before.items() if f.tried or type(f.family) is Gaussian}
+        return replace(schema, features=smooth), (chosen | changed) or None
 
 
 def by_label(given: Any, labels: list[Any]) -> Any:
@@ -75,8 +89,11 @@ def by_label(given: Any, labels: list[Any]) -> Any:
 
 def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
+    from bayesnb.data.best_family import BestFamily
     from bayesnb.data.binning import Binned
     from bayesnb.data.named import families_by_name, family_named
+    from bayesnb.families.hurdle import Hurdle
+    from bayesnb.families.mixture import Mixture
     from bayesnb.families.ordinal import Ordinal
     from bayesnb.priors import Dirichlet
 
@@ -85,6 +102,8 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
         column, equals, said = text.rpartition("=")
         kind, _, rest = said.partition(":")
         if not equals:
+            if text == "best":
+                _refuse("best is for all columns of numbers: give it alone, or name each column, as COL=best")
             _refuse(f"{text!r} is not COL=FAMILY with a family of {', '.join(families_by_name())}")
         try:
             family = family_named(kind)
@@ -97,12 +116,19 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
             if family is Ordinal:
                 features[column] = Ordinal(order=_levels(items) or None)
                 continue
+            if family in (BestFamily, Hurdle, Mixture) and items:
+                # What stands behind the colon are families.
+                parts = [family_named(item)() for item in items]
+                if family is Hurdle and len(parts) > 1:
+                    _refuse(f"{text!r}: a hurdle has one family, that of the values that are not 0")
+                features[column] = Hurdle(*parts) if family is Hurdle else family(parts)
+                continue
             if family is not Binned:
                 features[column] = (family(), items) if items else family()
                 continue
             prior = {} if m is None else {"prior": Dirichlet.m_estimate(m)}
             features[column] = Binned(edges=tuple(float(item) for item in items) or None, **prior)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             _refuse(f"{text!r}: {error}")
     return features
 

@@ -82,8 +82,8 @@ class Column:
             return tuple(sorted(levels))
         said = "text, whose order is not known" if levels else "no value"
         raise ValueError(
-            f"column {self.name!r} holds {said}: name its levels from the lowest to the highest, as "
-            f"features={{{self.name!r}: Ordinal(order=[...])}}, or give it an ordered categorical type"
+            f"column {self.name!r} holds {said}: name its levels from the lowest to the highest, as the order of its "
+            "Ordinal, or give it an ordered categorical type"
         )
 
     def _categories(self) -> tuple[Any, ...] | None:

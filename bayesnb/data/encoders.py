@@ -48,6 +48,8 @@ class Feature:
         What each column held when it was first seen.
     cuts : tuple of BinEdges, optional
         For a binned column, its edges.
+    tried : tuple of (name, evidence, log score)
+        For a column whose family was chosen by the first rows: the candidates (see ``data.choice``).
     """
 
     columns: Names
@@ -56,6 +58,7 @@ class Feature:
     levels: tuple[Names, ...] | None = None
     kinds: tuple[Kind, ...] = ()
     cuts: tuple[BinEdges, ...] | None = None
+    tried: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def exposure(self) -> Names:
@@ -104,6 +107,8 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
     x = _matrix(table, feature.columns)
     if feature.family.whole_rows and unseen is None:
         _require_whole(feature, x)
+    if feature.tried and unseen in ("missing", "new"):
+        x = np.where(impossible(feature, x), np.nan, x)
     if not (feature.family.support is REALS and feature.family.exact):
         validate(feature, x)
     return feature, x
@@ -117,6 +122,15 @@ def _require_whole(feature: Feature, x: Array) -> None:
             f"column {feature.columns[column]!r} is missing in row {row}, where other columns of its block have "
             f"values: {PARTLY_MISSING}"
         )
+
+
+def impossible(feature: Feature, x: Array) -> Array:
+    """Which finite numbers cannot occur under the family that the first rows chose, such as 0 under LogNormal.
+
+    Their density is 0 in every class, so they say nothing about the class. Nobody has promised that they do not occur;
+    so they are treated like levels that were never seen.
+    """
+    return feature.family.support.invalid(x) & np.isfinite(x) if feature.tried else np.zeros(x.shape, bool)
 
 
 def checked_together(feature: Feature, x: Any) -> bool:
@@ -236,8 +250,8 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
     said = f"column {column.name!r} holds {distinct[codes[used[0]]]!r} in row {used[0]}, which"
     if ordered:
         raise ValueError(
-            f"{said} is not among its ordered levels {list(place)[:20]}: name all levels from the lowest to the "
-            "highest, as Ordinal(order=[...])"
+            f"{said} is not among its ordered levels {list(place)[:20]}: the order of an Ordinal names all levels from "
+            "the lowest to the highest"
         )
     raise ValueError(
         f'{said} was never seen; its levels are {list(place)[:20]}. Fit it, or choose unseen="missing" or "new"'

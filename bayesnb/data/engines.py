@@ -24,6 +24,7 @@ from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL
 from bayesnb.kernels.blocks import WORKER, large_enough, threads
 from bayesnb.model import Statistics
+from bayesnb.priors import class_prior
 from bayesnb.progress import Progress
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
         model.unlabelled_weight == 0,
         schema,
         model.columns,
+        None if model.class_prior is None else class_prior.read(model.class_prior),
     )
     with Progress("reading") as progress:
         match _engine(source):

@@ -6,12 +6,13 @@ Start with :func:`inferred`.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from bayesnb.data.best_family import BestFamily
 from bayesnb.data.binning import Binned
 from bayesnb.data.by_type import ByType, together, together_name
 from bayesnb.data.columns import Column, Names, zeros_and_ones
@@ -58,9 +59,9 @@ def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | 
 
 def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
     """The features that were specified, each with its family and its columns."""
-    if features is None or isinstance(features, ByType):
-        return {}
     features = family_named(features)() if isinstance(features, str) else features
+    if features is None or isinstance(features, ByType | BestFamily):
+        return {}
     if isinstance(features, Family | Binned):
         features = _with_exposure(table, features)
         exposure = getattr(features, "exposure", None)
@@ -78,9 +79,11 @@ def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
     specified, owner = {}, {}
     for key, value in features.items():
         spec, columns = resolved_spec(key, value)
-        resolved = tuple(_resolve(table, column) for column in columns)
+        resolved = named_columns(table, columns)
         if not resolved:
             raise ValueError(f"features[{key!r}]: Expected at least one column; got none")
+        if isinstance(spec, BestFamily):
+            continue  # The first rows choose (see `choice`); a column that joins later gets the family of its type.
         for column in resolved:
             if column in owner:
                 raise ValueError(f"column {column!r} is in more than one feature: {owner[column]!r} and {key!r}")
@@ -89,16 +92,21 @@ def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
     return specified
 
 
-def resolved_spec(key: Any, value: Any) -> tuple[Family | Binned, list[Any]]:
+def resolved_spec(key: Any, value: Any) -> tuple[Family | Binned | BestFamily, list[Any]]:
     """The family and the columns of one item of ``features``."""
     spec, columns = value if isinstance(value, tuple) and len(value) == 2 else (value, [key])
     with about(f"features[{key!r}]"):
         spec = family_named(spec)() if isinstance(spec, str) else spec
-    if not isinstance(spec, Family | Binned):
+    if not isinstance(spec, Family | Binned | BestFamily):
         raise TypeError(
             f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
         )
     return spec, [columns] if isinstance(columns, str) else list(columns)
+
+
+def named_columns(table: Table, columns: Sequence[Any]) -> Names:
+    """The columns of a table that are meant, each by its name or, where it has none, by its position."""
+    return tuple(_resolve(table, column) for column in columns)
 
 
 def _with_exposure(table: Table, spec: Family | Binned) -> Family | Binned:

@@ -6,13 +6,14 @@ import re
 from difflib import get_close_matches
 from typing import Any
 
+from bayesnb.data.best_family import BestFamily
 from bayesnb.data.binning import Binned
 from bayesnb.families import families
 
 
 def families_by_name() -> dict[str, Any]:
-    """The families that a model file can hold, and binned columns, by their names in small letters with hyphens."""
-    kinds = {name: kind for name, kind in families().items() if kind.exact} | {"Binned": Binned}
+    """The families that a model file can hold, binned columns and "best", by their names in small letters."""
+    kinds = {name: kind for name, kind in families().items() if kind.exact} | {"Binned": Binned, "Best": BestFamily}
     return {re.sub("(?<=.)(?=[A-Z])", "-", name).lower(): kind for name, kind in kinds.items()}
 
 

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+from bayesnb.data import choice
+from bayesnb.data.choice import with_choices
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target
 from bayesnb.families.membership import Labels, every_row
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
-from bayesnb.priors import Array, Dirichlet
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +91,32 @@ class Rows:
         keep = self.weight > 0
         return Rows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
 
+    def schema(
+        self,
+        features: Any = None,
+        unseen: str = "missing",
+        columns: str = "fixed",
+        label: Dirichlet | FixedProbabilities | None = None,
+    ) -> Schema:
+        """The schema of these rows: each column with the family that is specified, the best one, or by its type.
+
+        Parameters
+        ----------
+        features, unseen, columns
+            As in :class:`bayesnb.BayesianNB`.
+        label : Dirichlet or FixedProbabilities, optional
+            The prior of the class probabilities, under which best families are chosen; Dirichlet(1) by default.
+        """
+        features, choices = choice.chosen(self.table, self.target, self.weight, features, label or Dirichlet())
+        return with_choices(Schema.infer(self.table, features, unseen, self.weight, columns), choices)
+
     def statistics(
-        self, schema: Schema | None = None, features: Any = None, unseen: str = "missing", columns: str = "fixed"
+        self,
+        schema: Schema | None = None,
+        features: Any = None,
+        unseen: str = "missing",
+        columns: str = "fixed",
+        label: Dirichlet | FixedProbabilities | None = None,
     ) -> tuple[Schema, Statistics]:
         """The schema with the levels of these rows, all of them labelled, and their statistics.
 
@@ -98,12 +124,12 @@ class Rows:
         ----------
         schema : Schema, optional
             The known schema of the columns. Without it, the schema is inferred from these rows.
-        features, unseen, columns
-            As in :class:`bayesnb.BayesianNB`, for a schema that is inferred, or columns that join.
+        features, unseen, columns, label
+            As in :meth:`schema`, for a schema that is inferred, or columns that join.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
         if schema is None:
-            known = Schema.infer(self.table, features, unseen, self.weight, columns)
+            known = self.schema(features, unseen, columns, label)
         else:
             known = schema.grown(self.table, features, self.weight)
         learned, data = known.encode(self.table, learn=True)

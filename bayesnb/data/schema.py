@@ -222,7 +222,10 @@ class Schema:
             for what in ("columns", "family", "cuts"):
                 a, b = getattr(mine, what), getattr(theirs, what)
                 if not _same(a, b):
-                    raise ValueError(f"feature {name!r}: the two models differ in its {what}: {a!r} and {b!r}")
+                    cure = ""
+                    if what == "family" and (mine.tried or theirs.tried):
+                        cure = "; each chose by its own rows: fit one with features=choice_.features of the other"
+                    raise ValueError(f"feature {name!r}: the two models differ in its {what}: {a!r} and {b!r}{cure}")
             if mine.levels is None:
                 features[name] = mine
                 continue

@@ -9,13 +9,15 @@ type cannot be seen in one part gets the family that the other parts give it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from bayesnb.data import choice
 from bayesnb.data.binning import Binned
 from bayesnb.data.by_type import ByType
+from bayesnb.data.choice import Choice, with_choices
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
 from bayesnb.data.growing import present
@@ -30,7 +32,7 @@ from bayesnb.families.membership import every_row
 from bayesnb.families.statistic import Statistic
 from bayesnb.families.support import LEVELS
 from bayesnb.model import Statistics, in_order, united_labels
-from bayesnb.priors import UNSEEN, Array
+from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +201,10 @@ class PartSummarizer:
         The known schema, for further rows of the same table.
     columns : {"fixed", "grow"}
         As in :class:`bayesnb.BayesianNB`.
+    class_prior : Dirichlet or FixedProbabilities, optional
+        Under which the first part chooses best families.
+    choices : {column: Choice}
+        What the first part has chosen.
     """
 
     features: Any
@@ -209,6 +215,8 @@ class PartSummarizer:
     drop: bool = False
     schema: Schema | None = None
     columns: str = "fixed"
+    class_prior: Dirichlet | FixedProbabilities | None = None
+    choices: Mapping[Any, Choice] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for spec in _specs(self.features) if self.schema is None else ():
@@ -219,20 +227,29 @@ class PartSummarizer:
                 )
 
     def placed(self, first: Any) -> PartSummarizer:
-        """The same, with what families take from the first rows, such as the cells of a Pólya tree."""
-        if self.schema is not None or not any(spec.needs_rows for spec in _families(self.features)):
+        """The same, with what the first part decides: best families, and the cells of trees and the like."""
+        needs = choice.asks(self.features) or any(spec.needs_rows for spec in _families(self.features))
+        if self.schema is not None or not needs:
             return self
         rows = self.rows(first)[2]
         if rows is None:
             raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
-        found = Schema.infer(rows.table, self._specified(rows.table), self.unseen, rows.weight)
+        label = self.class_prior or Dirichlet()
+        specified, choices = choice.chosen(rows.table, rows.target, rows.weight, self._specified(rows.table), label)
+        found = Schema.infer(rows.table, specified, self.unseen, rows.weight)
         named = {name: f for name, f in found.features.items() if f.how == SPECIFIED and f.cuts is None}
         placed = {name: (feature.family, list(feature.columns)) for name, feature in named.items()}
         others = self.features if isinstance(self.features, Mapping) else {}
-        return replace(self, features={name: spec for name, spec in others.items() if name not in placed} | placed)
+        rest = {name: spec for name, spec in others.items() if name not in placed}
+        return replace(self, features=(rest | placed) or None, choices=choices)
 
     def require_placed(self) -> PartSummarizer:
         """The same, or ``ValueError`` if families take something from the first rows: other machines read them."""
+        if self.schema is None and choice.asks(self.features):
+            raise ValueError(
+                "the first rows choose the best families, and the parts of this table have no order: choose them on a "
+                "sample of rows in memory, as features=choose_families(X, y).features"
+            )
         for spec in _families(self.features) if self.schema is None else ():
             if spec.needs_rows:
                 raise ValueError(
@@ -250,6 +267,7 @@ class PartSummarizer:
         table = rows.table
         specified = self._specified(table) if self.schema is None else self.features
         schema, statistics = rows.statistics(self.schema, specified, self.unseen, self.columns)
+        schema = with_choices(schema, self.choices)
         declared = {
             column: table.column(column).declared if column in table.place else None
             for feature in schema.features.values()

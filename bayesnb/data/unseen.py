@@ -1,4 +1,7 @@
-"""Levels that no fit has seen, counted in a table that is to be predicted, and said in one warning."""
+"""Levels that no fit has seen, and numbers that a chosen family cannot have, in a table that is to be predicted.
+
+Both are read as missing; they are counted, and said in one warning.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.data.encoders import Feature, impossible
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 
@@ -19,6 +23,8 @@ PACKAGE = str(Path(__file__).parents[1])
 
 class UnseenLevelWarning(UserWarning):
     """Some cells hold a level that was never seen in fitting, and are read as missing.
+
+    So are numbers that cannot occur under the family that ``features="best"`` chose, such as 0 under LogNormal.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.UnseenLevelWarning)``. To have an error instead, fit with
     ``unseen="error"``.
@@ -38,13 +44,16 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """For each column with levels that were never seen: these levels, and the number of rows that hold them."""
-    if schema.unseen != "missing":
-        return {}
+    """For each column with levels that were never seen: these levels, and the number of rows that hold them.
+
+    Numbers that the chosen family of a column cannot have are counted as such levels.
+    """
     place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
     found: dict[Any, Counter[Any]] = {}
     for feature in schema.features.values():
-        if feature.levels is None or feature.cuts is not None:
+        if feature.tried and schema.unseen != "error":
+            found |= _impossible_numbers(feature, table, place)
+        if schema.unseen != "missing" or feature.levels is None or feature.cuts is not None:
             continue
         for name, levels in zip(feature.columns, feature.levels, strict=True):
             held, known = place.get(name, name), set(levels)
@@ -58,6 +67,17 @@ def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
     return found
 
 
+def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]) -> dict[Any, Counter[Any]]:
+    """The numbers that the chosen family of a column cannot have, and the number of rows that hold them."""
+    found = {}
+    for name in feature.columns:
+        if (held := place.get(name, name)) in table.place:
+            x = table.column(held).reals()
+            if (wrong := impossible(feature, x)).any():
+                found[name] = Counter(x[wrong].tolist())
+    return found
+
+
 def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> Iterator[str]:
     """A sentence for each column with levels that were never seen."""
     levels = {
@@ -67,13 +87,21 @@ def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> I
         for name, names in zip(feature.columns, feature.levels, strict=True)
     }
     for name, counts in found.items():
-        shown = [_with_nearest(value, levels[name]) for value, _ in counts.most_common(3)]
+        known = levels.get(name)
+        family = "" if known is not None else schema.features[name].family.title
+        shown = [_with_nearest(value, known or ()) if known is not None else f"{value:g}" for value in _most(counts)]
         more = f"; and {len(counts) - 3:,} more" if len(counts) > 3 else ""
         rows = sum(counts.values())
         yield (
-            f"column {name!r}: {rows:,} of {n_rows:,} {'row holds' if n_rows == 1 else 'rows hold'} a level never seen "
-            f"({'; '.join(shown)}{more}), counted as missing"
+            f"column {name!r}: {rows:,} of {n_rows:,} {'row holds' if n_rows == 1 else 'rows hold'} "
+            + ("a level never seen" if not family else f"a number that cannot occur under {family}, its best family")
+            + f" ({'; '.join(shown)}{more}), counted as missing"
         )
+
+
+def _most(counts: Counter[Any]) -> list[Any]:
+    """The three values that most rows hold."""
+    return [value for value, _ in counts.most_common(3)]
 
 
 def _with_nearest(value: Any, levels: Iterable[Any]) -> str:

@@ -15,7 +15,7 @@ from bayesnb.modelfile.container import ModelFileError
 
 def described(feature: Feature) -> dict[str, Any]:
     """A feature as values that :mod:`bayesnb.modelfile.values` can write."""
-    return {
+    described = {
         "columns": feature.columns,
         "family": feature.family,
         "how": feature.how,
@@ -23,6 +23,8 @@ def described(feature: Feature) -> dict[str, Any]:
         "kinds": feature.kinds,
         "cuts": feature.cuts,
     }
+    # Without what came later, older versions read the file too.
+    return described | ({"tried": feature.tried} if feature.tried else {})
 
 
 def read(name: Any, said: Mapping[str, Any]) -> Feature:
@@ -37,6 +39,7 @@ def read(name: Any, said: Mapping[str, Any]) -> Feature:
     columns, levels, cuts = feature.columns, feature.levels, feature.cuts
     fits = isinstance(feature.family, Family) and isinstance(columns, tuple) and isinstance(feature.kinds, tuple)
     fits = fits and len(set(columns)) == len(columns) > 0 and isinstance(feature.how, str)
+    fits = fits and _tuples(feature.tried) and all(len(one) == 3 for one in feature.tried)
     fits = fits and len(feature.kinds) in (0, len(columns)) and all(kind in KINDS for kind in feature.kinds)
     if fits and (feature.family.support == LEVELS) != (levels is None):
         if levels is not None:

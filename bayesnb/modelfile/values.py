@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.chains import Sampler
+from bayesnb.data.best_family import BestFamily
 from bayesnb.data.binning import BinEdges, Binned
 from bayesnb.data.by_type import ByType
 from bayesnb.dependence.counting import Cells
@@ -29,7 +30,7 @@ from bayesnb.priors import UNSEEN, Compound, FixedProbabilities
 KINDS: dict[str, type] = {kind.__name__: kind for family in families().values() for kind in (family, family.conjugate)}
 # The parts of a compound family hold its priors.
 KINDS = {name: kind for name, kind in KINDS.items() if not issubclass(kind, Compound)}
-OTHERS = (Binned, BinEdges, ByType, FixedProbabilities, Exponents, Cells, Grid, Dyadic, Sampler, Specified)
+OTHERS = (BestFamily, Binned, BinEdges, ByType, FixedProbabilities, Exponents, Cells, Grid, Dyadic, Sampler, Specified)
 KINDS |= {kind.__name__: kind for kind in OTHERS}
 
 FORMER = {"Cut": "BinEdges", "Known": "FixedProbabilities"}

@@ -1,0 +1,290 @@
+"""Which family each column of numbers gets, where the rows choose it: start with :func:`chosen`.
+
+The leave-one-out terms of a column do not depend on the other columns, given its family. So every candidate is fitted
+once to its column alone, and the leave-one-out score of the whole classifier is, for any combination of families, a sum
+of known terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import log_softmax
+
+from bayesnb.data.best_family import BestFamily
+from bayesnb.data.encoders import Feature
+from bayesnb.data.inferring import NO_VALUE, inferred, named_columns, resolved_spec
+from bayesnb.data.named import family_named
+from bayesnb.data.schema import Schema
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import Target, labels_of, with_named
+from bayesnb.families.family import Family
+from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.hurdle import Hurdle
+from bayesnb.families.membership import Labels
+from bayesnb.model import about
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+
+PASSES = 20
+"""How often all columns are gone through at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The family that a column has got, and what each candidate had to say for itself.
+
+    Parameters
+    ----------
+    family : Family
+    by : {"class", "evidence"}
+    tried : tuple of (name, evidence, log score)
+        One for each candidate that can read the column.
+    """
+
+    family: Family
+    by: str
+    tried: tuple[tuple[str, float, float], ...]
+
+    def put(self, feature: Feature) -> Feature:
+        """The feature of the column, which keeps what was tried."""
+        return replace(feature, how=self.said(), tried=self.tried)
+
+    def said(self) -> str:
+        """Why the column has its family, and the runner-up, for people."""
+        place = 1 if self.by == "evidence" else 2
+        scores = {one[0]: one[place] for one in self.tried if not np.isnan(one[place])}
+        own = scores.pop(self.family.title)
+        how = "best by evidence" if self.by == "evidence" else "best for the class"
+        if not scores:
+            return f"{how}, the only candidate"
+        second = max(scores, key=scores.__getitem__)
+        ahead = own - scores[second]
+        return f"{how}, {ahead:.3g} nats before {second}" if ahead > 0 else f"{how}, as good as {second}"
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyChoice:
+    """A family for each column of numbers, and what every family that can read the column has to say for itself.
+
+    Parameters
+    ----------
+    features : {column: Family}
+        The chosen families, as ``BayesianNB(features=...)`` takes them.
+    table : DataFrame (column and family, ...)
+        ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family among those
+        of its column, which have equal prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) of the
+        whole model, if this column has this family and all others have the chosen ones; ``chosen``.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> choice = nb.choose_families(*nb.datasets.heights(), families=[nb.Gaussian(), nb.LogNormal()], by="evidence")
+    >>> {column: type(family).__name__ for column, family in choice.features.items()}
+    {'height_cm': 'Gaussian', 'weight_kg': 'Gaussian'}
+    """
+
+    features: Mapping[Any, Family]
+    table: pd.DataFrame
+
+    @classmethod
+    def of(cls, each: Mapping[Any, tuple[Family, Sequence[tuple[str, float, float]]]]) -> FamilyChoice:
+        """The choice of columns, each given as its family and what was tried."""
+        rows = []
+        for column, (family, tried) in each.items():
+            evidence = np.array([one[1] for one in tried])
+            known = ~np.isnan(evidence)
+            weight = np.where(known, np.exp(evidence - np.logaddexp.reduce(evidence[known], initial=-np.inf)), np.nan)
+            for (name, own, score), probability in zip(tried, weight, strict=True):
+                rows.append((column, name, own, probability, score, name == family.title))
+        titles = ["column", "family", "evidence", "weight", "log_score", "chosen"]
+        table = pd.DataFrame(rows, columns=titles).set_index(["column", "family"])
+        return cls({column: family for column, (family, _) in each.items()}, table)
+
+    def __repr__(self) -> str:
+        return f"FamilyChoice of {len(self.features)} columns\n{self.table.round(2)}"
+
+
+def with_choices(schema: Schema, choices: Mapping[Any, Choice]) -> Schema:
+    """The schema of the features that :func:`chosen` gave, which keeps why they were chosen."""
+    features = {name: choices[name].put(f) if name in choices else f for name, f in schema.features.items()}
+    return replace(schema, features=features)
+
+
+def asks(features: Any) -> bool:
+    """Whether some column is to get the family that is best for it."""
+    return bool(_asked_by_name(features)) or isinstance(_spec(features), BestFamily)
+
+
+def chosen(
+    table: Table, target: Target, weight: Array, features: Any, label: Dirichlet | FixedProbabilities
+) -> tuple[Any, dict[Any, Choice]]:
+    """The features with a family for each column that was to get its best one, and why.
+
+    Parameters
+    ----------
+    table : Table
+    target : Target
+        The labels of its rows; rows without one take no part.
+    weight : array (row,)
+    features : as in :class:`bayesnb.BayesianNB`
+    label : Dirichlet or FixedProbabilities
+        The prior of the class probabilities.
+
+    Returns
+    -------
+    features : the same, or {column: family}
+    choices : {column: Choice}
+
+    Raises
+    ------
+    ValueError
+        If a column that was named holds no numbers, no candidate can read it, or no row has a label.
+    """
+    if not asks(features):
+        return features, {}
+    columns = _columns(table, features, weight)
+    others = {key: value for key, value in _by_name(features).items() if key not in _asked_by_name(features)}
+    if not columns:
+        return others or None, {}
+    table, target, weight = _drawn(table, target, weight, max(one.rows for one in columns.values()))
+    schema = Schema.infer(table, others | dict.fromkeys(columns, Gaussian()), "missing", weight)
+    # A class exists as in a fit: rows have it, or it is named.
+    classes = with_named(target.classes, [*target.declared, *schema.model(label).named_classes(list(target.classes))])
+    labels = Labels(target.among(classes), weight, len(classes))
+    tried = {column: _tried(table, column, spec, labels, labels_of(classes)) for column, spec in columns.items()}
+    total = _of_others(schema, table, labels, labels_of(classes), label, columns)
+    best = {column: _by_evidence(column, of, columns[column]) for column, of in tried.items()}
+    total = total + sum(tried[column][name].terms for column, name in best.items())
+    for_class = {column: of for column, of in tried.items() if columns[column].by == "class"}
+    best, total = _improved(best, total, for_class, labels)
+    choices = {}
+    for column, of in tried.items():
+        others_total = total - of[best[column]].terms
+        scores = tuple((name, one.evidence, _score(others_total + one.terms, labels)) for name, one in of.items())
+        choices[column] = Choice(of[best[column]].family, columns[column].by, scores)
+    return others | {column: choice.family for column, choice in choices.items()}, choices
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """A candidate on one column: its leave-one-out terms (row, class), and its evidence in nats, NaN if it has none."""
+
+    family: Family
+    terms: Array
+    evidence: float
+
+
+def _spec(features: Any) -> Any:
+    return family_named(features)() if isinstance(features, str) else features
+
+
+def _by_name(features: Any) -> Mapping[Any, Any]:
+    return features if isinstance(features, Mapping) else {}
+
+
+def _asked_by_name(features: Any) -> dict[Any, tuple[BestFamily, list[Any]]]:
+    """The items of ``features`` whose columns are to get their best family."""
+    found = {key: resolved_spec(key, value) for key, value in _by_name(features).items()}
+    return {key: both for key, both in found.items() if isinstance(both[0], BestFamily)}
+
+
+def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily]:
+    """The columns that are to get their best family."""
+    if not isinstance(features, Mapping):
+        by_type = inferred(table, None, "missing", weight)
+        numbers = [f for f in by_type.values() if type(f.family) is Gaussian and f.how != NO_VALUE]
+        return dict.fromkeys([column for feature in numbers for column in feature.columns], _spec(features))
+    asked = _asked_by_name(features).values()
+    return {column: spec for spec, columns in asked for column in named_columns(table, columns)}
+
+
+def _drawn(table: Table, target: Target, weight: Array, most: int) -> tuple[Table, Target, Array]:
+    """The rows with a label, or as many of them as may take part; which are drawn depends on their number alone."""
+    rows = np.flatnonzero(target.labelled)
+    if not len(rows):
+        raise ValueError("families are chosen by rows with a label, and no row has one: name the families instead")
+    if len(rows) > most:
+        rows = np.random.default_rng(0).choice(rows, most, replace=False)
+    keep = np.zeros(len(target), bool)
+    keep[rows] = True
+    return table.rows(keep), target.rows(keep), weight[keep]
+
+
+def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: Sequence[Any]) -> dict[str, _Tried]:
+    """Every candidate that can read a column, fitted to it."""
+    x, found = table.column(column).finite(), {}
+    for family in spec.candidates:
+        if not _suits(family, x):
+            continue
+        own = family.placed([x], labels.weight) if family.needs_rows else family
+        with about(f"column {column!r}: {family.title}", named):
+            s = own.statistic(x[:, None], labels)
+            prior = own.priors(s, named)
+            believed = own.update(prior, s)
+            terms = own.left_out_of_all(believed, s, x[:, None], labels)
+            # Cells that were taken from the column have seen the rows, and a probability of 0 is no density.
+            compared = not (family.needs_rows or family.atoms())
+            evidence = float(own.log_evidence(prior, s).sum()) if compared else np.nan
+        found[family.title] = _Tried(family, terms, evidence)
+    if not found:
+        names = [family.title for family in spec.candidates]
+        raise ValueError(f"none of {names} can read column {column!r}; add Gaussian() or PolyaTree()")
+    return found
+
+
+def _suits(family: Family, x: Array) -> bool:
+    """Whether a family can read a column; a Hurdle also needs zeros there, and other numbers."""
+    zeros = (x == 0).sum()
+    both = 0 < zeros < (~np.isnan(x)).sum()
+    return not family.support.invalid(x).any() and (both or not isinstance(family, Hurdle))
+
+
+def _of_others(
+    schema: Schema,
+    table: Table,
+    labels: Labels,
+    named: Sequence[Any],
+    label: Dirichlet | FixedProbabilities,
+    columns: Mapping[Any, Any],
+) -> Array:
+    """What the classes, and the features that have nothing to choose, say of each row without it, (row, class)."""
+    rest = {name: feature for name, feature in schema.features.items() if name not in columns}
+    schema, data = replace(schema, features=rest).read(table, learn=True) if rest else (schema, {})
+    model = replace(schema, features={name: schema.features[name] for name in rest}).model(label)
+    posterior = model.posterior(model.statistics(data, labels, named))
+    return posterior.log_left_out(data, labels)
+
+
+def _by_evidence(column: Any, of: Mapping[str, _Tried], spec: BestFamily) -> str:
+    """The candidate of the largest evidence; where the class chooses, it is where the search begins."""
+    best = max(of, key=lambda name: np.nan_to_num(of[name].evidence, nan=-np.inf))
+    if spec.by == "evidence" and np.isnan(of[best].evidence):
+        raise ValueError(f"no candidate has an evidence for {column!r}; give PolyaTree its edges, or use by='class'")
+    return best
+
+
+def _score(total: Array, labels: Labels) -> float:
+    own = log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes]
+    return float(own @ labels.weight)
+
+
+def _improved(
+    best: Mapping[Any, str], total: Array, tried: Mapping[Any, Mapping[str, _Tried]], labels: Labels
+) -> tuple[dict[Any, str], Array]:
+    """Change one family after another while that improves the score."""
+    best = dict(best)
+    for _ in range(PASSES):
+        before = dict(best)
+        for column, of in tried.items():
+            others = total - of[best[column]].terms
+            scores = {name: _score(others + one.terms, labels) for name, one in of.items()}
+            if max(scores.values()) > scores[best[column]]:
+                best[column] = max(scores, key=scores.__getitem__)
+            total = others + of[best[column]].terms
+        if best == before:
+            break
+    return best, total

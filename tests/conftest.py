@@ -11,7 +11,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # PyTensor notes for each variable which lines of code made it, and spends a tenth of the time to build a model on that.
-os.environ.setdefault("PYTENSOR_FLAGS", "traceback__limit=0")
+# Without a C++ compiler it evaluates a graph in Python, or samples by numba; on a new machine, it would call the
+# compiler a hundred times for graphs that are evaluated once.
+os.environ.setdefault("PYTENSOR_FLAGS", "traceback__limit=0,cxx=")
 
 import numpy as np
 import pandas as pd

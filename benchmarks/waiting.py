@@ -1,4 +1,4 @@
-"""What a person waits for beside the closed form itself: text that becomes codes.
+"""What a person waits for beside large tables of numbers: text that becomes codes, and small tables.
 
     uv run --group dev python -m benchmarks.waiting [WORD]
 
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import LabelEncoder, OrdinalEncoder
 
 from bayesnb import BayesianNB
@@ -24,7 +25,7 @@ from bayesnb.data.targets import read_target
 
 type Line = tuple[str, Callable[[], Any], Callable[[], Any], str]
 
-TIMES = 7
+TIMES = 15
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -54,6 +55,19 @@ def text(n: int = 1_000_000) -> Iterator[Line]:
         yield f"fit of a text column, {n:,} rows, {kind}", fit, partial(encoded_cells, table), "OrdinalEncoder alone"
 
 
+def small(n: int = 2_000) -> Iterator[Line]:
+    """A table of reals below the size from which on compiled loops are used."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, n)
+    X = rng.normal(size=(n, 30)) + y[:, None]
+    peer, asked = GaussianNB().fit(X, y), f"{n:,} × 30 reals"
+    for estimate in ("predictive", "mean"):
+        ours = BayesianNB(estimate=estimate).fit(X, y)
+        name = f"predict_proba, {asked}, {estimate}"
+        yield name, partial(ours.predict_proba, X), partial(peer.predict_proba, X), "GaussianNB"
+    yield f"fit, {asked}", partial(BayesianNB().fit, X, y), partial(GaussianNB().fit, X, y), "GaussianNB"
+
+
 def frame_of(column: Any) -> Any:
     """The column as a table of its own library."""
     return pd.DataFrame({"x": column}) if isinstance(column, pd.Series) else pl.DataFrame({"x": column})
@@ -72,11 +86,11 @@ def encoded_cells(x: Any) -> Any:
 def main() -> None:
     """Print a line for each work."""
     word = sys.argv[1] if len(sys.argv) > 1 else ""
-    for name, ours, peer, beside in text():
+    for name, ours, peer, beside in (*text(), *small()):
         if word in name:
             ours(), peer()
             a, b = (min(times) for times in zip(*((seconds(ours), seconds(peer)) for _ in range(TIMES)), strict=True))
-            print(f"| {name} | {beside} | {a * 1e3:.1f} | {b * 1e3:.1f} | {b / a:.1f} |", flush=True)
+            print(f"| {name} | {beside} | {a * 1e3:.3g} | {b * 1e3:.3g} | {b / a:.2g} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -67,19 +67,26 @@ def ones_of(x: Column) -> Column:
     return np.nan_to_num(np.asarray(x, float), nan=0.0)
 
 
+NEAR = 2**16
+"""Numbers of a temporary array that stays in the second-level cache."""
+
+
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
     """Σ_j density(x_j, parameters_j) as (..., row, class), where NaN adds nothing.
 
     ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as
-    (..., 1, class, column). Columns are taken a few at a time, so that a temporary stays near 8 MiB.
+    (..., 1, class, column). Columns are taken so few at a time that a temporary stays in the second-level cache. The
+    longer of rows and columns lies side by side in memory, because numpy is slow at short loops.
     """
     shape = np.broadcast_shapes(*(p.shape for p in parameters))
     total = np.zeros((*shape[:-2], len(x), shape[-2]))
-    step = max(1, 2**20 // max(1, total.size))
+    step = max(1, NEAR // max(1, total.size))
     for start in range(0, x.shape[1], step):
         cut = slice(start, start + step)
-        value = density(x[:, None, cut], *(p[..., None, :, cut] for p in parameters))
-        total += np.where(np.isnan(x[:, None, cut]), 0.0, value).sum(-1)
+        cells = np.asarray(x[:, cut], order="F" if len(x) > x.shape[1] else "C")[:, None]
+        value = density(cells, *(p[..., None, :, cut] for p in parameters))
+        gaps = np.isnan(cells)
+        total += (np.where(gaps, 0.0, value) if gaps.any() else value).sum(-1)
     return total
 
 

@@ -249,7 +249,8 @@ def test_a_level_that_a_class_never_had_is_likelier_where_others_have_it():
     family = HierarchicalCategorical()
     pooled, strength = np.array([[[0.6, 0.3, 0.1]]]), np.array([[4.0]])
     prior = family.priors(s, ("a", "b"))
-    theta = family._drawn(prior, s, np.repeat(pooled, 4000, 0), np.repeat(strength, 4000, 0))
+    drawn = {"pooled": np.repeat(pooled, 4000, 0), "strength": np.repeat(strength, 4000, 0)}
+    theta = family._drawn(prior, s, drawn)
     expected = (4.0 * pooled[0, 0] + counts[:, 0]) / (4.0 + counts[:, 0].sum(-1, keepdims=True))
     assert_allclose(np.exp(theta["log_theta"]).mean(0)[:, 0], expected, atol=0.01)
     x = Coded(np.array([[1], [2]]), s.levels)

@@ -39,6 +39,8 @@ FAMILIES = {
     "student": StudentT(),
     "hierarchical": HierarchicalCategorical(),
     "hierarchical real": HierarchicalGaussian(),
+    "levels together": HierarchicalCategorical(together=True),
+    "numbers together": HierarchicalGaussian(together=True),
     "from pymc": FromPyMC(pm.Normal, {"mu": (pm.Normal, {"sigma": 5.0}), "sigma": (pm.HalfNormal, {"sigma": 5.0})}),
 }
 CURES = {"verify": "whether its chains converged", "log_evidence_": "held-out rows"}
@@ -105,11 +107,17 @@ def test_the_tree_of_a_sampled_feature_has_the_draws_of_its_chains(name, unsampl
         ]
         expected = value.reshape(4, 100, *value.shape[1:])[:2, ::4]
         assert_allclose(found, expected)
-        shared = key in ("nu", "pooled", "strength", "centre", "between")
+        shared = key in ("nu", "pooled", "strength", "centre", "between", "location", "scale")
         assert ("class_label" in found.dims) is not shared
     assert {"mu_gaussian", "tau_gaussian", "pi"} < set(own.data_vars)
-    blocks = ("_student_t", "_hierarchical_categorical_2", "_hierarchical_gaussian", "_pymc_normal")
-    assert any(n.endswith(blocks) for n in own.data_vars)
+    ends = (
+        "student_t",
+        "hierarchical_categorical",
+        "hierarchical_categorical_2",
+        "hierarchical_gaussian",
+        "pymc_normal",
+    )
+    assert any(n.endswith(tuple(f"_{end}" for end in ends)) for n in own.data_vars)
     parameters = draws.parameters(tree, clf.posterior_)
     data, n = clf.classifier_.read(X)
     codes = (y == "b").astype(int)
@@ -417,7 +425,9 @@ def test_an_estimator_with_sampled_features_can_be_cloned_pickled_sampled_and_de
     shown = clf.tables()["x"]
     assert list(shown.index) == ["a", "b"]
     wanted = {"student": ["mu", "sigma", "nu"], "hierarchical": ["high", "low"]}
+    wanted["levels together"] = wanted["hierarchical"]
     wanted["hierarchical real"] = ["mu", "sigma", "centre", "between"]
+    wanted["numbers together"] = [*wanted["hierarchical real"], "scale"]
     assert list(shown.columns) == wanted.get(name, ["mu", "sigma"])
 
 

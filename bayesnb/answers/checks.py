@@ -153,7 +153,7 @@ def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]
         x = data[feature]
         own = [
             next(called)
-            for _ in range(1 if family.whole_rows else posterior.statistics.features[feature].seen().shape[1])
+            for _ in range(1 if family.one_term else posterior.statistics.features[feature].seen().shape[1])
         ]
         kept = list(checked(family, x, feature, own))
         others += [name for k, name in enumerate(own) if k not in {column.position for column in kept}]

@@ -72,9 +72,9 @@ class Checked:
 
 
 def kind_of(family: Family) -> Kind | None:
-    """What a column of this family holds; ``None`` if its columns share one θ, as words do: they are not checked."""
+    """What a column of this family holds; ``None`` if its columns are one term, as words are: they are not checked."""
     kinds: dict[Any, Kind] = {COUNTS: "count", POSITIVE: "positive", ZEROS_AND_ONES: "binary", LEVELS: "levels"}
-    return None if family.whole_rows else kinds.get(family.support, "real")
+    return None if family.one_term else kinds.get(family.support, "real")
 
 
 def checked(family: Family, x: Column, feature: str, names: Sequence[Any]) -> Iterator[Checked]:

@@ -190,7 +190,7 @@ def lines_of(
 
 
 def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Entry]:
-    """An entry for each column; one for a vector of columns; of a bag of words, one for each word that occurs."""
+    """An entry for each column; one for columns that are one term; of a bag of words, one for each word that occurs."""
     term = -1
     for name, feature in schema.features.items():
         family, believed, x = posterior.model.features[name], posterior.features[name], data[name]
@@ -199,16 +199,16 @@ def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data
             term += 1
             yield from _words(name, believed, theta, x, term)
             continue
-        if family.whole_rows:
-            term += 1
-            log_p = family.log_predictive(believed, x) if theta is None else family.log_likelihood(theta, x)
-            vectors, blank = [tuple(row) for row in x.tolist()], np.isnan(x).all(1)
-            yield Entry([name] * len(x), np.arange(len(x)), log_p, (family, believed, x), vectors, blank, term)
-            continue
         cells = getattr(x, "codes", getattr(x, "counts", x))
         cells = cells.toarray() if sparse.issparse(cells) else np.asarray(cells)
         missing = cells < 0 if feature.levels is not None else np.isnan(cells.astype(float))
         shown, every = feature.decode(cells), np.arange(len(cells))
+        if family.one_term:
+            term += 1
+            log_p = family.log_predictive(believed, x) if theta is None else family.log_likelihood(theta, x)
+            vectors = [tuple(row) for row in np.array([shown[column] for column in feature.columns], object).T.tolist()]
+            yield Entry([name] * len(cells), every, log_p, (family, believed, x), vectors, missing.all(1), term)
+            continue
         for k, column in enumerate(feature.columns):
             alone, prior = family.gathered([(family, k)]), believed.columns([k])
             cell = columns_of(x, [k])

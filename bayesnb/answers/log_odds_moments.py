@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
 from bayesnb.families.sampled import Draws, Sampled
+from bayesnb.families.strata import Strata
 from bayesnb.model import Data, Posterior, normalize
 from bayesnb.priors import Array
 
@@ -58,12 +58,10 @@ def _component(posterior: Posterior, data: Data, n_rows: int, offset: Array, c: 
             mean += slopes[0]
             variance += slopes[1]
             continue
-        for rows, value, weight in _weighed_draws(family, believed, x, c):
-            centre = (weight * value).sum(0)
-            covariance = np.einsum("dri,drj->rij", weight * (value - centre), value - centre)
-            mean[rows] += centre
-            variance[rows] += np.diagonal(covariance, axis1=1, axis2=2)
-            shared[rows] += covariance
+        own_mean, covariance = _of_draws(family, believed, x, c)
+        mean += own_mean
+        variance += np.diagonal(covariance, axis1=1, axis2=2)
+        shared += covariance
     slopes = posterior.label.log_power_slopes(t)
     mean += slopes[0]
     variance += slopes[1]
@@ -78,14 +76,25 @@ def _component(posterior: Posterior, data: Data, n_rows: int, offset: Array, c: 
     return difference, between
 
 
-def _weighed_draws(
-    family: Sampled, believed: Draws, x: Any, c: int | None
-) -> Iterator[tuple[slice, Array, Array | float]]:
-    """The draws of log p(x | θ), (draw, row, class), and their weights, (draw, row, 1), a few rows at a time."""
-    if c is None:
-        for rows, value in family.paired(believed, x):
-            yield rows, value, 1 / len(value)
-        return
-    for _, rows, value in family.by_column(believed, x):
-        says = value[..., [c]]
-        yield rows, value, softmax(says, axis=0)
+def _of_draws(family: Sampled, believed: Draws, x: Any, c: int | None) -> tuple[Array, Array]:
+    """Mean (row, class) and covariance (row, class, class) of log p(x | θ) over draws, given the row as one of class c.
+
+    The columns of a stratum are independent, so their moments add; the strata are a mixture.
+    """
+    n_classes, whole = believed.proper().shape[0], c is None
+    strata = Strata.of(None, len(believed)) if whole else family.strata(believed)
+    mean = np.zeros((len(strata), len(x), n_classes))
+    covariance, says = np.zeros((*mean.shape, n_classes)), np.zeros((*mean.shape[:2], 1))
+    columns = family.paired(believed, x) if whole else (part[1:] for part in family.by_column(believed, x))
+    for rows, value in columns:
+        log_weight = np.zeros((*value.shape[:2], 1)) if whole else value[..., [c]]
+        says[:, rows] += strata.averages(log_weight)
+        for k, members in enumerate(strata.members):
+            weight, own = softmax(log_weight[members], axis=0), value[members]
+            centre = (weight * own).sum(0)
+            mean[k, rows] += centre
+            covariance[k, rows] += np.einsum("dri,drj->rij", weight * (own - centre), own - centre)
+    share = softmax(says + strata.log_share[:, None, None], axis=0)
+    total = (share * mean).sum(0)
+    away = mean - total
+    return total, (share[..., None] * (covariance + away[..., :, None] * away[..., None, :])).sum(0)

@@ -49,11 +49,11 @@ class Piece:
 
 
 def pieces(posterior: Posterior) -> list[Piece]:
-    """The columns of all features, in order; a bag of words or a vector is one piece: its columns share one θ."""
+    """The columns of all features, in order; columns that share parameters are one piece, as a bag of words is."""
     found = []
     for name, family in posterior.model.features.items():
         believed = posterior.features[name]
-        if family.whole_rows:
+        if family.one_term:
             found.append(Piece(name, None, family, believed))
             continue
         each = range(posterior.statistics.features[name].seen().shape[1])
@@ -143,7 +143,7 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
 
     def ask(piece: Piece, x: Column) -> Array:
         if piece.feature in sampled:
-            return sampled[piece.feature].log_predictive[:, :, piece.column]
+            return sampled[piece.feature].log_predictive[:, :, piece.column or 0]
         s = posterior.statistics.features[piece.feature]
         return piece.family.left_out_of_all(piece.believed, s, x, labels)
 

@@ -164,6 +164,11 @@ class Family[P: Belief, S: Statistic](ABC):
         return prior
 
     @property
+    def one_term(self) -> bool:
+        """True if its columns say one thing together, since they are dependent given the class. (A hook.)"""
+        return self.whole_rows
+
+    @property
     def needs_rows(self) -> bool:
         """True if it still takes something from the first rows, such as the edges of cells. (A hook.)"""
         return False

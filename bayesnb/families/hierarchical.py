@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy import stats
 from scipy.special import logsumexp
 
 from bayesnb.chains import Convergence
@@ -65,6 +66,11 @@ class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
     that the counts have a Dirichlet-multinomial likelihood, and no strength is hard to reach. θ is then drawn exactly,
     given these two and the counts.
 
+    Columns of a kind may share what is believed of their strengths: with ``together``, the logarithms of the strengths,
+    divided by their medians, have a logistic distribution with a location ~ Logistic(0, 1) and a scale ~ HalfNormal(1)
+    for all columns of the feature. Where the classes differ little in most columns, all are then drawn together more.
+    The columns are dependent through these two, so they are one term of the model, as the columns of a vector are.
+
     Parameters
     ----------
     alpha : float, array (column, level) or {level: float}
@@ -72,6 +78,8 @@ class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
     strength : float or array (column,), optional
         The prior median of the strength, in rows: so many imaginary rows with the pooled shares are seen in each class.
         By default, the number of levels of the column.
+    together : bool
+        Whether the columns of the feature share the distribution of their strengths.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
 
@@ -86,11 +94,29 @@ class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
            [2.]])
     """
 
+    together: bool = False
+
     conjugate = LearnedShares
     support = LEVELS
 
-    def __init__(self, alpha: Any = 1.0, strength: Any = None, **sampler: Any) -> None:
-        self._set_fields(LearnedShares(alpha, strength), sampler)
+    def __init__(self, alpha: Any = 1.0, strength: Any = None, together: bool = False, **sampler: Any) -> None:
+        self._set_fields(LearnedShares(alpha, strength), sampler, together=bool(together))
+
+    @property
+    def reads_together(self) -> bool:
+        return self.together
+
+    @property
+    def one_term(self) -> bool:
+        return self.together
+
+    @property
+    def _shared(self) -> tuple[str, ...]:
+        """The names of the numbers that columns share."""
+        return ("location", "scale") if self.together else ()
+
+    def shared(self, theta: Theta) -> Array | None:
+        return np.stack([theta[key][:, 0, 0] for key in self._shared], axis=1) if self.together else None
 
     def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
         return Categorical().statistic(x, members)
@@ -101,54 +127,59 @@ class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
     def sampled(self, prior: LearnedShares, s: CategoryCounts) -> tuple[Theta, Convergence]:
         import pymc as pm
 
-        # Columns with as many levels share variables, as in the whole model. A single level has the probability 1.
-        widths = (prior.alpha[0] > 0).sum(-1)
-        groups = {int(k): np.flatnonzero(widths == k) for k in np.unique(widths) if k > 1}
-        with pm.Model() as model:
-            made = []
-            for k, columns in groups.items():
-                levels = prior.alpha[0, columns] > 0
-                alpha = prior.alpha[0, columns][levels].reshape(len(columns), k)
-                counts = s.counts[:, columns][:, levels].reshape(-1, len(columns), k)
-                pooled, strength = _shares(alpha, prior.strength[0, columns], f"{{}}_{k}".format, {})
-                pm.Potential(f"rows_{k}", _dirichlet_multinomial(counts, strength[:, None] * pooled))
-                made += [pooled.name, strength.name]
-        if made:
-            drawn, convergence = self.sampler.run(model, made, type(self).__name__)
-        else:
+        if prior.alpha.shape[-1] == 1 and not self.together:
+            # A single level has the probability 1.
             n = self.sampler.draws * self.sampler.chains
-            drawn, convergence = {"strength": np.ones((n, 0))}, Convergence(1.0, 1.0, float(n), 0, "nothing moves")
-        shape = (len(next(iter(drawn.values()))), *prior.alpha.shape[1:])
-        pooled, strength = np.zeros(shape), np.ones(shape[:2])
-        pooled[:, widths == 1] = prior.alpha[0, widths == 1] > 0
-        for k, columns in groups.items():
-            column, level = np.nonzero(prior.alpha[0, columns] > 0)
-            pooled[:, columns[column], level] = drawn[f"pooled_{k}"].reshape(shape[0], -1)
-            strength[:, columns] = drawn[f"strength_{k}"]
-        return self._drawn(prior, s, pooled, strength), convergence
+            certain = Convergence(1.0, 1.0, float(n), 0, "nothing moves")
+            pooled, strength = np.ones((n, *prior.alpha.shape[1:])), np.ones((n, prior.alpha.shape[1]))
+            return self._drawn(prior, s, {"pooled": pooled, "strength": strength}), certain
+        with pm.Model() as model:
+            made = self._shares(prior, str, {})
+            pm.Potential("rows", _dirichlet_multinomial(s.counts, made["strength"][:, None] * made["pooled"]))
+        drawn, convergence = self.sampler.run(model, list(made), type(self).__name__)
+        return self._drawn(prior, s, drawn), convergence
 
-    def _drawn(self, prior: LearnedShares, s: CategoryCounts, pooled: Array, strength: Array) -> Theta:
+    def _drawn(self, prior: LearnedShares, s: CategoryCounts, drawn: Mapping[str, Array]) -> Theta:
         """θ given the shares and the strength, (draw, class, column, level)."""
-        posterior = Dirichlet((strength[..., None] * pooled)[:, None] + s.counts)
+        posterior = Dirichlet((drawn["strength"][..., None] * drawn["pooled"])[:, None] + s.counts)
         log_theta = posterior.log_draw(np.random.default_rng(self.sampler.random_seed))
-        return self.theta({"theta": np.exp(log_theta), "pooled": pooled, "strength": strength}) | {
-            "log_theta": log_theta
-        }
+        return self.theta({"theta": np.exp(log_theta), **drawn}) | {"log_theta": log_theta}
 
     def pymc_prior(
         self, prior: LearnedShares, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]
     ) -> dict[str, Any]:
-        """The variables of columns with as many levels."""
+        from pytensor import tensor as pt
+
+        made = self._shares(prior, name, dims)
+        alpha = pt.broadcast_to(made["strength"][:, None] * made["pooled"], prior.alpha.shape)
+        theta = _dirichlets("theta", alpha, (prior.alpha[0] > 0).sum(-1), prior.alpha.shape, name, dims)
+        return {"theta": theta, **made}
+
+    def _shares(
+        self, prior: LearnedShares, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]
+    ) -> dict[str, Any]:
+        """The pooled shares (column, level), the strength (column,), and what the strengths share, in the open model.
+
+        Logarithms of strengths are written as location + scale × z, because the strengths of columns with few rows
+        would otherwise make a funnel with the scale that they share.
+        """
         import pymc as pm
 
-        pooled, strength = _shares(prior.alpha[0], prior.strength[0], name, dims)
-        theta = pm.Dirichlet(
-            name("theta"), a=(strength[:, None] * pooled)[None], shape=prior.alpha.shape, dims=dims.get("theta")
-        )
-        return {"theta": theta, "pooled": pooled, "strength": strength}
+        alpha, median, shared = prior.alpha[0], prior.strength[0], {}
+        if self.together:
+            shared["location"] = pm.Logistic(name("location"), 0.0, 1.0)
+            shared["scale"] = pm.HalfNormal(name("scale"), 1.0)
+        pooled = _dirichlets("pooled", alpha, (alpha > 0).sum(-1), alpha.shape, name, dims)
+        # The odds of a uniform have a standard logistic logarithm.
+        away = pm.Logistic(name("standard_strength"), 0.0, 1.0, shape=median.shape)
+        log_strength = np.log(median) + shared.get("location", 0.0) + shared.get("scale", 1.0) * away
+        strength = pm.Deterministic(name("strength"), pm.math.exp(log_strength), dims=dims.get("strength"))
+        return {"pooled": pooled, "strength": strength, **shared}
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: CategoryCounts) -> Any:
-        return Categorical().pymc_statistic({"theta": theta["theta"]}, s)
+        # The logarithm of a level that a column does not have is never needed, and is taken of 1.
+        absent = np.arange(s.counts.shape[-1]) >= np.array([len(names) for names in s.levels])[:, None]
+        return Categorical().pymc_statistic({"theta": theta["theta"] + absent}, s)
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Coded, y: Any) -> None:
         Categorical().pymc_rows(name, theta, x, y)
@@ -157,13 +188,20 @@ class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
         return Categorical().pymc_log_likelihood(theta, x)
 
     def log_prior(self, prior: LearnedShares, variables: Mapping[str, Array]) -> dict[str, Array]:
-        pooled, strength, median = variables["pooled"], variables["strength"], prior.strength[0]
+        pooled, strength = variables["pooled"], variables["strength"]
         of_theta = Dirichlet((strength[..., None] * pooled)[..., None, :, :])
-        return {
+        shared = {key: variables[key] for key in self._shared}
+        location, scale = (shared[key][..., None] for key in self._shared) if shared else (0.0, 1.0)
+        away = (np.log(strength / prior.strength[0]) - location) / scale
+        found = {
             "theta": of_theta.log_prob(variables["theta"]),
             "pooled": Dirichlet(prior.alpha[0]).log_prob(pooled),
-            "strength": np.log(median) - 2 * np.log(median + strength),
+            "strength": stats.logistic.logpdf(away) - np.log(scale * strength),
         }
+        if shared:
+            found["location"] = stats.logistic.logpdf(shared["location"])
+            found["scale"] = stats.halfnorm.logpdf(shared["scale"])
+        return found
 
     def density(self) -> Callable[[Theta, Coded], Array]:
         return Categorical().log_likelihood
@@ -173,17 +211,22 @@ class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
         return {**posterior.mean(), "log_theta": log_theta}
 
     def axes(self, variables: Mapping[str, Array]) -> dict[str, tuple[str, ...]]:
-        return {"theta": ("class", "column", "level"), "pooled": ("column", "level"), "strength": ("column",)}
+        own = {"theta": ("class", "column", "level"), "pooled": ("column", "level"), "strength": ("column",)}
+        return own | dict.fromkeys(self._shared, ())
 
     def variables(self, theta: Theta) -> dict[str, Array]:
         pooled, strength = theta["pooled"][..., 0, :, :], theta["strength"][..., 0, :]
-        return {"theta": np.exp(theta["log_theta"]), "pooled": pooled, "strength": strength}
+        shared = {key: theta[key][..., 0, 0] for key in self._shared}
+        return {"theta": np.exp(theta["log_theta"]), "pooled": pooled, "strength": strength, **shared}
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         log_theta = log(variables["theta"])
         pooled = np.broadcast_to(variables["pooled"][..., None, :, :], log_theta.shape)
         strength = np.broadcast_to(variables["strength"][..., None, :], log_theta.shape[:-1])
-        return {"log_theta": log_theta, "pooled": np.array(pooled), "strength": np.array(strength)}
+        found = {"log_theta": log_theta, "pooled": np.array(pooled), "strength": np.array(strength)}
+        for key in self._shared:
+            found[key] = np.array(np.broadcast_to(variables[key][..., None, None], strength.shape))
+        return found
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         return Categorical().sample(theta, rng, s)
@@ -192,16 +235,30 @@ class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
         return Categorical().linear(theta)
 
 
-def _shares(
-    alpha: Array, median: Array, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]
-) -> tuple[Any, Any]:
-    """The pooled shares (column, level) and the strength (column,) in the open model."""
-    import pymc as pm
+def _dirichlets(
+    key: str,
+    alpha: Any,
+    widths: Array,
+    shape: tuple[int, ...],
+    name: Callable[[str], str],
+    dims: Mapping[str, tuple[str, ...]],
+) -> Any:
+    """Dirichlet variables (..., column, level) in the open model; 0 where a column has no such level.
 
-    pooled = pm.Dirichlet(name("pooled"), a=alpha, dims=dims.get("pooled"))
-    # The odds of a uniform have a standard logistic logarithm.
-    log_strength = pm.Logistic(name("log_strength"), mu=np.log(median), s=1.0)
-    return pooled, pm.Deterministic(name("strength"), pm.math.exp(log_strength), dims=dims.get("strength"))
+    Columns with as many levels share a variable. If all have as many, it is the only one.
+    """
+    import pymc as pm
+    from pytensor import tensor as pt
+
+    if (widths == shape[-1]).all() and shape[-1] > 1:
+        return pm.Dirichlet(name(key), a=alpha, shape=shape, dims=dims.get(key))
+    found = pt.zeros(shape)
+    for k in np.unique(widths):
+        columns = np.flatnonzero(widths == k)
+        own = (*shape[:-2], len(columns), int(k))
+        made = pt.ones(own) if k == 1 else pm.Dirichlet(name(f"{key}_{k}"), a=alpha[..., columns, :k], shape=own)
+        found = pt.set_subtensor(found[..., columns, :k], made)
+    return pm.Deterministic(name(key), found, dims=dims.get(key))
 
 
 def _dirichlet_multinomial(counts: Array, alpha: Any) -> Any:

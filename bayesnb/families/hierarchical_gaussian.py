@@ -20,7 +20,7 @@ from bayesnb.priors import Array, Theta, positive_scale, spread
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedCentre(Declared):
-    """centre ~ Normal(m, reach²), between ~ HalfNormal(spread), and 1/σ ~ HalfNormal(10/s).
+    """centre ~ Normal(m, reach²), between ~ HalfNormal of its own scale, and 1/σ ~ HalfNormal(10/s).
 
     It is weak on the scale of the column: the means of classes rarely lie further apart than the rows of a column, and
     with probability 0.9, σ lies between s/20 and 1.6 s, with a long tail above.
@@ -73,10 +73,17 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
     out, so a small spread between classes is not hard to reach; they are then drawn exactly, given all else. In the
     whole model they are written as centre + between × z, z ~ Normal(0, 1) (the non-centred form).
 
+    Columns of a kind may share what is believed of their spreads: with ``together``, the prior of each spread between
+    classes is HalfNormal(scale × its own scale), with one scale ~ HalfNormal(1) for all columns of the feature. Where
+    most columns differ little between classes, all are then drawn together more. The columns are dependent through the
+    scale, so they are one term of the model, as the columns of a vector are.
+
     Parameters
     ----------
     m, s, reach, between : float or array (column,), optional
         Numbers of the prior, in units of the column: see ``LearnedCentre``.
+    together : bool
+        Whether the columns of the feature share the scale of their spreads.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
 
@@ -89,10 +96,31 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
     (array([3.]), array([1.87]))
     """
 
+    together: bool = False
+
     conjugate = LearnedCentre
 
-    def __init__(self, m: Any = None, s: Any = None, reach: Any = None, between: Any = None, **sampler: Any) -> None:
-        self._set_fields(LearnedCentre(m, s, reach, between), sampler)
+    def __init__(
+        self,
+        m: Any = None,
+        s: Any = None,
+        reach: Any = None,
+        between: Any = None,
+        together: bool = False,
+        **sampler: Any,
+    ) -> None:
+        self._set_fields(LearnedCentre(m, s, reach, between), sampler, together=bool(together))
+
+    @property
+    def reads_together(self) -> bool:
+        return self.together
+
+    @property
+    def one_term(self) -> bool:
+        return self.together
+
+    def shared(self, theta: Theta) -> Array | None:
+        return theta["scale"][:, 0, :1] if self.together else None
 
     def statistic(self, x: Array, members: Membership) -> Moments:
         return Moments.of(x, members)
@@ -106,13 +134,13 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
 
         n, mean, scatter = _measured(s, prior)
         with pm.Model() as model:
-            centre, between, sigma = _spreads(prior, str)
+            centre, between, sigma, scale = self._spreads(prior, str)
             pm.Potential("rows", _log_marginal(n, mean, scatter, centre, between, sigma))
             pm.Deterministic("sigma", sigma)
-        drawn, convergence = self.sampler.run(
-            model, ["standard_centre", "standard_between", "sigma"], type(self).__name__
-        )
-        centre, between = (drawn[key][:, None, :] for key in ("standard_centre", "standard_between"))
+            pm.Deterministic("between", between)
+        names = ["standard_centre", "between", "sigma", *scale]
+        drawn, convergence = self.sampler.run(model, names, type(self).__name__)
+        centre, between = (drawn[key][:, None, :] for key in ("standard_centre", "between"))
         sigma = drawn["sigma"]
         # μ given the rest is Normal. Both formulas hold for between = 0 and for n = 0.
         kept = n * between**2 / (n * between**2 + sigma**2)
@@ -121,14 +149,14 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
         mu = centre + kept * (mean - centre) + spread * z
         theta = {"mu": prior.m + prior.s * mu, "sigma": prior.s * sigma}
         shared = {"centre": prior.m[0] + prior.s[0] * centre[:, 0], "between": prior.s[0] * between[:, 0]}
-        return self.theta(theta | shared), convergence
+        return self.theta(theta | shared | {key: drawn[key] for key in scale}), convergence
 
     def pymc_prior(
         self, prior: LearnedCentre, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]
     ) -> dict[str, Any]:
         import pymc as pm
 
-        centre, between, sigma = _spreads(prior, name)
+        centre, between, sigma, scale = self._spreads(prior, name)
         away = pm.Normal(name("standard_mu"), shape=prior.m.shape)
         found = {
             "mu": prior.m + prior.s * (centre + between * away),
@@ -136,7 +164,21 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
             "centre": prior.m[0] + prior.s[0] * centre,
             "between": prior.s[0] * between,
         }
-        return {key: pm.Deterministic(name(key), value, dims=dims.get(key)) for key, value in found.items()}
+        return {key: pm.Deterministic(name(key), value, dims=dims.get(key)) for key, value in found.items()} | scale
+
+    def _spreads(self, prior: LearnedCentre, name: Callable[[str], str]) -> tuple[Any, Any, Any, dict[str, Any]]:
+        """Centre and spread between classes, (column,), and σ, (class, column), in units of s; and the shared scale.
+
+        They join the open model. A spread is written as a multiple of its prior scale, because the spreads of columns
+        with few rows would otherwise make a funnel with the scale that they share.
+        """
+        import pymc as pm
+
+        own = prior.between[0] / prior.s[0]
+        centre = pm.Normal(name("standard_centre"), 0.0, prior.reach[0] / prior.s[0])
+        scale = {"scale": pm.HalfNormal(name("scale"), 1.0)} if self.together else {}
+        between = scale.get("scale", 1.0) * own * pm.HalfNormal(name("standard_between"), 1.0, shape=own.shape)
+        return centre, between, 1 / pm.HalfNormal(name("inverse_sigma"), 10.0, shape=prior.m.shape), scale
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: Moments) -> Any:
         from pytensor import tensor as pt
@@ -159,13 +201,15 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
     def log_prior(self, prior: LearnedCentre, variables: Mapping[str, Array]) -> dict[str, Array]:
         sigma, centre, between = (variables[key] for key in ("sigma", "centre", "between"))
         of_mu = stats.norm.logpdf(variables["mu"], centre[..., None, :], between[..., None, :])
-        return {
+        scale = variables["scale"] if self.together else np.ones(between.shape[:-1])
+        found = {
             "mu": of_mu,
             # The density of 1/σ, and the Jacobian 1/σ².
             "sigma": stats.halfnorm.logpdf(1 / sigma, scale=10 / prior.s) - 2 * np.log(sigma),
             "centre": stats.norm.logpdf(centre, prior.m[0], prior.reach[0]),
-            "between": stats.halfnorm.logpdf(between, scale=prior.between[0]),
+            "between": stats.halfnorm.logpdf(between, scale=scale[..., None] * prior.between[0]),
         }
+        return found | ({"scale": stats.halfnorm.logpdf(scale)} if self.together else {})
 
     def density(self) -> Callable[[Theta, Array], Array]:
         return lambda theta, x: normals.log_normals(x, {"mu": theta["mu"]}, 1 / theta["sigma"])
@@ -175,14 +219,19 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
 
     def axes(self, variables: Mapping[str, Array]) -> dict[str, tuple[str, ...]]:
         each, shared = ("class", "column"), ("column",)
-        return {"mu": each, "sigma": each, "centre": shared, "between": shared}
+        return {"mu": each, "sigma": each, "centre": shared, "between": shared} | (
+            {"scale": ()} if self.together else {}
+        )
 
     def variables(self, theta: Theta) -> dict[str, Array]:
-        return {**theta, **{key: theta[key][..., 0, :] for key in ("centre", "between")}}
+        scale = {"scale": theta["scale"][..., 0, 0]} if self.together else {}
+        return {**theta, **{key: theta[key][..., 0, :] for key in ("centre", "between")}, **scale}
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         shape = variables["mu"].shape
         shared = {key: np.broadcast_to(variables[key][..., None, :], shape) for key in ("centre", "between")}
+        if self.together:
+            shared["scale"] = np.broadcast_to(variables["scale"][..., None, None], shape)
         return {**variables, **{key: np.array(value) for key, value in shared.items()}}
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
@@ -193,15 +242,6 @@ def _measured(s: Moments, prior: LearnedCentre) -> tuple[Array, Array, Array]:
     """Weight, mean and scatter of each class, in units of (x - m) / s, (class, column)."""
     mean = (s.mean * s.unit - prior.m) + s.low * s.unit
     return s.n, np.where(s.n > 0, mean / prior.s, 0.0), s.scatter * (s.unit / prior.s) ** 2
-
-
-def _spreads(prior: LearnedCentre, name: Callable[[str], str]) -> tuple[Any, Any, Any]:
-    """Centre and spread between classes, (column,), and σ, (class, column), in the open model and in units of s."""
-    import pymc as pm
-
-    centre = pm.Normal(name("standard_centre"), 0.0, prior.reach[0] / prior.s[0])
-    between = pm.HalfNormal(name("standard_between"), prior.between[0] / prior.s[0])
-    return centre, between, 1 / pm.HalfNormal(name("inverse_sigma"), 10.0, shape=prior.m.shape)
 
 
 def _log_marginal(n: Array, mean: Array, scatter: Array, centre: Any, between: Any, sigma: Any) -> Any:

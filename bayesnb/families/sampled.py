@@ -2,25 +2,26 @@
 
 Start with :class:`Sampled`, which meets only the smaller contract, :class:`bayesnb.families.family.Family`. Given the
 labels, the posterior factorizes over features, so only these features need NUTS. ``update`` runs it on the model of one
-feature, and the posterior is then a :class:`Draws`. An average over the parameters becomes an average over the draws.
+feature, and the posterior is then a :class:`Draws`. An average over the parameters becomes an average over the draws
+(see ``strata`` for columns that share parameters).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import logsumexp
 
 from bayesnb.chains import GOOD_K, Convergence, Sampler, weights_without
 from bayesnb.families.columns import columns_of, dense_cells
 from bayesnb.families.family import Family
 from bayesnb.families.membership import Column, Labels
 from bayesnb.families.statistic import Statistic
+from bayesnb.families.strata import Strata
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
@@ -87,8 +88,9 @@ class LeftOut:
 
     Parameters
     ----------
-    log_predictive : array (row, class, column)
-        log p(x_ij | c, D without row i), 0 for a missing cell.
+    log_predictive : array (row, class, term)
+        log p(x_ij | c, D without row i), 0 for a missing cell: a term for each column, or one for all of them if they
+        share parameters.
     k : array (row, column)
         The shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 for a cell that was sampled
         again without its row, NaN for a missing one.
@@ -105,8 +107,9 @@ class LeftOut:
 class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
-    Columns must be independent given the class, a priori and therefore a posteriori. The predictive is then a product
-    over columns of averages over draws, which varies less between runs than the average of the product.
+    Columns must be independent given the class, a priori and therefore a posteriori; or given the class and the numbers
+    that :meth:`shared` names. The predictive is then a product over columns of averages over draws, or an average of
+    such products (see ``strata``), which varies less between runs than the average of the products of single draws.
 
     Parameters
     ----------
@@ -139,6 +142,14 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     @abstractmethod
     def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
         """The log prior density of each variable, given those that its prior depends on; a vector has one density."""
+
+    def shared(self, theta: Theta) -> Array | None:
+        """The numbers given which the columns are independent, (draw, number). (A hook, if columns share some.)"""
+        return None
+
+    def strata(self, posterior: Draws) -> Strata:
+        """Sets of draws in each of which the columns are independent."""
+        return Strata.of(self.shared(posterior.theta), len(posterior))
 
     @property
     def has_log_prior(self) -> bool:
@@ -196,25 +207,34 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     def log_moment(self, posterior: Draws, x: Column, t: float | Array) -> Array:
         t = np.broadcast_to(np.asarray(t, float), (len(x), posterior.proper().shape[0]))
-        total = np.zeros(t.shape)
+        strata, found = self.strata(posterior), np.empty(t.shape)
+        for cut in slices(len(x), max(1, CHUNK // (len(strata) * t.shape[1]))):
+            found[cut] = strata.average(self.log_moments(posterior, x[cut], t[cut]))
+        return found
+
+    def log_moments(self, posterior: Draws, x: Column, t: Array) -> Array:
+        """ln E[p(x | θ)^t] over the draws of each stratum, (stratum, row, class); ``t`` is (row, class)."""
+        strata = self.strata(posterior)
+        total = np.zeros((len(strata), *t.shape))
         for _, cut, value in self.by_column(posterior, x):
             # The likelihood is averaged over draws, never a normalized probability.
-            total[cut] += logsumexp(t[cut] * value, axis=0) - np.log(len(posterior))
+            total[:, cut] += strata.averages(t[cut] * value)
         return total
 
     def log_likelihood_given_row(
         self, posterior: Draws, theta: Theta, x: Column, chosen: Array, common: CommonDraws
     ) -> Array:
-        # Draws of the chain are drawn again, each with a probability proportional to what it says of the row's cell.
-        # The columns are independent, so each column is drawn by itself, as in its predictive.
-        found = np.zeros((*chosen.shape, posterior.proper().shape[0]))
+        # Draws of the chain are drawn again, each with a probability proportional to what it says of the row's cell:
+        # first a stratum, by what it says of the whole row, and within it each column by itself, as in its predictive.
+        n_classes, n_columns = posterior.proper().shape
+        found, strata = np.zeros((*chosen.shape, n_classes)), self.strata(posterior)
+        says = self.log_moments(posterior, x, np.ones((len(x), n_classes)))
+        stratum = strata.picked(says, chosen, common.generator(n_columns).random(common.draws))
         for column, cut, value in self.by_column(posterior, x):
             u = common.generator(column).random(common.draws)
             for row, c in ((r, c) for r in range(*cut.indices(len(x))) for c in np.unique(chosen[:, r])):
-                own = value[:, row - cut.start]
-                share = np.cumsum(np.exp(own[:, c] - own[:, c].max()))
-                picked, mine = np.searchsorted(share, u * share[-1]), chosen[:, row] == c
-                found[mine, row] += own[np.minimum(picked[mine], len(own) - 1)]
+                own, mine = value[:, row - cut.start], chosen[:, row] == c
+                found[mine, row] += own[strata.drawn(own[:, c], stratum[mine, row], u[mine])]
         return found
 
     def paired(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
@@ -239,7 +259,8 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         """What was learned says of rows that were learned, each left out.
 
         The draws are weighted (see ``bayesnb.chains.weights_without``), column by column, since the posterior of a
-        column without a row depends on the row's cell in this column alone.
+        column without a row depends on the row's cell in this column alone. If columns share parameters, this holds
+        within a stratum; and a stratum weighs as much as the weights of its draws, multiplied over the columns, say.
 
         Parameters
         ----------
@@ -248,44 +269,80 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         labels : Labels
             The classes of the rows, and how often they were learned.
         learned : (prior, statistic), optional
-            The prior at its full shape, and the statistic that led to the draws: sample again, without the cell, where
-            its weights cannot be trusted.
+            The prior at its full shape, and the statistic that led to the draws: sample again, without the cell (or the
+            row, if columns share parameters), where weights cannot be trusted.
         """
-        cells = dense_cells(x)
-        n_classes, n_columns = posterior.proper().shape
-        total, k, again = np.zeros((len(labels), n_classes, n_columns)), np.full(cells.shape, np.nan), []
-        for j in range(n_columns):
-            # Equal cells of a class leave the same behind.
-            known = np.flatnonzero(~np.isnan(cells[:, j]))
-            if not len(known):
-                continue
-            each = np.column_stack([cells[known, j], labels.codes[known], labels.weight[known]])
-            _, first, place = np.unique(each, axis=0, return_index=True, return_inverse=True)
-            rows = known[first]
-            log_p, own_k = self._without(posterior.columns([j]), columns_of(x, [j])[rows], labels[rows])
-            for i in np.flatnonzero(own_k > GOOD_K) if learned is not None else ():
-                row = rows[[i]]
-                believed = self._again(*learned, x[row], labels[row], j)
-                log_p[i], own_k[i] = self.log_predictive(believed, columns_of(x, [j])[row])[0], 0.0
-                again.append(believed.convergence)
-            total[known, :, j] = log_p[place.ravel()]
-            k[known, j] = own_k[place.ravel()]
+        strata, shape = self.strata(posterior), posterior.proper().shape
+        k, again = np.full((len(labels), shape[1]), np.nan), []
+        # What each stratum says of each cell, the cell left out of it, and how the strata then weigh.
+        alone = len(strata) == 1
+        terms = np.zeros((len(strata), len(labels), shape[0], shape[1] if alone else 1))
+        weights = np.zeros(terms.shape[:2])
+        for j, rows, place in self._distinct(x, labels):
+            log_p, log_weight, own_k = self._without(
+                posterior.columns([j]), columns_of(x, [j])[rows], labels[rows], strata
+            )
+            if alone and learned is not None:
+                for i in np.flatnonzero(own_k > GOOD_K):
+                    row = rows[[i]]
+                    believed = self._again(*learned, x[row], labels[row], [j])
+                    log_p[:, i], own_k[i] = self.log_predictive(believed, columns_of(x, [j])[row])[0], 0.0
+                    again.append(believed.convergence)
+            known = place >= 0
+            terms[..., j if alone else 0][:, known] += log_p[:, place[known]]
+            weights[:, known] += log_weight[:, place[known]]
+            k[known, j] = own_k[place[known]]
+        if alone:
+            return LeftOut(terms[0], k, tuple(again))
+        total = strata.average(terms, weights[:, :, None, None])
+        for i in np.flatnonzero((k > GOOD_K).any(1)) if learned is not None else ():
+            believed = self._again(*learned, x[[i]], labels[[i]], range(shape[1]))
+            total[i, :, 0], k[i, k[i] > GOOD_K] = self.log_predictive(believed, x[[i]])[0], 0.0
+            again.append(believed.convergence)
         return LeftOut(total, k, tuple(again))
 
-    def _without(self, posterior: Draws, x: Column, labels: Labels) -> tuple[Array, Array]:
-        """The weighted average over draws for cells of one column, (row, class), and k."""
-        total, k, density = np.zeros((len(labels), posterior.proper().shape[0])), np.zeros(len(labels)), self.density()
-        for cut in slices(len(labels), max(1, CHUNK // (len(posterior) * total.shape[1]))):
+    def _distinct(self, x: Column, labels: Labels) -> Iterator[tuple[int, Array, Array]]:
+        """Each column, one row of each of its distinct cells, and the place of each row's cell there; -1 is missing.
+
+        Equal cells of a class with equal weights leave the same behind.
+        """
+        cells = dense_cells(x)
+        for j, column in enumerate(cells.T):
+            known = np.flatnonzero(~np.isnan(column))
+            if not len(known):
+                continue
+            each = np.column_stack([column[known], labels.codes[known], labels.weight[known]])
+            _, first, own = np.unique(each, axis=0, return_index=True, return_inverse=True)
+            place = np.full(len(column), -1)
+            place[known] = own.ravel()
+            yield j, known[first], place
+
+    def _without(self, posterior: Draws, x: Column, labels: Labels, strata: Strata) -> tuple[Array, Array, Array]:
+        """What each stratum says of cells of one column, each left out of its draws.
+
+        Returns
+        -------
+        log_p : array (stratum, row, class)
+            The weighted averages over draws.
+        log_weight : array (stratum, row)
+            The average of the weights.
+        k : array (row,)
+        """
+        n_classes, density = posterior.proper().shape[0], self.density()
+        total, k = np.zeros((len(strata), len(labels), n_classes)), np.zeros(len(labels))
+        log_weights = np.zeros(total.shape[:2])
+        for cut in slices(len(labels), max(1, CHUNK // (len(posterior) * n_classes))):
             value = density(posterior.theta, x[cut])
             own = value[:, np.arange(value.shape[1]), labels.codes[cut]]
             log_weight, k[cut] = weights_without(own, labels.weight[cut], self.sampler.chains)
-            total[cut] = logsumexp(log_weight[:, :, None] + value, axis=0)
-        return total, k
+            log_weights[:, cut] = strata.averages(log_weight)
+            total[:, cut] = strata.averages(log_weight[:, :, None] + value) - log_weights[:, cut, None]
+        return total, log_weights, k
 
-    def _again(self, prior: P, s: S, x: Column, labels: Labels, j: int) -> Draws:
-        """The posterior of column j without these rows, sampled."""
+    def _again(self, prior: P, s: S, x: Column, labels: Labels, columns: Sequence[int]) -> Draws:
+        """The posterior of some columns without these rows, sampled."""
         rest = (s - self.statistic(x, labels)).settled(s)
-        return self.update(prior.columns([j]), rest.columns([j]))
+        return self.update(prior.columns(columns), rest.columns(columns))
 
     def axes(self, variables: Mapping[str, Array]) -> dict[str, tuple[str, ...]]:
         """The axes of each variable, without those of draws, from a point of them. (A hook.)

@@ -38,7 +38,7 @@ class Block:
     categories : tuple of str or None
         Coordinate names of the levels, or of the nodes of a tree.
     whole : bool
-        Whether it is one feature whose columns share one θ: the words of a bag, or the columns of a vector.
+        Whether it is one feature whose columns share parameters: the words of a bag, or the columns of a vector.
     drawn : {parameter: axes}, optional
         The parameters of a sampled family, of a vector, or of a family with parts, and their axes.
     lengths : {axis: length}, optional
@@ -56,6 +56,11 @@ class Block:
     drawn: Mapping[str, tuple[str, ...]] | None = None
     lengths: Mapping[str, int] = field(default_factory=dict)
     n_levels: int | None = None
+
+    @property
+    def of_words(self) -> bool:
+        """Whether it is a bag of words, whose columns are categories."""
+        return self.family.support == BAG
 
     def variable(self, name: str) -> str:
         """The full name of one of its variables."""
@@ -84,11 +89,11 @@ class Block:
     def coords(self) -> dict[str, list[Any]]:
         """Coordinates of its dimensions, besides the label."""
         found: dict[str, list[Any]] = {}
-        if not (self.whole and self.categories):
+        if not self.of_words:
             found[self.dim("column")] = list(self.columns)
         if self.categories:
             found[self.dim("level")] = list(self.categories)
-        elif self.whole:
+        elif self.family.whole_rows:
             # No two dimensions may have one name.
             found[self.dim("column_2")] = list(self.columns)
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
@@ -172,7 +177,7 @@ def _grouped(
     grouped: dict[tuple[Any, ...], list[tuple[Any, int]]] = {}
     for name, family in model.features.items():
         s, kind = statistics.features[name], family.kind
-        if family.whole_rows:
+        if family.one_term:
             grouped[kind, name] = [(name, 0)]
             continue
         for k in range(s.seen().shape[1]):
@@ -188,7 +193,7 @@ def _grouped(
         if members[0][0] in sampled:
             drawn, lengths = sampled[members[0][0]]
             block = replace(block, drawn=drawn, lengths=lengths)
-        elif block.whole and not block.categories:
+        elif block.whole and not block.of_words:
             axes = ("class", "column", "column_2")
             block = replace(block, drawn={key: axes[:n] for key, n in block.family.conjugate.axes.items()})
         elif block.family.parts:
@@ -207,20 +212,23 @@ def _block(
     first = members[0][0]
     family, s = model.features[first], statistics.features[first]
     stem = _snake(key[0])
-    categories, n_levels = None, key[-1] if family.support == LEVELS else None
+    categories, n_levels = None, key[-1] if family.support == LEVELS and not family.one_term else None
     if n_levels is not None:
         stem += f"_{n_levels}"
     if names := family.node_names():
         categories = names
-    elif n_levels is not None:
-        names = [statistics.features[feature].levels[k] for feature, k in members]
-        categories = tuple(_joined([str(levels[i]) for levels in names], i) for i in range(n_levels))
+    elif family.support == LEVELS:
+        columns = members if n_levels is not None else [(first, k) for k in range(len(s.levels))]
+        names = [statistics.features[feature].levels[k] for feature, k in columns]
+        widest = max(map(len, names))
+        categories = tuple(_joined([str(own[i]) for own in names if i < len(own)], i) for i in range(widest))
     elif family.support == BAG:
         categories = _unique([str(word) for word in s.words])
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
-    if family.whole_rows and not categories:
-        names = model.columns.get(first) or [f"{first}[{k}]" for k in range(s.mean.shape[1])]
-        return Block(name, family, tuple(members), _unique([str(name) for name in names]), None, True)
+    if family.one_term and family.support != BAG:
+        labels = _unique([str(column) for column in _columns(model, statistics, first)])
+        shown = None if categories is None else _unique(categories)
+        return Block(name, family, tuple(members), labels, shown, True)
     labels = _unique([str(_columns(model, statistics, feature)[k]) for feature, k in members])
     family = family.gathered([(model.features[feature], k) for feature, k in members])
     shown = _unique(categories) if categories else None
@@ -285,7 +293,7 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
         each = _axes(family, like)
         theta = {}
         for key, value in like.items():
-            if family.whole_rows:
+            if family.one_term:
                 block, _ = place[name, 0]
                 theta[key] = values[block.variable(key)]
                 continue

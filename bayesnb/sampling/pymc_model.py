@@ -109,7 +109,7 @@ def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tupl
     """The name, family, variables and data of each feature in a block."""
     if block.whole:
         feature = block.members[0][0]
-        return [(block.columns[0] if block.categories else str(feature), block.family, dict(theta), data[feature])]
+        return [(block.columns[0] if block.of_words else str(feature), block.family, dict(theta), data[feature])]
     parts, place = [], {key: block.axes(key).index("column") for key in block.keys}
     for feature in dict.fromkeys(feature for feature, _ in block.members):
         here = [i for i, (f, _) in enumerate(block.members) if f == feature]

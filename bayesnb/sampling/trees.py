@@ -156,7 +156,7 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
     found, axes = {"rows": statistics.rows}, {"rows": ["class_label"]}
     for block in blocks:
         found[f"seen_{block.name}"] = _seen(block, statistics)
-        axes[f"seen_{block.name}"] = ["class_label", *(() if block.whole else (block.dim("column"),))]
+        axes[f"seen_{block.name}"] = ["class_label", *(() if block.family.whole_rows else (block.dim("column"),))]
         if block.family.support == LEVELS:
             # Where the coordinate of a variable is a node of a tree, the levels have one of their own.
             axis = "order" if block.family.node_names() else "level"
@@ -167,12 +167,18 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
 
 def _seen(block: Block, statistics: Statistics) -> Array:
     if block.whole:
-        return statistics.features[block.members[0][0]].seen()[:, 0]
+        seen = statistics.features[block.members[0][0]].seen()
+        return seen[:, 0] if block.family.whole_rows else seen
     return np.stack([statistics.features[feature].seen()[:, k] for feature, k in block.members], axis=1)
 
 
 def _levels(block: Block, statistics: Statistics) -> Array:
-    return np.array([[str(level) for level in statistics.features[feature].levels[k]] for feature, k in block.members])
+    if block.whole:
+        named = statistics.features[block.members[0][0]].levels
+    else:
+        named = [statistics.features[feature].levels[k] for feature, k in block.members]
+    # A column of a block that is one feature may have fewer levels than others.
+    return np.array([[*map(str, levels), *[""] * (len(block.categories) - len(levels))] for levels in named])
 
 
 def of_rows(
@@ -243,17 +249,19 @@ def _cells(data: Data, blocks: Sequence[Block]) -> dict[str, Array]:
 
 
 def _cell_dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
-    return {
-        block.variable("x"): ["row", block.dim("level" if block.whole and block.categories else "column")]
-        for block in blocks
-    }
+    return {block.variable("x"): ["row", block.dim("level" if block.of_words else "column")] for block in blocks}
 
 
 def _one_column(block: Block, variables: Mapping[str, Array], data: Data) -> Iterator[tuple[Any, Any, Any]]:
     """The family, θ (chain, draw, class, 1[, level]) and cells of each column of a block; a bag of words is one."""
     named = {key: variables[block.variable(key)] for key in block.keys}
     if block.whole:
-        yield block.family, block.family.theta(named), data[block.members[0][0]]
+        theta, x = block.family.theta(named), data[block.members[0][0]]
+        if block.family.whole_rows:
+            yield block.family, theta, x
+        else:
+            for k in range(len(block.columns)):
+                yield block.family, {key: value.take([k], 3) for key, value in theta.items()}, columns_of(x, [k])
         return
     place = {key: 2 + block.axes(key).index("column") for key in block.keys}
     for i, (feature, k) in enumerate(block.members):
@@ -269,7 +277,7 @@ def _densities(variables: Mapping[str, Array], rows: RowsOfTree, blocks: Sequenc
         for block in blocks:
             columns = _one_column(block, variables, rows.data)
             own = [family.log_likelihood(theta, x)[..., each, rows.codes] for family, theta, x in columns]
-            arrays[block.variable("x")] = own[0] if block.whole else np.stack(own, axis=-1)
+            arrays[block.variable("x")] = own[0] if block.family.whole_rows else np.stack(own, axis=-1)
     return arrays
 
 

@@ -347,6 +347,43 @@ def test_em_with_a_sampled_feature_is_refused(never_sampled):
         BayesianNB({"x": StudentT()}).fit(X, y)
 
 
+BOTH = r"feature 'heavy': StudentT is sampled, feature 'wait': FromPyMC is sampled and have no closed form for "
+REFUSED = {
+    "map": (lambda clf, X, y: BayesianNB(clf.features, estimate="map").fit(X, y), 'use "predictive" or "mean"'),
+    "evidence": (lambda clf, X, y: clf.posterior_.log_evidence(), "held-out rows, by loo or evaluate"),
+    "mode": (lambda clf, X, y: clf.posterior_.mode(), 'use estimate="predictive" or "mean"'),
+    "EM": (
+        lambda clf, X, y: clf.fit(X, np.where(np.arange(len(y)) < 5, None, y)),
+        "leave the rows without a label out",
+    ),
+    "credal": (lambda clf, X, y: clf.predict_credal(X[:2]), "leave the column out, or give it a family that has one"),
+    "sensitivity": (lambda clf, X, y: clf.sensitivity(X[:2]), "fit it again under another prior"),
+    "conformal": (lambda clf, X, y: clf.conformal(X, y), 'method="split"'),
+    "audit": (lambda clf, X, y: clf.independence(X, y), "or leave the column out"),
+    "dependence": (lambda clf, X, y: BayesianNB(clf.features, dependence="weighted").fit(X, y), "dependence=None"),
+    "gibbs": (lambda clf, X, y: clf.sample_posterior(sampler="gibbs", X=X, y=y), 'use sampler="exact"'),
+}
+
+
+@pytest.fixture(scope="module")
+def two_sampled():
+    rng = default_rng(0)
+    y = np.array(["a", "b"], object)[rng.integers(0, 2, 40)]
+    X = pd.DataFrame({"size": rng.normal(size=40), "heavy": rng.standard_t(3, 40), "wait": rng.gamma(2, size=40)})
+    gamma = {"alpha": (pm.HalfNormal, {"sigma": 5.0}), "beta": (pm.HalfNormal, {"sigma": 5.0})}
+    features = {"size": Gaussian(), "heavy": StudentT(), "wait": FromPyMC(pm.Gamma, gamma, "positive reals")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sampler, "run", made_up)
+        return BayesianNB(features, random_state=0).fit(X, y), X, y
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused_names_every_sampled_column_and_a_cure(what, two_sampled, never_sampled):
+    ask, cure = REFUSED[what]
+    with pytest.raises(ValueError, match=f"{BOTH}.*{cure}"):
+        ask(*two_sampled)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_sampled_family_does_not_pretend_to_have_a_closed_form(name, never_sampled):
     family = FAMILIES[name]

@@ -44,7 +44,7 @@ def suspicious_labels(self: Classifier, X: Any, y: Any, sample_weight: Any = Non
     Raises
     ------
     ValueError
-        If there is one class, a feature is sampled, a label is missing, or rows without a label were learned.
+        If there is one class, a label is missing, or rows without a label were learned.
 
     Notes
     -----

@@ -141,7 +141,7 @@ def independence(
     ValueError
         Where there are more columns than are searched for pairs, or leave-one-out is not exact.
     """
-    require_exact(posterior.model)
+    require_exact(posterior.model, "or leave the column out")
     grid = Grid.of(posterior.model, data, labels.weight)
     names, which = grid.names(terms.names(posterior)), searched(grid)
     counts, rng, rows = counted(grid, data, labels, which, SCREEN_DEPTH), np.random.default_rng(random_seed), []

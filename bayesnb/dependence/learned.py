@@ -307,11 +307,11 @@ def named(dependence: str | Exponents) -> Exponents:
     return NAMED[dependence]
 
 
-def require_exact(model: NaiveBayes) -> None:
-    """Raise ``ValueError``, naming the feature, where a row cannot be left out exactly."""
+def require_exact(model: NaiveBayes, other: str = "or use dependence=None") -> None:
+    """Raise ``ValueError``, naming the features, where a row cannot be left out exactly; ``other`` is another cure."""
     model.require_exact(
         "leave-one-out, from which exponents are learned",
-        "give the column a family that has one, such as Gaussian() or Binned(), or use dependence=None",
+        f"give the column a family that has one, such as Gaussian() or Binned(), {other}",
     )
 
 

@@ -82,12 +82,11 @@ class NaiveBayes:
         return all(family.exact for family in self.features.values())
 
     def require_exact(self, what: str, cure: str) -> None:
-        """Raise ``ValueError``, naming the first feature that is sampled, where ``what`` needs a closed form."""
-        for name, family in self.features.items():
-            if not family.exact:
-                raise ValueError(
-                    f"feature {name!r}: {type(family).__name__} is sampled and has no closed form for {what}; {cure}"
-                )
+        """Raise ``ValueError``, naming all features that are sampled, where ``what`` needs a closed form."""
+        said = [f"feature {name!r}: {type(self.features[name]).__name__} is sampled" for name in self.sampled]
+        if said:
+            have = "has" if len(said) == 1 else "have"
+            raise ValueError(f"{', '.join(said)} and {have} no closed form for {what}; {cure}")
 
     @property
     def sampled(self) -> tuple[Any, ...]:

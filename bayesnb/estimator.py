@@ -354,8 +354,8 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         # Any sparse matrix of numbers that are not negative is read as bags of words, and by no other family.
-        tags.input_tags.sparse = self.features is None or isinstance(self.features, Multinomial | ByType)
-        # `string` promises that any object is accepted as text; columns of text are accepted all the same.
+        by_type = self.features in (None, "best") or isinstance(self.features, ByType | BestFamily)
+        tags.input_tags.sparse = by_type or isinstance(self.features, Multinomial)
         return tags
 
     save = saving.save

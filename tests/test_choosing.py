@@ -286,3 +286,12 @@ def test_a_column_that_joins_later_gets_the_family_of_its_type():
 def test_a_table_without_numbers_has_nothing_to_choose():
     X, y = datasets.play_tennis()
     assert np.array_equal(BayesianNB("best").fit(X, y).predict_proba(X), BayesianNB().fit(X, y).predict_proba(X))
+
+
+def test_a_row_of_weight_two_chooses_as_two_rows():
+    X, y = table()
+    weight = 1.0 + (np.arange(120) % 3 == 0)
+    twice = np.repeat(np.arange(120), weight.astype(int))
+    weighted = BayesianNB("best").fit(X, y, weight)
+    repeated = BayesianNB("best").fit(X.iloc[twice], y[twice])
+    pd.testing.assert_frame_equal(weighted.choice_.table, repeated.choice_.table)

@@ -225,7 +225,7 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
             s = own.statistic(x[:, None], labels)
             prior = own.priors(s, named)
             believed = own.update(prior, s)
-            terms = own.left_out_of_all(believed, s, x[:, None], labels)
+            terms = own.left_out_of_all(believed, s, x[:, None], _once(labels))
             # Cells that were taken from the column have seen the rows, and a probability of 0 is no density.
             compared = not (family.needs_rows or family.atoms())
             evidence = float(own.log_evidence(prior, s).sum()) if compared else np.nan
@@ -234,6 +234,11 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
         names = [family.title for family in spec.candidates]
         raise ValueError(f"none of {names} can read column {column!r}; add Gaussian() or PolyaTree()")
     return found
+
+
+def _once(labels: Labels) -> Labels:
+    """The same rows, of which one copy is left out: a row of weight 2 was seen twice, and its other copy stays."""
+    return replace(labels, weight=np.minimum(labels.weight, 1.0))
 
 
 def _suits(family: Family, x: Array) -> bool:
@@ -256,7 +261,7 @@ def _of_others(
     schema, data = replace(schema, features=rest).read(table, learn=True) if rest else (schema, {})
     model = replace(schema, features={name: schema.features[name] for name in rest}).model(label)
     posterior = model.posterior(model.statistics(data, labels, named))
-    return posterior.log_left_out(data, labels)
+    return posterior.log_left_out(data, _once(labels))
 
 
 def _by_evidence(column: Any, of: Mapping[str, _Tried], spec: BestFamily) -> str:

@@ -99,7 +99,7 @@ def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array) -> Array:
     expected = rate * e
     gap = k - expected
     with np.errstate(all="ignore"):
-        far = np.where(k == 0, 0.0, k * (np.log(k / e) - log_rate)) - gap
+        far = np.where(k == 0, 0.0, k * (np.log(k) - np.log(e) - log_rate)) - gap
         near = np.abs(gap) < 0.1 * (k + expected)
     return np.where(near, deviance(k, expected, gap), far)
 
@@ -114,7 +114,11 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
         whole = at + bt
         rate = (a + b) / whole
         gap = np.where(whole == 0, 0.0, a * (bt / whole) - b * (at / whole))
-        pooled = deviance(a, at * rate, gap) + deviance(b, bt * rate, -gap)
+        expected = bt * rate
+        of_b = deviance(b, expected, -gap)
+        if (tiny := (np.abs(expected) < 1e-290) & (b != 0)).any():  # Nearly no exposure: few digits of it are left.
+            of_b = np.where(tiny, b * (np.log(np.abs(b)) - np.log(np.abs(bt)) - np.log(rate)) + gap, of_b)
+        pooled = deviance(a, at * rate, gap) + of_b
         if (usable := rate > 0).all():
             return pooled
         # If both sides together have no rate, only their own terms are left.

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb import Categorical, Gaussian, Mixture, MultivariateGaussian, NaiveBayes, PolyaTree
+from bayesnb import (
+    BayesianNB,
+    Categorical,
+    Gaussian,
+    Mixture,
+    MultivariateGaussian,
+    NaiveBayes,
+    PolyaTree,
+    UnseenLevelWarning,
+)
 from bayesnb.dependence.learned import learn
 from bayesnb.families.categorical import Coded
 from bayesnb.families.family import Family
@@ -68,6 +77,16 @@ def ours(dependence: str | None, of_reals: Family = GAUSSIAN) -> Method:
         return np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
 
     return method
+
+
+def best_families(x: pd.DataFrame, y: Array, new: pd.DataFrame) -> Array:
+    """Naive Bayes whose columns of numbers choose their families for the class."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        clf = BayesianNB("best").fit(x, y)
+        found = np.zeros((len(new), y.max() + 1))
+        found[:, clf.classes_] = clf.predict_proba(new)
+    return found
 
 
 def scikit_naive_bayes(x: pd.DataFrame, y: Array, new: pd.DataFrame) -> Array:
@@ -190,6 +209,7 @@ METHODS: dict[str, Method] = {
     "naive Bayes of Pólya trees": ours(None, PolyaTree()),
     "naive Bayes of Gaussians or Pólya trees": ours(None, Mixture([Gaussian(), PolyaTree()])),
     "naive Bayes of a block": ours(None, MultivariateGaussian()),
+    "naive Bayes of best families": best_families,
     "weighted Pólya trees": ours("weighted", PolyaTree()),
     "pairwise Pólya trees": ours("pairwise", PolyaTree()),
     "tempered": ours("tempered"),

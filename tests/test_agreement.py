@@ -28,10 +28,19 @@ from bayesnb.families import normals, poisson
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.columns import over_columns
+from bayesnb.families.exponential import Exponential
+from bayesnb.families.gamma_known_shape import GammaKnownShape
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.hurdle import Hurdle
+from bayesnb.families.log_normal import LogNormal
+from bayesnb.families.mixture import Mixture
 from bayesnb.families.moments import Moments
 from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.multivariate_gaussian import MultivariateGaussian
+from bayesnb.families.negative_binomial import NegativeBinomial
+from bayesnb.families.ordinal import Ordinal
 from bayesnb.families.poisson import Poisson
+from bayesnb.families.polya_tree import PolyaTree
 from bayesnb.model import Parameters, Posterior, normalize
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
 from bayesnb.sampling import agreement, draws, layout, nuts, trees
@@ -169,6 +178,49 @@ def test_exact_draws_agree_with_the_closed_form(name):
     assert found.agrees, str(found)
     # Nearly everything can be judged: a check that skipped it all would agree as well.
     assert found.skipped < 0.2 * len(found.table)
+
+
+def later_families() -> tuple[BayesianNB, pd.DataFrame]:
+    """The families that ``every_family`` does not have, in one model, and rows to ask about."""
+    rng, n = default_rng(8), 24
+    bee = np.arange(n) % 3 > 0
+    X = pd.DataFrame(
+        {
+            "grade": rng.choice(["low", "mid", "high"], n),
+            "amount": np.where(rng.random(n) < 0.4, 0.0, rng.lognormal(1.0 + bee, 0.5)),
+            "length": rng.normal(2.0 + bee, 1.0),
+            "wait": rng.exponential(1.0 + bee),
+            "size": rng.lognormal(1.0 - bee, 0.5),
+            "dose": rng.gamma(2.5, 1.0 + bee),
+            "visits": rng.negative_binomial(2, 0.5, n).astype(float),
+            "height": rng.normal(3.0 * bee, 1.0),
+            "width": rng.normal(1.0 - bee, 1.0),
+            "depth": rng.uniform(0.0, 1.0 + bee),
+        }
+    )
+    features = {
+        "grade": Ordinal(order=["low", "mid", "high"]),
+        "amount": Hurdle(LogNormal(NormalGamma(1.0, 1.0, 2.0, 1.0))),
+        "length": Mixture([Gaussian(NormalGamma(2.0, 1.0, 2.0, 2.0)), GaussianKnownVariance(Normal(1.0, 4.0), 1.5)]),
+        "wait": Exponential(Gamma(3.0, 4.0)),
+        "size": LogNormal(NormalGamma(1.0, 1.0, 3.0, 1.0)),
+        "dose": GammaKnownShape(Gamma(3.0, 4.0), shape=2.5),
+        "visits": NegativeBinomial(Beta(2.0, 3.0), r=2),
+        "block": (MultivariateGaussian(), ["height", "width"]),
+        "depth": PolyaTree(edges=[0.5, 1.0, 1.5]),
+    }
+    return BayesianNB(features).fit(X, np.where(bee, "bee", "ant")), X.iloc[::4]
+
+
+def test_draws_of_the_later_families_in_one_model_agree_with_the_closed_form():
+    # NUTS is compared with each of them in the file of its family.
+    clf, asked = later_families()
+    found = clf.verify(asked, sampler="exact", draws=400, chains=2, random_seed=7)
+    assert found.agrees, str(found)
+    assert found.skipped < 0.2 * len(found.table)
+    # A factor of every feature was compared.
+    factors = found.table["quantity"][found.table["kind"] == "factor"]
+    assert all(factors.str.contains(name).any() for name in clf.schema_.features)
 
 
 def test_verify_without_rows_draws_rows_from_the_model():

@@ -27,16 +27,25 @@ from bayesnb import (
     BoundaryError,
     Categorical,
     Dirichlet,
+    Exponential,
     Gamma,
+    GammaKnownShape,
     Gaussian,
     GaussianKnownVariance,
+    Hurdle,
     ImpossibleRowError,
     ImproperError,
+    LogNormal,
+    Mixture,
     Multinomial,
+    MultivariateGaussian,
     NaiveBayes,
+    NegativeBinomial,
     Normal,
     NormalGamma,
+    Ordinal,
     Poisson,
+    PolyaTree,
     load,
     normalize,
 )
@@ -1109,14 +1118,130 @@ def test_the_wider_class_is_certain_where_both_densities_are_below_all_floats():
 
 @pytest.mark.parametrize("prior", [NormalGamma(), NormalGamma(0.0, 1.0, 1.0, 1.0)], ids=["pooled", "given"])
 @pytest.mark.parametrize("family", ["unknown", "known"])
-def test_weights_that_no_float_can_square_are_refused_by_column(family: str, prior):
+def test_weights_that_no_float_can_square_are_refused(family: str, prior):
     made = Gaussian(prior) if family == "unknown" else GaussianKnownVariance(variance=1.0)
     x, y = {"size": [1.0, 1.0 + 1e-9, 2.0, 2.0 - 1e-9]}, [0, 0, 1, 1]
     clf = BayesianNB({"size": made}).fit(x, y)
     before = clf.predict_proba(x)
     for verb in (clf.fit, clf.partial_fit):
-        with pytest.raises(
-            ValueError, match=r"feature 'size': the weights of its rows add up to 2e\+300.*sample_weight"
-        ):
+        with pytest.raises(ValueError, match=r"the weights of the rows of a class add up to 2e\+300.*sample_weight"):
             verb(x, y, sample_weight=[1e300] * 4)
     assert_array_equal(clf.predict_proba(x), before)
+
+
+# --- The families of later pages ---
+
+AMOUNTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 2.0, 1.0, 3.0])
+WHOLE = np.array([1.0, 0.0, 3.0, 2.0, 3.0, 0.0, 1.0, 3.0])
+CLASSES = np.array([0, 0, 0, 1, 1, 1, 1, 0])
+OF_AMOUNTS = {
+    "LogNormal": LogNormal(), "Exponential": Exponential(), "GammaKnownShape": GammaKnownShape(shape=2.5),
+    "PolyaTree": PolyaTree(), "Hurdle": Hurdle(), "Hurdle of a tree": Hurdle(PolyaTree()),
+    "Mixture": Mixture([Gaussian(), PolyaTree()]), "Mixture of positive": Mixture([LogNormal(), Exponential()]),
+}  # fmt: skip
+OF_COUNTS = {
+    "NegativeBinomial": NegativeBinomial(r=3), "Ordinal": Ordinal(order=[0, 1, 2, 3]),
+    "Hurdle of counts": Hurdle(Poisson()), "Mixture of counts": Mixture([Poisson(), NegativeBinomial()]),
+}  # fmt: skip
+LATER = OF_AMOUNTS | OF_COUNTS | {"MultivariateGaussian": MultivariateGaussian()}
+OF_RATES = {name: OF_AMOUNTS[name] for name in ("Exponential", "GammaKnownShape", "Mixture of positive")}
+
+
+def with_one(value: float, x: np.ndarray) -> np.ndarray:
+    return np.where(np.arange(len(x)) == 3, value, x)
+
+
+def hostile_tables(name: str) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
+    """Columns with the weights of their rows, by what is odd about them."""
+    plain, ones = WHOLE if name in OF_COUNTS else AMOUNTS, np.ones(8)
+    found: dict[str, tuple[np.ndarray, np.ndarray | None]] = {
+        "constant": (np.full(8, 3.0), None),
+        "a class without a value": (np.where(CLASSES == 0, np.nan, plain), None),
+        "weights of 1e-300": (plain, 1e-300 * ones),
+        "one weight of 1e-300": (plain, with_one(1e-300, ones)),
+        "weights of 1e12": (plain, 1e12 * ones),
+    }
+    if name in OF_AMOUNTS:
+        found |= {"an outlier": (with_one(1e150, plain), None), "a tiny one": (with_one(1e-300, plain), None)}
+        found |= {"the smallest": (with_one(5e-324, plain), None), "far": (1e12 + 1e-3 * plain, None)}
+    elif name not in ("Ordinal", "MultivariateGaussian"):
+        found |= {"an outlier": (with_one(1e15, plain), None), "zeros": (np.zeros(8), None)}
+    return found
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_later_families_give_finite_answers_for_hostile_columns(name: str):
+    names = ["x", "z"] if name == "MultivariateGaussian" else ["x"]
+    for column, weight in hostile_tables(name).values():
+        x = {"x": column, "z": column[[0, 2, 1, 4, 3, 6, 5, 7]]}
+        X = {key: x[key] for key in names}
+        clf = BayesianNB({"feature": (LATER[name], names)}).fit(X, CLASSES, weight)
+        assert_probabilities(clf.predict_proba(X))
+        assert np.isfinite(clf.loo(X, CLASSES, weight).to_numpy()).all()
+        assert np.isfinite(clf.log_evidence_.conditional)
+        assert_probabilities(clf.sample_proba(X, 5))
+        without = clf.forget({key: v[:1] for key, v in X.items()}, CLASSES[:1], None if weight is None else weight[:1])
+        assert_probabilities(without.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_later_families_learn_from_one_row_of_a_class(name: str):
+    plain = WHOLE if name in OF_COUNTS else AMOUNTS
+    X = {"x": plain[[0, 3]], "z": plain[[3, 0]]} if name == "MultivariateGaussian" else {"x": plain[[0, 3]]}
+    clf = BayesianNB({"feature": (LATER[name], list(X))}).fit(X, [0, 1])
+    assert_probabilities(clf.predict_proba(X))
+    assert np.isfinite(clf.loo(X, [0, 1]).to_numpy()).all()
+
+
+@pytest.mark.parametrize("family", OF_RATES.values(), ids=OF_RATES)
+@pytest.mark.parametrize("column", [np.full(8, 5e-324), 1e-310 * AMOUNTS, 1e308 * np.ones(8)], ids=str)
+def test_columns_whose_rates_are_no_floats_are_refused_with_a_cure(family, column: np.ndarray):
+    clf = BayesianNB({"x": family}).fit({"x": AMOUNTS}, CLASSES)
+    before = clf.predict_proba({"x": AMOUNTS})
+    with pytest.raises(ValueError, match=r"feature 'x': its column 0 holds numbers so .* multiply the column by"):
+        clf.fit({"x": column}, CLASSES)
+    assert_array_equal(clf.predict_proba({"x": AMOUNTS}), before)
+
+
+@pytest.mark.parametrize("x", [5e-324, 1e-310, 1e-200, 1.0, 1e150])
+@pytest.mark.parametrize("rate", [1e-20, 1.0, 1e20])
+def test_the_predictive_of_any_wait_is_the_reference(x: float, rate: float):
+    learned = np.array([[1.0], [2.0], [4.5]]) / rate
+    prior = Gamma(2.0, 3.0 / rate)
+    for family, shape in ((Exponential(prior), 1.0), (GammaKnownShape(prior, 2.5), 2.5)):
+        clf = BayesianNB(family, class_prior={0: 1.0}).fit(learned, [0, 0, 0])
+        with mpmath.workdps(40):
+            a, b = mpmath.mpf(2) + 3 * mpmath.mpf(shape), mpmath.mpf(3.0 / rate) + sum(map(mpmath.mpf, learned[:, 0]))
+            k, at = mpmath.mpf(shape), mpmath.mpf(x)
+            density = mpmath.loggamma(a + k) - mpmath.loggamma(a) - mpmath.loggamma(k)
+            density += a * mpmath.log(b) + (k - 1) * mpmath.log(at) - (a + k) * mpmath.log(b + at)
+        assert_allclose(clf.predict_joint_log_proba(np.array([[x]]))[0, 0], float(density), rtol=1e-11, atol=1e-11)
+
+
+def test_a_count_that_is_no_exact_float_is_refused_by_row():
+    for name in ("NegativeBinomial", "Hurdle of counts", "Mixture of counts"):
+        with pytest.raises(ValueError, match=r"column 'x' holds 1e\+16 in row 3, where \w+ needs a count"):
+            BayesianNB({"x": OF_COUNTS[name]}).fit({"x": with_one(1e16, WHOLE)}, CLASSES)
+
+
+def test_a_row_beside_which_no_prior_is_left_cannot_be_left_out():
+    clf, weight = BayesianNB({"x": Hurdle(Poisson())}), np.full(8, 1e17)
+    clf.fit({"x": WHOLE}, CLASSES, weight)
+    assert_probabilities(clf.predict_proba({"x": WHOLE}))
+    with pytest.raises(ValueError, match=r"a row has the weight 1e\+17, beside which no digit of the prior is left"):
+        clf.loo({"x": WHOLE}, CLASSES, weight)
+    # Without their row of weight 1e15, the other rows of its class lie on a line.
+    X, weight = {"x": AMOUNTS, "z": AMOUNTS[::-1].copy()}, np.full(8, 1e15)
+    clf = BayesianNB({"block": (MultivariateGaussian(), ["x", "z"])}).fit(X, CLASSES, weight)
+    with pytest.raises(
+        ImproperError, match="feature 'block', class 1: without one of its rows, rounding leaves nothing"
+    ):
+        clf.loo(X, CLASSES, weight)
+
+
+def test_a_share_that_is_rounded_to_0_or_1_has_a_density():
+    clf = BayesianNB({"x": PolyaTree()}).fit({"x": AMOUNTS}, CLASSES, np.full(8, 1e15))
+    posterior = clf.posterior_.features["x"]
+    share = posterior.draw(default_rng(0), (20,))
+    assert ((share == 0) | (share == 1)).any()
+    assert not np.isnan(posterior.log_prob(share)).any()

@@ -28,6 +28,9 @@ from bayesnb.priors import Array
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier
 
+HEAVIEST = 2.0**53
+"""The largest weight of a row that can be left out: beside a larger one, a float holds no prior worth one row."""
+
 
 def loo(
     self: Classifier, X: Any, y: Any, sample_weight: Any = None, by: str = "row", refit: bool = False
@@ -117,7 +120,13 @@ def _learned_rows(self: Classifier, X: Any, y: Any, sample_weight: Any) -> tuple
     """Rows that were learned, each of which can be left out."""
     self.require_one_class_prior("leave-one-out")
     self.require_counted("leave-one-out is exact for rows that were counted")
-    return self.encoded(Rows.of(X, y, sample_weight, self.unlabelled, self.schema).labelled())
+    rows = Rows.of(X, y, sample_weight, self.unlabelled, self.schema).labelled()
+    if (largest := rows.weight.max()) > HEAVIEST:
+        raise ValueError(
+            f"a row has the weight {largest:g}, beside which no digit of the prior is left, so no row can be left out: "
+            "divide the sample_weight of all rows by the same number"
+        )
+    return self.encoded(rows)
 
 
 def log_left_out(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:

@@ -54,6 +54,12 @@ type Cells = tuple[Any, tuple[Array, ...], Array | float]
 """A belief (a :class:`Prior`, or a :class:`Chance`), what each cell adds to it, and ln h of each cell."""
 
 
+ROUNDED = (
+    "without one of its rows, rounding leaves nothing of a class and its prior: divide the sample_weight of all rows "
+    "by the same number, or give a stronger prior"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ: a pair.
@@ -283,6 +289,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                 d = of_known(d, known)
                 left = _left(belief, d, np.where(known, weight[rows, None, None], 0.0), known, cell)
                 value = left.along(*d) if point is None else belief.log_kernel(_theta(left, point, cell), *d)
+                if np.isnan(np.where(known, value, 0.0)).any():
+                    raise ImproperError(ROUNDED, (int(c),))
                 rest[rows] += np.where(known, value + log_h, 0.0).sum((1, 2))
             total[own] = rest
         return total

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from bayesnb.families.statistic import Statistic, per
 from bayesnb.numerics import Array, disagreement
 from bayesnb.priors import Gamma
@@ -35,3 +37,29 @@ class Events(Statistic):
 
     def renewed(self) -> Events:
         return replace(self, log_peak=self.log_peak + Gamma.peak(self.events, self.exposure))
+
+
+LEAST = 1e-300
+"""The smallest mean, and one over the largest, of a column whose rates are ordinary floats."""
+
+
+def pooled_rates(events: Array, exposure: Array) -> Array:
+    """Events by exposure of whole columns, all (column,); NaN where there is no exposure.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of a column are so small or so large that rates of their size, or the sum of the numbers, are no
+        ordinary floats.
+    """
+    seen = (events > 0) & (exposure > 0)
+    with np.errstate(all="ignore"):
+        size = np.where(seen, exposure / events, 1.0)
+    odd = ~((size > LEAST) & (size < 1 / LEAST))
+    if odd.any():
+        k = int(np.flatnonzero(odd)[0])
+        raise ValueError(
+            f"its column {k} holds numbers so {'small' if size[k] < 1 else 'large'} that a rate of their size, or "
+            "their sum, is no ordinary float; multiply the column by a constant"
+        )
+    return np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1.0), np.nan)

@@ -13,6 +13,7 @@ from numpy.random import Generator
 
 from bayesnb.families.columns import over_columns
 from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.families.events import pooled_rates
 from bayesnb.families.membership import Membership
 from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import POSITIVE
@@ -61,11 +62,12 @@ class Exponential(Conjugate[Gamma, Waits]):
     def _statistic(self, x: Array, members: Membership) -> Waits:
         """The statistic of a block of rows, which is small enough to be copied."""
         seen = ~np.isnan(x)
-        return Waits(members.totals(seen), members.totals(np.where(seen, x, 0.0)))
+        with np.errstate(over="ignore"):  # A sum that is no float is refused when rates are asked for.
+            return Waits(members.totals(seen), members.totals(np.where(seen, x, 0.0)))
 
     def resolve_prior(self, prior: Gamma, s: Waits) -> Gamma:
-        n, total = s.n.sum(0), s.total.sum(0)
-        return prior.over(np.where(total > 0, n / np.where(total > 0, total, 1.0), np.nan), len(s.n))
+        with np.errstate(over="ignore"):
+            return prior.over(pooled_rates(s.n.sum(0), s.total.sum(0)), len(s.n))
 
     def added(self, s: Waits) -> Added:
         return (s.n, s.total), Gamma.peak(s.n, s.total)

@@ -14,11 +14,11 @@ from scipy.special import gammaln
 
 from bayesnb.families.columns import gathered_columns, of_each_column, over_columns
 from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.events import Events
+from bayesnb.families.events import Events, pooled_rates
 from bayesnb.families.membership import Membership
 from bayesnb.families.support import POSITIVE
 from bayesnb.kernels.blocks import slices
-from bayesnb.numerics import Array, deviance, log_peak, rate_deviance
+from bayesnb.numerics import Array, log_peak, rate_deviance
 from bayesnb.priors import Gamma, Theta
 
 
@@ -62,18 +62,22 @@ class GammaKnownShape(Conjugate[Gamma, Events]):
         """The statistic of a block of rows, which is small enough to be copied."""
         shape, seen = self._shape(x.shape[1]), ~np.isnan(x)
         k, e = np.where(seen, shape, 0.0), np.where(seen, x, 0.0)
-        events, exposed = members.totals(k), members.totals(e)
-        rate = np.where(events > 0, events / np.where(exposed > 0, exposed, 1.0), 0.0)
+        with np.errstate(over="ignore"):
+            events, exposed = members.totals(k), members.totals(e)
+            rate = np.where(events > 0, events / np.where(exposed > 0, exposed, 1.0), 0.0)
+        # A sum or a rate that is no float is refused when the prior is asked for.
+        rate = np.where(np.isfinite(rate) & np.isfinite(exposed), rate, 0.0)
 
         def cost(rate: Array) -> Array:
-            return np.where(seen & (rate > 0), deviance(k, e * rate, k - e * rate), 0.0)
+            with np.errstate(divide="ignore"):
+                return np.where(seen & (rate > 0), rate_deviance(k, e, np.log(rate), rate), 0.0)
 
         own = np.where(seen, _log_peak(np.where(seen, x, 1.0), shape), 0.0)
         return Events(exposed, events, members.totals(seen), members.totals(own) - members.costs(cost, rate))
 
     def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
-        events, exposure = s.events.sum(0), s.exposure.sum(0)
-        return prior.over(np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1.0), np.nan), len(s.rows))
+        with np.errstate(over="ignore"):
+            return prior.over(pooled_rates(s.events.sum(0), s.exposure.sum(0)), len(s.rows))
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         return {"mean": self._shape(theta["rate"].shape[-1]) / theta["rate"]}

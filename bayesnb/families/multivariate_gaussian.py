@@ -10,13 +10,13 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families import vectors
-from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.families.conjugate import ROUNDED, Added, Cells, Conjugate
 from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.normals import LOG_2PI
 from bayesnb.families.scatter import Scatter, patterns, require_whole
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array
-from bayesnb.priors import NormalWishart, Theta, matrices
+from bayesnb.priors import ImproperError, NormalWishart, Theta, matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,10 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
                 total[cut, c] = vectors.log_student_without_square(
                     posterior.at(c), part, own_gap, square, weight * (codes == c)
                 )
-        return np.where(np.isnan(x[:, :1]), 0.0, total)
+        total = np.where(np.isnan(x[:, :1]), 0.0, total)
+        if (lost := np.isnan(total)).any():
+            raise ImproperError(ROUNDED, (int(labels.codes[lost.any(1)][0]),))
+        return total
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         mu, precision = theta["mu"], theta["precision"]

@@ -14,7 +14,7 @@ from scipy.special import gammaln, xlogy
 
 from bayesnb.families.columns import over_columns
 from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.events import Events
+from bayesnb.families.events import Events, pooled_rates
 from bayesnb.families.membership import Membership
 from bayesnb.families.support import COUNTS
 from bayesnb.kernels.blocks import slices
@@ -91,9 +91,7 @@ class Poisson(Conjugate[Gamma, Events]):
         return Events(exposed, events, members.totals(seen), members.totals(log_peak(k)) - members.costs(cost, rate))
 
     def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
-        exposure = s.exposure.sum(0)
-        rate = np.where(exposure > 0, s.events.sum(0) / np.where(exposure > 0, exposure, 1.0), np.nan)
-        return prior.over(rate, len(s.events))
+        return prior.over(pooled_rates(s.events.sum(0), s.exposure.sum(0)), len(s.events))
 
     def added(self, s: Events) -> Added:
         return (s.events, s.exposure), s.log_peak

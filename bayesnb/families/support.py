@@ -71,8 +71,8 @@ NONNEGATIVE = Support(
 )
 """Finite numbers from 0 on."""
 
-COUNTS = Support("counts", "a count", "use Gaussian() for it", lambda x: (x >= 0) & (x == np.floor(x)) & np.isfinite(x))
-"""Whole numbers from 0 on."""
+COUNTS = Support("counts", "a count", "use Gaussian() for it", lambda x: (x >= 0) & (x == np.floor(x)) & (x <= 2.0**53))
+"""Whole numbers from 0 on. Above 2^53, not every whole number is a float, and a sum keeps no digit of small counts."""
 
 ZEROS_AND_ONES = Support(
     "zeros and ones", "0 or 1", "use Categorical() or Gaussian() for it", lambda x: (x == 0) | (x == 1)

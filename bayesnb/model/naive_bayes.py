@@ -22,7 +22,7 @@ from bayesnb.model import stacks
 from bayesnb.model.leave_out import leave_out
 from bayesnb.model.parameters import Parameters
 from bayesnb.model.probabilities import Evidence
-from bayesnb.model.statistics import Data, Statistics, about
+from bayesnb.model.statistics import Data, Statistics, about, require_countable
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, log
 
 PACKAGE = str(Path(__file__).parents[1])
@@ -117,11 +117,12 @@ class NaiveBayes:
         def summed(family: Family, x: Any) -> Statistic:
             return family.statistic(x, members)
 
+        weights = require_countable(members.weights())
         with within_table(len(members) * len(self.features)):
             each = stacks.each(
                 self.features, len(members), summed, lambda name: about(f"feature {name!r}", labels), data
             )
-        return Statistics(tuple(labels), members.weights(), each)
+        return Statistics(tuple(labels), weights, each)
 
     def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
         """The posterior of all factors. It may be improper; only methods that need a proper one raise an error.

@@ -19,6 +19,20 @@ type Data = Mapping[str, Any]
 """Encoded columns, by the name of the feature."""
 
 
+MOST = 1e18
+"""The largest sum of weights."""
+
+
+def require_countable(weights: Array) -> Array:
+    """The weights of the classes; ``ValueError`` if they are beyond counting: squares of them would be no floats."""
+    if (weights > MOST).any():
+        raise ValueError(
+            f"the weights of the rows of a class add up to {weights.max():g}, and at most {MOST:g} can be counted: "
+            "divide the sample_weight of all rows by the same number, as a weight of 2 is a row seen twice"
+        )
+    return weights
+
+
 def part_of(data: Data, rows: Array | slice) -> Data:
     """Some rows of encoded columns."""
     return {name: x[rows] for name, x in data.items()}

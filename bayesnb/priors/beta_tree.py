@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import xlogy
+from scipy.special import xlog1py, xlogy
 
 from bayesnb.numerics import Array, Size, log, log_gamma_draw
 from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, spread
@@ -195,10 +195,16 @@ class BetaTree(Prior):
 
     def log_prob(self, *theta: Array) -> Array:
         (share,) = theta
-        before, (yes, no) = self.before(), (log(share), log(1 - share))
-        near, own = ((v.alpha - 1) * yes + (v.beta - 1) * no - v.log_normalizer() for v in (before.close, before.own))
-        seen = np.where(self.open, self.left * yes + self.right * no, 0.0).sum(-1)
-        return climb(near, own, *self._states())[0] + seen - self.log_normalizer()
+        before = self.before()
+
+        def log_power(left: Array, right: Array) -> Array:
+            """ln of share^left (1 - share)^right, where 0^0 is 1: a draw may be rounded to 0 or 1."""
+            return xlogy(left, share) + xlog1py(right, -share)
+
+        near, own = (log_power(v.alpha - 1, v.beta - 1) - v.log_normalizer() for v in (before.close, before.own))
+        seen = np.where(self.open, log_power(self.left, self.right), 0.0).sum(-1)
+        with np.errstate(invalid="ignore"):  # The states of a node are not needed here.
+            return climb(near, own, *self._states())[0] + seen - self.log_normalizer()
 
     def log_jacobian(self, *theta: Array) -> Array:
         (share,) = theta

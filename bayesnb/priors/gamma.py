@@ -173,14 +173,18 @@ class Gamma(Prior):
             expected = exposure * np.exp(log_rate)
             gap = events - expected
             near = np.abs(gap) < 0.1 * (events + expected)
-            far = np.where(events == 0, 0.0, events * (np.log(events / exposure) - log_rate)) - gap
+            far = np.where(events == 0, 0.0, events * (np.log(events) - np.log(exposure) - log_rate)) - gap
             return -np.where(near, deviance(events, expected, gap), far)
 
     @staticmethod
     def peak(events: Array, exposure: Array) -> Array:
         """k ln(k / e) - k."""
         with np.errstate(all="ignore"):
-            return np.where(events == 0, 0.0, events * (np.log(np.abs(events / exposure)) - 1.0))
+            rate = np.abs(events / exposure)
+            log_rate = np.log(rate)
+            if (beyond := np.isinf(rate)).any():  # The exposure is below all ordinary floats.
+                log_rate = np.where(beyond, np.log(np.abs(events)) - np.log(np.abs(exposure)), log_rate)
+            return np.where(events == 0, 0.0, events * (log_rate - 1.0))
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:

@@ -64,24 +64,24 @@ def assert_distributed(exact: LogOdds, drawn: np.ndarray, error: float) -> None:
 # The saddlepoint
 
 
-@pytest.mark.parametrize("name", ["play-tennis", "buys-computer", "heights", "posts"])
+@pytest.mark.parametrize("name", ["play-tennis", "heights", "posts"])
 def test_the_saddlepoint_agrees_with_draws_on_embedded_tables(name):
     X, y = datasets.load(name)
     clf = BayesianNB().fit(X, y)
     some = X.iloc[:6]
-    assert_distributed(log_odds(clf, some), drawn_log_odds(clf, some, 100_000), 0.005 if len(X) >= 20 else 0.02)
+    assert_distributed(log_odds(clf, some), drawn_log_odds(clf, some, 60_000), 0.005 if len(X) >= 20 else 0.02)
 
 
-@pytest.mark.parametrize(("n", "seed"), [(6, 1), (20, 2), (60, 3), (200, 4)])
+@pytest.mark.parametrize(("n", "seed"), [(6, 1), (20, 2), (200, 4)])
 def test_the_saddlepoint_agrees_with_draws_on_mixed_tables(n, seed):
     X, y = mixed(n, seed=seed)
     clf, some = BayesianNB(FEATURES).fit(X, y), X.iloc[:5]
-    assert_distributed(log_odds(clf, some), drawn_log_odds(clf, some, 100_000), 0.005 if n >= 20 else 0.02)
+    assert_distributed(log_odds(clf, some), drawn_log_odds(clf, some, 60_000), 0.005 if n >= 20 else 0.02)
 
 
 def test_mean_and_variance_of_the_log_odds_are_exact():
     clf, X, _ = fitted()
-    drawn, exact = drawn_log_odds(clf, X[:8], 200_000), log_odds(clf, X[:8])
+    drawn, exact = drawn_log_odds(clf, X[:8], 60_000), log_odds(clf, X[:8])
     error = np.sqrt(exact.variance / len(drawn))
     assert (np.abs(drawn.mean(axis=0) - exact.mean) < 5 * error).all()
     spread = (drawn - exact.mean) ** 2
@@ -111,10 +111,10 @@ def test_the_quantile_is_the_inverse_of_the_distribution_function():
 def test_quantiles_hit_their_probability_and_never_cross_however_few_rows_were_learned(prior):
     X = np.array([[0.0], [1.0]])
     clf = BayesianNB(Gaussian(prior) if prior else Gaussian()).fit(X, ["a", "b"])
-    exact = log_odds(clf, np.linspace(-3, 4, 15)[:, None])
-    shares = np.r_[0.005:0.05:0.005, 0.05:0.95:0.02, 0.95:0.996:0.005]
+    exact = log_odds(clf, np.linspace(-3, 4, 8)[:, None])
+    shares = np.r_[0.005:0.05:0.01, 0.05:0.95:0.05, 0.95:0.996:0.01]
     z = np.array([exact.quantile(q) for q in shares])
-    assert_allclose([exact.cdf(row) for row in z], np.repeat(shares[:, None], 15, axis=1), atol=1e-6)
+    assert_allclose([exact.cdf(row) for row in z], np.repeat(shares[:, None], 8, axis=1), atol=1e-6)
     assert (np.diff(z, axis=0) > 0).all()
 
 
@@ -136,7 +136,7 @@ def test_the_saddlepoint_stays_within_its_stated_error_and_where_it_is_not_close
     family, x, y, asked, allowed = HARD[name]
     clf = BayesianNB(family, random_state=0).fit(x[:, None], y)
     X = np.array([[asked]], dtype=x.dtype)
-    drawn, exact = drawn_log_odds(clf, X, 200_000), log_odds(clf, X)
+    drawn, exact = drawn_log_odds(clf, X, 100_000), log_odds(clf, X)
     for q in np.linspace(0.01, 0.99, 33):
         assert_allclose(exact.cdf(np.quantile(drawn, q, axis=0)), q, atol=allowed)
     by_default, by_draws = clf.predict_interval(X), clf.predict_interval(X, method="draws")
@@ -148,7 +148,7 @@ def test_the_saddlepoint_stays_within_its_stated_error_and_where_it_is_not_close
 
 def test_answers_from_draws_carry_their_monte_carlo_error():
     clf, X, _ = fitted(n_classes=3)
-    some, draws = X[:4], 500
+    some, draws = X[:2], 400
     seeded = [copy.deepcopy(clf).set_params(random_state=seed) for seed in range(30)]
     answers = [(c.predict_interval(some, draws=draws), c.uncertainty(some, draws=draws)) for c in seeded]
     said = np.mean([interval.attrs["mcse"] for interval, _ in answers])
@@ -259,7 +259,7 @@ def test_given_the_row_the_mean_of_the_class_probability_is_predict_proba(name):
     clf, X, y = SETTINGS[name]()
     clf = clf.set_params(random_state=4).fit(X, y)
     some = X[:6]
-    p = clf.sample_proba(some, 8_000)
+    p = clf.sample_proba(some, 3_000)
     assert (np.abs(p.mean(0) - clf.predict_proba(some)) <= 5 * p.std(0) / np.sqrt(len(p)) + 1e-9).all()
 
 
@@ -268,7 +268,7 @@ def test_given_the_row_the_mean_is_predict_proba_with_a_class_prior_for_each_row
     X = X[:3].copy()
     X.loc[1, ["c", "g"]] = None
     by_row = clf.with_class_prior(np.array([[0.2, 0.3, 0.5], [0.9, 0.05, 0.05], [0.0, 0.5, 0.5]]))
-    p = by_row.sample_proba(X, 20_000)
+    p = by_row.sample_proba(X, 8_000)
     assert (np.abs(p.mean(0) - by_row.predict_proba(X)) <= 5 * p.std(0) / np.sqrt(len(p)) + 1e-12).all()
     assert (p[:, 2, 0] == 0).all()
 
@@ -279,14 +279,14 @@ def test_given_the_row_is_the_mixture_of_the_posteriors_that_have_learned_it_wit
     one, proba = X.iloc[[2]], clf.predict_proba(X.iloc[[2]])[0]
     learned = [copy.deepcopy(clf).partial_fit(one, [label]) for label in clf.classes_]
     parts = [
-        own.sample_proba(one, round(60_000 * share), given="data") for own, share in zip(learned, proba, strict=True)
+        own.sample_proba(one, round(25_000 * share), given="data") for own, share in zip(learned, proba, strict=True)
     ]
     expected = np.concatenate(parts)[:, 0]
     shares = [0.055, 0.3, 0.5, 0.8, 0.945]
-    found = np.quantile(clf.sample_proba(one, 60_000)[:, 0], shares, axis=0)
+    found = np.quantile(clf.sample_proba(one, 25_000)[:, 0], shares, axis=0)
     for c in range(n_classes):
         below = (expected[:, c, None] < found[:, c]).mean(0)
-        assert_allclose(below, shares, atol=0.012)
+        assert_allclose(below, shares, atol=0.015)
     if n_classes == 2:
         exact = LogOdds.of(clf.posterior_, *clf.classifier_.read(one), power=1)
         for q in shares:
@@ -295,10 +295,10 @@ def test_given_the_row_is_the_mixture_of_the_posteriors_that_have_learned_it_wit
 
 def test_the_moments_of_the_log_odds_given_the_row_are_those_of_the_draws():
     clf, X, _ = fitted(12, 3)
-    frame, odds = clf.log_odds(X[:4]), np.log(clf.sample_proba(X[:4], 40_000))
+    frame, odds = clf.log_odds(X[:4]), np.log(clf.sample_proba(X[:4], 10_000))
     for a, b in ((0, 1), (0, 2), (1, 2)):
         drawn, pair = odds[..., a] - odds[..., b], frame[clf.classes_[a], clf.classes_[b]]
-        assert (np.abs(drawn.mean(0) - pair["mean"]) < 5 * drawn.std(0) / 200).all()
+        assert (np.abs(drawn.mean(0) - pair["mean"]) < 5 * drawn.std(0) / 100).all()
         assert_allclose(drawn.var(0), pair["variance"], rtol=0.1)
     two, X, _ = fitted(12)
     exact = LogOdds.of(two.posterior_, *two.classifier_.read(X), power=1)
@@ -314,7 +314,7 @@ def test_the_interval_of_mitchells_day_given_the_row():
         interval = clf.predict_interval(today, method=method, draws=40_000)
         assert interval.attrs["given"] == "row"
         assert_allclose(interval["no"].to_numpy()[0], [0.26, 0.81, 0.98], atol=0.01)
-    assert_allclose(clf.sample_proba(today, 100_000)[:, 0, 0].mean(), 0.7353, atol=0.004)
+    assert_allclose(clf.sample_proba(today, 40_000)[:, 0, 0].mean(), 0.7353, atol=0.005)
     before = clf.predict_interval(today, given="data")
     assert before.attrs["given"] == "data"
     assert_allclose(before["no"].to_numpy()[0], [0.22034967, 0.73724079, 0.96317638], atol=1e-7)
@@ -356,7 +356,7 @@ def test_the_draws_of_a_generating_function_have_its_mean_and_variance():
 
 def test_intervals_by_saddlepoint_and_by_draws_agree():
     clf, X, _ = fitted(40)
-    by_formula, by_draws = (clf.predict_interval(X[:10], method=m, draws=40_000) for m in ("auto", "draws"))
+    by_formula, by_draws = (clf.predict_interval(X[:4], method=m, draws=40_000) for m in ("auto", "draws"))
     assert list(by_formula.columns) == list(by_draws.columns)
     assert_allclose(by_formula, by_draws, atol=0.01)
     assert_allclose(by_formula["u", "lower"], 1 - by_formula["v", "upper"], atol=1e-12)
@@ -367,6 +367,7 @@ def test_intervals_by_saddlepoint_and_by_draws_agree():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_interval_of_a_row_does_not_depend_on_its_batch_or_on_earlier_calls(n_classes):
     clf, X, _ = fitted(20, n_classes)
+    X = X[:6].copy()
     X.index = [f"row {i}" for i in range(len(X))]
     together = clf.predict_interval(X)
     apart = pd.concat([clf.predict_interval(X[:1]), clf.predict_interval(X[1:])])
@@ -391,7 +392,8 @@ def test_more_rows_make_the_interval_narrower():
 
 def test_many_draws_of_many_parameters_are_computed_in_parts_and_give_the_same_answers(monkeypatch):
     clf, X, _ = fitted(20, n_classes=3)
-    whole, entropies = clf.predict_interval(X[:5], draws=600), clf.uncertainty(X, draws=600)
+    X = X[:5]
+    whole, entropies = clf.predict_interval(X, draws=600), clf.uncertainty(X, draws=600)
     rng = default_rng(0)
     size = sum(v.size for theta in clf.posterior_.draw(rng).features.values() for v in theta.values())
     ensemble = uncertainty.PosteriorDraws(clf.posterior_, 600, 3)
@@ -401,9 +403,9 @@ def test_many_draws_of_many_parameters_are_computed_in_parts_and_give_the_same_a
     assert len(parts) > 5
     assert len(list(ensemble)) == len(parts)
     # Other parts are other draws of the same distribution.
-    assert_allclose(clf.predict_interval(X[:5], draws=600), whole, atol=0.2)
+    assert_allclose(clf.predict_interval(X, draws=600), whole, atol=0.2)
     assert_allclose(clf.uncertainty(X, draws=600)["total"], entropies["total"], atol=0.1)
-    pd.testing.assert_frame_equal(clf.predict_interval(X[:5], draws=600), clf.predict_interval(X[:5], draws=600))
+    pd.testing.assert_frame_equal(clf.predict_interval(X, draws=600), clf.predict_interval(X, draws=600))
 
 
 @pytest.mark.parametrize(
@@ -420,10 +422,10 @@ def test_the_interval_given_the_row_covers_the_true_probability_as_often_as_stat
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_prob_top_is_the_share_of_draws_in_which_the_predicted_class_is_most_probable(n_classes):
     clf, X, _ = fitted(20, n_classes)
-    X = X[:8]
+    X = X[:3]
     codes = np.searchsorted(clf.classes_, clf.predict(X))
-    drawn = (copy.deepcopy(clf).set_params(random_state=9).sample_proba(X, 20_000).argmax(-1) == codes).mean(0)
-    assert_allclose(clf.prob_top(X, draws=20_000), drawn, atol=0.02)
+    drawn = (copy.deepcopy(clf).set_params(random_state=9).sample_proba(X, 12_000).argmax(-1) == codes).mean(0)
+    assert_allclose(clf.prob_top(X, draws=12_000), drawn, atol=0.02)
 
 
 # Entropies
@@ -448,6 +450,7 @@ def test_the_entropies_add_up_and_epistemic_uncertainty_falls_with_more_rows():
 
 def test_the_frame_of_uncertainty_has_the_values_of_the_single_methods():
     clf, X, _ = fitted(30, 3)
+    X = X[:8].copy()
     X.index += 100
     found, interval = clf.uncertainty(X, prob=0.5), clf.predict_interval(X, 0.5)
     assert_array_equal(found["prediction"], clf.predict(X))
@@ -566,6 +569,7 @@ def test_a_classifier_answers_and_does_not_learn():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_class_of_probability_0_is_ruled_out_and_not_nan(n_classes):
     clf, X, _ = fitted(10, n_classes)
+    X = X[:4]
     p = [1.0, 0.0] if n_classes == 2 else [0.6, 0.4, 0.0]
     for view in (clf.with_class_prior(p), clf.with_class_prior(np.tile(p, (len(X), 1)))):
         interval = view.predict_interval(X)

@@ -62,7 +62,9 @@ def predict_table(
         other = table.names if self.absent == "error" else (*keep, self.target)
         table = table.without([name for name in other if name not in self.schema.names])
     proba = self.predict_proba(table)
-    values = [self.classes[proba.argmax(axis=1)], *proba.T]
+    # Taken as values of their type, which reads each class once and not the text of each row.
+    classes = pd.Series(self.classes, dtype=columns[0][1]).array
+    values = [classes.take(proba.argmax(axis=1)), *proba.T]
     if interval:
         values += self.predict_interval(table, prob).to_numpy().T.tolist()
     scored = {name: pd.Series(v, dtype=kind) for (name, kind), v in zip(columns, values, strict=True)}

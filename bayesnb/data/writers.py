@@ -90,7 +90,10 @@ def _write_parquet(frames: Iterable[pd.DataFrame], path: Path) -> int:
     try:
         for frame in frames:
             table = pa.Table.from_pandas(frame, writer and writer.schema, preserve_index=False)
-            writer = writer or parquet.ParquetWriter(path, table.schema)
+            if writer is None:
+                # Probabilities hardly repeat: to look for them in a dictionary takes most of the time of writing.
+                repeating = [field.name for field in table.schema if not pa.types.is_floating(field.type)]
+                writer = parquet.ParquetWriter(path, table.schema, use_dictionary=repeating)
             writer.write_table(table)
             rows += len(frame)
     finally:

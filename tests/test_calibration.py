@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from bayesnb import BayesianNB, Gaussian, ImproperError, NormalGamma, agreement, datasets
+from bayesnb import BayesianNB, Bernoulli, Beta, Dirichlet, Gaussian, ImproperError, NormalGamma, agreement, datasets
 from bayesnb.model import Posterior
 from bayesnb.sampling import uniformity
 from bayesnb.sampling.calibration import Calibration, Simulator
@@ -166,7 +166,11 @@ def test_alternating_sampling_and_fitting_keeps_the_prior_distribution():
 
 @pytest.mark.nuts
 def test_true_parameters_rank_uniformly_among_nuts_draws():
-    found = agreement.calibrate(sbc.model(), rows=12, simulations=6, sampler="nuts", random_seed=3)
+    # Two families: `test_agreement` holds NUTS against the closed form of each.
+    features = {"yes": Bernoulli(Beta(2.0, 1.5)), "real": Gaussian(NormalGamma(m=1.0, kappa=0.5, a=3.0, b=2.0))}
+    clf = BayesianNB(features, class_prior=Dirichlet([2.0, 3.0]), random_state=0)
+    clf = clf.fit(pd.DataFrame({"yes": [0, 1], "real": [0.0, 1.0]}), ["a", "b"])
+    found = agreement.calibrate(clf, rows=12, simulations=10, sampler="nuts", random_seed=3)
     assert found.calibrated
     # Few simulations: all parameters together, by the mean rank of each simulation's parameters.
     centred = (found.ranks.to_numpy() + 0.5) / 100 - 0.5

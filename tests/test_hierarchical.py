@@ -1,4 +1,4 @@
-"""Classes that shrink towards each other: by quadrature, in the limits, and beside models written by hand."""
+"""Classes that shrink towards each other: by quadrature, and in the limits. `test_together` has models by hand."""
 
 import numpy as np
 import pymc as pm
@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from bayesnb import BayesianNB, HierarchicalCategorical, HierarchicalGaussian
-from bayesnb.chains import run_nuts
+from bayesnb.chains import Convergence, Sampler
 from bayesnb.families.hierarchical_gaussian import LearnedCentre
 from bayesnb.families.levels import CategoryCounts, Coded
 from bayesnb.families.membership import Labels
@@ -20,6 +20,12 @@ COUNTS = np.array([[[30.0, 4.0]], [[3.0, 1.0]], [[0.0, 0.0]], [[12.0, 9.0]]])
 
 SHORT = {"draws": 500, "tune": 400, "chains": 2}
 """Of a sampler, where only a rough number is judged."""
+
+
+def made_up(sampler, model, names, what):
+    """Draws from the prior, for tests that do not depend on their values."""
+    drawn = pm.draw([model[name] for name in names], 100, random_seed=sampler.random_seed, mode="FAST_COMPILE")
+    return dict(zip(names, drawn, strict=True)), Convergence(1, 1, 100, 0, "x")
 
 
 def learned(family, s):
@@ -62,30 +68,17 @@ def test_learned_shares_and_strength_agree_with_quadrature(median):
         within(np.exp(believed.theta["log_theta"][:, c, 0, 0]), exact, ess)
 
 
-@pytest.mark.nuts
-def test_columns_with_different_numbers_of_levels_agree_with_a_model_written_by_hand():
-    wide = np.array([[8.0, 2.0, 1.0], [3.0, 9.0, 0.0], [0.0, 1.0, 0.0]])
+def test_a_level_that_a_column_does_not_have_has_the_probability_0(monkeypatch):
+    monkeypatch.setattr(Sampler, "run", made_up)
     counts = np.zeros((3, 3, 3))
-    counts[:, 0], counts[:, 1, :2], counts[:, 2, :1] = wide, wide[:, :2] + 1, 4.0
+    counts[:, 0], counts[:, 1, :2], counts[:, 2, :1] = [8.0, 2.0, 1.0], [3.0, 9.0], 4.0
     believed = learned(HierarchicalCategorical(), CategoryCounts(counts, (("p", "q", "r"), ("t", "u"), ("only",))))
-    with pm.Model() as model:
-        for name, n in (("wide", wide), ("narrow", wide[:, :2] + 1)):
-            pooled = pm.Dirichlet(f"pooled {name}", np.ones(n.shape[1]))
-            strength = pm.Deterministic(f"strength {name}", pm.math.exp(pm.Logistic(name, np.log(n.shape[1]), 1.0)))
-            theta = pm.Dirichlet(f"theta {name}", strength * pooled, shape=n.shape)
-            pm.Multinomial(f"n {name}", n.sum(1).astype(int), theta, observed=n.astype(int))
-    tree = run_nuts(model, 1000, 2, nuts_sampler="pymc", random_seed=0, target_accept=0.95)
-    for column, (name, k) in enumerate((("wide", 3), ("narrow", 2))):
-        theta = np.exp(believed.theta["log_theta"][:, :, column, :k])
-        by_hand = tree["posterior"][f"theta {name}"].to_numpy().reshape(-1, 3, k)
-        assert_allclose(theta.mean(0), by_hand.mean(0), atol=0.03)
-        pooled = tree["posterior"][f"pooled {name}"].to_numpy().reshape(-1, k)
-        assert_allclose(believed.theta["pooled"][:, 0, column, :k].mean(0), pooled.mean(0), atol=0.03)
-        median = np.median(tree["posterior"][f"strength {name}"])
-        assert_allclose(np.median(believed.theta["strength"][:, 0, column]), median, rtol=0.15)
-    assert_array_equal(believed.theta["log_theta"][:, :, 2, 0], 0.0)
-    assert_array_equal(believed.theta["log_theta"][:, :, 2, 1:], -np.inf)
-    assert_array_equal(believed.theta["log_theta"][:, :, 1, 2], -np.inf)
+    log_theta = believed.theta["log_theta"]
+    assert np.isfinite(log_theta[:, :, 0]).all()
+    assert_allclose(np.exp(log_theta).sum(-1), 1.0)
+    assert_array_equal(log_theta[:, :, 1, 2], -np.inf)
+    assert_array_equal(log_theta[:, :, 2, 0], 0.0)
+    assert_array_equal(log_theta[:, :, 2, 1:], -np.inf)
 
 
 @pytest.mark.nuts
@@ -184,27 +177,6 @@ def test_class_means_agree_with_quadrature():
 
 
 @pytest.mark.nuts
-def test_class_means_agree_with_a_model_written_by_hand():
-    rng = default_rng(3)
-    y = np.repeat(np.arange(5), [15, 8, 4, 3, 2])
-    x = rng.normal(170 + 4 * rng.normal(size=5)[y], 6.0)
-    believed = learned(HierarchicalGaussian(m=170, s=8, reach=40, between=8), Moments.of(x[:, None], Labels.of(y, 5)))
-    with pm.Model() as model:
-        centre = pm.Normal("centre", 170, 40)
-        between = pm.HalfNormal("between", 8)
-        mu = pm.Deterministic("mu", centre + between * pm.Normal("z", shape=5))
-        sigma = pm.Deterministic("sigma", 1 / pm.HalfNormal("inverse", 10 / 8, shape=5))
-        pm.Normal("x", mu[y], sigma[y], observed=x)
-    tree = run_nuts(model, 1000, 2, nuts_sampler="pymc", random_seed=0, target_accept=0.95)
-    for name in ("mu", "sigma", "centre", "between"):
-        by_hand = tree["posterior"][name].to_numpy().reshape(2000, -1)
-        own = believed.theta[name][..., 0] if name in ("mu", "sigma") else believed.theta[name][:, :1, 0]
-        spread = by_hand.std(0)
-        assert_array_equal(np.abs(own.mean(0) - by_hand.mean(0)) < 0.25 * spread, True)
-        assert_allclose(np.log(own).std(0), np.log(by_hand).std(0), rtol=0.25)
-
-
-@pytest.mark.nuts
 def test_class_means_shrink_towards_each_other_and_never_beyond():
     rng = default_rng(4)
     y = np.repeat(np.arange(8), 4)
@@ -258,7 +230,6 @@ def test_a_level_that_a_class_never_had_is_likelier_where_others_have_it():
 
 
 def _draws(theta):
-    from bayesnb.chains import Convergence
     from bayesnb.families.sampled import Draws
 
     return Draws(theta, Convergence(1, 1, 4000.0, 0, "pooled"))

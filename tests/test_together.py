@@ -374,13 +374,14 @@ def points(model, n=4):
     return [{key: value + rng.normal(0, 0.4, np.shape(value)) for key, value in start.items()} for _ in range(n)]
 
 
-def test_real_columns_have_the_density_of_a_model_written_by_hand():
+@pytest.mark.parametrize("together", [False, True])
+def test_real_columns_have_the_density_of_a_model_written_by_hand(together):
     rng, y = default_rng(6), np.repeat(np.arange(4), [8, 5, 4, 4])
     x = rng.normal(10 + 2 * rng.normal(size=(4, 5))[y], 3.0)
-    family = HierarchicalGaussian(m=10, s=3, reach=30, between=4, together=True)
+    family = HierarchicalGaussian(m=10, s=3, reach=30, between=4, together=together)
     own, model = density(family, Moments.of(x, Labels.of(y)))
     with pm.Model() as by_hand:
-        scale = pm.HalfNormal("scale", 1)
+        scale = pm.HalfNormal("scale", 1) if together else 1.0
         centre = 10 + 3 * pm.Normal("standard_centre", 0, 10, shape=5)
         between = 4 * scale * pm.HalfNormal("standard_between", 1, shape=5)
         mu = centre + between * pm.Normal("standard_mu", shape=(4, 5))
@@ -391,15 +392,16 @@ def test_real_columns_have_the_density_of_a_model_written_by_hand():
     assert_allclose(found[0], found[1], rtol=1e-9)
 
 
-def test_columns_of_different_numbers_of_levels_have_the_density_of_a_model_written_by_hand():
+@pytest.mark.parametrize("together", [False, True])
+def test_columns_of_different_numbers_of_levels_have_the_density_of_a_model_written_by_hand(together):
     rng = default_rng(7)
     wide, narrow = rng.multinomial(9, [0.5, 0.3, 0.2], (3, 2)), rng.multinomial(9, [0.4, 0.6], (3, 3))
     counts = np.zeros((3, 5, 3))
     counts[:, :2], counts[:, 2:, :2] = wide, narrow
     names = (("p", "q", "r"),) * 2 + (("t", "u"),) * 3
-    own, model = density(HierarchicalCategorical(together=True), CategoryCounts(counts, names))
+    own, model = density(HierarchicalCategorical(together=together), CategoryCounts(counts, names))
     with pm.Model() as by_hand:
-        location, scale = pm.Logistic("location", 0, 1), pm.HalfNormal("scale", 1)
+        location, scale = (pm.Logistic("location", 0, 1), pm.HalfNormal("scale", 1)) if together else (0.0, 1.0)
         log_strength = np.log([3, 3, 2, 2, 2]) + location + scale * pm.Logistic("standard_strength", 0, 1, shape=5)
         for n, columns in ((wide, slice(2)), (narrow, slice(2, 5))):
             k = n.shape[-1]

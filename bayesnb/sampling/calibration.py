@@ -277,13 +277,13 @@ class Simulator:
         return self.posterior.given(statistics)
 
     def by_nuts(
-        self, rows: Rows, draws: int, rng: np.random.Generator, chains: int = 3, **arguments: Any
+        self, rows: Rows, draws: int, rng: np.random.Generator, chains: int = 1, **arguments: Any
     ) -> Parameters:
         """Draws by NUTS, every tenth."""
         believed = self.given(rows)
         each = -(-draws // chains)
         seed = int(rng.integers(2**31))
-        tree = nuts.sample(believed, 10 * each, chains, seed, **{"tune": 500} | arguments)
+        tree = nuts.sample(believed, 10 * each, chains, seed, **arguments)
         blocks = layout.blocks(believed.model, believed.statistics)
         values = {
             name: tree["posterior"][name].to_numpy()[:, 9::10].reshape(-1, *tree["posterior"][name].shape[2:])[:draws]

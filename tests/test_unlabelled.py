@@ -179,7 +179,7 @@ def test_an_unlabelled_row_of_almost_no_weight_leaves_the_objective_finite():
     assert_climbs(found)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_objective_is_the_log_posterior_and_em_ends_at_a_maximum(seed):
     case = Case(seed, 40, 6, INFORMED, LABEL["learned"])
     rows = default_rng(seed).choice([0.5, 1.0, 3.0], case.n_free)
@@ -196,7 +196,7 @@ def test_the_objective_is_the_log_posterior_and_em_ends_at_a_maximum(seed):
         assert case.log_joint(found.posterior, near, 0.7 * rows) < found.objective[-1]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_mean_is_the_mode_of_the_density_on_another_scale(seed):
     # log θ, log(1-θ) for probabilities, log λ for rates, ½ log τ for precisions: the Jacobians.
     case = Case(seed, 40, 6, INFORMED, LABEL["learned"])
@@ -271,12 +271,12 @@ def test_a_prior_scaled_to_the_data_is_scaled_to_all_rows():
 
 
 def test_more_starts_never_give_a_lower_objective_and_keep_the_first_start():
-    case = Case(5, 60, 2, DEFAULTS, LABEL["learned"])
-    one, many = case.em(at="mean"), case.em(at="mean", starts=8, rng=1)
+    case = Case(5, 30, 2, DEFAULTS, LABEL["learned"])
+    one, many = case.em(at="mean"), case.em(at="mean", starts=4, rng=1)
     assert many.reached[0] == one.objective[-1]
     assert many.objective[-1] >= one.objective[-1]
     assert len(np.unique(many.reached)) > 1
-    assert_array_equal(case.em(at="mean", starts=8, rng=1).responsibilities, many.responsibilities)
+    assert_array_equal(case.em(at="mean", starts=4, rng=1).responsibilities, many.responsibilities)
 
 
 def test_the_result_of_em_says_if_it_did_not_converge():
@@ -370,7 +370,7 @@ def test_the_summed_out_model_in_pymc_is_the_same_density(features, label):
     assert "unlabelled" in model.named_vars
     plain = remove_value_transforms(model)
     density = plain.compile_logp(jacobian=False, mode=IN_PYTHON)
-    for seed in range(5):
+    for seed in range(2):
         theta = posterior.draw(default_rng(seed))
         at = float(density(values_of(plain, theta, posterior)))
         assert_allclose(at, case.log_joint(posterior, theta, 0.7 * rows), rtol=1e-9)
@@ -417,7 +417,7 @@ def test_gibbs_draws_of_labels_and_parameters_equal_enumeration_over_all_256_lab
     log_p = np.array([posterior.log_evidence().joint for posterior in given])
     share = np.exp(log_p - logsumexp(log_p))
     proba = share @ np.array(labellings)
-    drawn = by_gibbs(case)
+    drawn = by_gibbs(case, draws=200)
     assert_mean_over_chains(drawn.proba[..., 1], proba)
     assert_mean_over_chains(drawn.labels.mean(axis=1), proba)
 

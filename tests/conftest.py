@@ -36,8 +36,12 @@ FEATURES = {
 }
 
 
-def mixed(n: int, n_classes: int = 2, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """A table with a column for each family, and missing values."""
+def mixed(n: int, n_classes: int = 2, seed: int = 0, missing: float = 0.15) -> tuple[pd.DataFrame, np.ndarray]:
+    """A table with a column for each family, and its classes, "u" to "w"; ``FEATURES`` names the families.
+
+    "c" has levels and "b" is true or false; "g", "h" and "known" are real; "events" are counts within "hours"; "cat",
+    "dog" and "emu" are counts of words. A share of the cells of "c", "g" and "events" is missing.
+    """
     rng = default_rng(seed)
     y = np.resize(np.arange(n_classes), n)
     hours = rng.uniform(0.5, 2.0, n)
@@ -56,7 +60,7 @@ def mixed(n: int, n_classes: int = 2, seed: int = 0) -> tuple[pd.DataFrame, np.n
         }
     )
     for name in ("c", "g", "events"):
-        X[name] = X[name].mask(rng.random(n) < 0.15)
+        X[name] = X[name].mask(rng.random(n) < missing)
     return X, np.array(list("uvw"))[y]
 
 

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
@@ -78,17 +79,15 @@ def test_bounds_are_those_of_a_search_over_a_grid_of_priors(classes, complete):
         assert_array_equal(dominates, grid_dominates)
 
 
-def table(n=30, classes=3, seed=0):
-    rng = default_rng(seed)
-    y = np.arange(n) % classes
-    hue = np.array(list("rgb"))[(y + (rng.random(n) < 0.5) * rng.integers(3, size=n)) % 3]
-    return pd.DataFrame({"hue": hue, "big": (rng.random(n) < 0.2 + 0.25 * y).astype(int), "x": rng.normal(y)}), y
+def table(n=30, classes=3):
+    X, y = mixed(n, classes, missing=0.0)
+    return X[["c", "b", "g"]].astype({"b": int}), y
 
 
 def test_every_prior_of_the_set_stays_within_the_bounds():
     X, y = table()
     rng, s = default_rng(1), 2.0
-    found = BayesianNB({"x": Gaussian()}).fit(X, y).predict_credal(X[:8], s=s)
+    found = BayesianNB({"g": Gaussian()}).fit(X, y).predict_credal(X[:8], s=s)
     lower, upper = (found.xs(name, axis=1, level=1).to_numpy(float) for name in ("lower", "upper"))
     reached = np.zeros(2)
     for k in range(60):
@@ -96,11 +95,12 @@ def test_every_prior_of_the_set_stays_within_the_bounds():
         sharp = 0.05 if k % 2 else 1.0
         t = rng.dirichlet(np.full(3, sharp)) + 1e-9
         levels = {
-            c: Dirichlet(dict(zip("rgb", s * t[c] * rng.dirichlet(np.full(3, sharp)), strict=True))) for c in range(3)
+            c: Dirichlet(dict(zip("abc", share * rng.dirichlet(np.full(3, sharp)), strict=True)))
+            for c, share in zip("uvw", s * t, strict=True)
         }
         ones = rng.dirichlet(np.full(2, sharp), 3) * s * t[:, None]
-        flags = {c: Beta(*ones[c]) for c in range(3)}
-        features = {"hue": Categorical(levels), "big": Bernoulli(flags), "x": Gaussian()}
+        flags = {c: Beta(*one) for c, one in zip("uvw", ones, strict=True)}
+        features = {"c": Categorical(levels), "b": Bernoulli(flags), "g": Gaussian()}
         p = BayesianNB(features, class_prior=Dirichlet(s * t)).fit(X, y).predict_proba(X[:8])
         assert (p >= lower - 1e-9).all()
         assert (p <= upper + 1e-9).all()
@@ -130,22 +130,22 @@ def test_a_larger_set_of_priors_has_wider_bounds():
 
 def test_without_anything_nominal_the_bounds_are_the_predictive():
     X, y = table()
-    clf = BayesianNB(class_prior="uniform").fit(X[["x"]], y)
-    found = clf.predict_credal(X[["x"]])
+    clf = BayesianNB(class_prior="uniform").fit(X[["g"]], y)
+    found = clf.predict_credal(X[["g"]])
     for name in ("lower", "upper"):
-        assert_allclose(found.xs(name, axis=1, level=1), clf.predict_proba(X[["x"]]))
-    only = clf.predict_credal(X[["x"]], s=None)
+        assert_allclose(found.xs(name, axis=1, level=1), clf.predict_proba(X[["g"]]))
+    only = clf.predict_credal(X[["g"]], s=None)
     assert_array_equal(
-        only.xs("undominated", axis=1, level=1).to_numpy().argmax(axis=1), clf.predict_proba(X[["x"]]).argmax(axis=1)
+        only.xs("undominated", axis=1, level=1).to_numpy().argmax(axis=1), clf.predict_proba(X[["g"]]).argmax(axis=1)
     )
 
 
 def test_missing_cells_are_ignored_unless_any_level_is_allowed():
     X, y = table(n=12, classes=2)
-    X, asked = X[["hue", "big"]].astype(object), X[["hue", "big"]][:4].astype(object)
-    X.loc[2, "hue"], X.loc[7, "big"] = None, None
-    asked.loc[0, "hue"], asked.loc[1, ["hue", "big"]] = None, None
-    features = {"hue": Categorical(), "big": Categorical()}
+    X, asked = X[["c", "b"]].astype(object), X[["c", "b"]][:4].astype(object)
+    X.loc[2, "c"], X.loc[7, "b"] = None, None
+    asked.loc[0, "c"], asked.loc[1, ["c", "b"]] = None, None
+    features = {"c": Categorical(), "b": Categorical()}
     whole = BayesianNB(features).fit(X, y)
     ignored = whole.predict_credal(asked)
     assert_allclose(
@@ -153,13 +153,13 @@ def test_missing_cells_are_ignored_unless_any_level_is_allowed():
     )  # nothing is seen of this row: p(class) = (6 + t) / 13
     found = whole.predict_credal(asked, missing="any")
     lower, upper, dominated = [], [], []
-    for a, b in product("rgb", [0, 1]):
+    for a, b in product("abc", [0, 1]):
         learned = X.copy()
-        learned.loc[2, "hue"], learned.loc[7, "big"] = a, b
+        learned.loc[2, "c"], learned.loc[7, "b"] = a, b
         clf = BayesianNB(features).fit(learned, y)
-        for d, e, f in product("rgb", "rgb", [0, 1]):
+        for d, e, f in product("abc", "abc", [0, 1]):
             rows = asked.copy()
-            rows.loc[0, "hue"], rows.loc[1, "hue"], rows.loc[1, "big"] = d, e, f
+            rows.loc[0, "c"], rows.loc[1, "c"], rows.loc[1, "b"] = d, e, f
             p = clf.predict_credal(rows)
             lower.append(p.xs("lower", axis=1, level=1).to_numpy())
             upper.append(p.xs("upper", axis=1, level=1).to_numpy())
@@ -252,7 +252,7 @@ def test_the_columns_of_the_result_name_class_and_bound():
     X, y = table()
     found = BayesianNB().fit(X, y).predict_credal(X.set_index(X.index + 100)[:0])
     assert found.empty
-    assert list(found.columns) == [(c, name) for c in range(3) for name in ("lower", "upper", "undominated")]
+    assert list(found.columns) == [(c, name) for c in "uvw" for name in ("lower", "upper", "undominated")]
     assert list(BayesianNB().fit(X, y).predict_credal(X.set_index(X.index + 100)[:2]).index) == [100, 101]
 
 
@@ -262,7 +262,7 @@ def test_the_columns_of_the_result_name_class_and_bound():
         ({"s": 0.0}, "Expected s to be a positive number"),
         ({"missing": "maybe"}, "Expected missing to be 'ignored' or 'any'"),
         ({"priors": {"size": (1, 2)}}, "got one of 'size'"),
-        ({"priors": {"x": NormalGamma()}}, "feature 'x': Expected two priors, the ends of the intervals"),
+        ({"priors": {"g": NormalGamma()}}, "feature 'g': Expected two priors, the ends of the intervals"),
         ({"priors": {"(class)": (1, 2)}}, "class prior: Expected two Dirichlet"),
     ],
 )
@@ -281,7 +281,7 @@ def test_models_whose_answers_do_not_follow_from_a_prior_are_refused():
         with pytest.raises(ValueError, match=said):
             BayesianNB(**options).fit(X, y).predict_credal(X)
     with pytest.raises(ValueError, match="rows that were counted"):
-        BayesianNB().fit(X, pd.Series(y.astype(float)).where(X.index > 2)).predict_credal(X)
+        BayesianNB().fit(X, pd.Series(y).where(X.index > 2)).predict_credal(X)
     with pytest.raises(ValueError, match="needs one class prior"):
         BayesianNB().fit(X, y).with_class_prior(np.full((30, 3), 1 / 3)).predict_credal(X)
     bag = BayesianNB({"words": (Multinomial(), ["a", "b"])}).fit({"a": [1, 2, 0], "b": [0, 1, 1]}, [0, 1, 1])

@@ -55,11 +55,10 @@ def plain_log_likelihood(r: Rows, layout: Layout, point: np.ndarray) -> float:
 
 @pytest.mark.parametrize("cells", [0, 5])
 @pytest.mark.parametrize("own", [[], [0, 2], [0, 1, 2, 3]])
-@pytest.mark.parametrize("few", [0, 6], ids=["by classes", "by pairs of classes"])
-def test_the_derivatives_are_those_of_the_log_likelihood(own, cells, few, monkeypatch):
-    monkeypatch.setattr(conditional, "FEW_CLASSES", few)
-    r = rows()
-    layout = Layout.of(4, 3, own, cells)
+@pytest.mark.parametrize("classes", [3, conditional.FEW_CLASSES + 1], ids=["by pairs of classes", "by classes"])
+def test_the_derivatives_are_those_of_the_log_likelihood(own, cells, classes):
+    r = rows(classes=classes)
+    layout = Layout.of(4, classes, own, cells)
     rng = default_rng(1)
     point = rng.normal(size=layout.size) * 0.3
     value, slope, information = derivatives(halves(r), layout, point)

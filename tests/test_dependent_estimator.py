@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from functools import cache
 from itertools import pairwise
 
 import h5py
@@ -61,8 +63,14 @@ def table(n: int = 90, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
 FEATURES = {"calls": Poisson()}
 
 
-def fitted(how, n: int = 90, **others) -> BayesianNB:
+@cache
+def learned(how, n: int = 90, **others) -> BayesianNB:
     return BayesianNB(FEATURES, dependence=how, **others).fit(*table(n))
+
+
+def fitted(*how, **others) -> BayesianNB:
+    """A classifier that was fitted once; what a test does with its copy, no other test sees."""
+    return deepcopy(learned(*how, **others))
 
 
 def test_without_dependence_the_model_is_naive_bayes_to_the_last_bit():

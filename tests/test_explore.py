@@ -108,18 +108,18 @@ def test_the_page_opens_with_mitchells_day_and_the_probabilities_of_the_estimato
     page.says("0.735")
 
 
-@pytest.mark.parametrize("preset", ["Laplace", "Jeffreys", "Perks", "BDeu, 5 rows", "nearly none"])
-def test_the_named_priors_of_the_page_are_those_of_the_library(page, preset):
-    page.tab.get_by_role("button", name=preset).click()
-    assert_agrees(page)
-    if preset == "BDeu, 5 rows":
-        assert page.shown()["predictive"][0] == pytest.approx(0.742370, abs=1e-6)
+def test_the_named_priors_of_the_page_are_those_of_the_library(page):
+    for preset in ("Laplace", "Jeffreys", "Perks", "BDeu, 5 rows", "nearly none"):
+        page.tab.get_by_role("button", name=preset).click()
+        assert_agrees(page)
+        if preset == "BDeu, 5 rows":
+            assert page.shown()["predictive"][0] == pytest.approx(0.742370, abs=1e-6)
 
 
 def test_after_any_change_the_page_shows_the_numbers_of_the_library(page):
     rng = np.random.default_rng(7)
     tables = page.state()["tables"]
-    for _ in range(12):
+    for _ in range(6):
         table = tables[rng.integers(len(tables))]
         name, level = table["name"], int(rng.integers(len(table["levels"])))
         page.slide(f"m-{name}", round(float(rng.uniform(0.1, 20)), 1))
@@ -207,16 +207,14 @@ def test_the_address_keeps_what_is_set_and_brings_it_back(page):
     assert page.state()["day"]["wind"] == 1
 
 
-@pytest.mark.parametrize(
-    "part", ["m.wind=-1", "n.play=5", "n.play=5,x", "p.wind=0.5,0.6", "day=9,0,0,0", "prob=100", "<b>=1", "%"]
-)
-def test_what_an_address_says_wrongly_is_named_and_not_used(browser, part):
-    page = Page(browser.new_page(), "#" + part + "&m.play=4")
-    state = page.state()
-    assert (state["tables"][0]["m"], state["prob"]) == (4, 0.89)
-    assert part in page.tab.inner_text("#wrong")
-    assert_agrees(page)
-    page.tab.close()
+def test_what_an_address_says_wrongly_is_named_and_not_used(page):
+    for part in ("m.wind=-1", "n.play=5", "n.play=5,x", "p.wind=0.5,0.6", "day=9,0,0,0", "prob=100", "<b>=1", "%"):
+        page.tab.goto("about:blank")
+        page.tab.goto(f"{PAGE.as_uri()}#{part}&m.play=4")
+        state = page.state()
+        assert (state["tables"][0]["m"], state["prob"]) == (4, 0.89)
+        assert part in page.tab.inner_text("#wrong")
+        assert_agrees(page)
 
 
 def test_the_answer_stays_in_sight_on_a_phone(browser):

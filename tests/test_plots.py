@@ -99,12 +99,12 @@ PICTURES = {
     ),
     "reliability": lambda clf, X, y: plots.reliability(clf.loo(X, y)["probability"], codes(clf, y)),
     "ledger": lambda clf, X, y: plots.ledger(clf.explain(X.iloc[[99]])),
-    "uncertainty_scatter": lambda clf, X, y: plots.uncertainty_scatter(clf.uncertainty(X.iloc[::3], draws=200)),
+    "uncertainty_scatter": lambda clf, X, y: plots.uncertainty_scatter(clf.uncertainty(X.iloc[::8], draws=100)),
     "decision_regions": lambda clf, X, y: plots.decision_regions(
-        clf, X, y, ("bill_length_mm", "flipper_length_mm"), grid_resolution=40
+        clf, X, y, ("bill_length_mm", "flipper_length_mm"), grid_resolution=20
     ),
     "decision_regions by class": lambda clf, X, y: plots.decision_regions(
-        clf, X, y, ("bill_length_mm", "bill_depth_mm"), "class", grid_resolution=40
+        clf, X, y, ("bill_length_mm", "bill_depth_mm"), "class", grid_resolution=20
     ),
 }
 ONE_COLOUR = ("reliability",)

@@ -229,11 +229,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     ) -> Array:
         # θ of different classes are independent, so the row changes the draws of its own class alone.
         found = self.log_likelihood(theta, x)
-        for c in np.unique(chosen):
+        for c in range(found.shape[-1]):
             of_class = chosen == c
-            rows = np.flatnonzero(of_class.any(0))
-            own = self._drawn_with_row(posterior.at([c]), x[rows], common.within(int(c)))
-            found[:, rows, c] = np.where(of_class[:, rows], own, found[:, rows, c])
+            some = of_class.any(0)
+            if some.any():
+                # A slice of all rows copies nothing.
+                rows = slice(None) if some.all() else np.flatnonzero(some)
+                own = self._drawn_with_row(posterior.at([c]), x[rows], common.within(c))
+                found[:, rows, c] = np.where(of_class[:, rows], own, found[:, rows, c])
         return found
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws) -> Array:

@@ -119,5 +119,5 @@ def test_nuts_agrees_with_the_closed_form():
     table = {"a": AMOUNTS["v"], "b": AMOUNTS["v"], "c": COUNTS["v"]}
     table = {name: np.minimum(column, 30) for name, column in table.items()}
     features = {"a": LogNormal(), "b": GammaKnownShape(shape=2.0), "c": NegativeBinomial(r=2.0)}
-    found = BayesianNB(features).fit(table, Y).verify(table, sampler="nuts", draws=1000, chains=2, random_seed=7)
+    found = BayesianNB(features).fit(table, Y).verify(table, sampler="nuts", draws=1000, chains=4, random_seed=7)
     assert found.agrees, str(found)

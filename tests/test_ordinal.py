@@ -185,5 +185,5 @@ def test_draws_of_ordered_levels_agree_with_their_closed_form():
 @pytest.mark.nuts
 def test_nuts_agrees_with_the_closed_form_of_ordered_levels():
     clf = BayesianNB({"size": Ordinal(BetaTree(near=20.0), order=SIZES)}).fit(X, Y)
-    found = clf.verify(X, sampler="nuts", draws=1000, chains=2, random_seed=7)
+    found = clf.verify(X, sampler="nuts", draws=1000, chains=4, random_seed=7)
     assert found.agrees, str(found)

@@ -171,7 +171,7 @@ def test_draws_of_a_tree_agree_with_its_closed_form():
 @pytest.mark.nuts
 def test_nuts_agrees_with_the_closed_form():
     clf = BayesianNB({"v": PolyaTree(BetaTree(near=20.0), edges=EDGES)}).fit(X, Y)
-    found = clf.verify(X, sampler="nuts", draws=1000, chains=2, random_seed=7)
+    found = clf.verify(X, sampler="nuts", draws=1000, chains=4, random_seed=7)
     assert found.agrees, str(found)
 
 

@@ -353,9 +353,9 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        # Any sparse matrix of numbers that are not negative is read as bags of words, and by no other family.
         by_type = self.features in (None, "best") or isinstance(self.features, ByType | BestFamily)
-        tags.input_tags.sparse = by_type or isinstance(self.features, Multinomial)
+        reads = isinstance(self.features, Multinomial) or getattr(self.features, "reads_sparse", False)
+        tags.input_tags.sparse = by_type or reads
         return tags
 
     save = saving.save

@@ -648,8 +648,8 @@ def test_a_row_without_words_is_not_a_missing_row() -> None:
 def test_a_sparse_matrix_with_values_other_than_counts_is_refused() -> None:
     with pytest.raises(ValueError, match=r"column 'x1' of the sparse matrix holds -0.5 in row 1"):
         BayesianNB().fit(sparse.csr_array([[1.0, 2.0], [0.0, -0.5]]), ["p", "q"])
-    with pytest.raises(ValueError, match="sparse matrix cannot be read by Gaussian"):
-        BayesianNB(Gaussian()).fit(sparse.csr_array([[1.0, 2.0], [0.0, 0.5]]), ["p", "q"])
+    with pytest.raises(ValueError, match="sparse matrix cannot be read by Poisson"):
+        BayesianNB(Poisson()).fit(sparse.csr_array([[1.0, 2.0], [0.0, 0.5]]), ["p", "q"])
 
 
 def test_a_fit_by_position_reads_names_by_position_with_the_warning_of_scikit_learn() -> None:

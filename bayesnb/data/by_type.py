@@ -39,7 +39,7 @@ class ByType:
     zero_one : Family or None
         Of integers of 0 and 1, and of an array that holds nothing else.
     sparse : Family or None
-        Of a sparse matrix: a family of rows of counts.
+        Of a sparse matrix: a family of rows of counts, or Gaussian.
 
     Raises
     ------
@@ -70,6 +70,7 @@ class ByType:
             if not isinstance(family, Family):
                 raise TypeError(f"{kind}: Expected a family, such as {_default(kind)}; got {family!r}")
             wanted = {"text": LEVELS, "sparse": BAG}.get(kind)
+            wanted = family.support if kind == "sparse" and family.reads_sparse else wanted
             if (wanted is not None and family.support != wanted) or (wanted is None and family.support == BAG):
                 raise TypeError(f"{kind}: {type(family).__name__} cannot read these columns; see {_default(kind)}")
             if family.needs_rows or getattr(family, "exposure", None) is not None:

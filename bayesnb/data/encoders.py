@@ -103,6 +103,10 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """Float64 (row, column), NaN where missing. ``Schema.encode`` validates those for a conjugate pair together."""
+    if table.sparse and feature.family.reads_sparse:
+        x = sparse.csr_array(table.block(feature.columns), dtype=float)
+        validate(feature, x)
+        return feature, x
     table.require_dense(feature.family)
     x = _matrix(table, feature.columns)
     if feature.family.whole_rows and unseen is None:
@@ -138,7 +142,8 @@ def checked_together(feature: Feature, x: Any) -> bool:
 
     A large block for a conjugate pair is never validated: an infinite cell shows in the sums (see ``support``).
     """
-    return feature.family.support is REALS and feature.family.exact and not large_enough(x.size)
+    of_reals = feature.family.support is REALS and feature.family.exact
+    return of_reals and not sparse.issparse(x) and not large_enough(x.size)
 
 
 def _matrix(table: Table, columns: Names) -> Array:
@@ -302,8 +307,8 @@ def validate(feature: Feature, x: Any) -> None:
     support = feature.family.support
     if sparse.issparse(x):
         # The cells that are not stored are 0, which is in every support that a sparse matrix can be read for.
-        if not support.all_in(x.data):
-            at = int(np.flatnonzero(~support.contains(x.data))[0])
+        if not support.all_in(x.data) and len(wrong := np.flatnonzero(_wrong(support, x.data))):
+            at = int(wrong[0])
             row = int(np.searchsorted(x.indptr, at, side="right")) - 1
             _refuse(feature, x.indices[at], row, x.data[at], " of the sparse matrix")
         return
@@ -314,6 +319,11 @@ def validate(feature: Feature, x: Any) -> None:
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
             _refuse(feature, column, rows.start + row, x[rows][row, column])
+
+
+def _wrong(support: Support, stored: Array) -> Array:
+    """Which stored cells are outside a support; NaN is missing in a matrix of reals, and nothing in one of counts."""
+    return support.invalid(stored) if support is REALS else ~support.contains(stored)
 
 
 def _refuse(feature: Feature, column: int, row: int, value: float, where: str = "") -> None:

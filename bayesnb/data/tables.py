@@ -107,7 +107,8 @@ class Table:
         """Raise ``ValueError`` for a sparse matrix: not every family can skip its zeros."""
         if self.sparse:
             raise ValueError(
-                f"a sparse matrix cannot be read by {type(family).__name__}; give it dense, as X.toarray()"
+                f"a sparse matrix cannot be read by {type(family).__name__}: of real numbers, only by Gaussian and "
+                "GaussianKnownVariance; give it dense, as X.toarray()"
             )
 
     @cached_property

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from bayesnb.families.compound import require_part
+from bayesnb.families.compound import Parts, require_part
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.statistic import Statistic
 from bayesnb.families.support import COUNTS
 from bayesnb.numerics import Array
 from bayesnb.priors.compound import of_part
+
+
+@dataclass(frozen=True, eq=False)
+class SeenByEach(Parts):
+    """The statistics that several families have of the same values."""
+
+    def of_same_rows(self) -> bool:
+        first = self.parts[0].seen()
+        return all(np.allclose(part.seen(), first, rtol=1e-6, atol=1e-6) for part in self.parts)
 
 
 def require_alternatives(families: Sequence[Any], whole: str) -> None:

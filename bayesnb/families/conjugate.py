@@ -35,6 +35,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
+from scipy import sparse
 
 from bayesnb.families.columns import columns_of, known_cells, rows_of
 from bayesnb.families.family import Family
@@ -314,6 +315,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                     index = range(*cut.indices(width))
                     whole = len(index) == width
                     here = part if whole else columns_of(part, index)
+                    here = here.toarray() if sparse.issparse(here) else here
                     believed = posterior if whole else posterior.columns(list(index))
                     yield rows, cut.start, self.cells(believed, here), known_cells(here)
 

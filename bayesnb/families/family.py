@@ -49,6 +49,9 @@ class Family[P: Belief, S: Statistic](ABC):
     exact: ClassVar[bool] = False
     """True if its posterior is a formula, as that of every :class:`Conjugate` is."""
 
+    reads_sparse: ClassVar[bool] = False
+    """True if it reads a sparse matrix of real numbers without making it dense."""
+
     whole_rows: ClassVar[bool] = False
     """True if all columns of a row share one θ, as the words of a bag and the columns of a vector do."""
 

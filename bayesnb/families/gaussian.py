@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy import sparse
 
-from bayesnb.families import normals
-from bayesnb.families.columns import gathered_columns, of_each_column, over_columns
+from bayesnb.families import normals, stored
+from bayesnb.families.columns import dense_cells, gathered_columns, of_each_column, over_columns
 from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.membership import Labels, Membership
+from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.families.moments import Moments
 from bayesnb.kernels import densities
 from bayesnb.numerics import Array
@@ -24,7 +25,8 @@ from bayesnb.priors.locations import ordinary
 class Gaussian(Conjugate[NormalGamma, Moments]):
     """x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma (Murphy 2007, section 3; BDA3 3.3).
 
-    The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ).
+    The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ). A sparse matrix
+    is read as it is stored; its other cells are zeros.
 
     Parameters
     ----------
@@ -51,6 +53,7 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
     var_smoothing: float | None = field(default=None, repr=False)
 
     conjugate = NormalGamma
+    reads_sparse = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,8 +68,8 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
     def reads_together(self) -> bool:
         return self.learns_prior or bool(self.var_smoothing)
 
-    def statistic(self, x: Array, members: Membership) -> Moments:
-        return Moments.of(x, members)
+    def statistic(self, x: Column, members: Membership) -> Moments:
+        return stored.moments(x, members)
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
         """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.
@@ -95,12 +98,14 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
     def cells(self, posterior: NormalGamma, x: Array) -> Cells:
         return posterior, (1.0, x[:, None], 0.0, 0.0, None), -0.5 * normals.LOG_2PI
 
-    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+    def log_likelihood(self, theta: Theta, x: Column) -> Array:
         return normals.log_normals(x, theta, np.sqrt(theta["tau"]))
 
-    def quick_predictive(self, posterior: NormalGamma, x: Array) -> Array:
+    def quick_predictive(self, posterior: NormalGamma, x: Column) -> Array:
         m, scale, exponent, log_height = posterior.marginal
         low, unit = posterior.placed()
+        if sparse.issparse(x):
+            return stored.over_stored(normals.log_student, x, m, scale, exponent, log_height - np.log(unit), low, unit)
         near = ordinary(low * scale, unit)
         if near.all():
             return normals.log_students(x, m, scale, exponent, log_height)
@@ -108,7 +113,9 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         total = normals.log_students(x[:, near], *(v[:, near] for v in (m, scale, exponent, log_height)))
         return total + over_columns(normals.log_student, x[:, ~near], *far)
 
-    def quick_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array | None:
+    def quick_left_out(self, posterior: NormalGamma, x: Column, labels: Labels) -> Array | None:
+        if sparse.issparse(x):
+            return stored.left_out(self.log_left_out, posterior, x, labels)
         low, unit = posterior.placed()
         if not labels.unweighted_and_large(x.size) or not ordinary(low / np.sqrt(posterior.b), unit).all():
             return None
@@ -127,15 +134,16 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
             )
         return mu * tau, -0.5 * (mu**2 * tau).sum(-1)
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
         import pymc as pm
 
+        x = dense_cells(x)
         row, column = np.nonzero(~np.isnan(x))
         cell = y[row], column
         pm.Normal(name, mu=theta["mu"][cell], tau=theta["tau"][cell], observed=x[row, column])
 
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        return normals.pymc_log_normal(theta["mu"], theta["tau"], x)
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
+        return normals.pymc_log_normal(theta["mu"], theta["tau"], dense_cells(x))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +171,10 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
     variance: Any = 1.0
 
     conjugate = Normal
+    reads_sparse = True
 
-    def statistic(self, x: Array, members: Membership) -> Moments:
-        return Moments.of(x, members)
+    def statistic(self, x: Column, members: Membership) -> Moments:
+        return stored.moments(x, members)
 
     def resolve_prior(self, prior: Normal, s: Moments) -> Normal:
         mean, _, low, unit = normals.pooled(s)
@@ -185,13 +194,16 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
         one = self._row_variance(x.shape[1])
         return posterior, (1 / one, x[:, None], 0.0), -0.5 * (normals.LOG_2PI + np.log(one))
 
-    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+    def log_likelihood(self, theta: Theta, x: Column) -> Array:
         scale = 1 / np.sqrt(self._row_variance(x.shape[1]))
         return normals.log_normals(x, theta, np.broadcast_to(scale, theta["mu"].shape))
 
-    def quick_predictive(self, posterior: Normal, x: Array) -> Array:
+    def quick_predictive(self, posterior: Normal, x: Column) -> Array:
         theta = {"mu": posterior.m, "low": posterior.placed()}
         return normals.log_normals(x, theta, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
+
+    def quick_left_out(self, posterior: Normal, x: Column, labels: Labels) -> Array | None:
+        return stored.left_out(self.log_left_out, posterior, x, labels) if sparse.issparse(x) else None
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
         location = theta["mu"] + theta.get("low", 0.0)
@@ -201,15 +213,16 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
         mu, one = theta["mu"], self._row_variance(theta["mu"].shape[-1])
         return mu / one, -0.5 * (mu**2 / one).sum(-1)
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
         import pymc as pm
 
+        x = dense_cells(x)
         row, column = np.nonzero(~np.isnan(x))
         sigma = np.sqrt(self._row_variance(x.shape[1]))[column]
         pm.Normal(name, mu=theta["mu"][y[row], column], sigma=sigma, observed=x[row, column])
 
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        return normals.pymc_log_normal(theta["mu"], 1 / self._row_variance(x.shape[1]), x)
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
+        return normals.pymc_log_normal(theta["mu"], 1 / self._row_variance(x.shape[1]), dense_cells(x))
 
     def gathered(self, cells: Sequence[tuple[GaussianKnownVariance, int]]) -> GaussianKnownVariance:
         return replace(self, variance=gathered_columns([(family.variance, k) for family, k in cells]))

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.alternatives import (
+    SeenByEach,
     averaged,
     positive_weights,
     require_alternatives,
     summed_over_cells,
     summed_over_rows,
 )
-from bayesnb.families.compound import CompoundFamily, Parts
+from bayesnb.families.compound import CompoundFamily
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.membership import Labels
@@ -29,15 +30,6 @@ from bayesnb.priors.one_of import NO_MODE
 
 
 @dataclass(frozen=True, eq=False)
-class SeenByEach(Parts):
-    """The statistics that several families have of the same values."""
-
-    def of_same_rows(self) -> bool:
-        first = self.parts[0].seen()
-        return all(np.allclose(part.seen(), first, rtol=1e-6, atol=1e-6) for part in self.parts)
-
-
-@dataclass(frozen=True, eq=False)
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
     """One of several families generates the values of a class and column; which one is learned by evidence.
 
@@ -46,9 +38,8 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     model averaging: Hoeting, Madigan, Raftery and Volinsky 1999). All rows of a class share the choice, so this is not
     a mixture distribution, whose rows choose one by one.
 
-    Each class and column has a choice of its own, because the model has independent parameters for each class and
-    column, on which its closed form rests: leaving out a row, unlearning, and a new class change one class only. A
-    class with few rows does not learn from the others which family the column has.
+    Each class and column has a choice of its own, as it has parameters of its own, so that leaving out a row, or a new
+    class, changes one class only. A class with few rows does not learn its family from the others.
 
     A PolyaTree that takes its cells from the first table has seen its rows before it competes, so its weight is too
     large; with given ``edges`` it is not. All priors must be proper.

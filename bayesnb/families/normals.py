@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from bayesnb.families.columns import over_columns
+from bayesnb.families.membership import Column
 from bayesnb.families.moments import Moments
+from bayesnb.families.stored import in_blocks, over_stored
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import large_enough, slices
 from bayesnb.numerics import Array, log, log_rising
@@ -55,10 +58,12 @@ def log_normal(x: Array, mu: Array, root_tau: Array, low: Array | float = 0.0, u
         return np.log(root_tau) - np.log(unit) - 0.5 * LOG_2PI - 0.5 * square
 
 
-def log_normals(x: Array, theta: Theta, root_tau: Array) -> Array:
+def log_normals(x: Column, theta: Theta, root_tau: Array) -> Array:
     """Σ_j ln Normal(x_j | μ_j, 1/τ_j) as (..., row, class), where NaN adds nothing."""
     mu = theta["mu"]
     low, unit = (np.broadcast_to(theta.get(name, none), mu.shape) for name, none in (("low", 0.0), ("unit", 1.0)))
+    if sparse.issparse(x):
+        return _log_normals_stored(x, theta, mu, root_tau, low, unit)
     near = ordinary(low * root_tau, unit)
     if near.all():
         total = _near_log_normals(x, mu, root_tau)
@@ -67,6 +72,18 @@ def log_normals(x: Array, theta: Theta, root_tau: Array) -> Array:
         total = _near_log_normals(x[:, near], mu[..., near], root_tau[..., near])
         total += over_columns(log_normal, x[:, ~near], *cells)
     return _within_floats(total, x, mu, root_tau, low, unit)
+
+
+def _log_normals_stored(
+    x: sparse.csr_array, theta: Theta, mu: Array, root_tau: Array, low: Array, unit: Array
+) -> Array:
+    """``log_normals`` of a sparse matrix; many draws of θ, and rows below all floats, take dense blocks."""
+    if mu.ndim > 2:
+        return in_blocks(lambda block: log_normals(block, theta, root_tau), x)
+    total = over_stored(log_normal, x, mu, np.broadcast_to(root_tau, mu.shape), low, unit)
+    if len(odd := np.flatnonzero(~np.isfinite(total).all(axis=1))):
+        total[odd] = in_blocks(lambda block: log_normals(block, theta, root_tau), sparse.csr_array(x)[odd])
+    return total
 
 
 def _near_log_normals(x: Array, mu: Array, root_tau: Array) -> Array:

@@ -46,8 +46,8 @@ nitpick_ignore_regex = [
     # The statistics of the pairs: users see them as what statistics_ holds, and the how-to page describes them.
     (
         "py:class",
-        r"bayesnb\.families\.(bernoulli|events|exponential|hurdle|levels|dyadic|mixture|moments|negative_binomial|poisson|"
-        r"polya_tree|scatter|words)\.\w+",
+        r"bayesnb\.families\.(alternatives|bernoulli|events|exponential|hurdle|levels|dyadic|moments|negative_binomial|"
+        r"poisson|polya_tree|scatter|words)\.\w+",
     ),
 ]
 

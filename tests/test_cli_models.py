@@ -19,6 +19,7 @@ from bayesnb import (
     Dirichlet,
     FixedProbabilities,
     Poisson,
+    choose_families,
     cli,
     datasets,
     load,
@@ -91,6 +92,31 @@ def test_the_options_of_fit_reach_the_model(done, tmp_path):
     np.testing.assert_allclose(found.predict_proba(asked), clf.predict_proba(asked), rtol=1e-9)
     assert isinstance(found.posterior_.label, FixedProbabilities)
     assert found.class_count_.sum() == 39 / 2
+
+
+def test_families_of_families_are_named_behind_a_colon(done, tmp_path):
+    X, y = datasets.heights()
+    X.assign(sex=y, visits=np.arange(40) % 4).to_csv(tmp_path / "t.csv", index=False)
+    done(
+        "fit", tmp_path / "t.csv", "--target", "sex", "-o", tmp_path / "m.nc", "--feature", "visits=hurdle:poisson",
+        "--feature", "height_cm=mixture:gaussian,log-normal", "--feature", "weight_kg=best:gaussian,log-normal",
+    )  # fmt: skip
+    features = load(tmp_path / "m.nc").schema_.features
+    assert features["visits"].family.title == "Hurdle(Poisson)"
+    assert features["height_cm"].family.title == "Mixture(Gaussian, LogNormal)"
+    assert [one[0] for one in features["weight_kg"].tried] == ["Gaussian", "LogNormal"]
+
+
+@pytest.mark.parametrize("prior", ["laplace", "female=0.3,male=0.7"])
+def test_all_columns_of_numbers_may_have_their_best_family(capsys, done, tmp_path, prior: str):
+    X, y = datasets.heights()
+    X.assign(sex=y).to_csv(tmp_path / "t.csv", index=False)
+    said = "--target", "sex", "--feature", "best"
+    done("fit", tmp_path / "t.csv", "-o", tmp_path / "m.nc", *said, "--class-prior", prior)
+    assert load(tmp_path / "m.nc").choice_.table.equals(choose_families(X, y).table)
+    for shown in ((tmp_path / "t.csv", *said), (tmp_path / "m.nc",)):
+        _, out, _ = run(capsys, "inspect", *shown, "--format", "json")
+        assert all("nats before" in feature["chosen"] for feature in json.loads(out)["features"])
 
 
 def test_the_option_m_sets_the_prior_of_all_categorical_and_binary_columns(done, tmp_path):
@@ -212,6 +238,9 @@ def test_explain_with_a_model_explains_a_row_of_a_table(done, tennis):
         (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=weibull"], "not COL=FAMILY"),
         (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=poisson", "--feature", "wind=poisson"], "named twice"),
         (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=binned:2,1"], "edges that increase"),
+        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=hurdle:poison"], "did you mean 'poisson'?"),
+        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=hurdle:poisson,gaussian"], "a hurdle has one family"),
+        (["fit", "play-tennis", "-o", "x.nc", "--feature", "best", "--feature", "wind=poisson"], "give it alone"),
         (["fit", "play-tennis", "-o", "x.nc", "--class-prior", "often"], "neither laplace"),
         (["fit", "play-tennis", "-o", "x.nc", "--class-prior", "a=0.5,b=0.5"], "Expected a probability for each of"),
         (["merge", "MODEL", "-o", "x.nc"], "two models or more"),

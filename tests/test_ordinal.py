@@ -110,6 +110,15 @@ def test_a_file_whose_levels_are_not_those_of_the_family_is_refused():
         read("size", described(replace(feature, family=Ordinal(orders=()))))
 
 
+def test_an_unknown_level_is_refused_on_the_command_line_without_code(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["fit", "play-tennis", "--feature", "wind=ordinal:calm,weak", "-o", str(tmp_path / "m.nc")])
+    said = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert "the order of an Ordinal names all levels from the lowest to the highest" in said
+    assert "order=" not in said
+
+
 def test_the_command_line_takes_the_order_of_text_and_of_numbers(tmp_path):
     X.assign(y=Y, stars=[1, 2, 3, 4, 5] * 2).to_csv(tmp_path / "t.csv", index=False)
     options = ["--feature", f"size=ordinal:{','.join(SIZES)}", "--feature", "stars=ordinal:5,4,3,2,1"]

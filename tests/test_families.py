@@ -53,6 +53,10 @@ def test_every_family_is_named_on_the_command_line_fitted_in_parts_and_stored(ki
     if kind == "Ordinal":
         # It is told the levels of a column, where others are told the columns of a feature.
         said = {name: ",".join(sorted(X[name].unique())) for name in X}
+    if kind in ("Hurdle", "Mixture"):
+        # They are told families: those that they are made of by default.
+        parts = {"Hurdle": "log-normal", "Mixture": "gaussian,polya-tree"}[kind]
+        said = dict.fromkeys(X, parts)
     options = [text for name, rest in said.items() for text in ("--feature", f"{name}={name_of(kind)}:{rest}")]
     assert run("fit", tmp_path / "rows", "--target", "y", *options, "-o", tmp_path / "m.nc") == 0
     found = load(tmp_path / "m.nc")

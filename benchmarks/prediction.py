@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.predictors import METHODS, Method
+from benchmarks.predictors import METHODS, WITHOUT_PEERS, Method
 
 type Array = np.ndarray
 type Scores = dict[str, dict[str, dict[str, float]]]
@@ -119,9 +119,8 @@ def read_scores(kept: Path) -> Scores:
 
 def write_scores(known: Scores, kept: Path) -> None:
     """Write the file anew, as a whole or not at all."""
-    chosen = set(halves(table_names())["chosen on"])
     lines = [
-        {"method": method, "table": table, "half": "chosen on" if table in chosen else "reported", **found}
+        {"method": method, "table": table, **found}
         for method, of in known.items()
         for table, found in sorted(of.items())
     ]
@@ -186,7 +185,7 @@ def main() -> None:
     parser.add_argument("--scores", type=Path, default=Path("benchmarks/prediction_scores.csv"))
     asked = parser.parse_args()
     names = asked.tables or (list(QUICK) if asked.quick else table_names())
-    every = list(METHODS)[:11] if asked.quick else list(METHODS)
+    every = list(WITHOUT_PEERS if asked.quick else METHODS)
     methods = [m for m in every if not asked.only or any(word in m for word in asked.only)]
     scores = computed(names, methods, asked.scores)
     methods = [m for m in methods if any(name in scores.get(m, {}) for name in names)]

@@ -204,7 +204,7 @@ def tree_augmented(x: pd.DataFrame, y: Array, new: pd.DataFrame) -> Array:
         return found.fit(pd.DataFrame(learned), y).predict_proba(pd.DataFrame(asked))
 
 
-METHODS: dict[str, Method] = {
+WITHOUT_PEERS: dict[str, Method] = {
     "naive Bayes": ours(None),
     "naive Bayes of Pólya trees": ours(None, PolyaTree()),
     "naive Bayes of Gaussians or Pólya trees": ours(None, Mixture([Gaussian(), PolyaTree()])),
@@ -222,6 +222,10 @@ METHODS: dict[str, Method] = {
     "logistic regression": scikit(logistic_regression, scaled=True),
     "random forest": scikit(random_forest),
     "gradient boosting": scikit(gradient_boosting),
+}
+"""Methods of this package and of scikit-learn, which need no further package."""
+
+METHODS: dict[str, Method] = WITHOUT_PEERS | {
     "Khiops": khiops,
     "scikit-bayes AnDE": scikit_bayes("AnDE"),
     "scikit-bayes ALR": scikit_bayes("ALR", n_dependence=0),

@@ -26,7 +26,8 @@ def drawn(model, compiled, **settings):
         step = pm.NUTS(max_treedepth=4, **settings)
     if compiled:
         compile_trajectories(step)
-    tree = run_nuts(model, 150, 1, step=step, nuts_sampler="pymc", tune=150, random_seed=3)
+    # The last digit of a sum differs, and adaptation makes the difference grow: after many tuning steps, chains part.
+    tree = run_nuts(model, 60, 1, step=step, nuts_sampler="pymc", tune=8, random_seed=3)
     stats = tree["sample_stats"].dataset
     names = [name for name, v in stats.items() if v.dtype != object and not name.startswith(("perf", "process"))]
     return tree["posterior"].dataset, stats[names]

@@ -238,7 +238,9 @@ def _block(
 def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequence[Any]:
     if feature in model.columns:
         return model.columns[feature]
-    n = statistics.features[feature].seen().shape[1]
+    family, s = model.features[feature], statistics.features[feature]
+    # A vector is seen as a whole.
+    n = s.mean.shape[1] if family.whole_rows and family.support != BAG else s.seen().shape[1]
     return [str(feature)] if n == 1 else [f"{feature}[{k}]" for k in range(n)]
 
 

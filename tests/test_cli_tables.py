@@ -124,6 +124,17 @@ def test_inspect_ends_with_a_command_that_runs_and_leaves_out_what_is_to_be_left
     assert set(names) == {"age", "purpose", "savings", "income", "debt", "amount", "calls"}
 
 
+@pytest.mark.parametrize("asked", ["--feature best", "--feature year=categorical --feature body_mass_g=lognormal"])
+def test_the_command_at_the_end_of_inspect_fits_the_families_that_were_asked_for(asked, done, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out, _ = done("inspect", "penguins", *asked.split())
+    command = out.splitlines()[-1]
+    assert asked in command
+    done(*shlex.split(command)[1:])
+    schema = load("penguins.nc").schema_
+    assert type(schema.features["body_mass_g"].family).__name__ in ("NegativeBinomial", "LogNormal")
+
+
 def test_inspect_gives_its_remarks_as_json(done, tmp_path):
     credit().to_csv(tmp_path / "t.csv", index=False)
     said = json.loads(done("inspect", tmp_path / "t.csv", "--target", "class", "--format", "json")[0])

@@ -204,7 +204,8 @@ def fit_command(data: str, target: str | None, remarks: list[Remark], said: Mapp
     """The command that fits a model, with the cures of the serious remarks, to be copied."""
     words = ["bayesnb", "fit", data, "--target", target or "COLUMN"]
     for option, value in said.items():
-        words += [option, *([] if value is True else [str(value)])]
+        for each in value if isinstance(value, tuple) else (value,):
+            words += [option, *([] if each is True else [str(each)])]
     for remark in remarks:
         if remark.drop:
             words += ["--drop", str(remark.column)]

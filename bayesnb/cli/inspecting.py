@@ -123,8 +123,9 @@ def said_of(format: Format) -> dict[str, Any]:
 
 
 def _said(settings: Settings) -> dict[str, Any]:
-    """The options of a model that the user has given and that name one thing."""
-    return {} if settings.weight is None else {"--weight": settings.weight}
+    """The options of a model that the user has given and that name columns."""
+    said: dict[str, Any] = {} if settings.weight is None else {"--weight": settings.weight}
+    return said | ({"--feature": settings.specified} if settings.specified else {})
 
 
 def _columns(summary: Summary) -> pd.DataFrame:

@@ -64,6 +64,16 @@ def mixed(n: int, n_classes: int = 2, seed: int = 0, missing: float = 0.15) -> t
     return X, np.array(list("uvw"))[y]
 
 
+def made_up(sampler, model, names, what):
+    """Draws from the prior, in place of ``Sampler.run``, for tests that do not depend on their values."""
+    import pymc as pm
+
+    from bayesnb.chains import Convergence
+
+    drawn = pm.draw([model[name] for name in names], 400, random_seed=sampler.random_seed, mode="FAST_COMPILE")
+    return dict(zip(names, drawn, strict=True)), Convergence(1, 1, 400, 0, "x")
+
+
 def pytest_runtest_setup(item):
     """Print tables as wide as where nothing says how wide the terminal is; processes of pytest say so themselves."""
     os.environ.pop("COLUMNS", None)

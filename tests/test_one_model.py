@@ -8,6 +8,7 @@ import pandas as pd
 import pymc as pm
 import pytensor
 import pytest
+from conftest import made_up
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from pymc.distributions.transforms import ordered
@@ -70,11 +71,6 @@ def table(n=50):
     for row, name in enumerate(families()):
         X.loc[row, name] = None if name == "levels" else np.nan
     return X, y
-
-
-def made_up(sampler, model, names, what):
-    drawn = pm.draw([model[name] for name in names], 400, random_seed=sampler.random_seed, mode=IN_PYTHON)
-    return dict(zip(names, drawn, strict=True)), Convergence(1, 1, 400, 0, "x")
 
 
 @pytest.fixture(scope="module")

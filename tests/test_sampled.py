@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+from conftest import made_up
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
@@ -52,12 +53,6 @@ def table(family, n=40, seed=0):
     x = rng.normal(np.where(y == "a", 0.0, 2.0), 1.0)
     column = x if family.support != LEVELS else np.where(x > 1, "high", "low").astype(object)
     return pd.DataFrame({"x": column, "z": rng.normal(size=n)}), y
-
-
-def made_up(sampler, model, names, what):
-    """Draws from the prior, for tests that do not depend on their values."""
-    drawn = pm.draw([model[name] for name in names], 400, random_seed=sampler.random_seed, mode="FAST_COMPILE")
-    return dict(zip(names, drawn, strict=True)), Convergence(1, 1, 400, 0, "x")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pandas as pd
 import pymc as pm
 import pytensor
 import pytest
+from conftest import made_up
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from pytensor import tensor as pt
@@ -16,7 +17,7 @@ from scipy.special import gammaln, logsumexp
 import bayesnb as nb
 from bayesnb import BayesianNB, Gaussian, HierarchicalCategorical, HierarchicalGaussian
 from bayesnb.answers.log_odds_moments import log_odds_moments
-from bayesnb.chains import Convergence, Sampler
+from bayesnb.chains import Sampler
 from bayesnb.families.levels import CategoryCounts, Coded
 from bayesnb.families.membership import Labels
 from bayesnb.families.moments import Moments
@@ -46,12 +47,6 @@ def table(n=40):
     X.loc[1, "a"], X.loc[2, "q"] = np.nan, None
     X.loc[3, REALS] = np.nan
     return X, y
-
-
-def made_up(sampler, model, names, what):
-    """Draws from the prior, for tests that do not depend on their values."""
-    drawn = pm.draw([model[name] for name in names], 400, random_seed=sampler.random_seed, mode="FAST_COMPILE")
-    return dict(zip(names, drawn, strict=True)), Convergence(1, 1, 400, 0, "x")
 
 
 @pytest.fixture(scope="module")

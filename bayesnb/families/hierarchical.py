@@ -103,10 +103,6 @@ class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
         self._set_fields(LearnedShares(alpha, strength), sampler, together=bool(together))
 
     @property
-    def reads_together(self) -> bool:
-        return self.together
-
-    @property
     def one_term(self) -> bool:
         return self.together
 

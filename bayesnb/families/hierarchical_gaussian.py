@@ -112,10 +112,6 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
         self._set_fields(LearnedCentre(m, s, reach, between), sampler, together=bool(together))
 
     @property
-    def reads_together(self) -> bool:
-        return self.together
-
-    @property
     def one_term(self) -> bool:
         return self.together
 

@@ -143,6 +143,10 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
         """The log prior density of each variable, given those that its prior depends on; a vector has one density."""
 
+    @property
+    def reads_together(self) -> bool:
+        return super().reads_together or self.one_term
+
     def shared(self, theta: Theta) -> Array | None:
         """The numbers given which the columns are independent, (draw, number). (A hook, if columns share some.)"""
         return None

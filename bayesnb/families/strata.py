@@ -19,10 +19,10 @@ from scipy.special import logsumexp, softmax
 from bayesnb.numerics import Array
 
 DRAWS = 250
-"""Of a stratum. The averages of its columns have the Monte Carlo error of so many draws; all strata have less."""
+"""A stratum has at most so many draws, so its averages have their Monte Carlo error; the average of all has less."""
 
 FEWEST = 4
-"""Strata, however few draws there are."""
+"""There are at least so many strata, even if draws are few."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,8 +88,6 @@ PLOTS = (
 )
 
 
-# The tree of Gibbs draws has the layout of that of exact ones, as test_unlabelled.py shows.
-@pytest.mark.parametrize("tree", [one for one in PARAMETERS if one.values != ("gibbs",)], indirect=True)
 @pytest.mark.parametrize("name", PLOTS)
 def test_a_plot_needs_nothing_but_the_tree(name, tree):
     plt.close("all")

@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import warnings
+from collections.abc import Mapping, Sequence
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Several workers share the cores, so each has one thread for its matrices.
@@ -28,6 +29,32 @@ from bayesnb.kernels import blocks
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
+# What a column of ``mixed`` can hold, given a random generator, the code of the class of each row, and its hours. The
+# last three say nothing about the class.
+CELLS = {
+    "levels": lambda rng, y, hours: np.take(
+        list("abc"), np.where(rng.random(len(y)) < 0.4, y % 3, rng.choice(3, len(y)))
+    ),
+    "flag": lambda rng, y, hours: rng.random(len(y)) < 0.3 + 0.2 * y,
+    "bit": lambda rng, y, hours: (rng.random(len(y)) < 0.7 - 0.2 * y).astype(float),
+    "real": lambda rng, y, hours: rng.normal(y, 1.0),
+    "spread": lambda rng, y, hours: rng.normal(2 * y, 1.0 + y),
+    "outliers": lambda rng, y, hours: rng.standard_t(3, len(y)) + 2 * y,
+    "bumps": lambda rng, y, hours: rng.normal(np.where(rng.random(len(y)) < 0.5, 0.0, 6.0 + y), 1.0),
+    "positive": lambda rng, y, hours: rng.lognormal(y, 1.0),
+    "wait": lambda rng, y, hours: rng.exponential(1.0 + y),
+    "zeros": lambda rng, y, hours: np.where(rng.random(len(y)) < 0.4, 0.0, rng.lognormal(y, 0.5)),
+    "bounded": lambda rng, y, hours: rng.uniform(0.0, 1.0 + y),
+    "count": lambda rng, y, hours: rng.poisson(2.0 + y),
+    "events": lambda rng, y, hours: rng.poisson(hours * (2 + y)).astype(float),
+    "hours": lambda rng, y, hours: hours,
+    "word": lambda rng, y, hours: rng.poisson(1.0, len(y)),
+    "noise": lambda rng, y, hours: rng.normal(size=len(y)),
+}
+COLUMNS = {
+    "c": "levels", "b": "flag", "g": "real", "h": "spread", "known": "real", "events": "events", "hours": "hours",
+    "cat": "count", "dog": "word", "emu": "word",
+}  # fmt: skip
 FEATURES = {
     "reals": (Gaussian(), ["g", "h"]),
     "known": GaussianKnownVariance(variance=2.0),
@@ -36,32 +63,27 @@ FEATURES = {
 }
 
 
-def mixed(n: int, n_classes: int = 2, seed: int = 0, missing: float = 0.15) -> tuple[pd.DataFrame, np.ndarray]:
-    """A table with a column for each family, and its classes, "u" to "w"; ``FEATURES`` names the families.
+def mixed(
+    n: int,
+    classes: Sequence[str] = "uv",
+    columns: Mapping[str, str] = COLUMNS,
+    seed: int = 0,
+    missing: float = 0.15,
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """A random table of ``n`` rows, and the class of each row, each class in turn.
 
-    "c" has levels and "b" is true or false; "g", "h" and "known" are real; "events" are counts within "hours"; "cat",
-    "dog" and "emu" are counts of words. A share of the cells of "c", "g" and "events" is missing.
+    ``columns`` says for each column which of ``CELLS`` it holds. The table that is made if nothing is said has a column
+    for each of the first families; ``FEATURES`` names those that would not be found. A share of the cells is missing,
+    but not of booleans, whole numbers and hours.
     """
     rng = default_rng(seed)
-    y = np.resize(np.arange(n_classes), n)
+    y = np.resize(np.arange(len(classes)), n)
     hours = rng.uniform(0.5, 2.0, n)
-    X = pd.DataFrame(
-        {
-            "c": rng.choice(list("abc"), n),
-            "b": rng.random(n) < 0.3 + 0.2 * y,
-            "g": rng.normal(y, 1.0),
-            "h": rng.normal(2 * y, 1.0 + y),
-            "known": rng.normal(y, 1.4),
-            "events": rng.poisson(hours * (2 + y)).astype(float),
-            "hours": hours,
-            "cat": rng.poisson(1.0 + y),
-            "dog": rng.poisson(2.0, n),
-            "emu": rng.poisson(0.5, n),
-        }
-    )
-    for name in ("c", "g", "events"):
-        X[name] = X[name].mask(rng.random(n) < missing)
-    return X, np.array(list("uvw"))[y]
+    X = pd.DataFrame({name: CELLS[kind](rng, y, hours) for name, kind in columns.items()})
+    for name, kind in columns.items():
+        if kind != "hours" and X[name].dtype.kind not in "bi":
+            X[name] = X[name].mask(rng.random(n) < missing)
+    return X, np.array(list(classes))[y]
 
 
 def made_up(sampler, model, names, what):

@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import mixed
 from matplotlib import pyplot as plt
 from xarray import DataTree
 
@@ -51,9 +52,7 @@ def sampled() -> DataTree:
 
 
 def exponents(sampler: str = "exact") -> DataTree:
-    rng = np.random.default_rng(0)
-    y = np.repeat(["early", "late"], 60)
-    X = pd.DataFrame({"delay": rng.normal(np.repeat([0.0, 1.0], 60)), "other": rng.normal(size=120)})
+    X, y = mixed(120, ["early", "late"], {"delay": "real", "other": "noise"}, missing=0.0)
     clf = BayesianNB(random_state=0, dependence=Exponents(shapes=False, offsets="class")).fit(X, y)
     return clf.sample_posterior(1000, 4, sampler, X=X, y=y, stage="exponents")
 

@@ -111,7 +111,7 @@ def test_counts_and_positive_numbers_and_bins_are_worth_what_sums_say():
 
 
 def test_a_mixed_row_names_what_cannot_be_asked():
-    X, y = mixed(40, 2)
+    X, y = mixed(40)
     clf = BayesianNB(FEATURES).fit(X, y)
     row = X[:1].assign(cat=np.nan, dog=np.nan, emu=np.nan, events=np.nan, hours=np.nan, g=np.nan, b=None)
     found = clf.ask_next(row)
@@ -163,7 +163,7 @@ def test_what_cannot_be_asked_is_refused():
 
 
 def test_the_row_to_label_is_the_one_of_the_largest_epistemic_uncertainty():
-    X, y = mixed(60, 3)
+    X, y = mixed(60, "uvw")
     clf = BayesianNB(FEATURES, random_state=0).fit(X[:12], y[:12])
     pool = X[12:]
     found = clf.label_next(pool)

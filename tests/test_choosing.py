@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from sklearn.base import clone
@@ -37,11 +38,7 @@ FAMILIES = [Gaussian(), LogNormal(), Exponential()]
 
 
 def table() -> tuple[pd.DataFrame, np.ndarray]:
-    rng = default_rng(0)
-    y = np.arange(120) % 2
-    factors = rng.lognormal(1.0 + y, 1.0)
-    waits = rng.exponential(1.0 + 2.0 * y)
-    return pd.DataFrame({"size": factors, "wait": waits, "kind": np.where(rng.random(120) < 0.5, "u", "v")}), y
+    return mixed(120, [0, 1], {"size": "positive", "wait": "wait", "kind": "levels"}, missing=0.0)
 
 
 def log_score(features, X, y):

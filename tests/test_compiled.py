@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -36,21 +37,12 @@ ESTIMATES = ["predictive", "mean", "map", "mle"]
 
 def table(n: int, classes: int = 3) -> tuple[pd.DataFrame, np.ndarray]:
     """A column of each kind that can be compiled; every level and both of 0 and 1 occur in every class."""
-    rng = default_rng(0)
-    y = np.arange(n) % classes
-    X = pd.DataFrame(
-        {
-            "pulse": rng.normal(70.0 + 5 * y, 10.0),
-            "town": np.array(["Bern", "Basel"])[np.arange(n) // classes % 2],
-            "scale": rng.normal(y, 1.4),
-            "smoker": np.arange(n) // (2 * classes) % 2,
-            "height": rng.normal(1.7, 0.1 + 0.05 * y),
-            "grade": np.arange(n) // classes % 3 + 1,
-            "visits": rng.poisson(2.0 + y),
-            "falls": rng.poisson(1.0 + y),
-        }
-    )
-    return X, np.array(list("uvw"))[y]
+    columns = {
+        "pulse": "real", "town": "levels", "scale": "real", "smoker": "flag", "height": "spread", "grade": "levels",
+        "visits": "count", "falls": "count",
+    }  # fmt: skip
+    X, y = mixed(n, "uvw"[:classes], columns, missing=0.0)
+    return X.assign(smoker=X["smoker"].astype(int), grade=X["grade"].map({"a": 1, "b": 2, "c": 3})), y
 
 
 def fitted(estimate: str = "predictive", classes: int = 3, **settings) -> tuple[BayesianNB, pd.DataFrame]:

@@ -15,7 +15,7 @@ from bayesnb.families.gaussian import Gaussian
 
 def table(n: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     """Three classes, with columns of most families, the levels declared; some cells are missing."""
-    X, y = mixed(n, 3, seed)
+    X, y = mixed(n, "uvw", seed=seed)
     X = X.drop(columns=["known"])
     X["c"] = pd.Categorical(X["c"], list("abc"))
     return X, y

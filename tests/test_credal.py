@@ -79,7 +79,7 @@ def test_bounds_are_those_of_a_search_over_a_grid_of_priors(classes, complete):
         assert_array_equal(dominates, grid_dominates)
 
 
-def table(n=30, classes=3):
+def table(n=30, classes="uvw"):
     X, y = mixed(n, classes, missing=0.0)
     return X[["c", "b", "g"]].astype({"b": int}), y
 
@@ -141,7 +141,7 @@ def test_without_anything_nominal_the_bounds_are_the_predictive():
 
 
 def test_missing_cells_are_ignored_unless_any_level_is_allowed():
-    X, y = table(n=12, classes=2)
+    X, y = table(n=12, classes="uv")
     X, asked = X[["c", "b"]].astype(object), X[["c", "b"]][:4].astype(object)
     X.loc[2, "c"], X.loc[7, "b"] = None, None
     asked.loc[0, "c"], asked.loc[1, ["c", "b"]] = None, None

@@ -9,7 +9,7 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import logsumexp
-from test_dependence_learned import fitted, mixed
+from test_dependence_learned import encoded, fitted
 
 from bayesnb import BayesianNB, NormalGamma
 from bayesnb.dependence import audit
@@ -28,7 +28,7 @@ def asked(X: dict, y: np.ndarray, **options) -> Independence:
 
 
 def test_the_audit_ranks_the_pairs_by_the_evidence_of_dependence():
-    features, data, labels = mixed(n=600, missing=0.0)
+    features, data, labels = encoded(n=600, missing=0.0)
     found = independence(fitted(features, data, labels), data, labels)
     assert len(found.pairs) == 28
     first = {frozenset(map(str, pair)) for pair in found.pairs[["first", "second"]].to_numpy()[:2]}

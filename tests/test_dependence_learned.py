@@ -27,7 +27,7 @@ def fitted(features: dict, data: dict, labels: Labels) -> Posterior:
     return model.posterior(model.statistics(data, labels, [f"c{k}" for k in range(labels.n)]))
 
 
-def mixed(n: int = 120, missing: float = 0.1):
+def encoded(n: int = 120, missing: float = 0.1):
     """A table of every kind of column, two of which depend on each other."""
     rng = default_rng(0)
     y = rng.integers(2, size=n)
@@ -60,7 +60,7 @@ HOW = ["tempered", "weighted", "pairwise", Exponents(by="class", pairs=5)]
 
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_every_kind_of_column_can_be_learned_and_asked(how):
-    features, data, labels = mixed()
+    features, data, labels = encoded()
     posterior = fitted(features, data, labels)
     found = learn(posterior, data, labels, how)
     log_p = found.log_proba(posterior, data, len(labels))
@@ -72,7 +72,7 @@ def test_every_kind_of_column_can_be_learned_and_asked(how):
 # The grid is held, as the scale of a prior is; all that is counted on it is counted again.
 @pytest.mark.parametrize("unit", [True, False])
 def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
-    features, data, labels = mixed(n=60)
+    features, data, labels = encoded(n=60)
     if unit:
         labels = Labels.of(labels.codes)
     posterior = fitted(features, data, labels)
@@ -98,7 +98,7 @@ def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
 
 
 def test_one_exponent_for_the_model_is_a_tempered_likelihood():
-    features, data, labels = mixed()
+    features, data, labels = encoded()
     posterior = fitted(features, data, labels)
     found = learn(posterior, data, labels, Exponents(by="model", shapes=False))
     (w,), b = found.exponents.exponents[0], found.exponents.offsets
@@ -109,7 +109,7 @@ def test_one_exponent_for_the_model_is_a_tempered_likelihood():
 
 
 def test_answers_are_the_same_in_one_block_and_in_many(monkeypatch):
-    features, data, labels = mixed(n=180)
+    features, data, labels = encoded(n=180)
     posterior = fitted(features, data, labels)
     # Draws start at the mode, so they would take the time of many evaluations and show nothing more.
     spec = Exponents(pairs=10, sd=0.3, pair_sd=0.1, joint_sd=0.3, draws=2)
@@ -123,7 +123,7 @@ def test_answers_are_the_same_in_one_block_and_in_many(monkeypatch):
 
 
 def test_a_large_table_is_learned_from_a_sample_first(monkeypatch):
-    features, data, labels = mixed(n=300)
+    features, data, labels = encoded(n=300)
     posterior = fitted(features, data, labels)
     spec = Exponents(sd=0.3, cell_sd=0.3)
     whole = learn(posterior, data, labels, spec)
@@ -192,7 +192,7 @@ def test_offsets_of_cells_mend_shares_that_other_columns_contradict():
 
 
 def test_more_offsets_than_are_learned_quickly_are_one_a_class(monkeypatch):
-    features, data, labels = mixed()
+    features, data, labels = encoded()
     posterior = fitted(features, data, labels)
     assert learn(posterior, data, labels, "weighted").exponents.layout.cells > 0
     monkeypatch.setattr(learned, "MOST_OFFSETS", 5)
@@ -200,7 +200,7 @@ def test_more_offsets_than_are_learned_quickly_are_one_a_class(monkeypatch):
 
 
 def test_named_pairs_are_the_ones_that_get_a_term():
-    features, data, labels = mixed()
+    features, data, labels = encoded()
     posterior = fitted(features, data, labels)
     names = terms.names(posterior)
     found = learn(posterior, data, labels, Exponents(pairs=((names[0], names[3]),)))
@@ -221,7 +221,7 @@ def test_too_many_columns_for_all_pairs_are_refused_with_the_cure():
 
 
 def test_another_word_for_dependence_is_refused():
-    features, data, labels = mixed()
+    features, data, labels = encoded()
     with pytest.raises(ValueError, match=r"'pairwise'.*got 'full'"):
         learn(fitted(features, data, labels), data, labels, "full")
 
@@ -238,7 +238,7 @@ def test_a_class_of_one_row_a_constant_column_and_one_class_end_well(how):
 
 
 def test_levels_that_were_never_seen_and_missing_cells_say_nothing_of_a_pair():
-    features, data, labels = mixed()
+    features, data, labels = encoded()
     spec, posterior = Exponents(pairs=3), fitted(features, data, labels)
     found = learn(posterior, data, labels, spec)
     blank = data | {

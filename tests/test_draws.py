@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray
+from conftest import mixed
 from matplotlib import pyplot as plt
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
@@ -48,39 +49,24 @@ def tree(request) -> DataTree:
     return clf.sample_posterior(500, 4, request.param, random_seed=6, X=X, y=y, include=GROUPS)
 
 
-def mixed(n: int = 20) -> tuple[BayesianNB, pd.DataFrame, np.ndarray]:
+def fitted() -> tuple[BayesianNB, pd.DataFrame, np.ndarray]:
     """Every family, columns of one feature with different numbers of levels, one with a single level, and gaps."""
-    rng = default_rng(1)
-    X = pd.DataFrame(
-        {
-            "yes": rng.random(n) < 0.4,
-            "no": (rng.random(n) < 0.7).astype(float),
-            "two": np.resize(["p", "q"], n),
-            "three": np.resize(["p", "q", "r"], n),
-            "one": ["always"] * n,
-            "colour": np.resize(["red", "green", "blue"], n),
-            "x": rng.normal(5.0, 2.0, n),
-            "z": rng.normal(1.0, 1.0, n),
-            "known": rng.normal(-3.0, 1.0, n),
-            "calls": rng.poisson(3.0, n).astype(float),
-            "cat": rng.poisson(1.0, n),
-            "dog": rng.poisson(2.0, n),
-            "emu": rng.poisson(0.5, n),
-        }
-    )
-    X["hours"] = rng.uniform(1.0, 3.0, n)
-    for name in ("no", "three", "colour", "x", "known", "calls"):
-        X[name] = X[name].mask(rng.random(n) < 0.2)
+    columns = {
+        "yes": "flag", "no": "bit", "colour": "levels", "x": "real", "z": "real", "known": "real", "calls": "events",
+        "cat": "count", "dog": "word", "emu": "word", "hours": "hours",
+    }  # fmt: skip
+    X, y = mixed(20, "abca", columns, missing=0.2)
+    X = X.assign(two=np.resize(["p", "q"], 20), three=np.resize(["p", "q", "r"], 20), one="always")
+    X.loc[::6, "three"] = None
     features = {
         "bits": (Bernoulli(Beta(2.0, 1.0)), ["yes", "no"]),
         "levels": (Categorical(Dirichlet(0.5)), ["two", "three", "one"]),
-        "colour": Categorical(Dirichlet({"red": 1.0, "green": 2.0, "blue": 3.0})),
+        "colour": Categorical(Dirichlet({"a": 1.0, "b": 2.0, "c": 3.0})),
         "both": (Gaussian(), ["x", "z"]),
         "known": GaussianKnownVariance(variance=1.5),
         "calls": Poisson(Gamma(2.0), exposure="hours"),
         "words": (Multinomial(), ["cat", "dog", "emu"]),
     }
-    y = np.resize(["a", "b", "c", "a"], n)
     return BayesianNB(features).fit(X, y), X, y
 
 
@@ -101,7 +87,7 @@ VARIABLES = {
 
 
 def test_variables_are_named_after_kinds_and_columns_are_coordinates():
-    clf, *_ = mixed()
+    clf, *_ = fitted()
     posterior = clf.sample_posterior(7, 3)["posterior"].dataset
     assert {name: v.dims for name, v in posterior.data_vars.items()} == {
         name: ("chain", "draw", *dims) for name, dims in VARIABLES.items()
@@ -127,13 +113,13 @@ def order(clf: BayesianNB) -> list[str]:
 
 def categories(clf: BayesianNB) -> list[str]:
     """The name of a category shared by several columns: the names of its levels, one after the other."""
-    levels = {"levels": ("p", "q", "r"), "colour": ("blue", "green", "red")}
+    levels = {"levels": ("p", "q", "r"), "colour": ("a", "b", "c")}
     return ["|".join(pair) for pair in zip(*(levels[name] for name in order(clf)), strict=True)]
 
 
 @pytest.mark.nuts
 def test_draws_of_every_family_have_the_same_layout_whichever_sampler():
-    clf, X, _ = mixed()
+    clf, X, _ = fitted()
     exact = clf.sample_posterior(20, 2, random_seed=0)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="NUTS did not converge")
@@ -164,7 +150,7 @@ def test_the_layout_is_the_same_whichever_sampler(tree):
 
 
 def test_the_layout_is_that_of_the_pymc_model():
-    clf, *_ = mixed()
+    clf, *_ = fitted()
     model, posterior = clf.to_pymc(), clf.sample_posterior(2, 1)["posterior"].dataset
     assert dict(model.named_vars_to_dims) == {name: v.dims[2:] for name, v in posterior.data_vars.items()}
     for name, values in model.coords.items():
@@ -172,7 +158,7 @@ def test_the_layout_is_that_of_the_pymc_model():
 
 
 def test_the_tree_has_groups_for_prior_posterior_and_learned_data():
-    clf, X, y = mixed()
+    clf, X, y = fitted()
     tree = clf.sample_posterior(5, 2)
     assert set(tree.children) == {"posterior", "prior", "log_prior", "constant_data", "sample_stats"}
     assert set(tree["prior"].data_vars) == set(tree["posterior"].data_vars) == set(tree["log_prior"].data_vars)
@@ -192,7 +178,7 @@ def same_parameters(one: Any, other: Any, clf: BayesianNB, X: pd.DataFrame) -> N
 
 
 def test_parameters_come_back_from_a_tree_and_predict_the_same():
-    clf, X, _ = mixed()
+    clf, X, _ = fitted()
     drawn = clf.posterior_.draw(default_rng(3), (3, 11))
     blocks = layout.blocks(clf.posterior_.model, clf.statistics_)
     tree = trees.build({"posterior": layout.variables(drawn, blocks)}, clf.posterior_)
@@ -205,7 +191,7 @@ def test_parameters_come_back_from_a_tree_and_predict_the_same():
 
 @pytest.mark.parametrize("group", ["posterior", "prior"])
 def test_parameters_can_be_read_back_from_the_prior_and_the_posterior_group(group):
-    clf, X, _ = mixed()
+    clf, X, _ = fitted()
     rng = default_rng(12)
     tree = clf.sample_posterior(9, 2, random_seed=12)
     drawn = {"posterior": clf.posterior_.draw(rng, (2, 9)), "prior": clf.posterior_.before().draw(rng, (2, 9))}
@@ -213,7 +199,7 @@ def test_parameters_can_be_read_back_from_the_prior_and_the_posterior_group(grou
 
 
 def test_the_order_of_dimensions_does_not_matter():
-    clf, X, _ = mixed()
+    clf, X, _ = fitted()
     tree = clf.sample_posterior(9, 2, random_seed=12)
     turned = DataTree.from_dict({"posterior": tree["posterior"].dataset.map(lambda v: v.transpose(*v.dims[::-1]))})
     assert turned["posterior"]["mu_gaussian"].dims == ("gaussian_feature", "class_label", "draw", "chain")
@@ -258,7 +244,7 @@ def test_a_draw_that_underflows_is_read_back_as_0():
 
 
 def test_exact_draws_are_independent():
-    clf, *_ = mixed()
+    clf, *_ = fitted()
     posterior = clf.sample_posterior(1000, 4, random_seed=3)["posterior"].dataset
     r_hat, ess = az.rhat(posterior), az.ess(posterior)
     for name in posterior.data_vars:
@@ -268,7 +254,7 @@ def test_exact_draws_are_independent():
 
 
 def test_exact_draws_have_the_moments_of_prior_and_posterior():
-    clf, *_ = mixed()
+    clf, *_ = fitted()
     tree = clf.sample_posterior(4000, 2, random_seed=3)
     blocks = layout.blocks(clf.posterior_.model, clf.statistics_)
     for group, belief in {"posterior": clf.posterior_, "prior": clf.posterior_.before()}.items():
@@ -291,7 +277,7 @@ def tupled(value: Any) -> tuple[Any, ...]:
 
 
 def test_a_seed_fixes_the_draws():
-    clf, *_ = mixed()
+    clf, *_ = fitted()
     one, same, other = (clf.sample_posterior(4, 2, random_seed=seed)["posterior"].dataset for seed in (5, 5, 6))
     assert one.equals(same)
     assert not any(one[name].equals(other[name]) for name in one.data_vars)
@@ -300,7 +286,7 @@ def test_a_seed_fixes_the_draws():
 
 
 def test_without_a_seed_the_estimators_own_seed_is_used():
-    clf, *_ = mixed()
+    clf, *_ = fitted()
     clf.set_params(random_state=8)
     assert clf.sample_posterior(4, 2)["posterior"].dataset.equals(
         clf.sample_posterior(4, 2, random_seed=8)["posterior"].dataset
@@ -330,7 +316,7 @@ def test_a_seed_fixes_the_draws_of_nuts():
     ],
 )
 def test_an_improper_prior_leaves_out_the_prior_group(name, family):
-    _, X, y = mixed()
+    _, X, y = fitted()
     table = X[["z", name]]
     clf = BayesianNB({name: family}).fit(table, y)
     tree = clf.sample_posterior(5, 2, random_seed=0)
@@ -346,7 +332,7 @@ def test_an_improper_prior_leaves_out_the_prior_group(name, family):
 
 @pytest.mark.filterwarnings("ignore:columns that were not fitted")
 def test_an_improper_class_prior_leaves_out_the_prior_group():
-    _, X, y = mixed()
+    _, X, y = fitted()
     clf = BayesianNB(class_prior=Dirichlet(0.0)).fit(X[["z"]], y)
     tree = clf.sample_posterior(5, 2, random_seed=0)
     assert "prior" not in tree.children
@@ -354,7 +340,7 @@ def test_an_improper_class_prior_leaves_out_the_prior_group():
 
 
 def test_known_class_probabilities_are_equal_in_all_draws():
-    _, X, y = mixed()
+    _, X, y = fitted()
     clf = BayesianNB(class_prior={"a": 0.5, "b": 0.2, "c": 0.3}).fit(X[["z"]], y)
     tree = clf.sample_posterior(5, 2, random_seed=0)
     for group in ("posterior", "prior"):
@@ -385,7 +371,7 @@ def test_the_log_likelihood_of_a_row_is_that_of_its_class_and_of_its_cells(tree)
 
 
 def test_a_missing_cell_and_a_bag_of_words_have_their_log_likelihood():
-    clf, X, y = mixed()
+    clf, X, y = fitted()
     tree = clf.sample_posterior(6, 2, random_seed=0, X=X, y=y, include=["log_likelihood", "columns"])
     cells = tree["columns/log_likelihood"].dataset
     codes = tree["observed_data"]["y"]
@@ -684,7 +670,7 @@ def test_a_file_keeps_values_and_coordinates(tree, tmp_path):
 
 
 def test_a_file_of_every_family_keeps_values_and_coordinates(tmp_path):
-    clf, X, y = mixed()
+    clf, X, y = fitted()
     tree = clf.sample_posterior(6, 2, random_seed=0, X=X, y=y, include=GROUPS)
     path = tmp_path / "tree.nc"
     tree.to_netcdf(path, engine="h5netcdf")

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import mixed
 
 import bayesnb as nb
 from bayesnb import cli, datasets
@@ -23,8 +24,8 @@ from bayesnb.data import writers
 
 
 def numbers(n=4000):
-    rng = np.random.default_rng(0)
-    return pd.DataFrame({"x": rng.normal(size=n), "c": rng.choice(list("uvw"), n), "y": rng.choice(["p", "q"], n)})
+    X, y = mixed(n, "pq", {"x": "noise", "c": "levels"}, missing=0.0)
+    return X.assign(y=y)
 
 
 def fitted(frame):

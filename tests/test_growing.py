@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.random import default_rng
+from conftest import mixed
 from numpy.testing import assert_allclose
 
 from bayesnb import (
@@ -21,27 +21,18 @@ from bayesnb import (
     load,
 )
 
-RNG = default_rng(3)
 FAMILIES = {
     "visits": Poisson(),
     "flag": "bernoulli",
-    "stars": Ordinal(order=[1, 2, 3]),
+    "stars": Ordinal(order=["a", "b", "c"]),
     "wait": PolyaTree(edges=[0.0, 1.0]),
-    "hours": Binned(edges=[2.0]),
+    "hours": Binned(edges=[1.2]),
     "text": (Multinomial(), ["cat", "dog", "emu"]),
 }
 KINDS = {
-    "size": lambda n: RNG.normal(size=n),
-    "color": lambda n: RNG.choice(["red", "blue"], n),
-    "visits": lambda n: RNG.poisson(2.0, n),
-    "flag": lambda n: RNG.integers(0, 2, n),
-    "stars": lambda n: RNG.integers(1, 4, n),
-    "wait": lambda n: RNG.normal(size=n),
-    "hours": lambda n: RNG.uniform(0, 4, n),
-    "cat": lambda n: RNG.poisson(1.0, n),
-    "dog": lambda n: RNG.poisson(0.5, n),
-    "emu": lambda n: RNG.poisson(2.0, n),
-}
+    "size": "real", "color": "levels", "visits": "count", "flag": "flag", "stars": "levels", "wait": "real",
+    "hours": "hours", "cat": "word", "dog": "word", "emu": "count",
+}  # fmt: skip
 COLUMNS = (
     ("size", "color", "cat", "dog"),
     ("size", "visits", "flag", "stars", "cat", "emu"),
@@ -49,9 +40,14 @@ COLUMNS = (
 )
 """The columns of each part."""
 WORDS = ("cat", "dog", "emu")
-PARTS = [pd.DataFrame({name: KINDS[name](12) for name in names}) for names in COLUMNS]
-LABELS = [np.array(["ant", "bee"])[RNG.integers(0, 2, 12)], np.array(["bee", "cow"])[RNG.integers(0, 2, 12)]]
-LABELS.append(np.array(["ant", "cow"])[RNG.integers(0, 2, 12)])
+CLASSES = (["ant", "bee"], ["bee", "cow"], ["ant", "cow"])
+PARTS, LABELS = zip(
+    *(
+        mixed(12, classes, {name: KINDS[name] for name in names}, seed, missing=0.0)
+        for seed, (names, classes) in enumerate(zip(COLUMNS, CLASSES, strict=True))
+    ),
+    strict=True,
+)
 WHOLE = pd.concat(PARTS, ignore_index=True)
 WHOLE = WHOLE.assign(**{word: WHOLE[word].fillna(0.0) for word in WORDS})
 Y = np.concatenate(LABELS)

@@ -727,7 +727,7 @@ def test_a_row_that_is_impossible_is_named_in_every_discrete_family(family):
 @pytest.mark.parametrize("rowwise", [False, True], ids=["at once", "row by row"])
 @pytest.mark.parametrize("estimate", ["predictive", "mean"])
 def test_forgetting_every_row_gives_the_prior_again(estimate: str, rowwise: bool):
-    X, y = mixed(24, 3)
+    X, y = mixed(24, "uvw")
     X["g"] += 1e9
     clf = BayesianNB(FEATURES, estimate=estimate, class_prior=Dirichlet([1.0, 2.0, 5.0])).fit(X, y)
     for rows in [[i] for i in default_rng(8).permutation(len(X))] if rowwise else [slice(None)]:
@@ -771,7 +771,7 @@ def test_one_row_is_left_after_a_weight_of_1e15_is_forgotten(family):
 
 
 def test_learning_after_forgetting_everything_equals_a_first_fit():
-    X, y = mixed(24, 3)
+    X, y = mixed(24, "uvw")
     X["g"] += 1e9
     clf = BayesianNB(FEATURES).partial_fit(X, y, classes=list("uvw")).forget(X, y).partial_fit(X.iloc[::-1], y[::-1])
     assert_allclose(clf.predict_proba(X), BayesianNB(FEATURES).fit(X, y).predict_proba(X), rtol=1e-9)

@@ -8,7 +8,7 @@ import pandas as pd
 import pymc as pm
 import pytensor
 import pytest
-from conftest import made_up
+from conftest import made_up, mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from pymc.distributions.transforms import ordered
@@ -54,23 +54,8 @@ def families(**sampler):
 
 def table(n=50):
     """A column for each sampled family and two conjugate ones, with missing cells."""
-    rng = default_rng(0)
-    y = np.array(["ant", "bee"])[rng.integers(0, 2, n)]
-    late = (y == "bee").astype(float)
-    X = pd.DataFrame(
-        {
-            "student": rng.standard_t(3, n) + 2 * late,
-            "gamma": rng.gamma(2 + late),
-            "two bumps": np.where(rng.random(n) < 0.5, rng.normal(0, 1, n), rng.normal(6 + late, 1)),
-            "levels": rng.choice(list("pqr"), n).astype(object),
-            "means": rng.normal(late),
-            "colour": rng.choice(["red", "blue"], n),
-            "size": rng.normal(late),
-        }
-    )
-    for row, name in enumerate(families()):
-        X.loc[row, name] = None if name == "levels" else np.nan
-    return X, y
+    columns = {"student": "outliers", "gamma": "wait", "two bumps": "bumps", "levels": "levels", "means": "real"}
+    return mixed(n, ["ant", "bee"], columns | {"colour": "levels", "size": "real"}, missing=0.05)
 
 
 @pytest.fixture(scope="module")

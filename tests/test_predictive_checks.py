@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
@@ -108,12 +109,10 @@ def test_a_positive_number_is_never_rounded_to_zero():
 
 
 def test_replicated_tables_are_those_of_the_predictive():
-    rng = default_rng(0)
-    y = rng.integers(2, size=12)
-    X = {"real": rng.normal(size=12), "hue": rng.choice(list("abc"), 12), "hits": rng.poisson(3, 12)}
+    X, y = mixed(12, columns={"real": "noise", "hue": "levels", "hits": "count"}, missing=0.0)
     clf = BayesianNB({"real": Gaussian(), "hue": Categorical(), "hits": Poisson()}).fit(X, y)
     columns = [Checked(name, name, 0, kind) for name, kind in zip(X, ("real", "levels", "count"), strict=True)]
-    made = replicated(clf.posterior_, columns, np.array([0, 1]), 40_000, rng)
+    made = replicated(clf.posterior_, columns, np.array([0, 1]), 40_000, default_rng(0))
     real, hits = clf.posterior_.features["real"], clf.posterior_.features["hits"]
     for c in range(2):
         student = stats.t(
@@ -216,9 +215,7 @@ def test_on_learned_rows_p_values_are_conservative():
 
 
 def test_other_rows_than_those_that_were_learned_can_be_checked():
-    rng = default_rng(0)
-    y = rng.integers(2, size=200)
-    X = pd.DataFrame({"x": rng.normal(y), "z": rng.normal(size=200)})
+    X, y = mixed(200, columns={"x": "real", "z": "noise"}, seed=1, missing=0.0)
     clf = BayesianNB().fit(X[:100], y[:100])
     assert clf.predictive_checks(X[100:], y[100:]).fits
     drifted = clf.predictive_checks(X[100:].assign(z=X["z"] + 2), y[100:])
@@ -227,15 +224,11 @@ def test_other_rows_than_those_that_were_learned_can_be_checked():
 
 
 def test_bags_of_words_and_exposed_counts_are_named_as_not_checked():
-    rng = default_rng(0)
-    X = pd.DataFrame(
-        {"a": rng.poisson(2, 60), "b": rng.poisson(2, 60), "calls": rng.poisson(2, 60), "x": rng.normal(size=60)}
-    )
-    X["hours"] = rng.uniform(1, 2, 60)
-    features = {"words": (Multinomial(), ["a", "b"]), "calls": Poisson(exposure="hours"), "x": Gaussian()}
-    found = BayesianNB(features).fit(X, np.arange(60) % 2).predictive_checks(X, np.arange(60) % 2)
-    assert set(found.unchecked) == {"words", "calls"}
-    assert set(found.table["first"]) == {"x"}
+    X, y = mixed(60)
+    features = {"words": (Multinomial(), ["cat", "dog", "emu"]), "events": Poisson(exposure="hours")}
+    found = BayesianNB(features).fit(X, y).predictive_checks(X, y)
+    assert set(found.unchecked) == {"words", "events"}
+    assert set(found.table["first"]) == {"b", "c", "g", "h", "known"}
 
 
 def test_a_column_of_many_levels_that_is_not_checked_takes_no_memory_for_each_replicated_row():
@@ -261,9 +254,7 @@ def test_a_table_in_which_no_column_can_be_checked_fits():
 
 @pytest.mark.nuts
 def test_sampled_columns_are_checked_by_their_draws():
-    rng = default_rng(0)
-    y = np.arange(200) % 2
-    X = {"x": rng.standard_t(3, 200), "z": rng.normal(size=200)}
+    X, y = mixed(200, columns={"x": "outliers", "z": "noise"}, missing=0.0)
     features = {"x": StudentT(draws=1000, tune=1000, chains=2, random_seed=0), "z": Gaussian()}
     found = BayesianNB(features).fit(X, y).predictive_checks(X, y)
     assert found.fits

@@ -131,14 +131,14 @@ def as_in_r(X: pd.DataFrame, y: Any, laplace: float, prior: dict[str, float]) ->
     return np.exp(joint - top) / np.exp(joint - top).sum(axis=1, keepdims=True)
 
 
-def mixed() -> tuple[pd.DataFrame, pd.Series]:
+def penguins_and_flags() -> tuple[pd.DataFrame, pd.Series]:
     X, y = datasets.penguins()
     return X.assign(large=X["body_mass_g"] > 4000, marked=(np.arange(len(X)) % 3 == 0).astype(int)), y
 
 
 @pytest.mark.parametrize("laplace", [0.5, 2.0])
 def test_e1071_and_klar_follow_the_rule_of_both_packages(laplace):
-    X, y = mixed()
+    X, y = penguins_and_flags()
     counted = (y.value_counts() / len(y)).to_dict()
     assert_allclose(presets.e1071(laplace).fit(X, y).predict_proba(X), as_in_r(X, y, laplace, counted), atol=1e-9)
     assert_allclose(presets.klar(fL=laplace).fit(X, y).predict_proba(X), as_in_r(X, y, laplace, counted), atol=1e-9)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-from conftest import made_up
+from conftest import made_up, mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
@@ -47,12 +47,9 @@ FAMILIES = {
 CURES = {"verify": "whether its chains converged", "log_evidence_": "held-out rows"}
 
 
-def table(family, n=40, seed=0):
-    rng = default_rng(seed)
-    y = np.where(rng.random(n) < 0.5, "a", "b")
-    x = rng.normal(np.where(y == "a", 0.0, 2.0), 1.0)
-    column = x if family.support != LEVELS else np.where(x > 1, "high", "low").astype(object)
-    return pd.DataFrame({"x": column, "z": rng.normal(size=n)}), y
+def table(family):
+    column = "levels" if family.support == LEVELS else "real"
+    return mixed(40, columns={"x": column, "z": "noise"}, missing=0.0)
 
 
 @pytest.fixture
@@ -108,14 +105,14 @@ def test_the_tree_of_a_sampled_feature_has_the_draws_of_its_chains(name, unsampl
     ends = (
         "student_t",
         "hierarchical_categorical",
-        "hierarchical_categorical_2",
+        "hierarchical_categorical_3",
         "hierarchical_gaussian",
         "pymc_normal",
     )
     assert any(n.endswith(tuple(f"_{end}" for end in ends)) for n in own.data_vars)
     parameters = draws.parameters(tree, clf.posterior_)
     data, n = clf.classifier_.read(X)
-    codes = (y == "b").astype(int)
+    codes = (y == "v").astype(int)
     assert_allclose(tree["log_likelihood"]["y"], parameters.log_joint(data, n)[..., np.arange(n), codes])
     cells = sum(v.sum(v.dims[-1]) for v in tree["columns/log_likelihood"].data_vars.values())
     cells = cells + np.log(own["pi"]).isel(class_label=tree["observed_data"]["y"])
@@ -135,8 +132,8 @@ def test_a_sampled_feature_has_a_prior_in_the_tree_and_its_density(name, unsampl
     if name == "student":
         assert_allclose(np.quantile(prior["nu_student_t"], 0.5), stats.gamma(2, scale=10).median(), rtol=0.2)
     if name == "hierarchical":
-        assert_allclose(np.log(prior["strength_hierarchical_categorical_2"]).mean(), np.log(2.0), atol=0.3)
-        assert_allclose(prior["theta_hierarchical_categorical_2"].sum("hierarchical_categorical_2_category"), 1.0)
+        assert_allclose(np.log(prior["strength_hierarchical_categorical_3"]).mean(), np.log(3.0), atol=0.3)
+        assert_allclose(prior["theta_hierarchical_categorical_3"].sum("hierarchical_categorical_3_category"), 1.0)
 
 
 def test_more_draws_than_were_sampled_are_picked_at_random(unsampled):
@@ -362,9 +359,7 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def two_sampled():
-    rng = default_rng(0)
-    y = np.array(["a", "b"], object)[rng.integers(0, 2, 40)]
-    X = pd.DataFrame({"size": rng.normal(size=40), "heavy": rng.standard_t(3, 40), "wait": rng.gamma(2, size=40)})
+    X, y = mixed(40, columns={"size": "real", "heavy": "outliers", "wait": "wait"}, missing=0.0)
     gamma = {"alpha": (pm.HalfNormal, {"sigma": 5.0}), "beta": (pm.HalfNormal, {"sigma": 5.0})}
     features = {"size": Gaussian(), "heavy": StudentT(), "wait": FromPyMC(pm.Gamma, gamma, "positive reals")}
     with pytest.MonkeyPatch.context() as patch:
@@ -449,14 +444,14 @@ def test_an_estimator_with_sampled_features_can_be_cloned_pickled_sampled_and_de
     assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
     assert clf.describe().loc["x", "family"] == type(family).__name__
     assert list(clf.sample(7).columns) == ["y", "x", "z"]
-    assert clf.sample(3, label="a")["x"].notna().all()
+    assert clf.sample(3, label="u")["x"].notna().all()
     assert clf.sample_proba(X[:5], draws=30).shape == (30, 5, 2)
     assert_allclose(clf.sample_proba(X[:5], draws=30).sum(-1), 1.0)
     mean = BayesianNB({"x": family, "z": Gaussian()}, estimate="mean").fit(X, y)
     assert_allclose(mean.predict_proba(X).sum(1), 1.0)
     shown = clf.tables()["x"]
-    assert list(shown.index) == ["a", "b"]
-    wanted = {"student": ["mu", "sigma", "nu"], "hierarchical": ["high", "low"]}
+    assert list(shown.index) == ["u", "v"]
+    wanted = {"student": ["mu", "sigma", "nu"], "hierarchical": ["a", "b", "c"]}
     wanted["levels together"] = wanted["hierarchical"]
     wanted["hierarchical real"] = ["mu", "sigma", "centre", "between"]
     wanted["numbers together"] = [*wanted["hierarchical real"], "scale"]
@@ -465,10 +460,10 @@ def test_an_estimator_with_sampled_features_can_be_cloned_pickled_sampled_and_de
 
 def test_the_factors_of_conjugate_features_stay_exact(unsampled):
     X, y = table(StudentT())
-    mixed, alone = BayesianNB({"x": StudentT()}).fit(X, y), BayesianNB().fit(X[["z"]], y)
+    both, alone = BayesianNB({"x": StudentT()}).fit(X, y), BayesianNB().fit(X[["z"]], y)
     for name in ("m", "kappa", "a", "b"):
-        assert_array_equal(getattr(mixed.posterior_.features["z"], name), getattr(alone.posterior_.features["z"], name))
-    assert_array_equal(mixed.posterior_.label.alpha, alone.posterior_.label.alpha)
+        assert_array_equal(getattr(both.posterior_.features["z"], name), getattr(alone.posterior_.features["z"], name))
+    assert_array_equal(both.posterior_.label.alpha, alone.posterior_.label.alpha)
 
 
 def test_a_learned_smoothing_has_a_linear_form(unsampled):

@@ -106,14 +106,14 @@ def constructor(request: pytest.FixtureRequest) -> Constructor:
     return request.param
 
 
-# The mixed table: every type of column, a tenth of the cells missing.
+# A table of every type of column as lists of Python values, a tenth of the cells None.
 
 GRADES = ["low", "mid", "high", "top"]  # nobody is at the top
 DECLARED = {"grade": GRADES}
 FEATURES = {"binary": Bernoulli(), "grade": Categorical(Dirichlet(dict.fromkeys(GRADES, 1.0)))}
 
 
-def mixed(n: int = 60, missing: float = 0.1, seed: int = 3) -> dict[str, list[Any]]:
+def cells_of_python(n: int = 60, missing: float = 0.1, seed: int = 3) -> dict[str, list[Any]]:
     rng = np.random.default_rng(seed)
     columns = {
         "text": rng.choice(["red", "green", "blue"], n).tolist(),
@@ -126,7 +126,7 @@ def mixed(n: int = 60, missing: float = 0.1, seed: int = 3) -> dict[str, list[An
     return {name: [None if rng.random() < missing else v for v in values] for name, values in columns.items()}
 
 
-X, Y = mixed(), np.tile(["no", "yes", "yes"], 20)
+X, Y = cells_of_python(), np.tile(["no", "yes", "yes"], 20)
 WEIGHT = np.random.default_rng(4).choice([0.5, 1.0, 2.0], len(Y))
 
 
@@ -258,7 +258,7 @@ def test_a_value_that_stands_twice_in_a_dictionary_of_arrow_is_one_level() -> No
 
 
 def test_without_holes_integers_of_0_and_1_are_bernoulli_everywhere(constructor: Constructor) -> None:
-    clf = BayesianNB().fit(constructor(mixed(missing=0.0), DECLARED), Y)
+    clf = BayesianNB().fit(constructor(cells_of_python(missing=0.0), DECLARED), Y)
     assert list(families(clf).values()) == [
         "Categorical",
         "Bernoulli",
@@ -276,7 +276,7 @@ def test_every_constructor_gets_the_same_statistics(constructor: Constructor) ->
 
 @pytest.mark.parametrize("estimate", ["predictive", "mean", "map", "mle"])
 def test_every_constructor_gets_the_same_predictions(constructor: Constructor, estimate: str) -> None:
-    new = mixed(seed=8)
+    new = cells_of_python(seed=8)
     reference = BayesianNB(FEATURES, estimate=estimate).fit(pandas_default(X, DECLARED), Y, WEIGHT)
     clf = BayesianNB(FEATURES, estimate=estimate).fit(constructor(X, DECLARED), Y, WEIGHT)
     answer, expected = clf.predict_proba(constructor(new, DECLARED)), reference.predict_proba(pandas_default(new))

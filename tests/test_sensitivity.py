@@ -6,6 +6,7 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from scipy import stats
@@ -42,20 +43,11 @@ PRIORS = [
     NormalWishart([1.0, 2.0], 0.6, 2.5, [[3.0, 1.0], [1.0, 2.0]]),
 ]
 
-RNG = default_rng(0)
-Y = np.arange(24) % 2
-X = pd.DataFrame(
-    {
-        "flag": (RNG.random(24) < 0.2 + 0.5 * Y).astype(int),
-        "hue": RNG.choice(list("abc"), 24),
-        "real": RNG.normal(Y),
-        "known": RNG.normal(Y),
-        "events": RNG.poisson(2 + Y),
-        "wait": RNG.exponential(1.0 + Y),
-        "u": RNG.poisson(2, 24),
-        "v": RNG.poisson(1 + Y),
-    }
-)
+COLUMNS = {
+    "flag": "bit", "hue": "levels", "real": "real", "known": "real", "events": "count", "wait": "wait", "u": "word",
+    "v": "count",
+}  # fmt: skip
+X, Y = mixed(24, [0, 1], COLUMNS, missing=0.0)
 
 
 def fitted(s=1.0, of=None, scaling="density", weight=None, **options):

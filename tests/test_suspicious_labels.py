@@ -45,7 +45,7 @@ def test_the_probability_of_a_label_is_that_of_a_model_that_has_not_seen_the_row
 
 
 def test_the_probabilities_of_a_mixed_table_are_those_of_loo():
-    X, y = mixed(30, 3)
+    X, y = mixed(30, "uvw")
     clf = BayesianNB(FEATURES).fit(X, y)
     proba = clf.loo(X, y)["probability"]
     for i, row in clf.suspicious_labels(X, y).iterrows():

@@ -7,7 +7,7 @@ import pandas as pd
 import pymc as pm
 import pytensor
 import pytest
-from conftest import made_up
+from conftest import made_up, mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from pytensor import tensor as pt
@@ -34,19 +34,13 @@ FAMILIES = {
 SHORT = {"draws": 500, "tune": 500}
 
 
-def table(n=40):
+def table():
     """Three real columns, three of two, three and one level, and one that is not shared, with missing cells."""
-    rng = default_rng(0)
-    y = np.array(["ant", "bee"])[rng.integers(0, 2, n)]
-    late = (y == "bee").astype(float)
-    X = pd.DataFrame({name: rng.normal(k * late, 1 + k) for k, name in enumerate(REALS)})
-    X["p"] = np.where(rng.random(n) < 0.3 + 0.4 * late, "yes", "no").astype(object)
-    X["q"] = rng.choice(["low", "middle", "high"], n).astype(object)
-    X["r"] = np.full(n, "only", object)
-    X["z"] = rng.normal(late)
+    columns = {"a": "real", "b": "spread", "c": "outliers", "p": "flag", "q": "levels", "z": "real"}
+    X, y = mixed(40, ["ant", "bee"], columns, missing=0.0)
     X.loc[1, "a"], X.loc[2, "q"] = np.nan, None
     X.loc[3, REALS] = np.nan
-    return X, y
+    return X.assign(p=X["p"].map({True: "yes", False: "no"}), r="only"), y
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +252,7 @@ def within(found, exact, spread, ess):
     assert_array_equal(np.abs(found - exact) < 5 * spread / np.sqrt(ess), True)
 
 
-def mixed(log_prior, log_evidence, log_predictive):
+def mixture(log_prior, log_evidence, log_predictive):
     """The posterior of what columns share on its grid, and the log predictive of a row of all columns."""
     log_p = log_prior + sum(log_evidence)
     log_p = log_p - logsumexp(log_p)
@@ -309,7 +303,7 @@ def test_the_scale_of_real_columns_and_their_predictive_agree_with_quadrature(re
     ess, drawn = believed.convergence.ess, believed.theta["scale"][:, 0, 0]
     for c in range(3):
         evidence, cell = zip(*(quadrature_of_reals(x[:, j], y, row[j], c, scale) for j in (0, 1)), strict=True)
-        weight, log_predictive = mixed(log_prior, evidence, cell)
+        weight, log_predictive = mixture(log_prior, evidence, cell)
         found = family.log_predictive(believed, row[None])[0, c]
         spread = family.log_likelihood(believed.theta, row[None])[:, 0, c].std()
         within(found, log_predictive, spread, ess)
@@ -343,7 +337,7 @@ def test_the_strengths_of_columns_and_their_predictive_agree_with_quadrature():
     ess, row = believed.convergence.ess, Coded(np.array([[0, 1]]), s.levels)
     for c in range(3):
         parts = (quadrature_of_levels(counts[:, j], row.codes[0, j], c, location, scale) for j in (0, 1))
-        weight, log_predictive = mixed(log_prior, *zip(*parts, strict=True))
+        weight, log_predictive = mixture(log_prior, *zip(*parts, strict=True))
         found = family.log_predictive(believed, row)[0, c]
         within(found, log_predictive, family.log_likelihood(believed.theta, row)[:, 0, c].std(), ess)
     drawn = believed.theta["location"][:, 0, 0]

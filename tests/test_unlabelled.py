@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from conftest import mixed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator, default_rng
@@ -421,18 +422,18 @@ def test_gibbs_draws_of_labels_and_parameters_equal_enumeration_over_all_256_lab
     assert_mean_over_chains(drawn.proba[..., 1], proba)
     assert_mean_over_chains(drawn.labels.mean(axis=1), proba)
 
-    def mixed(value: Any) -> np.ndarray:
+    def averaged(value: Any) -> np.ndarray:
         return np.tensordot(share, np.stack([value(posterior) for posterior in given]), 1)
 
     pi = np.exp(drawn.parameters.log_pi)
-    assert_mean_over_chains(pi.mean(axis=1), mixed(lambda p: p.label.mean()))
-    squares = mixed(lambda p: p.label.variance() + p.label.mean() ** 2)
+    assert_mean_over_chains(pi.mean(axis=1), averaged(lambda p: p.label.mean()))
+    squares = averaged(lambda p: p.label.variance() + p.label.mean() ** 2)
     assert_mean_over_chains((pi**2).mean(axis=1), squares)
     for name, family in case.model.features.items():
         values = family.variables(drawn.parameters.features[name])
         for k, value in enumerate(values.values()):
             assert_mean_over_chains(
-                value.mean(axis=1), mixed(lambda p, name=name, k=k: parts_of(p.features[name].mean())[k])
+                value.mean(axis=1), averaged(lambda p, name=name, k=k: parts_of(p.features[name].mean())[k])
             )
 
 
@@ -557,22 +558,15 @@ def test_gibbs_and_nuts_have_one_posterior():
 
 def simulated(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Rows, their labels, and the labels with all but the first four missing."""
-    rng = default_rng(seed)
-    codes = np.append([0, 1, 0, 1], rng.integers(0, 2, n - 4))
-    frame = pd.DataFrame(
-        {f"x{k}": rng.normal(codes * 1.2, 1.0) for k in range(4)}
-        | {"hue": np.where(rng.random(n) < 0.2 + 0.6 * codes, "red", "blue")}
-    )
-    y = np.array(["no", "yes"], object)[codes]
-    target = y.copy()
-    target[4:] = None
-    return frame, y, target
+    columns = dict.fromkeys(["x0", "x1", "x2", "x3"], "real") | {"hue": "levels"}
+    X, y = mixed(n, ["no", "yes"], columns, seed, missing=0.0)
+    return X, y, np.where(np.arange(n) < 4, y.astype(object), None)
 
 
 @pytest.mark.parametrize("estimate", ["predictive", "mean", "map"])
 def test_unlabelled_rows_help_where_the_model_is_right(estimate):
-    X, y, target = simulated()
-    new, truth, _ = simulated(2000, seed=1)
+    X, y, target = simulated(seed=1)
+    new, truth, _ = simulated(2000, seed=2)
     few = BayesianNB(estimate=estimate).fit(X[:4], y[:4])
     helped = BayesianNB(estimate=estimate).fit(X, target)
     whole = BayesianNB(estimate=estimate).fit(X, y)

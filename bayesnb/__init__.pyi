@@ -11,6 +11,7 @@ from .data.binning import Binned as Binned
 from .data.by_type import ByType as ByType
 from .data.choice import FamilyChoice as FamilyChoice
 from .data.identifiers import IdentifierWarning as IdentifierWarning
+from .data.missing import Missing as Missing
 from .data.unseen import UnseenLevelWarning as UnseenLevelWarning
 from .dependence.exponents import Exponents as Exponents
 from .estimator import BayesianNB as BayesianNB

@@ -21,6 +21,7 @@ from bayesnb import learning, saving
 from bayesnb.classifier import Classifier
 from bayesnb.data.best_family import BestFamily
 from bayesnb.data.by_type import ByType
+from bayesnb.data.missing import Missing
 from bayesnb.data.summary import Summary
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.families.family import Family
@@ -42,11 +43,12 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
 
     Parameters
     ----------
-    features : family, {column: family}, {name: (family, [columns])}, ByType, "best" or BestFamily, optional
+    features : family, {column: family}, {name: (family, [columns])}, ByType, BestFamily or Missing, optional
         The families of columns that you specify, as objects or by short names such as "poisson". The others get one by
         their type (bool and integers of 0 and 1: Bernoulli; text and categories: Categorical; numbers: Gaussian; a
         sparse matrix: Multinomial), or that of :class:`bayesnb.ByType`. With "best", the rows choose it for all columns
-        of numbers, and with {column: "best"} for one: see :class:`bayesnb.BestFamily`.
+        of numbers, and with {column: "best"} for one: see :class:`bayesnb.BestFamily`. With "missing", or
+        {column: "missing"}, it also counts whether a cell is missing: see :class:`bayesnb.Missing`.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities are taken as known, by label or in
         the order of ``classes_``.
@@ -121,7 +123,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
     @told_of_unknown_names
     def __init__(
         self,
-        features: Family | Mapping[Any, Any] | ByType | BestFamily | str | None = None,
+        features: Family | Mapping[Any, Any] | ByType | BestFamily | Missing | str | None = None,
         *,
         class_prior: Dirichlet | Mapping[Any, float] | str | None = None,
         estimate: Estimate = "predictive",

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import logsumexp
 
+from bayesnb import BayesianNB
 from bayesnb.dependence import learned, terms
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.learned import Dependence, learn
@@ -19,6 +20,7 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.poisson import Exposed, Poisson
+from bayesnb.kernels import blocks
 from bayesnb.model import NaiveBayes, Posterior, part_of
 
 
@@ -256,3 +258,14 @@ def test_more_exponents_than_can_be_learned_together_are_refused_with_the_cure()
     with pytest.raises(ValueError, match=r"4002 exponents and offsets .* at most 4000.*tempered"):
         learn(posterior, data, labels, "weighted")
     assert np.isfinite(learn(posterior, data, labels, "tempered").log_proba(posterior, data, 12)).all()
+
+
+def test_booleans_and_numbers_of_0_and_1_have_the_same_exponents(monkeypatch):
+    monkeypatch.setattr(blocks, "COMPILED_FROM", 0)  # As in a large table, where booleans are read as bytes.
+    rng = default_rng(0)
+    y = rng.integers(2, size=200)
+    X = rng.random((200, 3)) < 0.3 + 0.3 * y[:, None]
+    of_booleans, of_numbers = (
+        BayesianNB(Bernoulli(), dependence="weighted").fit(x, y).exponents_ for x in (X, X.astype(float))
+    )
+    assert_allclose(of_booleans, of_numbers, rtol=1e-8)

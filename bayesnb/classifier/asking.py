@@ -52,7 +52,8 @@ def ask_next(
         cost of the best decision falls; ``cost`` of asking; and ``gain``, their difference: ask while the best is above
         0. ``attrs["entropy"]`` is that of the class now, ``attrs["left_out"]`` the largest probability of values that
         sums and integrals left out, and ``attrs["not_asked"]`` lists missing columns that have no one value: bags of
-        words, and counts whose exposure is missing.
+        words, counts whose exposure is missing, and cells that are known to be missing where that says something about
+        the class (:class:`bayesnb.Missing`).
 
     Raises
     ------
@@ -100,7 +101,10 @@ def ask_next(
     before = self.log_joint(data, 1)
     log_proba, before = normalize(before)[0], before[0]
     log_row, columns, not_asked, left_out = float(logsumexp(before)), {}, [], 0.0
+    flags = {column: (n, k) for n, f in self.schema.features.items() for k, column in enumerate(f.indicates)}
     for name, feature in self.schema.features.items():
+        if feature.indicates:
+            continue
         x, family = data[name], feature.family
         if family.support is BAG:
             counts = x.counts
@@ -111,13 +115,16 @@ def ask_next(
         missing = x.missing() if hasattr(x, "levels") else np.isnan(cells)
         for j in np.flatnonzero(missing[0]):
             column = feature.columns[j]
-            if np.isnan(getattr(x, "exposure", np.zeros(1))[0]):
+            flag = flags.get(column)
+            known_missing = flag is not None and data[flag[0]][0, flag[1]] == 1
+            if known_missing or np.isnan(getattr(x, "exposure", np.zeros(1))[0]):
                 not_asked.append(column)
                 continue
-
-            log_joint = _log_joint_of(self, data, name, j, before)
             with self.statistics.about(name):
-                joint, rest = formulas.joint_of(family, self.posterior.features[name], x, j, log_joint, log_row)
+                if flag is None:
+                    joint, rest = _joint_of(self, data, name, j, before)
+                else:
+                    joint, rest = _joint_with_missing(self, data, name, j, flag, log_row)
             left_out = max(left_out, rest)
             columns[column] = {"information": formulas.information(joint)}
             if cost_matrix is not None:
@@ -131,6 +138,29 @@ def ask_next(
     found = found.sort_values("information" if costs is None else "gain", ascending=False, kind="stable")
     found.attrs |= {"entropy": float(entropy(np.exp(log_proba))), "left_out": left_out, "not_asked": not_asked}
     return found
+
+
+def _joint_of(self: Classifier, data: Data, name: Any, column: int, before: Array) -> tuple[Array, float]:
+    """p(class, value | the rest of the row) of a missing cell, (value, class), and the probability that is left out."""
+    family, believed = self.schema.features[name].family, self.posterior.features[name]
+    log_joint, log_row = _log_joint_of(self, data, name, column, before), float(logsumexp(before))
+    return formulas.joint_of(family, believed, data[name], column, log_joint, log_row)
+
+
+def _joint_with_missing(
+    self: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
+) -> tuple[Array, float]:
+    """The same where the answer may also be that the cell is missing, which is the last of the values.
+
+    ``flag`` is the feature, and the column of it, that says whether the cell is missing.
+    """
+    there, gone = (
+        {**data, flag[0]: formulas.completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0)
+    )
+    before, missing = self.log_joint(there, 1)[0], self.log_joint(gone, 1)[0]
+    joint, left_out = _joint_of(self, there, name, column, before)
+    present = np.exp(logsumexp(before) - log_row)
+    return np.vstack([present * joint, np.exp(missing - log_row)]), float(present * left_out)
 
 
 def _log_joint_of(self: Classifier, data: Data, name: Any, column: int, before: Array) -> Callable[[Array], Array]:

@@ -210,6 +210,10 @@ def compile(self: Classifier) -> CompiledClassifier:
     base, students, normals, table, cells = log_pi.copy(), [], [], [], []
     at: tuple[list[int], list[int], list[int]] = [], [], []
     for name, feature in self.schema.features.items():
+        if feature.indicates:
+            # A row with a missing cell is read by the classifier itself, so here no cell is missing.
+            base += sum(_tabulated(self, name, feature, j)[1][0] for j in range(len(feature.columns)))
+            continue
         columns = [place[column] for column in feature.columns]
         if isinstance(feature.family, Gaussian | GaussianKnownVariance):
             height, *curve = _curve(self, name, feature)

@@ -78,7 +78,7 @@ def _sample_encoded(self: Classifier, n: int, chosen: int | None, rng: np.random
         name: family.sample(own.features[name], rng, self.statistics.features[name])
         for name, family in self.posterior.model.features.items()
     }
-    return encoded, codes
+    return self.schema.blanked(encoded), codes
 
 
 def drawn_rows(self: Classifier, n: int, rng: np.random.Generator) -> Data:

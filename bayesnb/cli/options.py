@@ -92,9 +92,10 @@ SETTINGS = (
     click.option(
         "--feature", "specified", multiple=True, metavar="COL=FAMILY",
         help="Family of a column, by its name in small letters, such as poisson; binned:EDGE,EDGE…; "
-        "ordinal:LOWEST,…,HIGHEST; hurdle:FAMILY; mixture:FAMILY,FAMILY…; best or best:FAMILY,FAMILY… to let the rows "
+        "ordinal:LOWEST,…,HIGHEST; hurdle:FAMILY; mixture:FAMILY,FAMILY…; missing or missing:FAMILY to "
+        "count also whether a cell is missing; best or best:FAMILY,FAMILY… to let the rows "
         "choose; or, of several columns as one feature, NAME=FAMILY:COL,COL…. May be repeated; the other columns get "
-        "theirs by type. Or best alone, for all columns of numbers.",
+        "theirs by type. Or best alone, for all columns of numbers, or missing alone, for all columns.",
     ),
     click.option("--m", type=click.FloatRange(0),
                  help="m-estimate: categorical columns are smoothed by M imaginary rows."),

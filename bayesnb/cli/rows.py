@@ -51,7 +51,7 @@ def template_of(clf: BayesianNB) -> pd.DataFrame:
 
     columns = {}
     for feature in clf.schema_.features.values():
-        for k, name in enumerate(feature.columns):
+        for k, name in enumerate(() if feature.indicates else feature.columns):
             names = () if feature.levels is None or feature.cuts is not None else feature.levels[k]
             text = any(isinstance(level, str) for level in names)
             flags = feature.how.lower().startswith("bool") or (names and all(isinstance(n, bool) for n in names))

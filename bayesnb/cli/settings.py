@@ -38,18 +38,18 @@ class Settings:
     dependence: str | None = None
 
     @property
-    def best(self) -> bool:
-        """Whether all columns of numbers are to get their best family."""
-        return self.specified == ("best",)
+    def of_all(self) -> str | None:
+        """The word that is said of all columns, "best" or "missing"; None if columns are named."""
+        return self.specified[0] if self.specified in (("best",), ("missing",)) else None
 
     def features(self) -> dict[str, Any]:
         """The families of the columns that are named."""
-        return {} if self.best else _features(self.specified, self.m)
+        return {} if self.of_all else _features(self.specified, self.m)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator, but for ``dependence``, ``--m`` and the labels of the class prior."""
         return {
-            "features": "best" if self.best else self.features() or None,
+            "features": self.of_all or self.features() or None,
             "class_prior": _class_prior(self.class_prior),
             "unseen": self.unseen,
             "absent": self.absent,
@@ -59,17 +59,24 @@ class Settings:
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:
         """A schema with the priors that ``--m`` asks for, and the families to specify for them."""
         from bayesnb.data.best_family import BestFamily
+        from bayesnb.data.missing import Missing, values_of
         from bayesnb.families.gaussian import Gaussian
 
         if self.m is None:
             return schema, self.parameters()["features"]
         before = schema.features
         smooth = {name: _smoothed(feature, self.m) for name, feature in before.items()}
-        changed = {name: f.family for name, f in smooth.items() if f is not before[name] and f.cuts is None}
+        flags = {f.indicates: f.family.prior for f in smooth.values() if f.indicates}
+        values = {name: f for name, f in smooth.items() if not (f.cuts or f.indicates)}
+        changed = {name: f.family for name, f in values.items() if f is not before[name]}
         chosen: dict[Any, Any] = self.features()
-        if self.best:
+        if self.of_all == "best":
             chosen = {name: BestFamily() for name, f in before.items() if f.tried or type(f.family) is Gaussian}
-        return replace(schema, features=smooth), (chosen | changed) or None
+        chosen |= changed
+        for name, feature in smooth.items():
+            if feature.columns in flags:
+                chosen[name] = Missing(changed.get(name, values_of(chosen.get(name))), flags[feature.columns])
+        return replace(schema, features=smooth), chosen or None
 
 
 def by_label(given: Any, labels: list[Any]) -> Any:
@@ -91,6 +98,7 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
     from bayesnb.data.best_family import BestFamily
     from bayesnb.data.binning import Binned
+    from bayesnb.data.missing import Missing
     from bayesnb.data.named import families_by_name, family_named
     from bayesnb.families.hurdle import Hurdle
     from bayesnb.families.mixture import Mixture
@@ -102,8 +110,8 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
         column, equals, said = text.rpartition("=")
         kind, _, rest = said.partition(":")
         if not equals:
-            if text == "best":
-                _refuse("best is for all columns of numbers: give it alone, or name each column, as COL=best")
+            if text in ("best", "missing"):
+                _refuse(f"{text} is said of all columns: give it alone, or name each column, as COL={text}")
             _refuse(f"{text!r} is not COL=FAMILY with a family of {', '.join(families_by_name())}")
         try:
             family = family_named(kind)
@@ -116,12 +124,13 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
             if family is Ordinal:
                 features[column] = Ordinal(order=_levels(items) or None)
                 continue
-            if family in (BestFamily, Hurdle, Mixture) and items:
+            if family in (BestFamily, Hurdle, Missing, Mixture) and items:
                 # What stands behind the colon are families.
                 parts = [family_named(item)() for item in items]
-                if family is Hurdle and len(parts) > 1:
-                    _refuse(f"{text!r}: a hurdle has one family, that of the values that are not 0")
-                features[column] = Hurdle(*parts) if family is Hurdle else family(parts)
+                if family in (Hurdle, Missing) and len(parts) > 1:
+                    whose = "that are not 0" if family is Hurdle else "that are not missing"
+                    _refuse(f"{text!r}: {kind} is followed by one family, that of the values {whose}")
+                features[column] = family(*parts) if family in (Hurdle, Missing) else family(parts)
                 continue
             if family is not Binned:
                 features[column] = (family(), items) if items else family()

@@ -158,6 +158,10 @@ class Column:
         except OverflowError as error:
             raise ValueError(f"column {self.name!r} holds an integer too large for a float ({error})") from error
 
+    def missing(self) -> Array:
+        """Which cells are missing, as booleans (row,)."""
+        return self.coded[0] < 0 if self.kind() == "text" else np.isnan(self.reals())
+
     def _numpy(self) -> Array | None:
         """Its cells if they are a numpy array of numbers or booleans, else ``None``."""
         cells = self.values.to_native() if isinstance(self.values, nw.Series) else self.values

@@ -50,6 +50,9 @@ class Feature:
         For a binned column, its edges.
     tried : tuple of (name, evidence, log score)
         For a column whose family was chosen by the first rows: the candidates (see ``data.choice``).
+    indicates : tuple
+        The columns of the table of which it reads only whether a cell is missing (see :class:`bayesnb.Missing`). Its
+        own columns are then named after these.
     """
 
     columns: Names
@@ -59,6 +62,12 @@ class Feature:
     kinds: tuple[Kind, ...] = ()
     cuts: tuple[BinEdges, ...] | None = None
     tried: tuple[tuple[str, float, float], ...] = ()
+    indicates: Names = ()
+
+    @property
+    def reads(self) -> Names:
+        """The columns of the table that it reads, without an exposure."""
+        return self.indicates or self.columns
 
     @property
     def exposure(self) -> Names:
@@ -194,6 +203,15 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
             f"column {feature.exposure[0]!r} is {exposure[row, 0]:g} in row {row}: an exposure is positive"
         )
     return feature, Exposed(x, exposure[:, 0])
+
+
+def _missing(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """1 where a cell is missing and 0 where it has a value; NaN where the table does not have the column."""
+    absent = [k for k, name in enumerate(feature.indicates) if name not in table.place]
+    x = np.zeros((table.n_rows, len(feature.indicates)), float if absent else np.uint8)
+    for k, name in enumerate(feature.indicates):
+        x[:, k] = np.nan if k in absent else table.column(name).missing()
+    return feature, x
 
 
 def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
@@ -335,6 +353,20 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
         f"column {name!r}{where} holds {value:g} in row {row}, where {type(feature.family).__name__} needs "
         f"{support.needs}{cure}"
     )
+
+
+def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """What a feature reads of a table, and the feature with the levels that it has learned there.
+
+    Parameters
+    ----------
+    table : Table
+    feature : Feature
+    unseen : {"missing", "new", "error"} or None
+        How a level that was never seen is treated; None learns it.
+    """
+    encoder = _missing if feature.indicates else ENCODERS[feature.family.support]
+    return encoder(table, feature, unseen)
 
 
 ENCODERS: dict[Support, Encoder] = {

@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bayesnb.data.binning import Binned
 from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import resolved_spec
 from bayesnb.data.tables import Table
@@ -74,7 +73,7 @@ def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
             continue
         if len(here) == len(columns):
             kept[key] = value
-        elif not isinstance(spec, Binned) and spec.support == BAG:
+        elif getattr(spec, "support", None) == BAG:
             kept[key] = spec, here
         elif not set(columns) & set(known):
             absent = next(column for column in columns if column not in table.place)

@@ -17,8 +17,10 @@ from bayesnb.data.binning import Binned
 from bayesnb.data.by_type import ByType, together, together_name
 from bayesnb.data.columns import Column, Names, zeros_and_ones
 from bayesnb.data.encoders import Feature, UnseenPolicy
+from bayesnb.data.missing import Missing, name_of, values_of
 from bayesnb.data.named import family_named
 from bayesnb.data.tables import Table
+from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.family import Family
 from bayesnb.families.levels import united
 from bayesnb.families.support import BAG, LEVELS
@@ -52,14 +54,15 @@ def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | 
         chosen[name] = _feature(table, spec, columns, how, unseen, weight)
     if not chosen:
         raise ValueError("the table has no column to learn from")
+    chosen |= _indicators(table, features, chosen)
     if len(chosen) > 1:
-        chosen = dict(sorted(chosen.items(), key=lambda item: table.place[item[1].columns[0]]))
+        chosen = dict(sorted(chosen.items(), key=lambda item: table.place[item[1].reads[0]]))
     return chosen
 
 
 def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
     """The features that were specified, each with its family and its columns."""
-    features = family_named(features)() if isinstance(features, str) else features
+    features = values_of(family_named(features)() if isinstance(features, str) else features)
     if features is None or isinstance(features, ByType | BestFamily):
         return {}
     if isinstance(features, Family | Binned):
@@ -88,20 +91,55 @@ def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
             if column in owner:
                 raise ValueError(f"column {column!r} is in more than one feature: {owner[column]!r} and {key!r}")
             owner[column] = key
-        specified[key if isinstance(value, tuple) else resolved[0]] = (_with_exposure(table, spec), resolved)
+        if spec is not None:
+            specified[key if isinstance(value, tuple) else resolved[0]] = (_with_exposure(table, spec), resolved)
     return specified
 
 
-def resolved_spec(key: Any, value: Any) -> tuple[Family | Binned | BestFamily, list[Any]]:
-    """The family and the columns of one item of ``features``."""
+def _indicators(table: Table, features: Any, chosen: Mapping[Any, Feature]) -> dict[Any, Feature]:
+    """The features that say whether cells are missing, for the columns of which that was specified."""
+    wanted: dict[Any, Missing] = {}
+    if isinstance(features, Mapping):
+        for key, value in features.items():
+            if (missing := _missing(value[0] if isinstance(value, tuple) else value)) is not None:
+                wanted |= dict.fromkeys(named_columns(table, resolved_spec(key, value)[1]), missing)
+    elif (missing := _missing(features)) is not None:
+        wanted = dict.fromkeys(table.names, missing)
+    if not wanted:
+        return {}
+    if table.sparse:
+        raise ValueError("the cells of a sparse matrix are 0 where none is stored, and none is missing: use no Missing")
+    found: dict[Any, Feature] = {}
+    for name, feature in chosen.items():
+        specs = {id(wanted[column]): wanted[column] for column in feature.columns if column in wanted}
+        for missing in specs.values():
+            columns = tuple(column for column in feature.columns if wanted.get(column) is missing)
+            names = tuple(map(name_of, columns))
+            own = name_of(name if len(specs) == 1 else ", ".join(map(str, columns)))
+            if taken := [label for label in (own, *names) if label in {*table.place, *chosen, *found}]:
+                raise ValueError(
+                    f"a column or a feature is called {taken[0]!r}, as the one of Missing would be: rename it"
+                )
+            found[own] = Feature(names, Bernoulli(missing.prior), f"missing cells of {name}", indicates=columns)
+    return found
+
+
+def _missing(spec: Any) -> Missing | None:
+    """The specification, if missing cells are to say something; else None."""
+    spec = family_named(spec)() if isinstance(spec, str) else spec
+    return spec if isinstance(spec, Missing) else None
+
+
+def resolved_spec(key: Any, value: Any) -> tuple[Family | Binned | BestFamily | None, list[Any]]:
+    """The family and the columns of one item of ``features``; the family is None if the types of the columns decide."""
     spec, columns = value if isinstance(value, tuple) and len(value) == 2 else (value, [key])
     with about(f"features[{key!r}]"):
         spec = family_named(spec)() if isinstance(spec, str) else spec
-    if not isinstance(spec, Family | Binned | BestFamily):
+    if not isinstance(spec, Family | Binned | BestFamily | Missing):
         raise TypeError(
             f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
         )
-    return spec, [columns] if isinstance(columns, str) else list(columns)
+    return values_of(spec), [columns] if isinstance(columns, str) else list(columns)
 
 
 def named_columns(table: Table, columns: Sequence[Any]) -> Names:

@@ -8,12 +8,14 @@ from typing import Any
 
 from bayesnb.data.best_family import BestFamily
 from bayesnb.data.binning import Binned
+from bayesnb.data.missing import Missing
 from bayesnb.families import families
 
 
 def families_by_name() -> dict[str, Any]:
-    """The families that a model file can hold, binned columns and "best", by their names in small letters."""
-    kinds = {name: kind for name, kind in families().items() if kind.exact} | {"Binned": Binned, "Best": BestFamily}
+    """The families that a model file can hold, and the other words for a column, by their names in small letters."""
+    kinds = {name: kind for name, kind in families().items() if kind.exact}
+    kinds |= {"Binned": Binned, "Best": BestFamily, "Missing": Missing}
     return {re.sub("(?<=.)(?=[A-Z])", "-", name).lower(): kind for name, kind in kinds.items()}
 
 

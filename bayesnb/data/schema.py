@@ -18,7 +18,7 @@ import pandas as pd
 
 from bayesnb.data import growing
 from bayesnb.data.columns import Names
-from bayesnb.data.encoders import ENCODERS, Feature, UnseenPolicy, checked_together, require_one_kind, validate
+from bayesnb.data.encoders import Feature, UnseenPolicy, checked_together, encode, require_one_kind, validate
 from bayesnb.data.inferring import inferred
 from bayesnb.data.tables import Table
 from bayesnb.families.levels import united
@@ -75,8 +75,8 @@ class Schema:
         Parameters
         ----------
         table : Table
-        features : Family, Binned, ByType, {column: Family or Binned} or {name: (Family or Binned, columns)}
-            A family may be a short name.
+        features : Family, Binned, Missing, ByType, {column: family} or {name: (family, columns)}
+            A family, Binned or Missing in each place; it may be a short name.
         unseen : {"missing", "new", "error"}
         weight : array (row,), optional
             Weights of the rows, for bins by count.
@@ -93,7 +93,7 @@ class Schema:
             return self  # A new column is a new word.
         specified = growing.present(features, table, self.names)
         found = inferred(table, specified, self.unseen, weight)
-        joining = {name: feature for name, feature in found.items() if new & set(feature.columns)}
+        joining = {name: feature for name, feature in found.items() if new & set(feature.reads)}
         return self.merged(replace(self, names=table.names, features=joining))
 
     @property
@@ -138,7 +138,6 @@ class Schema:
             table = self._by_name(table, absent, 'count it as missing with absent="missing"')
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
-            encode = ENCODERS[feature.family.support]
             features[name], data[name] = encode(table, feature, self.unseen if not learn else None)
         # One look at all small blocks of reals takes less time than a look at each.
         small = [data[name] for name, feature in self.features.items() if checked_together(feature, data[name])]
@@ -188,7 +187,7 @@ class Schema:
         extra = [name for name in table.names if name not in fitted]
         if extra:
             warnings.warn(f"columns that were not fitted are ignored: {extra}", UserWarning, stacklevel=4)
-        used = [c for feature in self.features.values() for c in (*feature.columns, *feature.exposure)]
+        used = [c for feature in self.features.values() for c in (*feature.reads, *feature.exposure)]
         missing = [name for name in used if name not in table.place]
         if missing and absent != "missing":
             close = difflib.get_close_matches(str(missing[0]), map(str, extra), 1)
@@ -219,7 +218,7 @@ class Schema:
         features: dict[Any, Feature] = {}
         for name, mine in both[0].items():
             theirs = both[1][name]
-            for what in ("columns", "family", "cuts"):
+            for what in ("columns", "family", "cuts", "indicates"):
                 a, b = getattr(mine, what), getattr(theirs, what)
                 if not _same(a, b):
                     cure = ""
@@ -236,8 +235,19 @@ class Schema:
             features[name] = replace(mine, levels=levels, kinds=kinds)
         if names != self.names:
             place = {name: k for k, name in enumerate(names)}
-            features = dict(sorted(features.items(), key=lambda item: place[item[1].columns[0]]))
+            features = dict(sorted(features.items(), key=lambda item: place[item[1].reads[0]]))
         return replace(self, names=names, features=features)
+
+    def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:
+        """Drawn features, (row, column) each, without the values of the cells that were drawn as missing."""
+        found = dict(encoded)
+        blank = {c: encoded[name][:, k] == 1 for name, f in self.features.items() for k, c in enumerate(f.indicates)}
+        for name, feature in self.features.items() if blank else ():
+            for k, column in enumerate(() if feature.indicates else feature.columns):
+                if column in blank:
+                    found[name] = np.array(found[name], float if feature.levels is None else np.intp)
+                    found[name][blank[column], k] = np.nan if feature.levels is None else -1
+        return found
 
     def decode(self, encoded: Mapping[Any, Array]) -> pd.DataFrame:
         """Encoded features, (row, column) each, as a table with this schema's columns."""

@@ -22,6 +22,7 @@ from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
 from bayesnb.data.growing import present
 from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, resolved_spec
+from bayesnb.data.missing import Missing, values_of
 from bayesnb.data.named import family_named
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
@@ -175,7 +176,15 @@ def _specs(features: Any) -> list[Any]:
         return [family for family in features.families().values() if family is not None]
     specified = features.values() if isinstance(features, Mapping) else [features]
     specs = [spec[0] if isinstance(spec, tuple) and len(spec) == 2 else spec for spec in specified]
-    return [family_named(spec)() if isinstance(spec, str) else spec for spec in specs]
+    return [values_of(family_named(spec)() if isinstance(spec, str) else spec) for spec in specs]
+
+
+def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
+    """The family of a feature, in a Missing if another feature says which of its cells are missing."""
+    for other in schema.features.values():
+        if other.indicates == feature.columns:
+            return Missing(feature.family, other.family.prior)
+    return feature.family
 
 
 def _families(features: Any) -> list[Family]:
@@ -238,7 +247,7 @@ class PartSummarizer:
         specified, choices = choice.chosen(rows.table, rows.target, rows.weight, self._specified(rows.table), label)
         found = Schema.infer(rows.table, specified, self.unseen, rows.weight)
         named = {name: f for name, f in found.features.items() if f.how == SPECIFIED and f.cuts is None}
-        placed = {name: (feature.family, list(feature.columns)) for name, feature in named.items()}
+        placed = {name: (_with_missing(found, f), list(f.columns)) for name, f in named.items()}
         others = self.features if isinstance(self.features, Mapping) else {}
         rest = {name: spec for name, spec in others.items() if name not in placed}
         return replace(self, features=(rest | placed) or None, choices=choices)

@@ -127,7 +127,8 @@ class Grid:
                 found[column] = cut.codes(x)
             else:
                 code = np.where(np.isnan(x), -1, x) if x.dtype.kind == "f" else x
-                found[column] = np.where(code < cut, code, -1)
+                # A byte cannot hold -1.
+                found[column] = np.where(code < cut, code, np.int32(-1))
         return found
 
     def coarser(self, codes: Array, depth: int) -> Array:

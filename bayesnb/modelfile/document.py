@@ -280,7 +280,7 @@ def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: 
     if not labels or labels_of(classes) != labels or len(set(labels)) < len(labels):
         raise ModelFileError(f"its classes are {list(labels)[:8]}")
     names, by_name = said["names"], {name: features.read(name, each) for name, each in said["features"]}
-    used = {column for feature in by_name.values() for column in (*feature.columns, *feature.exposure)}
+    used = {column for feature in by_name.values() for column in (*feature.reads, *feature.exposure)}
     sound = isinstance(names, tuple) and isinstance(said["named"], bool) and said["unseen"] in UNSEEN_POLICIES
     if not sound or not by_name or not used <= set(names):
         raise ModelFileError("its schema is not one")

@@ -9,7 +9,7 @@ from bayesnb.data.binning import BinEdges
 from bayesnb.data.columns import KINDS
 from bayesnb.data.encoders import Feature
 from bayesnb.families.family import Family
-from bayesnb.families.support import LEVELS
+from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
 from bayesnb.modelfile.container import ModelFileError
 
 
@@ -24,7 +24,8 @@ def described(feature: Feature) -> dict[str, Any]:
         "cuts": feature.cuts,
     }
     # Without what came later, older versions read the file too.
-    return described | ({"tried": feature.tried} if feature.tried else {})
+    later = {"tried": feature.tried, "indicates": feature.indicates}
+    return described | {what: value for what, value in later.items() if value}
 
 
 def read(name: Any, said: Mapping[str, Any]) -> Feature:
@@ -39,6 +40,8 @@ def read(name: Any, said: Mapping[str, Any]) -> Feature:
     columns, levels, cuts = feature.columns, feature.levels, feature.cuts
     fits = isinstance(feature.family, Family) and isinstance(columns, tuple) and isinstance(feature.kinds, tuple)
     fits = fits and len(set(columns)) == len(columns) > 0 and isinstance(feature.how, str)
+    fits = fits and isinstance(feature.indicates, tuple) and len(feature.indicates) in (0, len(columns))
+    fits = fits and (not feature.indicates or feature.family.support == ZEROS_AND_ONES)
     fits = fits and _tuples(feature.tried) and all(len(one) == 3 for one in feature.tried)
     fits = fits and len(feature.kinds) in (0, len(columns)) and all(kind in KINDS for kind in feature.kinds)
     if fits and (feature.family.support == LEVELS) != (levels is None):

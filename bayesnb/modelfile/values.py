@@ -18,6 +18,7 @@ from bayesnb.chains import Sampler
 from bayesnb.data.best_family import BestFamily
 from bayesnb.data.binning import BinEdges, Binned
 from bayesnb.data.by_type import ByType
+from bayesnb.data.missing import Missing
 from bayesnb.dependence.counting import Cells
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.grid import Grid
@@ -30,7 +31,10 @@ from bayesnb.priors import UNSEEN, Compound, FixedProbabilities
 KINDS: dict[str, type] = {kind.__name__: kind for family in families().values() for kind in (family, family.conjugate)}
 # The parts of a compound family hold its priors.
 KINDS = {name: kind for name, kind in KINDS.items() if not issubclass(kind, Compound)}
-OTHERS = (BestFamily, Binned, BinEdges, ByType, FixedProbabilities, Exponents, Cells, Grid, Dyadic, Sampler, Specified)
+OTHERS = (
+    BestFamily, Binned, BinEdges, ByType, Cells, Dyadic, Exponents, FixedProbabilities, Grid, Missing, Sampler,
+    Specified,
+)  # fmt: skip
 KINDS |= {kind.__name__: kind for kind in OTHERS}
 
 FORMER = {"Cut": "BinEdges", "Known": "FixedProbabilities"}

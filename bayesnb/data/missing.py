@@ -26,7 +26,7 @@ class Missing:
 
     Parameters
     ----------
-    family : Family, Binned or str, optional
+    family : Family or Binned, optional
         How values are read. By default, the type of the column decides.
     prior : Beta
         Of the probability that a cell is missing.
@@ -56,10 +56,6 @@ class Missing:
     def __post_init__(self) -> None:
         if not isinstance(self.prior, Beta):
             raise TypeError(f"Expected the prior of Missing to be a Beta; got {self.prior!r}")
-        if isinstance(self.family, str):
-            from bayesnb.data.named import family_named
-
-            object.__setattr__(self, "family", family_named(self.family)())
         if self.family is None or isinstance(self.family, Binned):
             return
         if not isinstance(self.family, Family):

@@ -612,6 +612,15 @@ def test_a_bad_cell_of_one_among_many_columns_is_named_with_it() -> None:
         flat.fit(frame, [0, 1])
 
 
+def test_strings_of_any_length_of_numpy_are_text_in_tables_and_labels() -> None:
+    text = np.dtypes.StringDType(na_object=None)
+    X, y = np.array([["a", "b"], [None, "b"], ["a", "d"], ["c", "d"]], object), np.array(["u", "v", "u", None], object)
+    plain = BayesianNB(unlabelled_weight=0).fit(X, y)
+    strings = BayesianNB(unlabelled_weight=0).fit(X.astype(text), y.astype(text))
+    assert strings.classes_.tolist() == ["u", "v"]
+    assert_allclose(strings.predict_proba(X.astype(text)), plain.predict_proba(X), rtol=0)
+
+
 def test_an_array_of_text_has_a_categorical_feature_for_each_column() -> None:
     array = np.array([["a", "u"], ["b", "u"], ["a", "v"]])
     clf = BayesianNB().fit(array, ["p", "q", "q"])

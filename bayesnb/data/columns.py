@@ -221,6 +221,11 @@ def _dictionary(native: Any) -> tuple[Array, list[Any]]:
     return codes, values
 
 
+def as_objects(values: Any) -> Any:
+    """An array of numpy's strings of any length as one of Python's strings; anything else as it is."""
+    return values.astype(object) if getattr(getattr(values, "dtype", None), "kind", "") == "T" else values
+
+
 def coded_text(cells: Array) -> tuple[Array, Array]:
     """Codes (row,) of numpy's text of fixed width, in native byte order, and the distinct texts, unsorted.
 

@@ -18,7 +18,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils import check_array
 
-from bayesnb.data.columns import Column, Names
+from bayesnb.data.columns import Column, Names, as_objects
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.priors import Array
@@ -67,7 +67,7 @@ class Table:
             return cls(_positions(X.shape[1]), X, X.shape[0])
         if isinstance(X, Mapping):
             X = _frame_of_columns(X)
-        X = _without_views(X)
+        X = _without_views(as_objects(X))
         try:
             frame = nw.from_native(X, eager_only=True, pass_through=True)
         except Exception as error:

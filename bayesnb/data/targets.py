@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from bayesnb.data.columns import Column, coded_text
+from bayesnb.data.columns import Column, as_objects, coded_text
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.model import united_labels
@@ -114,6 +114,7 @@ class Target:
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:
     """Read labels (row,) of any type; a missing value or ``unlabelled`` means that the row has no label."""
+    y = as_objects(y)
     if isinstance(y, list | tuple) and pd.isna(pd.Series(y, dtype=object)).any():
         # As an array of strings, a NaN would be a class called "nan".
         y = np.array(y, object)

@@ -46,9 +46,8 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
     features : family, {column: family}, {name: (family, [columns])}, ByType, BestFamily or Missing, optional
         The families of columns that you specify, as objects or by short names such as "poisson". The others get one by
         their type (bool and integers of 0 and 1: Bernoulli; text and categories: Categorical; numbers: Gaussian; a
-        sparse matrix: Multinomial), or that of :class:`bayesnb.ByType`. With "best", the rows choose it for all columns
-        of numbers, and with {column: "best"} for one: see :class:`bayesnb.BestFamily`. With "missing", or
-        {column: "missing"}, it also counts whether a cell is missing: see :class:`bayesnb.Missing`.
+        sparse matrix: Multinomial), or that of :class:`bayesnb.ByType`. "best" lets the rows choose it, and "missing"
+        also counts whether a cell is missing, for all columns or for one: :class:`bayesnb.BestFamily`, ``Missing``.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities are taken as known, by label or in
         the order of ``classes_``.
@@ -171,8 +170,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
 
         Notes
         -----
-        EM plugs in the parameters of ``estimate``: the posterior mode for "map", the posterior mean for "mean" and
-        "predictive", maximum likelihood for "mle".
+        EM plugs in the parameters of ``estimate``; those of "predictive" are the posterior mean.
 
         A class exists while rows of it are learned, or because it is named: by ``class_prior``, by a feature's prior
         {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type. A class without a row

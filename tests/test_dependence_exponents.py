@@ -117,6 +117,23 @@ def test_exponents_of_nothing_are_naive_bayes():
     )
 
 
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_probabilities_are_averages_over_the_draws_of_the_exponents(classes, road):
+    r, cells = rows(80, classes), default_rng(1).integers(-1, 5, (80, 1))
+    learned = learn(Rows(r.terms, r.offset, r.codes, r.weight, cells), cells=5)
+    far, ruled_out = r.offset.copy(), np.zeros(80, bool)
+    far[:20, 0], far[20:40, 0], ruled_out[20:40] = -900.0, -np.inf, True
+    v = learned.layout.exponents(learned.points)
+    inside = np.eye(6)[cells[:, 0]][:, :5]
+    joint = np.einsum("rct,dct->drc", r.terms, v[..., :4]) + np.einsum("rk,dck->drc", inside, v[..., 4:9])
+    joint += far + v[:, None, :, -1]
+    log_p = joint - logsumexp(joint, axis=-1, keepdims=True)
+    wanted = logsumexp(log_p, axis=0) - np.log(len(v))
+    found = learned.log_proba(r.terms, far, cells)
+    assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+    assert (np.isneginf(found[:, 0]) == ruled_out).all()
+
+
 def test_one_class_has_probability_one():
     learned = learn(rows(classes=1))
     assert_allclose(learned.log_proba(rows(classes=1).terms, np.zeros((60, 1))), 0.0, atol=1e-12)

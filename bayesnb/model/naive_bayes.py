@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -253,16 +254,20 @@ class Posterior:
 
     def mean(self) -> Parameters:
         """The posterior mean of all parameters."""
-        return Parameters(self.model, log(self._label("mean")), self._each(lambda f, p: f.mean(p)))
+        return Parameters(self.model, self.log_label, self._each(lambda f, p: f.mean(p)))
 
     def mode(self) -> Parameters:
         """The posterior mode of all parameters (jointly within a factor)."""
         self.model.require_exact("the posterior mode", 'use estimate="predictive" or "mean"')
-        return Parameters(self.model, log(self._label("mode")), self._each(lambda f, p: f.mode(p)))
-
-    def _label(self, which: str) -> Array:
         with about("class prior", self.labels):
-            return getattr(self.label, which)()
+            log_pi = log(self.label.mode())
+        return Parameters(self.model, log_pi, self._each(lambda f, p: f.mode(p)))
+
+    @cached_property
+    def log_label(self) -> Array:
+        """ln of the posterior mean of the class probabilities, (class,)."""
+        with about("class prior", self.labels):
+            return log(self.label.mean())
 
     def draw(self, rng: Generator, size: Size = ()) -> Parameters:
         """Exact independent draws of all parameters; the axes of ``size`` lead."""
@@ -290,8 +295,7 @@ class Posterior:
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
         """log p(c, x | D) of each row by itself as (row, class), all parameters integrated out."""
-        label = log(self._label("mean"))
-        return densities.add_row(self.log_predictive_features(data, n_rows), label)
+        return densities.add_row(self.log_predictive_features(data, n_rows), self.log_label)
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, D) of each row as (row, class): the predictive without its class probability."""

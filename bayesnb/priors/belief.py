@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -125,8 +126,8 @@ class Belief(ABC):
 
     def require_proper(self, what: str) -> None:
         """Raise :class:`ImproperError`, naming the first improper cell, unless all are proper."""
-        proper = self.proper()
-        if not proper.all():
+        if not self._all_proper:
+            proper = self.proper()
             where = first(~proper)
             cell = ", ".join(
                 f"{f.name}={value[where]:g}"
@@ -135,6 +136,10 @@ class Belief(ABC):
             )
             found = self.fault(where) or cell or "no concentration at all"
             raise ImproperError(f"{what} needs a proper {type(self).__name__}; got {found}", where)
+
+    @cached_property
+    def _all_proper(self) -> bool:
+        return bool(self.proper().all())
 
     def fault(self, where: tuple[int, ...]) -> str:
         """What is improper about a cell, in words, if its numbers do not show it. (A hook.)"""

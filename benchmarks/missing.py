@@ -60,7 +60,7 @@ def features(counted: str, x: pd.DataFrame, y: Array) -> Any:
     if counted != "advised":
         return {"no": None, "all": "missing"}[counted]
     remarks = examine(x.assign(**{"the class": y}), "the class", len(x), None)
-    return {remark.column: "missing" for remark in remarks if remark.said.endswith("=missing")} or None
+    return {remark.column: "missing" for remark in remarks if "missing" in remark.families} or None
 
 
 def method(counted: str, dependence: str | None, classes: int) -> Method:

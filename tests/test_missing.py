@@ -10,6 +10,8 @@ from scipy.special import logsumexp
 import bayesnb as nb
 from bayesnb import cli
 from bayesnb.cli.doctor import examine
+from bayesnb.cli.settings import Settings
+from bayesnb.cli.sources import Opened
 
 CLASSES = np.array(["ill", "well"])
 
@@ -293,12 +295,30 @@ def test_inspect_says_where_missing_cells_depend_on_the_class():
     X, y = gappy()
     frame = X.assign(y=y)
     said = {
-        remark.column: remark.said for remark in examine(frame, "y", len(frame), None) if "missing in" in remark.said
+        remark.column: remark.said for remark in examine(frame, "y", len(frame), None) if "missing" in remark.families
     }
-    assert set(said) == {"level", "kind", "flag"} or set(said) == {"level", "amount", "kind", "flag"}
+    assert set(said) == {"level", "kind", "flag"}
     assert "--feature level=missing" in said["level"]
     assert "visits" not in said
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         alike = frame.assign(y=np.random.default_rng(1).permutation(y))
-        assert not [r for r in examine(alike, "y", len(alike), None) if "missing in" in r.said]
+        assert not [r for r in examine(alike, "y", len(alike), None) if "missing" in r.families]
+
+
+@pytest.mark.parametrize(
+    ("specified", "left"),
+    [
+        ((), {"missing": {"level", "kind", "flag"}, "other": {"amount", "visits"}}),
+        (("missing",), {"missing": set(), "other": {"amount", "visits"}}),
+        (("best",), {"missing": {"level", "kind", "flag"}, "other": set()}),
+        (("level=missing", "amount=log-normal"), {"missing": {"kind", "flag"}, "other": {"visits"}}),
+        (("visits=missing:poisson", "amount=missing"), {"missing": {"level", "kind", "flag"}, "other": {"amount"}}),
+    ],
+)
+def test_a_remark_that_was_followed_is_not_made_again(specified, left):
+    X, y = gappy()
+    opened = Opened("t", X, None, Settings(specified=specified))
+    remarks = opened.examined(X.assign(y=y), "y", len(X))
+    assert {remark.column for remark in remarks if "missing" in remark.families} == left["missing"]
+    assert {remark.column for remark in remarks if "missing" not in remark.families} == left["other"]

@@ -40,6 +40,8 @@ class Remark:
         Whether the column is best left out.
     option : tuple of str
         What to add to the command instead.
+    families : tuple of str
+        The families that are advised for it, by their short names.
     """
 
     column: Any
@@ -47,6 +49,7 @@ class Remark:
     serious: bool = False
     drop: bool = False
     option: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -149,15 +152,17 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
             return
     counts, codes = (f"--feature {_quoted(name)}={family}" for family in ("poisson", "categorical"))
     if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):
-        yield Remark(name, f"whole numbers from {low:g} to {high:g}: counts? {counts}; codes? {codes}")
+        said = f"whole numbers from {low:g} to {high:g}: counts? {counts}; codes? {codes}"
+        yield Remark(name, said, families=("poisson", "categorical"))
     elif whole and 2 < k <= 12 and n >= 10 * k:
-        yield Remark(name, f"{k} different whole numbers: codes? {codes}")
+        yield Remark(name, f"{k} different whole numbers: codes? {codes}", families=("categorical",))
     elif k > 10 and low == 0 and (zeros := float((held == 0).mean())) > 0.1:
-        yield Remark(name, f"{_percent(zeros)} are 0, the others positive: --feature {_quoted(name)}=hurdle")
+        said = f"{_percent(zeros)} are 0, the others positive: --feature {_quoted(name)}=hurdle"
+        yield Remark(name, said, families=("hurdle",))
     elif k > 10 and low > 0 and held.skew() > 2:
         edges = ",".join(f"{float(f'{edge:.3g}'):g}" for edge in held.quantile([0.25, 0.5, 0.75]).drop_duplicates())
         normal, cut = (f"--feature {_quoted(name)}={family}" for family in ("log-normal", f"binned:{edges}"))
-        yield Remark(name, f"skewed and all positive: {normal}, or {cut}")
+        yield Remark(name, f"skewed and all positive: {normal}, or {cut}", families=("log-normal", "binned"))
 
 
 def _of_reading(how: Reading | None, rows: int) -> Iterator[Remark]:
@@ -210,6 +215,7 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
                 f"missing in {_percent(share.min())} of the rows of class {_short(share.idxmin())} and "
                 f"{_percent(share.max())} of class {_short(share.idxmax())}: if cells will be missing for the same "
                 f"reasons when a class is to be predicted, --feature {_quoted(name)}=missing",
+                families=("missing",),
             )
 
 

@@ -46,6 +46,16 @@ class Settings:
         """The families of the columns that are named."""
         return {} if self.of_all else _features(self.specified, self.m)
 
+    def follow(self, column: Any, advised: Sequence[str]) -> bool:
+        """Whether a column has what a remark advises, one of these families, or another that was chosen instead."""
+        from bayesnb.data.missing import Missing, values_of
+
+        if self.of_all is not None:
+            return bool(advised) and (self.of_all == "missing") == ("missing" in advised)
+        if not advised or (spec := self.features().get(str(column))) is None:
+            return False
+        return isinstance(spec, Missing) if "missing" in advised else values_of(spec) is not None
+
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator, but for ``dependence``, ``--m`` and the labels of the class prior."""
         return {

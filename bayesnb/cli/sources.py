@@ -37,14 +37,19 @@ class Opened:
         An embedded table, with its class.
     file : Source, optional
         Any other.
-    drop : tuple of str
-        Columns that are left out.
+    settings : Settings
+        What is said of its columns: those of ``drop`` are left out.
     """
 
     name: str
     embedded: pd.DataFrame | None
     file: Source | None
-    drop: tuple[str, ...] = ()
+    settings: Settings
+
+    @property
+    def drop(self) -> tuple[str, ...]:
+        """Columns that are left out."""
+        return self.settings.drop
 
     @cached_property
     def names(self) -> list[str]:
@@ -80,7 +85,8 @@ class Opened:
         """What is remarkable about its columns, of which a frame holds all or some rows."""
         how = None if self.file is None else self.file.reading
         frame = frame.sample(LOOKED_AT, random_state=0).sort_index() if len(frame) > LOOKED_AT else frame
-        return examine(frame, target, rows, how)
+        remarks = examine(frame, target, rows, how)
+        return [remark for remark in remarks if not self.settings.follow(remark.column, remark.families)]
 
 
 def opened_for(clf: BayesianNB, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
@@ -125,10 +131,10 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
         data != "-" and "." not in data and "/" not in data and not Path(data).exists()
     ):
         X, y = datasets.load(data)
-        found = Opened(data.replace("_", "-"), X.assign(**{y.name: y}), None, settings.drop)
+        found = Opened(data.replace("_", "-"), X.assign(**{y.name: y}), None, settings)
     else:
         expected = tuple(str(name) for name in (*names, *settings.drop, settings.weight) if name is not None)
-        found = Opened(data, None, Source(data, replace(format, names=expected)), settings.drop)
+        found = Opened(data, None, Source(data, replace(format, names=expected)), settings)
     for column in settings.drop:
         found.require(column, "--drop")
     found.require(settings.weight, "--weight")

@@ -1,11 +1,15 @@
 """What several files of tests share: a table, both roads of every sum, and what takes long to start."""
 
+import contextlib
+import gc
+import importlib
 import multiprocessing
 import os
 import shutil
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Several workers share the cores, so each has one thread for its matrices.
@@ -94,6 +98,30 @@ def made_up(sampler, model, names, what):
 
     drawn = pm.draw([model[name] for name in names], 400, random_seed=sampler.random_seed, mode="FAST_COMPILE")
     return dict(zip(names, drawn, strict=True)), Convergence(1, 1, 400, 0, "x")
+
+
+def pytest_collection(session):
+    """Let every second worker import the files of tests from the last to the first.
+
+    On a new machine, all that is imported is compiled to bytecode. So two workers meet in the middle, and each finds
+    half of it compiled by the other; both would compile all of it if they started at the same file.
+    """
+    whole = session.config.args_source is session.config.ArgsSource.TESTPATHS
+    if whole and os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579":
+        for path in sorted(Path(__file__).parent.glob("test_*.py"), reverse=True):
+            with contextlib.suppress(Exception):  # pytest imports it again, and says what is wrong.
+                importlib.import_module(path.stem)
+
+
+def pytest_collection_finish(session):
+    """Spare the collector of garbage all that was imported, which stays until the end."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure(config):
+    """Let all that is imported be collected at the end, so that no extension says that it leaked."""
+    gc.unfreeze()
 
 
 def pytest_runtest_setup(item):

@@ -149,13 +149,20 @@ def test_the_tree_has_what_columns_share_without_an_axis_and_the_columns_by_name
     assert_allclose(tree["log_likelihood"]["y"], parameters.log_joint(data, n)[..., np.arange(n), codes])
 
 
+@pytest.fixture(scope="module")
+def prior_draws(unsampled):
+    """Draws from the prior of each feature that shares, and the logarithms of its density at them."""
+    believed = unsampled[0].posterior_
+    drawn = {
+        name: believed.model.features[name].draw_prior(believed.prior[name], default_rng(3), 4000) for name in FAMILIES
+    }
+    return {name: (v, believed.model.features[name].log_prior(believed.prior[name], v)) for name, v in drawn.items()}
+
+
 @pytest.mark.parametrize(("name", "key"), [("numbers", "scale"), ("numbers", "between"), ("levels", "location"),
                                            ("levels", "scale"), ("levels", "strength")])  # fmt: skip
-def test_draws_of_the_prior_have_its_density(name, key, unsampled):
-    clf, *_ = unsampled
-    family, prior = clf.posterior_.model.features[name], clf.posterior_.prior[name]
-    drawn = family.draw_prior(prior, default_rng(3), 4000)
-    density = family.log_prior(prior, drawn)[key]
+def test_draws_of_the_prior_have_its_density(name, key, prior_draws):
+    drawn, density = prior_draws[name][0], prior_draws[name][1][key]
     # E[q(v) / p(v | rest)] = 1 for any density q of one number v given the rest, here of its logarithm or of itself.
     value = drawn[key] if key == "location" else np.log(drawn[key])
     if value.ndim > 1:

@@ -538,7 +538,9 @@ def test_leave_one_out_and_the_pymc_model_of_a_view_keep_its_class_prior():
         pd.testing.assert_frame_equal(view.uncertainty(X, (X, y)), told.uncertainty(X, (X, y)))
         assert view.log_evidence_.joint == pytest.approx(told.log_evidence_.joint)
         pd.testing.assert_frame_equal(view.sample(5), told.sample(5))
-    logps = [clf.to_pymc().compile_logp(mode=IN_PYTHON)({**told.to_pymc().initial_point()}) for clf in (view, told)]
+    models = view.to_pymc(), told.to_pymc()
+    start = models[1].initial_point()
+    logps = [model.compile_logp(mode=IN_PYTHON)(start) for model in models]
     assert logps[0] == pytest.approx(logps[1])
 
 

@@ -1,5 +1,6 @@
 """What several files of tests share: a table, both roads of every sum, and what takes long to start."""
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -114,14 +115,10 @@ def pytest_collection(session):
 
 
 def pytest_collection_finish(session):
-    """Spare the collector of garbage all that was imported, which stays until the end."""
+    """Spare the collector of garbage all that was imported, until Python ends and extensions count what they leaked."""
     gc.collect()
     gc.freeze()
-
-
-def pytest_unconfigure(config):
-    """Let all that is imported be collected at the end, so that no extension says that it leaked."""
-    gc.unfreeze()
+    atexit.register(gc.unfreeze)
 
 
 def pytest_runtest_setup(item):
@@ -130,13 +127,16 @@ def pytest_runtest_setup(item):
 
 
 def pytest_configure(config):
-    """Let all processes of the tests share their bytecode, even where Python is told to write none.
+    """Let all processes of the tests share their bytecode, even where Python is told to write none, and end quickly.
 
-    Without it each of them compiles all that it imports of pandas, scipy and scikit-learn again.
+    Without bytecode each of them compiles all that it imports of pandas, scipy and scikit-learn again.
     """
     if sys.dont_write_bytecode and config.pluginmanager.has_plugin("cacheprovider"):
         os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.cache.mkdir("bytecode")))
         del os.environ["PYTHONDONTWRITEBYTECODE"]
+    if hasattr(config, "workerinput"):
+        # A worker has reported everything when Python ends. To free each object would take it seconds.
+        atexit.register(os._exit, 0)
 
 
 @pytest.fixture(scope="module", params=["numpy", "compiled"])

@@ -284,6 +284,9 @@ def test_the_command_line_counts_missing_cells(tmp_path, fitted_by_command):
     for features, options in [
         ("missing", ["--feature", "missing"]),
         ({"visits": nb.Missing(nb.Poisson())}, ["--feature", "visits=missing:poisson"]),
+        ({"visits": nb.Missing(nb.Hurdle(nb.Poisson()))}, ["--feature", "visits=missing:hurdle:poisson"]),
+        ({"visits": nb.Missing(nb.Binned(edges=[1, 3]))}, ["--feature", "visits=missing:binned:1,3"]),
+        ({"n": (nb.Missing(nb.Gaussian()), ["level", "amount"])}, ["--feature", "n=missing:gaussian:level,amount"]),
         ({"kind": nb.Missing(nb.Categorical(nb.Dirichlet.m_estimate(2)))}, ["--feature", "kind=missing", "--m", "2"]),
     ]:
         fitted_by_command(tmp_path / "t.csv", "--target", "y", "-o", model, "--force", *options)
@@ -322,3 +325,41 @@ def test_a_remark_that_was_followed_is_not_made_again(specified, left):
     remarks = opened.examined(X.assign(y=y), "y", len(X))
     assert {remark.column for remark in remarks if "missing" in remark.families} == left["missing"]
     assert {remark.column for remark in remarks if "missing" not in remark.families} == left["other"]
+
+
+def test_a_column_that_is_to_be_counted_is_not_to_be_left_out():
+    X, y = gappy()
+    one = X[["amount"]].assign(told=pd.Series(np.where(X["level"].isna(), None, "yes"), dtype=object))
+    exact = one.assign(exact=np.where(y == "ill", 1.5, np.nan))
+    found = {}
+    for specified in ((), ("told=missing",), ("amount=missing",)):
+        remarks = Opened("t", exact, None, Settings(specified=specified)).examined(exact.assign(y=y), "y", len(y))
+        found[specified] = {remark.column: remark for remark in remarks}
+        assert found[specified]["exact"].drop
+        assert "missing exactly in the rows of class 'well'" in found[specified]["exact"].said
+    assert not any(of["told"].drop for of in found.values())
+    assert found[()]["told"].families == ("missing",)
+    assert "--feature amount=missing:log-normal" in found["amount=missing",]["amount"].said
+
+
+def test_later_columns_cannot_be_smoothed_and_counted_by_one_word(tmp_path, capsys):
+    X, y = gappy()
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    options = ["--feature", "missing", "--m", "2", "--columns", "grow"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["fit", str(tmp_path / "t.csv"), "--target", "y", "-o", str(tmp_path / "m.nc"), *options])
+    assert ended.value.code == 2
+    assert "name the columns, as COL=missing" in " ".join(capsys.readouterr().err.split())
+
+
+def test_predictive_checks_do_not_compare_a_column_with_its_flag():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"k": rng.choice(["a", "b"], 200), "x": rng.normal(size=200)})
+    X = X.mask(rng.random(X.shape) < 0.3)
+    y = rng.choice(["u", "v"], 200)
+    checks = nb.BayesianNB("missing", random_state=0).fit(X, y).predictive_checks(X, y, draws=100).table
+    pairs = {frozenset(pair) for pair in zip(checks["first"], checks["second"], strict=True)}
+    assert frozenset(("k", "k is missing")) not in pairs
+    assert frozenset(("x", "x is missing")) not in pairs
+    assert frozenset(("k", "x is missing")) in pairs
+    assert frozenset(("k is missing", "x is missing")) in pairs

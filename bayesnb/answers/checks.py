@@ -141,9 +141,28 @@ def predictive_checks(
         each = [statistics(cells[:, rows], columns)[1] for rows in of_class if len(rows)]
         parts.append(np.concatenate([np.empty((n, 0)), *each], axis=1))
     checks = [(check, posterior.labels[c]) for c, (found, _) in enumerate(made) for check in found]
-    values = np.concatenate([v for _, v in made], axis=1)[0]
-    table, threshold = _table(checks, columns, values, np.concatenate(parts), level)
+    values, replications = np.concatenate([v for _, v in made], axis=1)[0], np.concatenate(parts)
+    flags = _flags_of_gaps(observed)
+    kept = [k for k, (check, _) in enumerate(checks) if check.second < 0 or not flags[check.first, check.second]]
+    table, threshold = _table([checks[k] for k in kept], columns, values[kept], replications[:, kept], level)
     return PredictiveChecks(table, draws, threshold, tuple(unchecked))
+
+
+def _flags_of_gaps(observed: Array) -> Array:
+    """Which pairs of columns are a column and a flag of its missing cells, as booleans (column, column).
+
+    The flag varies in the table, and is constant in the rows in which the other column has a value. The model takes
+    both as independent, and replicated tables have the missing cells of the observed one, so a check of such a pair
+    would fail however good the model is.
+    """
+    known = ~np.isnan(observed)
+    varies = np.array([len(np.unique(x[seen])) > 1 for x, seen in zip(observed.T, known.T, strict=True)], bool)
+    found = np.zeros((observed.shape[1], observed.shape[1]), bool)
+    for j in np.flatnonzero(known.any(0) & ~known.all(0)):
+        rows = observed[known[:, j]]
+        lowest, highest = np.nanmin(rows, axis=0, initial=np.inf), np.nanmax(rows, axis=0, initial=-np.inf)
+        found[j] = varies & (lowest >= highest)
+    return found | found.T
 
 
 def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]]:

@@ -274,5 +274,7 @@ def _correlation_ratios(hot: Array, starts: Array, x: Array, known: Array) -> Ar
     middle = whole**2 / np.maximum(n, 1.0)
     between = np.add.reduceat(total**2 / np.maximum(count, 1.0), starts, axis=1) - middle
     variance = spread - middle
-    share = np.where(variance > 0, between / np.where(variance > 0, variance, 1.0), 0.0)
+    # Of numbers that are all equal, rounding leaves a variance.
+    varies = variance > 1e-10 * spread
+    share = np.where(varies, between / np.where(varies, variance, 1.0), 0.0)
     return np.sqrt(np.clip(share, 0.0, 1.0))

@@ -38,7 +38,8 @@ def ask_next(
     Parameters
     ----------
     row : table of one row
-        Columns that are missing, or that the table does not have, may be asked for.
+        Columns that are missing, or that the table does not have, may be asked for; of columns with
+        :class:`bayesnb.Missing` only those that it does not have.
     costs : DataFrame (class, decision), optional
         The cost of each decision if each class is the true one, as :meth:`decide` takes them.
     feature_costs : {column: cost}, optional

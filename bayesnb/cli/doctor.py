@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -76,7 +76,11 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, how: Reading | None) ->
     found += _same(frame, target)
     if target is not None and target in frame.columns:
         found += _target(frame[target].dropna())
-        found += _gaps_by_class(frame, target)
+        gaps = list(_gaps_by_class(frame, target))
+        # A column that is constant where it has a value may still say something by where it has one.
+        telling = {remark.column for remark in gaps}
+        found = [remark if remark.serious or remark.column not in telling else replace(remark, drop=False)
+                 for remark in found] + gaps  # fmt: skip
     place = {name: k for k, name in enumerate(frame.columns)}
     # One serious cure is enough: what is left out needs no other.
     dropped = {remark.column for remark in found if remark.drop}
@@ -210,6 +214,11 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
         apart = betaln(1 + gone, 1 + n - gone).sum()
         if apart - betaln(1 + gone.sum(), 1 + (n - gone).sum()) > 5:
             share = gone / n
+            if set(share) == {0.0, 1.0}:
+                only = ", ".join(_short(label) for label in share.index[share == 1.0])
+                said = f"missing exactly in the rows of class {only}: is it known when a class is to be predicted?"
+                yield Remark(name, said, True, True)
+                continue
             yield Remark(
                 name,
                 f"missing in {_percent(share.min())} of the rows of class {_short(share.idxmin())} and "
@@ -252,7 +261,7 @@ def _quoted(text: Any) -> str:
 
 
 def _percent(share: float) -> str:
-    return "under 1 %" if share < 0.01 else f"{share:.0%}".replace("%", " %")
+    return "under 1 %" if 0 < share < 0.01 else f"{share:.0%}".replace("%", " %")
 
 
 def _short(text: Any) -> str:

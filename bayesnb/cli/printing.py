@@ -172,7 +172,8 @@ def print_contributions(asked: dict[str, Any], contributions: pd.DataFrame, unit
 def _value_of(line: pd.Series) -> str:
     """The value of an entry, as text."""
     value = line["value"]
-    text = f"{value:g}" if isinstance(value, float) else "" if value is None else visible(value)
+    empty = value is None or value != value
+    text = "" if empty else f"{value:g}" if isinstance(value, float) else visible(value)
     if not line["missing"]:
         return text
     return f"{text} (never seen)" if text else "missing"

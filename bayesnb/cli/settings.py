@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 if TYPE_CHECKING:
+    from bayesnb.cli.doctor import Remark
     from bayesnb.data.encoders import Feature
     from bayesnb.data.schema import Schema
 
@@ -46,15 +48,26 @@ class Settings:
         """The families of the columns that are named."""
         return {} if self.of_all else _features(self.specified, self.m)
 
-    def follow(self, column: Any, advised: Sequence[str]) -> bool:
-        """Whether a column has what a remark advises, one of these families, or another that was chosen instead."""
+    def follow(self, remark: Remark) -> bool:
+        """Whether a column has a family that a remark advises, or another that was chosen instead."""
         from bayesnb.data.missing import Missing, values_of
 
+        advised = remark.families
         if self.of_all is not None:
             return bool(advised) and (self.of_all == "missing") == ("missing" in advised)
-        if not advised or (spec := self.features().get(str(column))) is None:
+        if not advised or (spec := self.features().get(str(remark.column))) is None:
             return False
         return isinstance(spec, Missing) if "missing" in advised else values_of(spec) is not None
+
+    def fitting(self, remark: Remark) -> Remark:
+        """A remark that can be followed besides the options: no column that they name is to be left out."""
+        from bayesnb.data.missing import Missing
+
+        spec = self.features().get(str(remark.column))
+        if isinstance(spec, Missing):
+            option = f"--feature {shlex.quote(str(remark.column))}="
+            remark = replace(remark, said=remark.said.replace(option, option + "missing:"))
+        return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator, but for ``dependence``, ``--m`` and the labels of the class prior."""
@@ -74,6 +87,8 @@ class Settings:
 
         if self.m is None:
             return schema, self.parameters()["features"]
+        if self.of_all == "missing" and self.columns == "grow":
+            _refuse("with --m, missing of all columns is not known of later columns: name the columns, as COL=missing")
         before = schema.features
         smooth = {name: _smoothed(feature, self.m) for name, feature in before.items()}
         flags = {f.indicates: f.family.prior for f in smooth.values() if f.indicates}
@@ -106,50 +121,55 @@ def by_label(given: Any, labels: list[Any]) -> Any:
 
 def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
+    from bayesnb.data.named import families_by_name, family_named
+
+    features: dict[str, Any] = {}
+    for text in specified:
+        column, equals, said = text.rpartition("=")
+        if not equals:
+            if text in ("best", "missing"):
+                _refuse(f"{text} is said of all columns: give it alone, or name each column, as COL={text}")
+            _refuse(f"{text!r} is not COL=FAMILY with a family of {', '.join(families_by_name())}")
+        kind = said.partition(":")[0]
+        try:
+            family_named(kind)
+        except ValueError as error:
+            _refuse(f"{text!r} is not COL=FAMILY: {error}" + _leave_out(column, kind))
+        if column in features:
+            _refuse(f"column {column!r} is named twice")
+        try:
+            features[column] = _spec(said, m)
+        except (TypeError, ValueError) as error:
+            _refuse(f"{text!r}: {error}")
+    return features
+
+
+def _spec(said: str, m: float | None) -> Any:
+    """The family that stands behind the name of a column, such as ``missing:binned:1,3``; or it and its columns."""
     from bayesnb.data.best_family import BestFamily
     from bayesnb.data.binning import Binned
     from bayesnb.data.missing import Missing
-    from bayesnb.data.named import families_by_name, family_named
+    from bayesnb.data.named import family_named
     from bayesnb.families.hurdle import Hurdle
     from bayesnb.families.mixture import Mixture
     from bayesnb.families.ordinal import Ordinal
     from bayesnb.priors import Dirichlet
 
-    features: dict[str, Any] = {}
-    for text in specified:
-        column, equals, said = text.rpartition("=")
-        kind, _, rest = said.partition(":")
-        if not equals:
-            if text in ("best", "missing"):
-                _refuse(f"{text} is said of all columns: give it alone, or name each column, as COL={text}")
-            _refuse(f"{text!r} is not COL=FAMILY with a family of {', '.join(families_by_name())}")
-        try:
-            family = family_named(kind)
-        except ValueError as error:
-            _refuse(f"{text!r} is not COL=FAMILY: {error}" + _leave_out(column, kind))
-        if column in features:
-            _refuse(f"column {column!r} is named twice")
-        items = [item.strip() for item in rest.split(",") if item.strip()]
-        try:
-            if family is Ordinal:
-                features[column] = Ordinal(order=_levels(items) or None)
-                continue
-            if family in (BestFamily, Hurdle, Missing, Mixture) and items:
-                # What stands behind the colon are families.
-                parts = [family_named(item)() for item in items]
-                if family in (Hurdle, Missing) and len(parts) > 1:
-                    whose = "that are not 0" if family is Hurdle else "that are not missing"
-                    _refuse(f"{text!r}: {kind} is followed by one family, that of the values {whose}")
-                features[column] = family(*parts) if family in (Hurdle, Missing) else family(parts)
-                continue
-            if family is not Binned:
-                features[column] = (family(), items) if items else family()
-                continue
-            prior = {} if m is None else {"prior": Dirichlet.m_estimate(m)}
-            features[column] = Binned(edges=tuple(float(item) for item in items) or None, **prior)
-        except (TypeError, ValueError) as error:
-            _refuse(f"{text!r}: {error}")
-    return features
+    kind, _, rest = said.partition(":")
+    family, items = family_named(kind), [item.strip() for item in rest.split(",") if item.strip()]
+    if family is Ordinal:
+        return Ordinal(order=_levels(items) or None)
+    if family is Binned:
+        prior = {} if m is None else {"prior": Dirichlet.m_estimate(m)}
+        return Binned(edges=tuple(float(item) for item in items) or None, **prior)
+    if not items:
+        return family()
+    if family in (Hurdle, Missing):
+        part = _spec(rest, m)
+        return (family(part[0]), part[1]) if isinstance(part, tuple) else family(part)
+    if family in (BestFamily, Mixture):
+        return family([family_named(item)() for item in items])
+    return family(), items
 
 
 def _levels(items: Sequence[str]) -> tuple[Any, ...]:

@@ -86,7 +86,7 @@ class Opened:
         how = None if self.file is None else self.file.reading
         frame = frame.sample(LOOKED_AT, random_state=0).sort_index() if len(frame) > LOOKED_AT else frame
         remarks = examine(frame, target, rows, how)
-        return [remark for remark in remarks if not self.settings.follow(remark.column, remark.families)]
+        return [self.settings.fitting(remark) for remark in remarks if not self.settings.follow(remark)]
 
 
 def opened_for(clf: BayesianNB, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:

@@ -280,14 +280,18 @@ def fitted_by_command(capsys):
 def test_the_command_line_counts_missing_cells(tmp_path, fitted_by_command):
     X, y = gappy()
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
-    model = str(tmp_path / "m.nc")
+    model, smooth = str(tmp_path / "m.nc"), nb.Categorical(nb.Dirichlet.m_estimate(2))
     for features, options in [
         ("missing", ["--feature", "missing"]),
         ({"visits": nb.Missing(nb.Poisson())}, ["--feature", "visits=missing:poisson"]),
         ({"visits": nb.Missing(nb.Hurdle(nb.Poisson()))}, ["--feature", "visits=missing:hurdle:poisson"]),
         ({"visits": nb.Missing(nb.Binned(edges=[1, 3]))}, ["--feature", "visits=missing:binned:1,3"]),
         ({"n": (nb.Missing(nb.Gaussian()), ["level", "amount"])}, ["--feature", "n=missing:gaussian:level,amount"]),
-        ({"kind": nb.Missing(nb.Categorical(nb.Dirichlet.m_estimate(2)))}, ["--feature", "kind=missing", "--m", "2"]),
+        (
+            {"n": (nb.Missing(nb.Gaussian(), nb.Beta.m_estimate(2)), ["level", "amount"]), "kind": smooth},
+            ["--feature", "n=missing:gaussian:level,amount", "--m", "2"],
+        ),
+        ({"kind": nb.Missing(smooth, nb.Beta.m_estimate(2))}, ["--feature", "kind=missing", "--m", "2"]),
     ]:
         fitted_by_command(tmp_path / "t.csv", "--target", "y", "-o", model, "--force", *options)
         wanted = nb.BayesianNB(features).fit(X, y)

@@ -100,7 +100,9 @@ class Settings:
         chosen |= changed
         for name, feature in smooth.items():
             if feature.columns in flags:
-                chosen[name] = Missing(changed.get(name, values_of(chosen.get(name))), flags[feature.columns])
+                given = chosen.get(name)
+                family = values_of(given[0] if isinstance(given, tuple) else given)
+                chosen[name] = Missing(changed.get(name, family), flags[feature.columns]), list(feature.columns)
         return replace(schema, features=smooth), chosen or None
 
 

@@ -21,7 +21,8 @@ import pandas as pd
 
 from bayesnb import BayesianNB
 from bayesnb.cli.doctor import examine
-from benchmarks.prediction import Method, score
+from benchmarks.prediction import score
+from benchmarks.predictors import Method, answered
 
 type Array = np.ndarray
 
@@ -63,14 +64,11 @@ def features(counted: str, x: pd.DataFrame, y: Array) -> Any:
     return {remark.column: "missing" for remark in remarks if "missing" in remark.families} or None
 
 
-def method(counted: str, dependence: str | None, classes: int) -> Method:
+def method(counted: str, dependence: str | None) -> Method:
     """Naive Bayes as a method of the benchmark of predictions."""
 
     def answer(x: pd.DataFrame, y: Array, asked: pd.DataFrame) -> Array:
-        clf = BayesianNB(features(counted, x, y), dependence=dependence, random_state=0).fit(x, y)
-        p = np.zeros((len(asked), classes))
-        p[:, clf.classes_] = clf.predict_proba(asked)
-        return p
+        return answered(BayesianNB(features(counted, x, y), dependence=dependence, random_state=0), x, y, asked)
 
     return answer
 
@@ -84,7 +82,7 @@ def main() -> None:
         line = {"table": item, "rows": len(x), "columns": x.shape[1], "missing": x.isna().mean().mean()}
         for dependence in (None, "weighted", "pairwise"):
             for counted in COUNTED:
-                found = score(method(counted, dependence, int(y.max()) + 1), x, y)
+                found = score(method(counted, dependence), x, y)
                 line[f"{dependence}, {counted}"] = found["log_loss"]
         lines.append(line)
         print(pd.DataFrame(lines[-1:]).round(3).to_csv(index=False, header=len(lines) == 1), end="", flush=True)

@@ -102,7 +102,7 @@ def ask_next(
     before = self.log_joint(data, 1)
     log_proba, before = normalize(before)[0], before[0]
     log_row, columns, not_asked, left_out = float(logsumexp(before)), {}, [], 0.0
-    flags = {column: (n, k) for n, f in self.schema.features.items() for k, column in enumerate(f.indicates)}
+    flags = self.schema.flags
     for name, feature in self.schema.features.items():
         if feature.indicates:
             continue

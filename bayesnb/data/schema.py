@@ -238,15 +238,21 @@ class Schema:
             features = dict(sorted(features.items(), key=lambda item: place[item[1].reads[0]]))
         return replace(self, names=names, features=features)
 
+    @property
+    def flags(self) -> dict[Any, tuple[Any, int]]:
+        """The feature, and the column of it, that says which cells of a column are missing, by that column's name."""
+        return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
+
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:
         """Drawn features, (row, column) each, without the values of the cells that were drawn as missing."""
-        found = dict(encoded)
-        blank = {c: encoded[name][:, k] == 1 for name, f in self.features.items() for k, c in enumerate(f.indicates)}
-        for name, feature in self.features.items() if blank else ():
-            for k, column in enumerate(() if feature.indicates else feature.columns):
-                if column in blank:
-                    found[name] = np.array(found[name], float if feature.levels is None else np.intp)
-                    found[name][blank[column], k] = np.nan if feature.levels is None else -1
+        found, flags = dict(encoded), self.flags
+        for name, feature in self.features.items() if flags else ():
+            kind, empty = (float, np.nan) if feature.levels is None else (np.intp, -1)
+            if places := [k for k, column in enumerate(feature.columns) if column in flags]:
+                found[name] = np.array(found[name], kind)
+            for k in places:
+                flag, place = flags[feature.columns[k]]
+                found[name][encoded[flag][:, place] == 1, k] = empty
         return found
 
     def decode(self, encoded: Mapping[Any, Array]) -> pd.DataFrame:

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.families.membership import Responsibilities
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.priors import Array, Prior
+from bayesnb.statistics.membership import Responsibilities
 
 type Point = Literal["mode", "mean"]
 

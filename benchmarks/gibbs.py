@@ -18,10 +18,10 @@ import numpy as np
 from arviz_stats.base import array_stats
 
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.membership import Labels
 from bayesnb.model import Data, NaiveBayes, Posterior
 from bayesnb.priors import Array, NormalGamma
 from bayesnb.sampling import gibbs
+from bayesnb.statistics.membership import Labels
 
 KNOWN, FREE, CHAINS, STEPS = 6, 8, 8, 1000
 

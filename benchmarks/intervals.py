@@ -23,9 +23,9 @@ from bayesnb.answers.log_odds import LogOdds, close
 from bayesnb.answers.uncertainty import PosteriorDraws
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.membership import Labels
 from bayesnb.model import NaiveBayes, Posterior, normalize
 from bayesnb.priors import Dirichlet, NormalGamma
+from bayesnb.statistics.membership import Labels
 
 COLUMNS = {"categorical": (1, 3, 10), "Gaussian": (1, 10)}
 """How many columns the tables have whose intervals are counted."""

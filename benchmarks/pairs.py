@@ -16,7 +16,7 @@ from bayesnb import BayesianNB
 from bayesnb.dependence.counting import counted, searched
 from bayesnb.dependence.grid import SCREEN_DEPTH, Grid
 from bayesnb.dependence.pairs import log_bayes_factors, selected
-from bayesnb.families.membership import Labels
+from bayesnb.statistics.membership import Labels
 from benchmarks.comparing import seconds
 
 

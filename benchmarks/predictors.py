@@ -27,7 +27,7 @@ from bayesnb import (
 from bayesnb.dependence.learned import learn
 from bayesnb.families.categorical import Coded
 from bayesnb.families.family import Family
-from bayesnb.families.membership import Labels
+from bayesnb.statistics.membership import Labels
 
 type Array = np.ndarray
 type Method = Callable[[pd.DataFrame, Array, pd.DataFrame], Array]

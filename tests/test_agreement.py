@@ -35,7 +35,6 @@ from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.hurdle import Hurdle
 from bayesnb.families.log_normal import LogNormal
 from bayesnb.families.mixture import Mixture
-from bayesnb.families.moments import Moments
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.multivariate_gaussian import MultivariateGaussian
 from bayesnb.families.negative_binomial import NegativeBinomial
@@ -45,6 +44,7 @@ from bayesnb.families.polya_tree import PolyaTree
 from bayesnb.model import Parameters, Posterior, normalize
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
 from bayesnb.sampling import agreement, draws, layout, nuts, trees
+from bayesnb.statistics.moments import Moments
 
 mpl.use("Agg")
 

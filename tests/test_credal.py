@@ -30,7 +30,7 @@ from bayesnb import (
 )
 from bayesnb.answers.credal import Bounds, credal
 from bayesnb.answers.prior_intervals import bounds
-from bayesnb.families.membership import Labels
+from bayesnb.statistics.membership import Labels
 
 
 def simplex(classes, steps):

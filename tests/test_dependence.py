@@ -13,12 +13,12 @@ from bayesnb.chains import Convergence
 from bayesnb.dependence import terms
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.sampled import Draws
 from bayesnb.families.student import StudentT
 from bayesnb.model import NaiveBayes, Posterior
 from bayesnb.priors import Dirichlet, FixedProbabilities, ImproperError, NormalGamma
+from bayesnb.statistics.membership import Labels
 
 
 def believed(name: str, weight: np.ndarray, missing: float = 0.2, label: Dirichlet | FixedProbabilities | None = None):

@@ -17,10 +17,10 @@ from bayesnb.dependence.audit import Independence, independence
 from bayesnb.dependence.pairs import Axis, PairCounts, PairTerm
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.membership import Labels
 from bayesnb.families.student import StudentT
 from bayesnb.model import NaiveBayes, Posterior
 from bayesnb.priors import Dirichlet
+from bayesnb.statistics.membership import Labels
 
 
 def asked(X: dict, y: np.ndarray, **options) -> Independence:

@@ -17,11 +17,11 @@ from bayesnb.dependence.termset import TermSet, left_out_terms, predictive_terms
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.poisson import Exposed, Poisson
 from bayesnb.kernels import blocks
 from bayesnb.model import NaiveBayes, Posterior, part_of
+from bayesnb.statistics.membership import Labels
 
 
 def fitted(features: dict, data: dict, labels: Labels) -> Posterior:

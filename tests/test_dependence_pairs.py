@@ -24,8 +24,8 @@ from bayesnb.dependence.pairs import (
 from bayesnb.dependence.polya import ShapeCounts, Shapes
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.membership import Labels
 from bayesnb.kernels import crossing
+from bayesnb.statistics.membership import Labels
 
 WEIGHTS = {"one each": np.ones(40), "weighted": np.resize([1.0, 0.3, 2.5, 0.0], 40)}
 

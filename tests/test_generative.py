@@ -29,12 +29,12 @@ from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
-from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma
 from bayesnb.sampling import draws, layout, nuts, pymc_model, trees
+from bayesnb.statistics.membership import Labels
 
 IN_PYTHON = Mode(linker="py", optimizer=None)
 """PyTensor evaluates a graph as it is written: nothing is rewritten or compiled, which would take longer."""

@@ -12,8 +12,8 @@ from bayesnb import BayesianNB, HierarchicalCategorical, HierarchicalGaussian
 from bayesnb.chains import Convergence, Sampler
 from bayesnb.families.hierarchical_gaussian import LearnedCentre
 from bayesnb.families.levels import CategoryCounts, Coded
-from bayesnb.families.membership import Labels
-from bayesnb.families.moments import Moments
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.moments import Moments
 
 COUNTS = np.array([[[30.0, 4.0]], [[3.0, 1.0]], [[0.0, 0.0]], [[12.0, 9.0]]])
 """Counts of two levels in four classes, (class, column, level); one class has no rows."""

@@ -51,11 +51,11 @@ from bayesnb import (
     normalize,
 )
 from bayesnb.families.categorical import Coded
-from bayesnb.families.membership import Labels
-from bayesnb.families.moments import Moments
 from bayesnb.families.multinomial import Bag
 from bayesnb.kernels.expansions import distilled
 from bayesnb.model import ESTIMATES
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.moments import Moments
 
 SMOOTHED = ("predictive", "mean", "map")
 # What reaches a compiled loop is tried on both roads; what merges, samples or refuses has one.

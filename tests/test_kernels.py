@@ -29,10 +29,10 @@ from bayesnb import (
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.families.categorical import Coded
-from bayesnb.families.membership import Labels
 from bayesnb.families.multinomial import Bag
 from bayesnb.kernels import blocks, densities, reading
 from bayesnb.priors import Dirichlet, log_rising
+from bayesnb.statistics.membership import Labels
 
 N = 3000
 

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from bayesnb import BayesianNB, Bernoulli, Beta, Categorical, Dirichlet, Gamma, Multinomial, Poisson, normalize
-from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.multinomial import Bag
+from bayesnb.statistics.membership import Labels, Responsibilities
 
 SIZES = [1.0, 1e4, 1e8, 1e12, 1e15]
 

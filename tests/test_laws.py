@@ -28,7 +28,6 @@ from bayesnb.families.gamma_known_shape import GammaKnownShape
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.hurdle import Hurdle
 from bayesnb.families.log_normal import LogNormal
-from bayesnb.families.membership import Column, Labels, Responsibilities
 from bayesnb.families.mixture import Mixture
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.multivariate_gaussian import MultivariateGaussian
@@ -36,7 +35,6 @@ from bayesnb.families.negative_binomial import NegativeBinomial
 from bayesnb.families.ordinal import Ordinal
 from bayesnb.families.poisson import Exposed, Poisson
 from bayesnb.families.polya_tree import PolyaTree
-from bayesnb.families.statistic import Statistic
 from bayesnb.kernels import blocks
 from bayesnb.priors import (
     Array,
@@ -51,6 +49,8 @@ from bayesnb.priors import (
     Prior,
     Theta,
 )
+from bayesnb.statistics.membership import Column, Labels, Responsibilities
+from bayesnb.statistics.statistic import Statistic
 
 # A law that reaches a compiled loop is tried on both roads, unless another law holds both roads to one formula; what
 # follows from formulas alone has one.

@@ -37,8 +37,8 @@ from bayesnb import (
 )
 from bayesnb.answers.scoring import scores
 from bayesnb.evaluation import compare, compare_estimates, evaluate
-from bayesnb.families.membership import Labels
 from bayesnb.model import ESTIMATES, Data, EstimateRule
+from bayesnb.statistics.membership import Labels
 
 CLASSES = ("ant", "bee", "cow")
 SIZES = ["a", "b", "c", "d"]  # "d" is never seen

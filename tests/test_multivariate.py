@@ -21,10 +21,10 @@ from bayesnb import (
     NormalWishart,
     load,
 )
-from bayesnb.families.membership import Labels
-from bayesnb.families.scatter import Scatter
 from bayesnb.priors import UnlearnedError
 from bayesnb.priors.covariances import SPREAD, resolved
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.scatter import Scatter
 
 COLUMNS = ["alcohol", "ash", "hue", "proline"]
 

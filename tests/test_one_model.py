@@ -20,9 +20,9 @@ from scipy.special import logsumexp
 import bayesnb as nb
 from bayesnb import BayesianNB, Exponential, FromPyMC, Gamma, HierarchicalCategorical, HierarchicalGaussian, StudentT
 from bayesnb.chains import Convergence, Sampler, weights_without
-from bayesnb.families.membership import Labels
 from bayesnb.families.sampled import Draws
 from bayesnb.modelfile.container import ModelFileError
+from bayesnb.statistics.membership import Labels
 
 IN_PYTHON = Mode(linker="py", optimizer=None)
 

@@ -16,7 +16,7 @@ from scipy import integrate
 from bayesnb import BayesianNB, BetaTree, PolyaTree, load
 from bayesnb.dependence.polya import ShapeCounts, Shapes
 from bayesnb.families.dyadic import Dyadic
-from bayesnb.families.membership import Labels
+from bayesnb.statistics.membership import Labels
 
 EDGES = [-1.0, 0.0, 2.0]
 X = pd.DataFrame({"v": [-3.0, -0.5, -0.4, 1.0, 5.0, 0.1, 2.5, np.nan, 0.2, 8.0]})

@@ -15,7 +15,6 @@ from bayesnb.families.bernoulli import Bernoulli, BinaryCounts
 from bayesnb.families.categorical import Categorical, CategoryCounts
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.membership import Labels
 from bayesnb.families.poisson import Events, Poisson
 from bayesnb.priors import (
     Beta,
@@ -28,6 +27,7 @@ from bayesnb.priors import (
     NormalGamma,
     log_rising,
 )
+from bayesnb.statistics.membership import Labels
 
 # Two classes and one column of three levels; the second class has never seen the last of them.
 LEVELS = (("low", "mid", "high"),)

@@ -29,11 +29,11 @@ from bayesnb.chains import Convergence, Sampler
 from bayesnb.families.categorical import Coded
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.family import Family
-from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.pointwise import WeightedValues
 from bayesnb.families.sampled import Draws
 from bayesnb.families.support import LEVELS
 from bayesnb.sampling import draws
+from bayesnb.statistics.membership import Labels, Responsibilities
 
 EXPONENTIAL = FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2.0, "beta": 1.5})})
 FAMILIES = {

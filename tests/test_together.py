@@ -19,10 +19,10 @@ from bayesnb import BayesianNB, Gaussian, HierarchicalCategorical, HierarchicalG
 from bayesnb.answers.log_odds_moments import log_odds_moments
 from bayesnb.chains import Sampler
 from bayesnb.families.levels import CategoryCounts, Coded
-from bayesnb.families.membership import Labels
-from bayesnb.families.moments import Moments
 from bayesnb.families.strata import DRAWS, Strata
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.moments import Moments
 
 REALS, LEVELS = ["a", "b", "c"], ["p", "q", "r"]
 FAMILIES = {

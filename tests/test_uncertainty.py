@@ -30,11 +30,11 @@ from bayesnb.answers import uncertainty
 from bayesnb.answers.log_odds import LogOdds, close
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.membership import Labels
 from bayesnb.kernels import blocks
 from bayesnb.model import normalize
 from bayesnb.priors import Beta, Chance, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.statistics.membership import Labels
 from benchmarks import intervals as coverage
 
 

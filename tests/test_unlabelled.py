@@ -47,12 +47,12 @@ from bayesnb import (
 from bayesnb.data.rows import Rows
 from bayesnb.em import EM, em
 from bayesnb.families.categorical import Coded
-from bayesnb.families.membership import Labels, Responsibilities
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.poisson import Exposed
 from bayesnb.priors import FixedProbabilities
 from bayesnb.priors.belief import parts_of
 from bayesnb.sampling import draws, gibbs, layout, nuts, pymc_model
+from bayesnb.statistics.membership import Labels, Responsibilities
 
 CLASSES = ("ant", "bee")
 

@@ -16,9 +16,9 @@ from numpy.random import Generator
 from bayesnb.answers.discrepancies import Check, Checked, checked, statistics
 from bayesnb.dependence import terms
 from bayesnb.families.columns import dense_cells
-from bayesnb.families.membership import Labels
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
 
 ALARM = 0.05
 """A check speaks against the model if its adjusted p-value is at most this."""

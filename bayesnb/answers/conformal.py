@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
-from bayesnb.families.membership import Labels
-from bayesnb.families.statistic import Statistic
 from bayesnb.model import Data, Posterior, Statistics
 from bayesnb.priors import Array
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Statistic
 
 TIE = 1e-9
 """Scores that differ by less than this, in nats or as a share of the score, are the same number but for rounding."""

@@ -15,9 +15,9 @@ from scipy.special import xlogy
 
 from bayesnb.families.columns import dense_cells
 from bayesnb.families.family import Family
-from bayesnb.families.membership import Column
 from bayesnb.families.support import COUNTS, LEVELS, POSITIVE, ZEROS_AND_ONES
 from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Column
 
 type Kind = Literal["real", "positive", "count", "binary", "levels"]
 

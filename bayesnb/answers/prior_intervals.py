@@ -14,11 +14,11 @@ import numpy as np
 
 from bayesnb.families.columns import known_cells, rows_of
 from bayesnb.families.conjugate import Conjugate
-from bayesnb.families.membership import Column
-from bayesnb.families.statistic import Statistic
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 from bayesnb.priors import Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior
+from bayesnb.statistics.membership import Column
+from bayesnb.statistics.statistic import Statistic
 
 PARAMETERS: Mapping[type[Prior], tuple[str, ...]] = {
     Gamma: ("alpha", "beta"),

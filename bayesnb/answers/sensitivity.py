@@ -17,7 +17,6 @@ import pandas as pd
 
 from bayesnb.estimates import EstimateRule
 from bayesnb.families.conjugate import Conjugate
-from bayesnb.families.statistic import Statistic
 from bayesnb.model import Data, Posterior, normalize
 from bayesnb.numerics import Array, log
 from bayesnb.priors import (
@@ -31,6 +30,7 @@ from bayesnb.priors import (
     NormalWishart,
     Prior,
 )
+from bayesnb.statistics.statistic import Statistic
 
 type Scaling = Literal["density", "rows"]
 

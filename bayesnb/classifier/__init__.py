@@ -46,7 +46,6 @@ from bayesnb.data.targets import labels_of
 from bayesnb.data.unseen import warn_of_unseen
 from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
-from bayesnb.families.membership import Labels
 from bayesnb.families.sampled import Draws
 from bayesnb.model import (
     Data,
@@ -59,6 +58,7 @@ from bayesnb.model import (
 )
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
 from bayesnb.priors import class_prior as class_priors
+from bayesnb.statistics.membership import Labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,10 +21,10 @@ from bayesnb.answers.decisions import matrix_of
 from bayesnb.classifier.tabular import index_of
 from bayesnb.data.rows import table_of
 from bayesnb.data.targets import labels_of
-from bayesnb.families.membership import Responsibilities
 from bayesnb.families.support import BAG
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.priors import Array
+from bayesnb.statistics.membership import Responsibilities
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier

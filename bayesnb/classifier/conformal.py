@@ -16,9 +16,9 @@ import pandas as pd
 from bayesnb.answers import conformal as formulas
 from bayesnb.classifier.tabular import index_of
 from bayesnb.data.rows import Rows
-from bayesnb.families.membership import Labels
 from bayesnb.model import Data
 from bayesnb.priors import Array, first
+from bayesnb.statistics.membership import Labels
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier

@@ -20,10 +20,10 @@ from bayesnb.classifier.tabular import index_of
 from bayesnb.data.rows import Rows
 from bayesnb.data.unseen import PACKAGE
 from bayesnb.dependence import terms
-from bayesnb.families.membership import Labels
 from bayesnb.families.sampled import LeftOut
 from bayesnb.model import Data, normalize
 from bayesnb.priors import Array
+from bayesnb.statistics.membership import Labels
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier

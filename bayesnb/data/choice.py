@@ -25,9 +25,9 @@ from bayesnb.data.targets import Target, labels_of, with_named
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.hurdle import Hurdle
-from bayesnb.families.membership import Labels
 from bayesnb.model import about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.statistics.membership import Labels
 
 PASSES = 20
 """How often all columns are gone through at most."""

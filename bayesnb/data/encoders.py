@@ -20,13 +20,13 @@ from bayesnb.data.tables import Table
 from bayesnb.families.family import Family
 from bayesnb.families.levels import Coded, united
 from bayesnb.families.poisson import Exposed
-from bayesnb.families.scatter import PARTLY_MISSING, gap_in_a_row
 from bayesnb.families.support import BAG, COUNTS, LEVELS, NONNEGATIVE, POSITIVE, REALS, ZEROS_AND_ONES, Support
 from bayesnb.families.words import Bag
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, large_enough, slices
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
+from bayesnb.statistics.scatter import PARTLY_MISSING, gap_in_a_row
 
 type UnseenPolicy = Literal["missing", "new", "error"]
 

@@ -17,9 +17,9 @@ from bayesnb.data.choice import with_choices
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target
-from bayesnb.families.membership import Labels, every_row
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.statistics.membership import Labels, every_row
 
 
 @dataclass(frozen=True, eq=False)

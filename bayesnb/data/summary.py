@@ -29,11 +29,11 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
 from bayesnb.families.family import Family
-from bayesnb.families.membership import every_row
-from bayesnb.families.statistic import Statistic
 from bayesnb.families.support import LEVELS
 from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
+from bayesnb.statistics.membership import every_row
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,9 @@ from bayesnb.dependence.grid import SCREEN_DEPTH, Grid
 from bayesnb.dependence.learned import learn, require_exact
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, log_bayes_factors
 from bayesnb.dependence.termset import TermSet
-from bayesnb.families.membership import Labels
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
 
 CHANCE = 0.05
 """How probable it may at most be that a table without any dependence is said to have some."""

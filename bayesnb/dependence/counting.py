@@ -21,11 +21,11 @@ from bayesnb.dependence.joint import JointMoments
 from bayesnb.dependence.pairs import PairCounts, every_pair, log_bayes_factors, selected
 from bayesnb.dependence.polya import ShapeCounts
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.membership import Labels
-from bayesnb.families.statistic import Statistic
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Statistic
 
 MOST_COLUMNS = 200
 """Columns up to which all pairs are weighed: their number, and the time, grow with the square."""

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import multigammaln
 
-from bayesnb.families.membership import Labels
-from bayesnb.families.statistic import Statistic
 from bayesnb.kernels.blocks import cuts
 from bayesnb.numerics import Array, log
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, eq=False)

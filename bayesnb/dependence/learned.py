@@ -20,9 +20,9 @@ from bayesnb.dependence.counting import Cells, DependenceStatistics
 from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, require_few
 from bayesnb.dependence.learned_exponents import LearnedExponents, learn_exponents
 from bayesnb.dependence.termset import TermSet, exponent_terms, left_out_terms, predictive_terms, relative
-from bayesnb.families.membership import Labels
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, part_of
 from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
 
 NAMED = {
     "tempered": Exponents(by="model", shapes=False, offsets="class"),

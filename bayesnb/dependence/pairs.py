@@ -14,10 +14,10 @@ from itertools import combinations, pairwise
 import numpy as np
 from scipy.special import gammaln
 
-from bayesnb.families.membership import Labels
-from bayesnb.families.statistic import Statistic
 from bayesnb.kernels import crossing
 from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import betaln
 
-from bayesnb.families.membership import Labels
-from bayesnb.families.statistic import Statistic
 from bayesnb.numerics import Array, log, log_rising
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Statistic
 
 STRENGTH = 2.0
 """Rows that the pooled share counts for at each node."""

@@ -15,13 +15,13 @@ from scipy import sparse
 
 from bayesnb.families.columns import columns_of
 from bayesnb.families.family import Family
-from bayesnb.families.membership import Column, Labels
 from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Parameters, Posterior, about
 from bayesnb.model.leave_out import leave_out
 from bayesnb.numerics import Array
 from bayesnb.priors import Prior
+from bayesnb.statistics.membership import Column, Labels
 
 
 @dataclass(frozen=True, eq=False)

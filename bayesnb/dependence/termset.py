@@ -19,9 +19,9 @@ from bayesnb.dependence.grid import PAIR_DEPTH
 from bayesnb.dependence.joint import JointGaussian
 from bayesnb.dependence.pairs import PairTerm
 from bayesnb.dependence.polya import Shapes
-from bayesnb.families.membership import Labels
 from bayesnb.model import Data, Posterior
 from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ import numpy as np
 
 from bayesnb.families.compound import Parts, require_part
 from bayesnb.families.conjugate import Conjugate
-from bayesnb.families.statistic import Statistic
 from bayesnb.families.support import COUNTS
 from bayesnb.numerics import Array
 from bayesnb.priors.compound import of_part
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, eq=False)

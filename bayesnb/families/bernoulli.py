@@ -15,14 +15,14 @@ from scipy import sparse
 from bayesnb.families.columns import dense_cells, impossible, ones_of, products, seen_cells
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.levels import log_less_one
-from bayesnb.families.membership import Column, Labels, Membership
-from bayesnb.families.moments import Moments
-from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import ZEROS_AND_ONES
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import large_enough, slices
 from bayesnb.numerics import Array, log
 from bayesnb.priors import Beta, Chance, Theta
+from bayesnb.statistics.membership import Column, Labels, Membership
+from bayesnb.statistics.moments import Moments
+from bayesnb.statistics.statistic import Statistic, per
 
 
 @dataclass(frozen=True, eq=False)

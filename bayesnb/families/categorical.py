@@ -11,11 +11,11 @@ from numpy.random import Generator
 
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.levels import CategoryCounts, Coded, log_less_one, looked_up, widest
-from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.support import LEVELS
 from bayesnb.kernels import densities
 from bayesnb.numerics import Array
 from bayesnb.priors import Chance, Dirichlet, Theta
+from bayesnb.statistics.membership import Labels, Membership
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from bayesnb.families.membership import Column
 from bayesnb.families.support import ZEROS_AND_ONES, InvalidCellError
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Column
 
 
 def rows_of(x: Column) -> int:

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.conjugate import Added, Cells, Conjugate, of_known
-from bayesnb.families.membership import Membership
-from bayesnb.families.statistic import Statistic
 from bayesnb.families.support import COUNTS, NONNEGATIVE, POSITIVE, REALS
 from bayesnb.numerics import Array
 from bayesnb.priors import Compound, Theta
 from bayesnb.priors.compound import numbered, of_part
+from bayesnb.statistics.membership import Membership
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, eq=False)

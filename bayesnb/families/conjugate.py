@@ -39,14 +39,15 @@ from scipy import sparse
 
 from bayesnb.families.columns import columns_of, known_cells, rows_of
 from bayesnb.families.family import Family
-from bayesnb.families.membership import Column, Labels
-from bayesnb.families.statistic import Statistic
 from bayesnb.families.tuning import strengths
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import ImproperError, Prior, Theta, first, shared
-from bayesnb.priors.belief import LocatedError, parts_of
+from bayesnb.priors.belief import parts_of
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.statistics.errors import LocatedError
+from bayesnb.statistics.membership import Column, Labels
+from bayesnb.statistics.statistic import Statistic
 
 type Added = tuple[tuple[Array, ...], Array]
 """What data add to the parameters of a prior, d; and ln h, their log base measure plus ``peak(d)`` of the prior."""

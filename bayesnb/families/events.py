@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bayesnb.families.statistic import Statistic, per
 from bayesnb.numerics import Array, disagreement
 from bayesnb.priors import Gamma
+from bayesnb.statistics.statistic import Statistic, per
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,12 @@ from numpy.random import Generator
 from bayesnb.families.columns import over_columns
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.events import pooled_rates
-from bayesnb.families.membership import Membership
-from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import POSITIVE
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
 from bayesnb.priors import Gamma, Theta
+from bayesnb.statistics.membership import Membership
+from bayesnb.statistics.statistic import Statistic, per
 
 
 @dataclass(frozen=True, eq=False)

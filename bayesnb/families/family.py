@@ -15,12 +15,12 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.membership import Column, Membership
-from bayesnb.families.statistic import Statistic
 from bayesnb.families.support import REALS, Support
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.statistics.membership import Column, Membership
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, eq=False)

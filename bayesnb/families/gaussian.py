@@ -13,12 +13,12 @@ from scipy import sparse
 from bayesnb.families import normals, stored
 from bayesnb.families.columns import dense_cells, gathered_columns, of_each_column, over_columns
 from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.membership import Column, Labels, Membership
-from bayesnb.families.moments import Moments
 from bayesnb.kernels import densities
 from bayesnb.numerics import Array
 from bayesnb.priors import Normal, NormalGamma, Theta
 from bayesnb.priors.locations import ordinary
+from bayesnb.statistics.membership import Column, Labels, Membership
+from bayesnb.statistics.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)

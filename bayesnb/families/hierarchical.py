@@ -14,10 +14,10 @@ from scipy.special import logsumexp
 from bayesnb.chains import Convergence
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.levels import CategoryCounts, Coded
-from bayesnb.families.membership import Membership
 from bayesnb.families.sampled import Declared, Draws, Sampled
 from bayesnb.families.support import LEVELS
 from bayesnb.priors import Array, Dirichlet, Theta, log, spread
+from bayesnb.statistics.membership import Membership
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +86,7 @@ class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
     Examples
     --------
     >>> from bayesnb.families.categorical import Coded
-    >>> from bayesnb.families.membership import Labels
+    >>> from bayesnb.statistics.membership import Labels
     >>> family, x = HierarchicalCategorical(), Coded(np.array([[0], [1], [1]]), (("no", "yes"),))
     >>> s = family.statistic(x, Labels(np.array([0, 0, 1]), np.ones(3), 2))
     >>> family.priors(s, ["a", "b"]).strength

@@ -12,10 +12,10 @@ from scipy import stats
 
 from bayesnb.chains import Convergence
 from bayesnb.families import normals
-from bayesnb.families.membership import Membership
-from bayesnb.families.moments import Moments
 from bayesnb.families.sampled import Declared, Draws, Sampled
 from bayesnb.priors import Array, Theta, positive_scale, spread
+from bayesnb.statistics.membership import Membership
+from bayesnb.statistics.moments import Moments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +89,7 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
 
     Examples
     --------
-    >>> from bayesnb.families.membership import Labels
+    >>> from bayesnb.statistics.membership import Labels
     >>> family, x = HierarchicalGaussian(), np.array([[1.0], [2.0], [6.0], [3.0]])
     >>> prior = family.priors(family.statistic(x, Labels(np.array([0, 0, 0, 1]), np.ones(4), 2)), ["a", "b"])
     >>> prior.m[0], prior.s[0].round(2)

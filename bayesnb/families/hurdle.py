@@ -13,11 +13,11 @@ from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.compound import CompoundFamily, Parts, require_part
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.log_normal import LogNormal
-from bayesnb.families.membership import Labels
 from bayesnb.families.support import COUNTS, NONNEGATIVE, POSITIVE, Support
 from bayesnb.numerics import Array
 from bayesnb.priors import AllOf, Beta, Theta
 from bayesnb.priors.compound import of_part
+from bayesnb.statistics.membership import Labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.families.statistic import Statistic, per
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.numerics import Array
 from bayesnb.priors import Dirichlet
+from bayesnb.statistics.statistic import Statistic, per
 
 
 @dataclass(frozen=True, eq=False)

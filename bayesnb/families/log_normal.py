@@ -12,11 +12,11 @@ from numpy.random import Generator
 from bayesnb.families import normals
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.membership import Labels, Membership
-from bayesnb.families.moments import Moments
 from bayesnb.families.support import POSITIVE
 from bayesnb.numerics import Array
 from bayesnb.priors import NormalGamma, Theta
+from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.moments import Moments
 
 _LOGARITHM = Gaussian()
 """The family of ln x. Its prior is not used."""

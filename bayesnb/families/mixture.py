@@ -20,13 +20,13 @@ from bayesnb.families.alternatives import (
 from bayesnb.families.compound import CompoundFamily
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.membership import Labels
 from bayesnb.families.polya_tree import PolyaTree
 from bayesnb.families.support import NONNEGATIVE, POSITIVE, Support
 from bayesnb.numerics import Array
 from bayesnb.priors import BoundaryError, OneOf, Theta
 from bayesnb.priors.compound import of_part
 from bayesnb.priors.one_of import NO_MODE
+from bayesnb.statistics.membership import Labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,13 @@ from scipy.special import gammaln
 from bayesnb.families import words
 from bayesnb.families.columns import impossible, products
 from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.membership import Column, Labels, Membership
 from bayesnb.families.support import BAG
 from bayesnb.families.words import LONG, Bag, WordCounts
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, deviance, log_peak, log_rising
 from bayesnb.priors import Dirichlet, Theta
+from bayesnb.statistics.membership import Column, Labels, Membership
 
 
 @dataclass(frozen=True, eq=False)

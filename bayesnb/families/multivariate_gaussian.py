@@ -11,12 +11,12 @@ from numpy.random import Generator
 
 from bayesnb.families import vectors
 from bayesnb.families.conjugate import ROUNDED, Added, Cells, Conjugate
-from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.normals import LOG_2PI
-from bayesnb.families.scatter import Scatter, patterns, require_whole
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array
 from bayesnb.priors import ImproperError, NormalWishart, Theta, matrices
+from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.scatter import Scatter, patterns, require_whole
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,12 @@ from scipy.special import gammaln
 
 from bayesnb.families.columns import gathered_columns, of_each_column, over_columns
 from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.membership import Membership
-from bayesnb.families.statistic import Statistic, per
 from bayesnb.families.support import COUNTS
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, deviance, disagreement, log_peak, log_root
 from bayesnb.priors import Beta, Theta
+from bayesnb.statistics.membership import Membership
+from bayesnb.statistics.statistic import Statistic, per
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,14 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.families.columns import over_columns
-from bayesnb.families.membership import Column
-from bayesnb.families.moments import Moments
 from bayesnb.families.stored import in_blocks, over_stored
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import large_enough, slices
 from bayesnb.numerics import Array, log, log_rising
 from bayesnb.priors import NormalGamma, Theta
 from bayesnb.priors.locations import ordinary
+from bayesnb.statistics.membership import Column
+from bayesnb.statistics.moments import Moments
 
 LOG_2PI = float(np.log(2 * np.pi))
 

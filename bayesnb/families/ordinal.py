@@ -11,13 +11,13 @@ from numpy.random import Generator
 
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.levels import CategoryCounts, Coded, looked_up, widest
-from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.shares import halves, paths_of, pymc_log_cells, theta_of_shares
 from bayesnb.families.support import LEVELS
 from bayesnb.kernels import densities
 from bayesnb.numerics import Array
 from bayesnb.priors import BetaTree, Theta
 from bayesnb.priors.tree_nodes import CELLS, NODES
+from bayesnb.statistics.membership import Labels, Membership
 
 
 @dataclass(frozen=True, eq=False)

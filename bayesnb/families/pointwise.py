@@ -12,9 +12,9 @@ import numpy as np
 from bayesnb.chains import Convergence
 from bayesnb.families.columns import over_columns
 from bayesnb.families.levels import CategoryCounts, widest
-from bayesnb.families.membership import Membership
 from bayesnb.families.sampled import Declared, Draws, Sampled
 from bayesnb.priors import Array, Theta
+from bayesnb.statistics.membership import Membership
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -15,11 +15,11 @@ from scipy.special import gammaln, xlogy
 from bayesnb.families.columns import over_columns
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.events import Events, pooled_rates
-from bayesnb.families.membership import Membership
 from bayesnb.families.support import COUNTS
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, deviance, log_peak, rate_deviance
 from bayesnb.priors import Gamma, Theta
+from bayesnb.statistics.membership import Membership
 
 
 @dataclass(frozen=True, eq=False)

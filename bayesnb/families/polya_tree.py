@@ -14,14 +14,14 @@ from numpy.random import Generator
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.dyadic import Boxes, Dyadic
 from bayesnb.families.levels import looked_up
-from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.shares import halves, pymc_log_cells, theta_of_shares
-from bayesnb.families.statistic import Statistic, per
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
 from bayesnb.priors import BetaTree, Theta
 from bayesnb.priors.tree_nodes import CELLS, DEPTH, NODES
+from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.statistic import Statistic, per
 
 ENOUGH = 2**15
 """From how many rows, spread over the first table, the cells are taken at most."""

@@ -19,13 +19,13 @@ from numpy.random import Generator
 from bayesnb.chains import GOOD_K, Convergence, Sampler, weights_without
 from bayesnb.families.columns import columns_of, dense_cells
 from bayesnb.families.family import Family
-from bayesnb.families.membership import Column, Labels
-from bayesnb.families.statistic import Statistic
 from bayesnb.families.strata import Strata
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.statistics.membership import Column, Labels
+from bayesnb.statistics.statistic import Statistic
 
 CHUNK = 2**20
 """Numbers of a temporary array."""

@@ -12,10 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.families.columns import over_columns
-from bayesnb.families.membership import Labels, Membership
-from bayesnb.families.moments import EXACT, Moments
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.moments import EXACT, Moments
 
 
 def moments(x: Array | sparse.csr_array, members: Membership) -> Moments:

@@ -84,7 +84,7 @@ class StudentT(Pointwise[LocationScale]):
 
     Examples
     --------
-    >>> from bayesnb.families.membership import Labels
+    >>> from bayesnb.statistics.membership import Labels
     >>> family, x = StudentT(), np.array([[1.0], [2.0], [90.0], [3.0]])
     >>> s = family.statistic(x, Labels(np.array([0, 0, 0, 1]), np.ones(4), 2))
     >>> prior = family.priors(s, ["a", "b"])

@@ -11,12 +11,12 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from bayesnb.families.levels import united
-from bayesnb.families.membership import Column
-from bayesnb.families.statistic import Statistic, per
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.numerics import Array, disagreement, log_rising
 from bayesnb.priors import Dirichlet
+from bayesnb.statistics.membership import Column
+from bayesnb.statistics.statistic import Statistic, per
 
 LONG = 2**13
 """Rows with more words than this are long: the difference of their factorials would lose digits."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesnb.families.membership import Labels
 from bayesnb.model.statistics import Data
 from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
 
 if TYPE_CHECKING:
     from bayesnb.model.naive_bayes import Posterior

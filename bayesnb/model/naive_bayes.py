@@ -14,9 +14,7 @@ from numpy.random import Generator
 
 from bayesnb.estimates import Estimate, EstimateRule, estimate_rule
 from bayesnb.families.family import Family
-from bayesnb.families.membership import Labels, Membership
 from bayesnb.families.sampled import Draws, LeftOut
-from bayesnb.families.statistic import Statistic
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import within_table
 from bayesnb.model import stacks
@@ -25,6 +23,8 @@ from bayesnb.model.parameters import Parameters
 from bayesnb.model.probabilities import Evidence
 from bayesnb.model.statistics import Data, Statistics, about, require_countable
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, log
+from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.statistic import Statistic
 
 PACKAGE = str(Path(__file__).parents[1])
 
@@ -45,7 +45,7 @@ class NaiveBayes:
     --------
     >>> import numpy as np
     >>> from bayesnb import Bernoulli, NaiveBayes
-    >>> from bayesnb.families.membership import Labels
+    >>> from bayesnb.statistics.membership import Labels
     >>> model = NaiveBayes({"wet": Bernoulli()})
     >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
     >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)

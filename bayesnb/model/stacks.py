@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families.family import Family
-from bayesnb.families.statistic import Statistic
 from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Prior
+from bayesnb.statistics.statistic import Statistic
 
 MANY = 64
 """Features with the same specification are stacked if there are at least this many."""

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.families.statistic import Statistic, cleared
 from bayesnb.families.support import InvalidCellError
 from bayesnb.priors import Array
-from bayesnb.priors.belief import LocatedError
+from bayesnb.statistics.errors import LocatedError
+from bayesnb.statistics.statistic import Statistic, cleared
 
 type Data = Mapping[str, Any]
 """Encoded columns, by the name of the feature."""

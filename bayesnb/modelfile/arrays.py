@@ -3,7 +3,7 @@
 Features whose statistics are of one class share a group of arrays, since a group a feature would be hundreds of times
 slower to read at five hundred features. A feature whose family is made of others stands in the groups of its parts, one
 after the other. Which arrays there are, and along what, the statistic itself declares
-(``per`` in ``bayesnb.families.statistic``).
+(``per`` in ``bayesnb.statistics.statistic``).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from bayesnb.data.schema import Schema
 from bayesnb.families.family import Family
 from bayesnb.families.levels import widest
-from bayesnb.families.statistic import Statistic
 from bayesnb.model import Statistics
 from bayesnb.modelfile import sampled
 from bayesnb.modelfile.container import ModelFileError, Variable
 from bayesnb.priors import Array
+from bayesnb.statistics.statistic import Statistic
 
 # The coordinates that name a cell along each axis.
 COORDINATES = {

@@ -22,8 +22,6 @@ from bayesnb.priors.belief import BoundaryError as BoundaryError
 from bayesnb.priors.belief import ImproperError as ImproperError
 from bayesnb.priors.belief import Prior as Prior
 from bayesnb.priors.belief import Theta as Theta
-from bayesnb.priors.belief import UnlearnedError as UnlearnedError
-from bayesnb.priors.belief import first as first
 from bayesnb.priors.belief import positive_scale as positive_scale
 from bayesnb.priors.belief import spread as spread
 from bayesnb.priors.beta import Beta as Beta
@@ -40,6 +38,8 @@ from bayesnb.priors.one_of import OneOf as OneOf
 from bayesnb.priors.tensors import constant as constant
 from bayesnb.priors.tensors import packed as packed
 from bayesnb.priors.tensors import shared as shared
+from bayesnb.statistics.errors import UnlearnedError as UnlearnedError
+from bayesnb.statistics.errors import first as first
 
 
 def __getattr__(name: str) -> Any:

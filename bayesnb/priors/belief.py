@@ -18,6 +18,7 @@ from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.statistics.errors import LocatedError, first
 
 type Theta = Mapping[str, Array]
 
@@ -32,14 +33,6 @@ class Unseen(Enum):
 
 
 UNSEEN = Unseen.LEVEL
-
-
-class LocatedError(ValueError):
-    """An error about a cell; ``where`` is the position (class, column[, level]) of the first such cell."""
-
-    def __init__(self, message: str, where: tuple[int, ...] = ()) -> None:
-        super().__init__(message)
-        self.where = where
 
 
 class ImproperError(LocatedError):
@@ -82,10 +75,6 @@ class BoundaryError(LocatedError):
         )
 
 
-class UnlearnedError(LocatedError):
-    """Rows cannot be unlearned: they were never learned, or the other rows would be lost to rounding."""
-
-
 def by_label(value: Any) -> Any:
     """A pandas Series as {label: number}, so that it is never read by position; anything else as it is."""
     if isinstance(value, Mapping) or not hasattr(value, "to_dict"):
@@ -98,11 +87,6 @@ def by_label(value: Any) -> Any:
 def parts_of(point: Any) -> tuple[Any, ...]:
     """θ as a tuple of its parts."""
     return point if isinstance(point, tuple) else (point,)
-
-
-def first(mask: Array) -> tuple[int, ...]:
-    """Position of the first true cell."""
-    return tuple(int(i) for i in np.argwhere(mask)[0])
 
 
 def require_nonnegative(name: str, value: Array) -> None:

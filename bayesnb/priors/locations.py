@@ -6,9 +6,7 @@ import numpy as np
 
 from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array
-
-ORDINARY = 300
-"""Numbers between 2^-300 and 2^300 need no unit: their squares, and sums of their squares, are ordinary floats."""
+from bayesnb.statistics.moments import ORDINARY
 
 
 def unit_of(size: Array) -> Array:

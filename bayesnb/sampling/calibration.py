@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.families.membership import Labels
 from bayesnb.model import Data, Parameters, Posterior, part_of
 from bayesnb.priors import Array
 from bayesnb.sampling import gibbs, layout, nuts, uniformity
+from bayesnb.statistics.membership import Labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.families.family import Family
-from bayesnb.families.membership import Labels
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, normalize, part_of, stacks
 from bayesnb.priors import Array, Prior
+from bayesnb.statistics.membership import Labels
 
 if TYPE_CHECKING:
     from xarray import Dataset

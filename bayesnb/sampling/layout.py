@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families.family import Family
-from bayesnb.families.statistic import Statistic
 from bayesnb.families.support import BAG, LEVELS
 from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
 from bayesnb.priors import Array, Theta
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, eq=False)

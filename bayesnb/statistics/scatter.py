@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesnb.families.membership import Membership
-from bayesnb.families.statistic import Statistic, per
 from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array
-from bayesnb.priors import UnlearnedError, first
+from bayesnb.statistics.errors import UnlearnedError, first
+from bayesnb.statistics.membership import Membership
+from bayesnb.statistics.statistic import Statistic, per
 
 KEPT = 1e-9
 """The largest share of a sum of squares that may be lost to rounding when rows are unlearned."""

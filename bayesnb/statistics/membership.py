@@ -17,7 +17,7 @@ from scipy import sparse
 from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import large_enough, slices
 from bayesnb.kernels.expansions import two_sum
-from bayesnb.priors import Array
+from bayesnb.numerics import Array
 
 type Column = Any
 

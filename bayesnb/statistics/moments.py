@@ -17,12 +17,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesnb.families.membership import Labels, Membership
-from bayesnb.families.statistic import Statistic, per
 from bayesnb.kernels.expansions import distilled, power_sums, two_product, two_sum
 from bayesnb.numerics import Array
-from bayesnb.priors import UnlearnedError, first
-from bayesnb.priors.locations import ORDINARY
+from bayesnb.statistics.errors import UnlearnedError, first
+from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.statistic import Statistic, per
+
+ORDINARY = 300
+"""Numbers between 2^-300 and 2^300 need no unit: their squares, and sums of their squares, are ordinary floats."""
 
 EXACT = 2**13
 """Up to how many cells a table is summed without rounding; in larger ones only the cells with outliers are."""

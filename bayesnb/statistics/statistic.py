@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from bayesnb.numerics import Array
-from bayesnb.priors import UnlearnedError, first
+from bayesnb.statistics.errors import UnlearnedError, first
 
 
 def per(

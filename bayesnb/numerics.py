@@ -32,7 +32,11 @@ def log_rising(a: Array, t: Array) -> Array:
     Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term; otherwise a count of 1e15 would cost
     every digit. Infinite where a + t <= 0, because the moment that is computed from it does not exist there.
     """
-    a, t = np.broadcast_arrays(np.asarray(a, float), np.asarray(t, float))
+    a, t = np.asarray(a, float), np.asarray(t, float)
+    if t.ndim == 0 and t == 1:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(a < 0, np.inf, np.log(a))
+    a, t = np.broadcast_arrays(a, t)
     z = a + t
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rising = np.where(t == 0, 0.0, gammaln(z) - gammaln(a))

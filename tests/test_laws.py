@@ -529,17 +529,21 @@ def test_a_missing_value_changes_nothing(t: Table):
     assert_same(map(np.add, answers(some), answers(others)), answers(t.x))
 
 
-# If this fails, look at the quick form that differs: the derived one follows from `cells` and the prior alone.
+# If this fails, look at `table` and `of_reals` of the family: a long table may be answered from a table of its values.
 @both_roads
 @law()
-def test_a_quick_form_answers_as_the_derived_one(t: Table):
-    f, shape = t.family, (len(t), len(CLASSES))
-    moment = f.derived_moment(t.posterior, t.x, np.ones(shape))
-    assert_same([f.log_predictive(t.posterior, t.x)], [moment])
-    power = t.rng.uniform(-0.2, 2.0, shape)
-    assert_same([f.log_moment(t.posterior, t.x, power)], [f.derived_moment(t.posterior, t.x, power)])
-    left_out = f.derived_left_out(t.posterior, t.x, t.labels)
-    assert_same([f.log_left_out(t.posterior, t.x, t.labels)], [left_out])
+def test_a_row_is_answered_in_a_long_table_as_in_a_short_one(t: Table):
+    f, again = t.family, np.tile(np.arange(len(t)), 3 + 300 // len(t))
+    theta = f.draw(t.posterior, t.rng, (3,))
+
+    def answers(x: Column, labels: Labels) -> list[Array]:
+        slopes, floor = f.log_moment_slopes(t.posterior, x, 0.7), f.moment_floor(t.posterior, x)
+        predictive, moment = f.log_predictive(t.posterior, x), f.log_moment(t.posterior, x, -0.2)
+        left_out = f.log_left_out(t.posterior, x, labels)
+        return [predictive, moment, *slopes, floor, left_out, np.moveaxis(f.log_likelihood(theta, x), 0, 1)]
+
+    short, long = answers(t.x, t.labels), answers(t.x[again], t.labels[again])
+    assert_same(long, [answer[again] for answer in short])
 
 
 # If this fails, look at `plus` and `along` of the prior: taking data out is the opposite of putting them in.

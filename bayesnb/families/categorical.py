@@ -10,12 +10,11 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.levels import CategoryCounts, Coded, log_less_one, looked_up, widest
+from bayesnb.families.levels import CategoryCounts, Coded, at_levels, pymc_at_levels, widest
 from bayesnb.families.support import LEVELS
-from bayesnb.kernels import densities
 from bayesnb.numerics import Array
 from bayesnb.priors import Chance, Dirichlet, Theta
-from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.membership import Membership
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,22 +48,14 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
         return (s.counts,), Dirichlet.peak(s.counts)
 
     def cells(self, posterior: Dirichlet, x: Coded) -> Cells:
-        # A missing cell, of code -1, stands for level 0: every column has one.
-        column, code = np.arange(x.codes.shape[1]), np.maximum(x.codes[:, None], 0).astype(np.intp)
-        own = posterior.alpha[np.arange(len(posterior.alpha))[:, None], column, code]
-        return Chance(own, posterior.total, posterior.outcomes), (), 0.0
+        return Chance(at_levels(posterior.alpha, x.codes), posterior.total, posterior.outcomes), *self.said(x)
 
-    def log_likelihood(self, theta: Theta, x: Coded) -> Array:
-        return looked_up(x.codes, theta["log_theta"])
+    def said(self, x: Coded) -> Added:
+        # One trial says which outcome it had, and nothing else.
+        return (), 0.0
 
-    def quick_predictive(self, posterior: Dirichlet, x: Coded) -> Array:
-        # One trial: E[θ] is the predictive probability.
-        return self.log_likelihood(self.mean(posterior), x)
-
-    def quick_left_out(self, posterior: Dirichlet, x: Coded, labels: Labels) -> Array | None:
-        if not labels.unweighted_and_large(x.codes.size):
-            return None
-        return densities.looked_up(x.codes, log_less_one(posterior), labels.codes)
+    def log_density(self, theta: Theta, x: Coded) -> Array:
+        return at_levels(theta["log_theta"], x.codes)
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         # The largest of log θ plus Gumbel noise falls on a level with its probability θ.
@@ -75,15 +66,12 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
         table = theta["log_theta"]
         return table.reshape(len(table), -1), np.zeros(len(table))
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Coded, y: Any) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Coded, row: Array, column: Array) -> None:
         import pymc as pm
 
-        row, column = np.nonzero(x.codes >= 0)
-        pm.Categorical(name, p=theta["theta"][y[row], column], observed=x.codes[row, column])
+        pm.Categorical(name, p=theta["theta"], observed=x.codes[row, column])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Coded) -> Any:
         from pytensor import tensor as pt
 
-        # Missing cells read level 0 and are masked.
-        picked = pt.log(theta["theta"])[:, np.arange(x.codes.shape[1]), np.maximum(x.codes, 0)]
-        return (picked * (x.codes >= 0)).sum(-1).T
+        return pymc_at_levels(pt.log(theta["theta"]), x.codes)

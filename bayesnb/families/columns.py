@@ -1,16 +1,15 @@
-"""Encoded columns: their rows, their missing cells, and sums over them."""
+"""Encoded columns: their rows, their missing cells, and their values as codes into a small table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from bayesnb.families.support import ZEROS_AND_ONES, InvalidCellError
-from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import large_enough
+from bayesnb.kernels import tables
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Column
 
@@ -29,9 +28,9 @@ def known_cells(x: Column) -> Array:
     """Which cells are not missing, (row, 1, column), or True if none can be."""
     if hasattr(x, "missing"):
         return ~x.missing()[:, None]
-    if sparse.issparse(x) or x.dtype.kind != "f":
+    if sparse.issparse(x) or x.dtype.kind in "bu":
         return np.True_
-    return ~np.isnan(x)[:, None]
+    return ((x >= 0) if x.dtype.kind == "i" else ~np.isnan(x))[:, None]
 
 
 def dense_cells(x: Column) -> Array:
@@ -42,29 +41,83 @@ def dense_cells(x: Column) -> Array:
     return np.asarray(x.toarray() if sparse.issparse(x) else x, float)
 
 
-def seen_cells(x: Column) -> Array | None:
-    """Which cells hold a value, as floats; ``None`` where no cell can be missing."""
-    if sparse.issparse(x) or np.asarray(x).dtype.kind in "bui":
-        return None
-    missing = np.isnan(x)
-    return (~missing).astype(float) if missing.any() else None
+# A column of few different values is codes into a table of these values. Formulas are evaluated for the table, in which
+# each line stands where a row would stand, and rows only look up what they need.
 
 
-def ones_of(x: Column) -> Column:
-    """The cells that are 1, as numbers; a missing cell is not one.
+@dataclass(frozen=True, eq=False)
+class Tabulated:
+    """Columns as codes into a table of their values.
 
-    Raises
-    ------
-    InvalidCellError
-        If a float is neither 0 nor 1 nor missing: its sums would be finite, and wrong.
+    Parameters
+    ----------
+    codes : int array or CSR matrix (row, column)
+        The line of each cell in the table, -1 where it is missing.
+    values : encoded columns
+        The table, as a family reads rows: line k of a column holds its value of code k.
+    """
+
+    codes: Array
+    values: Column
+
+    def columns(self, index: Sequence[int]) -> Tabulated:
+        """Some of the columns."""
+        return Tabulated(self.codes[:, list(index)], columns_of(self.values, index))
+
+    def rows(self, rows: Any) -> Tabulated:
+        """Some of the rows, with the same table."""
+        return replace(self, codes=self.codes[rows])
+
+
+FEW = 256
+"""Up to this many whole numbers from 0 on, all of them stand in the table; of larger numbers, those that occur."""
+
+FEWER = 4
+"""How many rows a value must have on average; otherwise a table is not much shorter than the rows."""
+
+
+def tabulated(x: Column) -> Tabulated | None:
+    """Columns of levels or of whole numbers as a table of their values; ``None`` if it would be nearly as long as they.
+
+    Parameters
+    ----------
+    x : encoded columns
+        Codes of levels; numbers, NaN if missing; integers, -1 if missing; or zeros and ones as a CSR matrix.
     """
     if sparse.issparse(x):
-        return sparse.csr_array(x, dtype=float)
-    if x.dtype.kind in "bu":
-        return x
-    if ZEROS_AND_ONES.invalid(x).any():
-        raise InvalidCellError("a cell is neither 0 nor 1")
-    return np.nan_to_num(np.asarray(x, float), nan=0.0)
+        return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
+    if hasattr(x, "tabulated"):
+        return x.tabulated()
+    if x.dtype.kind == "f":
+        found = tables.whole_numbers(x)
+        if found is None or found[1] >= FEW:
+            return _distinct(x)
+        codes, top = found[0], max(found[1], 0)
+        kind: Any = float
+    else:
+        codes, top, kind = x, int(x.max(initial=0)), x.dtype
+        if top >= FEW:
+            return _distinct(x)
+    if FEWER * (top + 1) > len(x):
+        return None
+    return Tabulated(codes, np.repeat(np.arange(top + 1, dtype=kind)[:, None], x.shape[1], axis=1))
+
+
+def _distinct(x: Array) -> Tabulated | None:
+    """Columns as a table of the values that occur in each."""
+    codes, each, most = np.empty(x.shape, np.int32), [], len(x) // FEWER
+    for k, column in enumerate(x.T):
+        values, code = np.unique(column, return_inverse=True)
+        if np.isnan(values[-1:]).any():
+            values = values[:-1]
+        if len(values) > most:
+            return None
+        codes[:, k] = np.where(code < len(values), code, -1)
+        each.append(values)
+    table = np.zeros((max(map(len, each), default=0), x.shape[1]), x.dtype)
+    for k, values in enumerate(each):
+        table[: len(values), k] = values
+    return Tabulated(codes, table)
 
 
 NEAR = 2**16
@@ -90,19 +143,6 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
     return total
 
 
-def products(x: Column, table: Array) -> Array:
-    """Σ_j x_ij table_cj as (..., row, class); x dense or sparse, table (..., class, column)."""
-    one_point = table.ndim == 2
-    if not sparse.issparse(x):
-        if one_point and large_enough(x.size):
-            return densities.products(x, table)
-        return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
-    if one_point and large_enough(x.nnz):
-        return densities.stored_products(sparse.csr_array(x), table)
-    flat = table.reshape(-1, table.shape[-1])
-    return np.moveaxis((x @ flat.T).reshape(-1, *table.shape[:-1]), 0, -2)
-
-
 def of_each_column(name: str, value: Any, n_columns: int) -> Array:
     """A known positive number of a likelihood, such as a variance, for each column; one number holds for all."""
     value = np.asarray(value, float)
@@ -117,8 +157,3 @@ def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
     """Such numbers of picked columns, each given as (the numbers of its family, its position)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
-
-
-def impossible(*hits: Array) -> Array:
-    """-inf where a row holds something of probability 0, else 0."""
-    return np.where(sum(hits) > 0, -np.inf, 0.0)

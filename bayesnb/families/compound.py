@@ -74,7 +74,7 @@ class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
         """The same family of other parts of the same kinds."""
 
     @abstractmethod
-    def read(self, x: Array) -> list[Array]:
+    def seen_by(self, x: Array) -> list[Array]:
         """What each part reads, (row, column) each: NaN where it does not read the cell."""
 
     @abstractmethod
@@ -90,7 +90,7 @@ class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
         return any(part.needs_rows for part in self.parts)
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
-        read = zip(*(self.read(column[:, None]) for column in columns), strict=True)
+        read = zip(*(self.seen_by(column[:, None]) for column in columns), strict=True)
         own = ([column[:, 0] for column in each] for each in read)
         return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
 
@@ -120,7 +120,7 @@ class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
         return "; ".join(f"{name}: {part.prior_text()}" for name, part in parts)
 
     def statistic(self, x: Array, members: Membership) -> S:
-        parts = zip(self.parts, self.read(x), strict=True)
+        parts = zip(self.parts, self.seen_by(x), strict=True)
         return self.statistic_class(tuple(part.statistic(own, members) for part, own in parts))
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:
@@ -141,13 +141,20 @@ class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
         return sum(part.log_base(own) for part, own in zip(self.parts, s.parts, strict=True))
 
     def cells(self, posterior: P, x: Array) -> Cells:
-        beliefs, d = [], []
-        for part, believed, own in zip(self.parts, posterior.parts, self.read(x), strict=True):
-            belief, of_part, log_h = part.cells(believed, own)
+        beliefs = []
+        for part, believed, own in zip(self.parts, posterior.parts, self.seen_by(x), strict=True):
+            beliefs.append(part.cells(believed, part.read(own)[0])[0])
+        return posterior.joined(tuple(beliefs)), *self.said(x)
+
+    def said(self, x: Array) -> Added:
+        d = []
+        for part, own in zip(self.parts, self.seen_by(x), strict=True):
             told = ~np.isnan(own)[:, None]
-            beliefs.append(belief)
+            cells, within = part.read(own)
+            of_part, log_h = part.said(cells)
+            log_h = log_h if within is None else log_h + within[:, None]
             d.append((told.astype(float), *of_known((log_h, *of_part), told)))
-        return posterior.joined(tuple(beliefs)), tuple(d), 0.0
+        return tuple(d), 0.0
 
     def variables(self, theta: Theta) -> dict[str, Array]:
         parts = enumerate(self.parts)

@@ -1,29 +1,28 @@
 """The contract of a conjugate pair: a likelihood p(x | θ) with its conjugate prior p(θ).
 
-A pair turns rows into a :class:`Statistic`, and says what a statistic and what a cell add to the prior's parameters.
-Everything else follows from the prior (see :class:`bayesnb.priors.Prior`), and :class:`Conjugate` derives it:
-posterior, predictive, moments and their slopes, leave-one-out, evidence, and draws given a row. It also handles missing
-cells, weights and blocks of cells.
+A pair says what one cell adds to the prior's parameters, and its prior says everything else (see
+:class:`bayesnb.priors.Prior`): posterior, predictive, moments and their slopes, leave-one-out, evidence, and draws
+given a row. :class:`Conjugate` derives them, for missing cells, weights and any number of rows.
+
+Where a column has few different values, the formulas are evaluated once for each value, class and column, and rows only
+look up the resulting table (see ``bayesnb.kernels.tables``). Other columns take the same formulas in blocks of rows; a
+family of real numbers whose density is that of Student's t says so by ``of_reals``.
 
 To add a pair, write one file beside this one:
 
-1. a frozen ``Statistic`` (what is summed over rows); ``per`` says along what each field goes;
+1. a frozen ``Statistic`` (what is summed over rows), if none of those in ``bayesnb.statistics`` serves;
 2. a frozen ``Conjugate`` with a default prior, the values that it can read (its ``support``), and these methods:
 
    * ``statistic``: the sums over rows, by class;
    * ``resolve_prior``: what the prior leaves open, filled in from the data;
    * ``added``: what a statistic adds to the prior's parameters, d, and its log base measure;
-   * ``cells``: the same of each cell;
-   * ``log_likelihood``: log p(x | θ);
+   * ``said``: the same of each cell;
    * ``sample``: one x for each θ;
-   * ``pymc_rows`` and ``pymc_log_likelihood``: the likelihood in PyMC, observed and summed;
+   * ``pymc_cells``: the distribution of cells in PyMC;
    * ``linear``, only where the log-odds are linear in the columns;
 
 3. its line in ``bayesnb/__init__.pyi``;
 4. its line in ``FAMILIES`` of ``tests/test_laws.py``, which proves it.
-
-If there is a faster formula, ``quick_predictive``, ``quick_moment`` and ``quick_left_out`` may compute it instead of
-the derived one. A caller cannot tell which of them was used, and the laws check that both give the same result.
 """
 
 from __future__ import annotations
@@ -37,29 +36,34 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from bayesnb.families.columns import columns_of, known_cells, rows_of
+from bayesnb.families.columns import Tabulated, columns_of, known_cells, rows_of, tabulated
 from bayesnb.families.family import Family
+from bayesnb.families.support import COUNTS, LEVELS, ZEROS_AND_ONES
 from bayesnb.families.tuning import strengths
 from bayesnb.kernels.blocks import CELLS, slices
+from bayesnb.kernels.tables import gather, gather_own
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import ImproperError, Prior, Theta, first, shared
-from bayesnb.priors.belief import parts_of
+from bayesnb.priors.belief import LocatedError, parts_of
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.errors import LocatedError
-from bayesnb.statistics.membership import Column, Labels
+from bayesnb.statistics.membership import Column, Labels, Membership
 from bayesnb.statistics.statistic import Statistic
 
 type Added = tuple[tuple[Array, ...], Array]
 """What data add to the parameters of a prior, d; and ln h, their log base measure plus ``peak(d)`` of the prior."""
 
 type Cells = tuple[Any, tuple[Array, ...], Array | float]
-"""A belief (a :class:`Prior`, or a :class:`Chance`), what each cell adds to it, and ln h of each cell."""
+"""A belief (a :class:`Prior`, or one about a single outcome), what each cell adds to it, and ln h of each cell."""
 
+type Point = Literal["mode", "mean"]
 
 ROUNDED = (
     "without one of its rows, rounding leaves nothing of a class and its prior: divide the sample_weight of all rows "
     "by the same number, or give a stronger prior"
 )
+
+FEW_WEIGHTS = 8
+"""Leave-one-out makes a table for each distinct weight of rows, of at most so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +82,46 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """d of a statistic, and its ln h as (class[, column])."""
 
     @abstractmethod
-    def cells(self, posterior: P, x: Column) -> Cells:
-        """The belief about each cell, its d and its ln h.
+    def said(self, x: Column) -> Added:
+        """d of each cell, and its ln h, which broadcast to (row, class, column[, level]).
 
-        The parameters of the posterior are (class, column[, level]); d and ln h broadcast to (row, class, column[,
-        level]). Their values at missing cells are not used.
+        Their values at missing cells are not used.
         """
+
+    def cells(self, posterior: P, x: Column) -> Cells:
+        """The belief about each cell, its d and its ln h. (A hook, where a cell concerns only a part of the belief.)
+
+        The parameters of the posterior are (class, column[, level]).
+        """
+        return posterior, *self.said(x)
+
+    def read(self, x: Column) -> tuple[Column, Array | None]:
+        """Columns as the other methods want them, and a part of ln h that no class changes, (row, column). (A hook.)
+
+        A family that reads real numbers through a transformation, such as a logarithm or the number of an interval,
+        makes it here. The part of ln h is 0 where a cell is missing.
+        """
+        return x, None
+
+    def of_reals(self, posterior: P, x: Column, labels: Labels | None = None) -> Array | None:
+        """Log densities of real numbers, summed over columns by a loop of ``kernels.densities``. (A hook.)
+
+        ``x`` is as ``read`` gives it, and what ``read`` has set apart is not added.
+
+        Returns
+        -------
+        total : array (row, class), or (row,) where ``labels`` are given, or None
+            The predictive; with ``labels``, of rows that were learned, each left out of its own class: NaN where
+            nothing proper is left of the class. ``None`` if no loop serves.
+        """
+        return None
+
+    def log_density(self, theta: Theta, x: Column) -> Array:
+        """log p(x | θ) of each cell as (..., row, class, column), draws of θ leading. (A hook.)"""
+        d, log_h = self.said(x)
+        lead = next(iter(theta.values())).ndim - self.conjugate.point_axes
+        wide = {name: np.expand_dims(value, lead) for name, value in theta.items()}
+        return self.conjugate.log_kernel(wide, *d) + log_h
 
     def alike(self, posterior: P, x: Column) -> Iterator[tuple[Any, P, Column]]:
         """Yield rows whose cells have one belief: which rows, the belief, and their cells. Others add nothing.
@@ -92,13 +130,12 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """
         yield slice(None), posterior, x
 
-    @abstractmethod
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
-        """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
+        """Add the cells at these rows and columns to the open model, each an observation; θ is that of each cell.
 
-    @abstractmethod
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
-        """log p(x | θ) as a (row, class) tensor."""
+        (A hook; families of whole rows have their own ``pymc_rows`` instead.)
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no cells that are observations by themselves")
 
     def lengths(self) -> dict[str, int]:
         """The length of each axis of its variables that is neither class nor column nor level."""
@@ -107,17 +144,50 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         return dict.fromkeys(self.conjugate.parameters, ("class", "column", *self.lengths()))
 
-    def quick_predictive(self, posterior: P, x: Column) -> Array | None:
-        """``log_predictive`` by a faster formula, or None if there is none. (A hook.)"""
-        return None
+    # What a statistic is made of: sums over the rows of each class of functions of a cell.
 
-    def quick_moment(self, posterior: P, x: Column, t: Array) -> Array | None:
-        """``log_moment`` by a faster formula, or None if there is none. (A hook.)"""
-        return None
+    def tallies(self, x: Column, members: Membership) -> Iterator[Tally]:
+        """Yield the rows as tallies, which sum functions of a cell; the statistic of all is the sum of theirs."""
+        table = self.table(x)
+        if table is not None:
+            lines = rows_of(table.values)
+            yield Tally(table.values, None, members.table(table.codes, lines))
+            return
+        for cut in slices(len(members)):
+            yield Tally(x[cut], members[cut], None)
 
-    def quick_left_out(self, posterior: P, x: Column, labels: Labels) -> Array | None:
-        """``log_left_out`` by a faster formula, or None. A row with NaN gets the derived formula. (A hook.)"""
-        return None
+    def pooled(self, x: Column, members: Membership) -> Iterator[tuple[Array, list[Array], Array]]:
+        """Yield for each part of the rows their weight, Σ d, and the largest log-likelihood that one θ can give them.
+
+        The largest log-likelihood is the sum of ln h, which is that of each cell at its own best θ, less how much the
+        cells disagree about θ. Both are small where a sum of log base measures would be of the size k ln k, which
+        leaves no digit at counts of 1e15.
+        """
+        for tally in self.tallies(x, members):
+            seen = tally.seen()
+
+            def cells(value: Array, seen: Array = seen) -> Array:
+                return np.where(seen, np.broadcast_to(value, (len(seen), 1, seen.shape[1]))[:, 0], 0.0)
+
+            with np.errstate(all="ignore"):
+                said, log_h = self.said(tally.x)
+                d = [cells(v) for v in said]
+                totals = [tally.totals(v) for v in d]
+
+                def misfit(best: Array, d: list[Array] = d, seen: Array = seen) -> Array:
+                    value = self.conjugate.misfit(best, *d)
+                    # A class of which no row is has no θ that fits it best, and adds nothing.
+                    return np.where(seen & np.isfinite(value), value, 0.0)
+
+                height = tally.totals(cells(log_h)) - tally.costs(misfit, self.conjugate.best(*totals))
+            yield tally.totals(seen), totals, height
+
+    def table(self, x: Column) -> Tabulated | None:
+        """Columns, as ``read`` gives them, as a table of their values; ``None`` if each row is a case of its own."""
+        whole = (
+            self.support in (COUNTS, ZEROS_AND_ONES, LEVELS) or getattr(getattr(x, "dtype", None), "kind", "") == "i"
+        )
+        return tabulated(x) if whole and not self.whole_rows else None
 
     # The methods that follow from these.
 
@@ -176,10 +246,31 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """θ from its PyMC variables. (A hook, if they do not determine it without the family.)"""
         return self.conjugate.theta(*(variables[name] for name in self.conjugate.parameters))
 
+    def log_likelihood(self, theta: Theta, x: Column) -> Array:
+        x, within = self.read(x)
+        width, value = columns_in(x), next(iter(theta.values()))
+        size = value.size // max(1, width)
+        parts = []
+        for codes, values in self._cut(x, size):
+            with np.errstate(all="ignore"):
+                density = np.where(known_cells(values), self.log_density(theta, values), 0.0)
+            parts.append(gather(codes, density))
+        return _with(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2), within)
+
+    def _cut(self, x: Column, size: int) -> Iterator[tuple[Array | None, Column]]:
+        """Yield codes and their table of values, or blocks of rows of which each cell takes ``size`` numbers."""
+        table = self.table(x)
+        if table is not None:
+            yield table.codes, table.values
+            return
+        for rows in slices(rows_of(x), max(1, CELLS // max(1, size * columns_in(x)))):
+            yield None, dense(x[rows])
+
     def log_predictive(self, posterior: P, x: Column) -> Array:
         posterior.require_proper("A predictive")
-        quick = self.quick_predictive(posterior, x)
-        return self.log_moment(posterior, x, 1.0) if quick is None else quick
+        cells, within = self.read(x)
+        total = self.of_reals(posterior, cells)
+        return self.log_moment(posterior, x, 1.0) if total is None else _with(total, within)
 
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
         """log E[p(x | θ)^t] as (row, class); t is a number or broadcasts to (row, class).
@@ -187,32 +278,38 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         At t = 1 it is ``log_predictive``; its derivatives at 0 are the mean and the variance of
         log p(x | θ). Infinite where the moment does not exist.
         """
-        t = np.broadcast_to(np.asarray(t, float), (rows_of(x), len(posterior.proper())))
-        if (quick := self.quick_moment(posterior, x, t)) is not None:
-            return quick
-        return self.derived_moment(posterior, x, t)
-
-    def derived_moment(self, posterior: P, x: Column, t: Array) -> Array:
-        """``log_moment`` as it follows from ``cells``; t is (row, class)."""
-        total = np.zeros(t.shape)
-        for rows, _, (belief, d, log_h), known in self._blocks(posterior, x):
-            exponent = t[rows, :, None]
-            value = belief.along(*d, t=exponent) + exponent * log_h
-            total[rows] += np.where(known, value, 0.0).sum(-1)
-        return total
+        return self._summed(posterior, x, t, lambda belief, d, log_h, t: [belief.along(*d, t=t) + t * log_h], [t])[0]
 
     def log_moment_slopes(self, posterior: P, x: Column, t: float | Array) -> tuple[Array, Array]:
         """First and second derivative of ``log_moment`` in t, (row, class) each, where it exists.
 
         At t = 0 they are the mean and the variance of log p(x | θ) under the posterior.
         """
-        total = np.zeros((2, rows_of(x), len(posterior.proper())))
-        t = np.broadcast_to(np.asarray(t, float), total.shape[1:])
-        for rows, _, (belief, d, log_h), known in self._blocks(posterior, x):
-            mean, variance = belief.slopes(*d, t=t[rows, :, None])
-            total[0, rows] += np.where(known, mean + log_h, 0.0).sum(-1)
-            total[1, rows] += np.where(known, variance, 0.0).sum(-1)
-        return total[0], total[1]
+
+        def slopes(belief: Any, d: tuple[Array, ...], log_h: Array, t: Array) -> list[Array]:
+            mean, variance = belief.slopes(*d, t=t)
+            return [mean + log_h, variance]
+
+        mean, variance = self._summed(posterior, x, t, slopes, [1.0, 0.0])
+        return mean, variance
+
+    def _summed(
+        self, posterior: P, x: Column, t: float | Array, ask: Callable[..., list[Array]], shares: list[Any]
+    ) -> list[Array]:
+        """Sums over columns of what is asked of each cell at the power t, (row, class) each.
+
+        ``shares`` say how often the part of ln h that no class changes is added to each.
+        """
+        t = np.asarray(t, float)
+        # A power of its own for each row leaves nothing to look up.
+        by_row = t.ndim == 2 and len(t) > 1
+        x, within = self.read(x)
+        total = [np.zeros((rows_of(x), len(posterior.proper()))) for _ in shares]
+        for rows, _, codes, (belief, d, log_h), known in self._parts(posterior, x, tables=not by_row):
+            power = t[rows, :, None] if by_row else np.atleast_1d(t)[..., None]
+            for whole, value in zip(total, ask(belief, d, log_h, power), strict=True):
+                whole[rows] += gather(codes, np.where(known, value, 0.0))
+        return [_with(whole, within, share) for whole, share in zip(total, shares, strict=True)]
 
     def cumulants(self, posterior: P, x: Column, t: Array) -> Array:
         """``log_moment`` with its first and second derivative in t, (3, row, class)."""
@@ -220,10 +317,17 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     def moment_floor(self, posterior: P, x: Column) -> Array:
         """The t < 0 above which ``log_moment`` exists, (row, class)."""
+        x, _ = self.read(x)
         highest = np.full((rows_of(x), len(posterior.proper())), -np.inf)
-        for rows, _, (belief, d, _), known in self._blocks(posterior, x):
-            own = np.where(known, belief.floor(*d), -np.inf).max(-1, initial=-np.inf)
-            highest[rows] = np.maximum(highest[rows], own)
+        for rows, _, codes, (belief, d, _), known in self._parts(posterior, x):
+            floor = np.where(known, belief.floor(*d), -np.inf)
+            if codes is None:
+                highest[rows] = np.maximum(highest[rows], floor.max(-1, initial=-np.inf))
+                continue
+            codes = codes.toarray().astype(int) if sparse.issparse(codes) else codes
+            for column in range(floor.shape[2]):
+                own = np.concatenate([floor[..., column], np.full((1, floor.shape[1]), -np.inf)])
+                np.maximum(highest, own[codes[:, column]], out=highest)
         return highest
 
     def log_likelihood_given_row(
@@ -243,27 +347,84 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws) -> Array:
         """log p(x_i | θ) of one class at draws of θ given all that it has seen and row i, (draw, row)."""
-        total = np.zeros((common.draws, rows_of(x)))
-        for rows, column, (belief, d, log_h), known in self._blocks(posterior, x, common.draws):
+        x, within = self.read(x)
+        total = np.zeros((common.draws, rows_of(x), 1))
+        for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
             drawn = belief.plus(*d).drawn_along(*d, common=common.from_column(column))
-            total[:, rows] += np.where(known, drawn + log_h, 0.0).sum((-2, -1))
-        return total
+            total[:, rows] += gather(codes, np.where(known, drawn + log_h, 0.0))
+        return _with(total, within)[..., 0]
 
-    def log_left_out(
-        self, posterior: P, x: Column, labels: Labels, point: Literal["mode", "mean"] | None = None
-    ) -> Array:
+    def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
         """log p(x_i | class of i, all rows but i) as (row,), for rows that ``posterior`` has seen.
 
         The parameters are integrated out, or ``point`` of their posterior without row i is plugged in.
         """
-        if point is not None:
-            return self.derived_left_out(posterior, x, labels, point)
-        total = self.quick_left_out(posterior, x, labels)
-        if total is None:
-            return self.derived_left_out(posterior, x, labels)
-        if len(odd := np.flatnonzero(np.isnan(total))):
-            total[odd] = self.derived_left_out(posterior, x[odd], labels[odd])
+        cells, within = self.read(x)
+        total = self.of_reals(posterior, cells, labels) if point is None else None
+        # A mode may not exist for a value that does not occur in a class, so modes are those of rows.
+        table = self.table(cells) if total is None and point != "mode" else None
+        if total is not None:
+            if len(odd := np.flatnonzero(np.isnan(total))):
+                total[odd] = self._left_out_of_rows(posterior, cells[odd], labels[odd], point)
+        elif table is not None and len(weights := np.unique(labels.weight)) <= FEW_WEIGHTS:
+            total = np.zeros(len(labels))
+            for weight in weights:
+                rows = np.flatnonzero(labels.weight == weight)
+                total[rows] = self._left_out_of_table(posterior, table.rows(rows), labels[rows], weight, point)
+        else:
+            total = self._left_out_of_rows(posterior, cells, labels, point)
+        return total if within is None else total + within.sum(-1)
+
+    def _left_out_of_table(
+        self, posterior: P, table: Tabulated, labels: Labels, weight: float, point: Point | None
+    ) -> Array:
+        """``log_left_out`` of rows of one weight, from a table of each value that occurs in a class."""
+        once = Labels.of(labels.codes, labels.n)
+        here = np.moveaxis(once.table(table.codes, rows_of(table.values)) > 0, -1, 0)
+        with np.errstate(all="ignore"):
+            belief, d, log_h = self.cells(posterior, table.values)
+            value = self._without(belief, d, weight, here, point, lambda where: where[1:])
+        return gather_own(table.codes, np.where(here, value + log_h, 0.0), labels.codes)
+
+    def _left_out_of_rows(self, posterior: P, x: Column, labels: Labels, point: Point | None) -> Array:
+        """``log_left_out`` of rows one by one, without what ``read`` has set apart."""
+        total = np.zeros(len(labels))
+        for c in np.unique(labels.codes):
+            own = np.flatnonzero(labels.codes == c)
+            weight, rest = labels.weight[own], np.zeros(len(own))
+            for rows, column, _, (belief, d, log_h), known in self._parts(posterior.at([c]), x[own], tables=False):
+
+                def cell(where: tuple[int, ...], c: int = int(c), column: int = column) -> tuple[int, ...]:
+                    return (c, column + where[2], *where[3:])
+
+                value = self._without(belief, d, weight[rows, None, None], known, point, cell)
+                rest[rows] += gather(None, np.where(known, value + log_h, 0.0))[:, 0]
+            total[own] = rest
         return total
+
+    @staticmethod
+    def _without(
+        belief: Any, d: tuple[Array, ...], weight: Array | float, known: Array, point: Point | None, cell: Callable
+    ) -> Array:
+        """What a belief without a cell of this weight says of that cell, less its ln h.
+
+        It is ``along`` of what is left; where a point is plugged in, ``log_kernel`` at that point of it. ``cell`` turns
+        a position among the cells into that of class and column, for errors.
+        """
+        # Nothing is taken away where a cell is missing, and 0 times NaN would still be NaN.
+        d = of_known(d, known)
+        left = belief.plus(*d, t=-np.where(known, weight, 0.0))
+        proper = left.proper()
+        improper = np.broadcast_to(known & ~proper, np.broadcast_shapes(np.shape(known), proper.shape))
+        if improper.any():
+            raise ImproperError(
+                "without one of its rows nothing proper is left of a class under this prior; use a proper prior",
+                cell(first(improper)),
+            )
+        value = left.along(*d) if point is None else belief.log_kernel(_theta(left, point, cell), *d)
+        if (lost := np.isnan(np.where(known, value, 0.0))).any():
+            raise ImproperError(ROUNDED, cell(first(lost))[:1])
+        return value
 
     def left_out_of_all(self, posterior: P, s: S, x: Column, labels: Labels) -> Array:
         """log p(x_i | c, all rows but i) of every class c, as (row, class), for rows that ``posterior`` has seen."""
@@ -277,57 +438,39 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """``left_out_of_all`` where the prior of all classes holds the row too, else None. (A hook.)"""
         return None
 
-    def derived_left_out(
-        self, posterior: P, x: Column, labels: Labels, point: Literal["mode", "mean"] | None = None
-    ) -> Array:
-        """``log_left_out`` as it follows from ``cells``: ``along`` of the posterior without the row, plus ln h.
+    def _parts(
+        self, posterior: P, x: Column, draws: int = 1, tables: bool = True
+    ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
+        """Yield cells in parts of bounded size: their rows, first column, codes, ``cells``, and which are not missing.
 
-        Where a point is plugged in, ``log_kernel`` at that point of the posterior takes the place of ``along``.
-        """
-        total = np.zeros(len(labels))
-        for c in np.unique(labels.codes):
-            own = np.flatnonzero(labels.codes == c)
-            weight, rest = labels.weight[own], np.zeros(len(own))
-            for rows, column, (belief, d, log_h), known in self._blocks(posterior.at([c]), x[own]):
-                cell = int(c), column
-                # Nothing is taken away where a cell is missing, and 0 times NaN would still be NaN.
-                d = of_known(d, known)
-                left = _left(belief, d, np.where(known, weight[rows, None, None], 0.0), known, cell)
-                value = left.along(*d) if point is None else belief.log_kernel(_theta(left, point, cell), *d)
-                if np.isnan(np.where(known, value, 0.0)).any():
-                    raise ImproperError(ROUNDED, (int(c),))
-                rest[rows] += np.where(known, value + log_h, 0.0).sum((1, 2))
-            total[own] = rest
-        return total
-
-    def _blocks(self, posterior: P, x: Column, draws: int = 1) -> Iterator[tuple[Any, int, Cells, Array]]:
-        """Yield blocks of cells: their rows, first column, ``cells``, and which are not missing, (row, 1, column).
-
-        Every cell will have so many ``draws``.
+        Where there are codes, the cells are those of a table of values, and the codes say which rows have which.
+        Otherwise each line is a row. Every cell will have so many ``draws``.
         """
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return
         classes, width = posterior.proper().shape
+        table = self.table(x) if tables else None
+        lines = rows_of(x if table is None else table.values)
         with np.errstate(all="ignore"):
-            for rows in slices(rows_of(x), max(1, CELLS // (classes * draws))):
-                part = x[rows]
+            for rows in slices(lines, max(1, CELLS // (classes * draws))) if table is None else [slice(None)]:
+                part = x[rows] if table is None else table.values
                 for cut in slices(width, max(1, CELLS // (classes * draws * max(1, rows_of(part))))):
                     index = range(*cut.indices(width))
                     whole = len(index) == width
-                    here = part if whole else columns_of(part, index)
-                    here = here.toarray() if sparse.issparse(here) else here
+                    here = dense(part if whole else columns_of(part, index))
                     believed = posterior if whole else posterior.columns(list(index))
-                    yield rows, cut.start, self.cells(believed, here), known_cells(here)
+                    codes = None if table is None else table.codes if whole else table.codes[:, list(index)]
+                    yield rows, cut.start, codes, self.cells(believed, here), known_cells(here)
 
-    def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Cells, Array]]:
+    def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         """The same of rows whose columns share one θ: a cell is a row, and none of them is missing."""
         size = CELLS // (len(posterior.proper()) * posterior.cell_size * draws)
         with np.errstate(all="ignore"):
             for rows, believed, part in self.alike(posterior, x):
                 position = np.arange(rows_of(x))[rows]
                 for cut in slices(rows_of(part), max(1, size)):
-                    yield position[cut], 0, self.cells(believed, part[cut]), np.True_
+                    yield position[cut], 0, None, self.cells(believed, part[cut]), np.True_
 
     # The same family in PyMC. The names of the variables are those of `variables` and of their block.
 
@@ -342,7 +485,76 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
         """log p(data | θ) as a scalar tensor, from the sufficient statistic. (A hook.)"""
         d, _ = self.added(s)
-        return self.conjugate.pymc_likelihood(theta, *map(shared, d)) + shared(self.log_base(s).sum())
+        return self.conjugate.pymc_likelihood(theta, *map(shared, d)).sum() + shared(self.log_base(s).sum())
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
+        """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
+        x, within = self.read(x)
+        x = dense(x)
+        row, column = np.nonzero(np.broadcast_to(known_cells(x), (len(x), 1, columns_in(x)))[:, 0])
+        self.pymc_cells(name, {what: value[y[row], column] for what, value in theta.items()}, x, row, column)
+        if within is not None:
+            import pymc as pm
+            from pytensor import tensor as pt
+
+            pm.Potential(f"{name} base measure", pt.as_tensor(within.sum()))
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
+        """log p(x | θ) as a (row, class) tensor."""
+        x, within = self.read(x)
+        (d, log_h), known = self.said(dense(x)), known_cells(dense(x))
+        d, log_h = of_known(d, known), np.where(known, log_h - self.conjugate.peak(*of_known(d, known)), 0.0)
+        total = (self.conjugate.pymc_likelihood(theta, *d) + log_h).sum(-1)
+        return total if within is None else total + within.sum(-1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Cells of some rows, and sums over each class of functions of a cell, (class, column).
+
+    Parameters
+    ----------
+    x : encoded columns
+        The rows, or the values of a table.
+    members : Membership or None
+        The classes of rows.
+    counts : array (class, column, value) or None
+        How often each value of a table occurs.
+    """
+
+    x: Column
+    members: Membership | None
+    counts: Array | None
+
+    def seen(self) -> Array:
+        """Which cells are not missing, (row, column)."""
+        return np.broadcast_to(known_cells(self.x), (rows_of(self.x), 1, columns_in(self.x)))[:, 0]
+
+    def totals(self, value: Array) -> Array:
+        """Σ w f, of a function given as its values at the cells, (row, column), 0 where they are missing."""
+        return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
+
+    def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
+        """Σ w f, of a function of a cell and of the ``centre`` of its class and column."""
+        if self.counts is None:
+            return self.members.costs(cost, centre)
+        classes = zip(self.counts, centre, strict=True)
+        return np.stack([(own.T * cost(np.broadcast_to(at, own.T.shape))).sum(0) for own, at in classes])
+
+
+def columns_in(x: Column) -> int:
+    """How many columns encoded data have."""
+    return next(v.shape[1] for v in (x, getattr(x, "codes", None), getattr(x, "counts", None)) if hasattr(v, "shape"))
+
+
+def dense(x: Column) -> Column:
+    """The same columns, no sparse matrix."""
+    return x.toarray() if sparse.issparse(x) else x
+
+
+def _with(total: Array, within: Array | None, share: float | Array = 1.0) -> Array:
+    """Sums over columns, (..., row, class), with what ``read`` has set apart, (row, column), added so often."""
+    return total if within is None else total + share * within.sum(-1, keepdims=True)
 
 
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
@@ -350,21 +562,9 @@ def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
     return tuple(of_known(v, known) if isinstance(v, tuple) else v if v is None else np.where(known, v, 0.0) for v in d)
 
 
-def _left(belief: Any, d: tuple[Array, ...], weight: Array, known: Array, cell: tuple[int, int]) -> Any:
-    """The belief without a cell of this weight; raises :class:`ImproperError` if it is not proper without it."""
-    left = belief.plus(*d, t=-weight)
-    improper = np.broadcast_to(known & ~left.proper(), np.broadcast_shapes(np.shape(known), left.proper().shape))
-    if improper.any():
-        raise ImproperError(
-            "without one of its rows nothing proper is left of a class under this prior; use a proper prior",
-            (cell[0], cell[1] + first(improper)[-1]),
-        )
-    return left
-
-
-def _theta(left: Any, point: str, cell: tuple[int, int]) -> Theta:
-    """The point of beliefs (row, 1, column) without their rows; an error names the class and the column of the cell."""
+def _theta(left: Any, point: str, cell: Callable) -> Theta:
+    """The point of beliefs without a cell; an error names the class and the column of the cell."""
     try:
         return left.mode_theta() if point == "mode" else left.mean_theta()
     except LocatedError as error:
-        raise type(error)(str(error), (cell[0], cell[1] + error.where[2], *error.where[3:])) from error
+        raise type(error)(str(error), cell(error.where)) from error

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 
-from bayesnb.numerics import Array, disagreement
+from bayesnb.kernels import densities
+from bayesnb.numerics import Array, disagreement, log_rising
 from bayesnb.priors import Gamma
+from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic, per
 
 
@@ -26,6 +31,11 @@ class Events(Statistic):
 
     group = "poisson"
     signed = frozenset({"log_peak"})
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[Array, list[Array], Array]]) -> Events:
+        """The sum of parts of the rows, each with its weight, Σ d and the largest log-likelihood."""
+        return reduce(add, (cls(exposure, events, rows, peak) for rows, (events, exposure), peak in parts))
 
     def __add__(self, other: Events) -> Events:
         both = super().__add__(other)
@@ -63,3 +73,29 @@ def pooled_rates(events: Array, exposure: Array) -> Array:
             "their sum, is no ordinary float; multiply the column by a constant"
         )
     return np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1.0), np.nan)
+
+
+def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | None) -> Array | None:
+    """Σ_j of ln ∫ λ^s exp(-λ x_j) p(λ) dλ, where s is the number of events in each cell, (column,).
+
+    With λ ~ Gamma(α, β) it is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which is a log density of Student's
+    form in z² = x/β. Without a row that was learned, α is less by s and β by x, and it is ln Γ(α) - ln Γ(α - s) -
+    s ln β + (α - s) ln(1 - x/β). (BDA3 2.6; x is Lomax distributed where s is 1.)
+
+    Returns
+    -------
+    total : array (row, class), or None
+        (row,) where ``labels`` are those of rows that were learned; ``None`` where their weights are not all 1.
+    """
+    if labels is not None and not labels.unweighted:
+        return None
+    nowhere, scale = np.zeros_like(posterior.beta), 1 / np.sqrt(posterior.beta)
+    if labels is None:
+        power, start = posterior.alpha + events, posterior.alpha
+    else:
+        start = np.where(posterior.alpha > events, posterior.alpha - events, np.nan)
+        power = start
+    top = log_rising(start, np.broadcast_to(events, start.shape)) - events * np.log(posterior.beta)
+    if labels is None:
+        return densities.students(np.sqrt(x), nowhere, scale, power, top)
+    return densities.students_left_out(np.sqrt(x), labels.codes, nowhere, scale, power, top)

@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.columns import over_columns
-from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.events import pooled_rates
+from bayesnb.families.conjugate import Added, Conjugate
+from bayesnb.families.events import pooled_rates, waits
 from bayesnb.families.support import POSITIVE
-from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
 from bayesnb.priors import Gamma, Theta
-from bayesnb.statistics.membership import Membership
+from bayesnb.statistics.membership import Labels, Membership
 from bayesnb.statistics.statistic import Statistic, per
 
 
@@ -57,13 +55,10 @@ class Exponential(Conjugate[Gamma, Waits]):
     support = POSITIVE
 
     def statistic(self, x: Array, members: Membership) -> Waits:
-        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
-
-    def _statistic(self, x: Array, members: Membership) -> Waits:
-        """The statistic of a block of rows, which is small enough to be copied."""
-        seen = ~np.isnan(x)
-        with np.errstate(over="ignore"):  # A sum that is no float is refused when rates are asked for.
-            return Waits(members.totals(seen), members.totals(np.where(seen, x, 0.0)))
+        parts = (
+            Waits(t.totals(seen := t.seen()), t.totals(np.where(seen, t.x, 0.0))) for t in self.tallies(x, members)
+        )
+        return reduce(add, parts)
 
     def resolve_prior(self, prior: Gamma, s: Waits) -> Gamma:
         with np.errstate(over="ignore"):
@@ -72,12 +67,12 @@ class Exponential(Conjugate[Gamma, Waits]):
     def added(self, s: Waits) -> Added:
         return (s.n, s.total), Gamma.peak(s.n, s.total)
 
-    def cells(self, posterior: Gamma, x: Array) -> Cells:
+    def said(self, x: Array) -> Added:
         one, x = np.ones(()), x[:, None]
-        return posterior, (one, x), Gamma.peak(one, x)
+        return (one, x), Gamma.peak(one, x)
 
-    def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        return over_columns(lambda x, log_rate, rate: log_rate - rate * x, x, theta["log_rate"], theta["rate"])
+    def of_reals(self, posterior: Gamma, x: Array, labels: Labels | None = None) -> Array | None:
+        return waits(posterior, x, 1.0, labels)
 
     def sample(self, theta: Theta, rng: Generator, s: Waits) -> Array:
         return rng.standard_exponential(theta["rate"].shape) / theta["rate"]
@@ -85,15 +80,7 @@ class Exponential(Conjugate[Gamma, Waits]):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         return -theta["rate"], theta["log_rate"].sum(-1)
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm
 
-        row, column = np.nonzero(~np.isnan(x))
-        pm.Exponential(name, lam=theta["rate"][y[row], column], observed=x[row, column])
-
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        from pytensor import tensor as pt
-
-        seen = ~np.isnan(x)
-        rate = theta["rate"].T
-        return pt.dot(seen.astype(float), pt.log(rate)) - pt.dot(np.where(seen, x, 0.0), rate)
+        pm.Exponential(name, lam=theta["rate"], observed=x[row, column])

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from bayesnb.families import normals, stored
 from bayesnb.families.columns import dense_cells, gathered_columns, of_each_column, over_columns
-from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.kernels import densities
 from bayesnb.numerics import Array
 from bayesnb.priors import Normal, NormalGamma, Theta
@@ -95,8 +95,11 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
     def added(self, s: Moments) -> Added:
         return (s.n, s.mean, s.low, s.scatter, s.unit), -0.5 * normals.LOG_2PI * s.n
 
-    def cells(self, posterior: NormalGamma, x: Array) -> Cells:
-        return posterior, (1.0, x[:, None], 0.0, 0.0, None), -0.5 * normals.LOG_2PI
+    def said(self, x: Array) -> Added:
+        return (1.0, x[:, None], 0.0, 0.0, None), -0.5 * normals.LOG_2PI
+
+    def of_reals(self, posterior: NormalGamma, x: Column, labels: Labels | None = None) -> Array | None:
+        return self.quick_predictive(posterior, x) if labels is None else self.quick_left_out(posterior, x, labels)
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
         return normals.log_normals(x, theta, np.sqrt(theta["tau"]))
@@ -117,10 +120,10 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         if sparse.issparse(x):
             return stored.left_out(self.log_left_out, posterior, x, labels)
         low, unit = posterior.placed()
-        if not labels.unweighted_and_large(x.size) or not ordinary(low / np.sqrt(posterior.b), unit).all():
+        if not labels.unweighted or not ordinary(low / np.sqrt(posterior.b), unit).all():
             return None
         # NaN where nothing proper is left of a cell, or nearly so.
-        return densities.left_out(x, labels.codes, *normals.without_row(posterior))
+        return densities.students_left_out(x, labels.codes, *normals.without_row(posterior))
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
         return rng.normal(theta["mu"] + theta.get("low", 0.0), 1 / np.sqrt(theta["tau"])) * theta.get("unit", 1.0)
@@ -134,13 +137,10 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
             )
         return mu * tau, -0.5 * (mu**2 * tau).sum(-1)
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm
 
-        x = dense_cells(x)
-        row, column = np.nonzero(~np.isnan(x))
-        cell = y[row], column
-        pm.Normal(name, mu=theta["mu"][cell], tau=theta["tau"][cell], observed=x[row, column])
+        pm.Normal(name, mu=theta["mu"], tau=theta["tau"], observed=x[row, column])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
         return normals.pymc_log_normal(theta["mu"], theta["tau"], dense_cells(x))
@@ -190,9 +190,12 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
             log_h = -0.5 * (s.n * (normals.LOG_2PI + np.log(one)) + s.scatter * scale * scale)
         return (s.n / one, s.mean * s.unit, s.low * s.unit), log_h
 
-    def cells(self, posterior: Normal, x: Array) -> Cells:
+    def said(self, x: Array) -> Added:
         one = self._row_variance(x.shape[1])
-        return posterior, (1 / one, x[:, None], 0.0), -0.5 * (normals.LOG_2PI + np.log(one))
+        return (1 / one, x[:, None], 0.0), -0.5 * (normals.LOG_2PI + np.log(one))
+
+    def of_reals(self, posterior: Normal, x: Column, labels: Labels | None = None) -> Array | None:
+        return self.quick_predictive(posterior, x) if labels is None else self.quick_left_out(posterior, x, labels)
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
         scale = 1 / np.sqrt(self._row_variance(x.shape[1]))
@@ -213,13 +216,11 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
         mu, one = theta["mu"], self._row_variance(theta["mu"].shape[-1])
         return mu / one, -0.5 * (mu**2 / one).sum(-1)
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm
 
-        x = dense_cells(x)
-        row, column = np.nonzero(~np.isnan(x))
         sigma = np.sqrt(self._row_variance(x.shape[1]))[column]
-        pm.Normal(name, mu=theta["mu"][y[row], column], sigma=sigma, observed=x[row, column])
+        pm.Normal(name, mu=theta["mu"], sigma=sigma, observed=x[row, column])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
         return normals.pymc_log_normal(theta["mu"], 1 / self._row_variance(x.shape[1]), dense_cells(x))

@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.compound import CompoundFamily, Parts, require_part
-from bayesnb.families.conjugate import Conjugate
+from bayesnb.families.conjugate import Conjugate, Point
 from bayesnb.families.log_normal import LogNormal
 from bayesnb.families.support import COUNTS, NONNEGATIVE, POSITIVE, Support
 from bayesnb.numerics import Array
@@ -104,7 +104,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     def atoms(self) -> tuple[float, ...]:
         return () if self.support is COUNTS else (0.0,)
 
-    def read(self, x: Array) -> list[Array]:
+    def seen_by(self, x: Array) -> list[Array]:
         zero = np.where(np.isnan(x), np.nan, x == 0)
         return [zero, np.where(x == 0, np.nan, x - (self.support is COUNTS))]
 
@@ -116,24 +116,24 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         return {"P(0)": zero} | self.family.readable(of_part(1, theta))
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        parts = enumerate(zip(self.parts, self.read(x), strict=True))
+        parts = enumerate(zip(self.parts, self.seen_by(x), strict=True))
         return sum(part.log_likelihood(of_part(k, theta), own) for k, (part, own) in parts)
 
     def completed(self, theta: Theta, believed: AllOf) -> Theta:
         amounts = self.family.completed(of_part(1, theta), believed.parts[1])
         return dict(theta) | {f"{name}_2": value for name, value in amounts.items()}
 
-    def quick_predictive(self, posterior: AllOf, x: Array) -> Array:
-        parts = zip(self.parts, posterior.parts, self.read(x), strict=True)
+    def log_predictive(self, posterior: AllOf, x: Array) -> Array:
+        parts = zip(self.parts, posterior.parts, self.seen_by(x), strict=True)
         return sum(part.log_predictive(believed, own) for part, believed, own in parts)
 
-    def quick_moment(self, posterior: AllOf, x: Array, t: Array) -> Array:
-        parts = zip(self.parts, posterior.parts, self.read(x), strict=True)
+    def log_moment(self, posterior: AllOf, x: Array, t: float | Array) -> Array:
+        parts = zip(self.parts, posterior.parts, self.seen_by(x), strict=True)
         return sum(part.log_moment(believed, own, t) for part, believed, own in parts)
 
-    def quick_left_out(self, posterior: AllOf, x: Array, labels: Labels) -> Array:
-        parts = zip(self.parts, posterior.parts, self.read(x), strict=True)
-        return sum(part.log_left_out(believed, own, labels) for part, believed, own in parts)
+    def log_left_out(self, posterior: AllOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
+        parts = zip(self.parts, posterior.parts, self.seen_by(x), strict=True)
+        return sum(part.log_left_out(believed, own, labels, point) for part, believed, own in parts)
 
     def sample(self, theta: Theta, rng: Generator, s: ZerosAndOthers | None) -> Array:
         zero, others = self.samples(theta, rng, s)
@@ -144,10 +144,10 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         return sum(part.pymc_statistic(of_part(k, theta), own) for k, (part, own) in parts)
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
-        zero, others = self.read(x)
+        zero, others = self.seen_by(x)
         self.parts[0].pymc_rows(f"{name} is 0", of_part(0, theta), zero, y)
         self.family.pymc_rows(name, of_part(1, theta), others, y)
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        parts = enumerate(zip(self.parts, self.read(x), strict=True))
+        parts = enumerate(zip(self.parts, self.seen_by(x), strict=True))
         return sum(part.pymc_log_likelihood(of_part(k, theta), own) for k, (part, own) in parts)

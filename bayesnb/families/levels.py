@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import large_enough
+from bayesnb.families.columns import FEWER, Tabulated
 from bayesnb.numerics import Array
-from bayesnb.priors import Dirichlet
 from bayesnb.statistics.statistic import Statistic, per
 
 
@@ -39,6 +37,14 @@ class Coded:
     def missing(self) -> Array:
         """Which cells hold no level."""
         return self.codes < 0
+
+    def tabulated(self) -> Tabulated | None:
+        """The levels of each column as a table; ``None`` if it would be nearly as long as the rows."""
+        n = widest(self.levels)
+        if FEWER * n > len(self):
+            return None
+        level = np.arange(n)[:, None]
+        return Tabulated(self.codes, replace(self, codes=np.where(level < [len(v) for v in self.levels], level, -1)))
 
     def columns(self, index: Sequence[int]) -> Coded:
         """Some of the columns."""
@@ -90,23 +96,20 @@ class CategoryCounts(Statistic):
         return cls(counts, levels)
 
 
-def log_less_one(posterior: Dirichlet) -> Array:
-    """Log mean of each level without one of its rows, (class, column, level); NaN if nothing is left."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rest = np.log(np.where(posterior.total > 1, posterior.total - 1, np.nan))
-        return np.log(posterior.alpha - 1) - rest[..., None]
+def at_levels(table: Array, codes: Array) -> Array:
+    """The numbers of a table (..., class, column, level) at codes (row, column), as (..., row, class, column).
+
+    A missing cell, of code -1, stands for level 0: every column has one.
+    """
+    return np.swapaxes(table[..., np.arange(codes.shape[1]), np.maximum(codes, 0).astype(np.intp)], -3, -2)
 
 
-def looked_up(codes: Array, table: Array) -> Array:
-    """Σ_j table_j at the code of each cell, (..., row, class); the table is (..., class, column, code), -1 adds 0."""
-    if table.ndim == 3 and large_enough(codes.size * len(table)):
-        return densities.looked_up(codes, table)
-    # The code of a missing value is -1, which reads the last cell: ln 1.
-    table = np.concatenate([table, np.zeros((*table.shape[:-1], 1))], axis=-1)
-    total = np.zeros((*table.shape[:-2], len(codes)))
-    for column, code in enumerate(codes.T):
-        total += table[..., column, :][..., code]
-    return np.swapaxes(total, -1, -2)
+def pymc_at_levels(table: Any, codes: Array) -> Any:
+    """Σ_j of a tensor (class, column, level) at codes (row, column), (row, class); a missing cell adds nothing."""
+    from pytensor import tensor as pt
+
+    picked = table[:, np.arange(codes.shape[1]), np.maximum(codes, 0)]
+    return pt.switch(codes >= 0, picked, 0.0).sum(-1).T
 
 
 def widest(levels: tuple[tuple[Any, ...], ...]) -> int:

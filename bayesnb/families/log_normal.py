@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families import normals
-from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.support import POSITIVE
 from bayesnb.numerics import Array
@@ -69,39 +69,25 @@ class LogNormal(Conjugate[NormalGamma, Moments]):
         # Σ ln x is the weight times the mean of the logarithms.
         return d, log_h - s.n * ((s.mean + s.low) * s.unit)
 
-    def cells(self, posterior: NormalGamma, x: Array) -> Cells:
+    def read(self, x: Array) -> tuple[Array, Array]:
         logarithm = np.log(x)
-        belief, d, log_h = _LOGARITHM.cells(posterior, logarithm)
-        return belief, d, log_h - logarithm[:, None]
+        # The logarithm of the Jacobian, with which a density of ln x becomes one of x.
+        return logarithm, -np.nan_to_num(logarithm)
+
+    def said(self, x: Array) -> Added:
+        return _LOGARITHM.said(x)
+
+    def of_reals(self, posterior: NormalGamma, x: Array, labels: Labels | None = None) -> Array | None:
+        return _LOGARITHM.of_reals(posterior, x, labels)
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        logarithm = np.log(x)
-        return _LOGARITHM.log_likelihood(theta, logarithm) - _sums(logarithm)
-
-    def quick_predictive(self, posterior: NormalGamma, x: Array) -> Array:
-        logarithm = np.log(x)
-        return _LOGARITHM.quick_predictive(posterior, logarithm) - _sums(logarithm)
-
-    def quick_left_out(self, posterior: NormalGamma, x: Array, labels: Labels) -> Array | None:
-        logarithm = np.log(x)
-        total = _LOGARITHM.quick_left_out(posterior, logarithm, labels)
-        return None if total is None else total - _sums(logarithm)[:, 0]
+        logarithm, within = self.read(x)
+        return _LOGARITHM.log_likelihood(theta, logarithm) + within.sum(-1, keepdims=True)
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
         return np.exp(_LOGARITHM.sample(theta, rng, s))
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm
 
-        row, column = np.nonzero(~np.isnan(x))
-        cell = y[row], column
-        pm.LogNormal(name, mu=theta["mu"][cell], tau=theta["tau"][cell], observed=x[row, column])
-
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        logarithm = np.log(x)
-        return _LOGARITHM.pymc_log_likelihood(theta, logarithm) - _sums(logarithm)
-
-
-def _sums(logarithm: Array) -> Array:
-    """Σ_j ln x_j of each row as (row, 1): the logarithm of the Jacobian, with its sign turned."""
-    return np.nansum(logarithm, axis=1, keepdims=True)
+        pm.Normal(name, mu=theta["mu"], tau=theta["tau"], observed=x[row, column])

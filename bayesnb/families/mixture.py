@@ -21,7 +21,7 @@ from bayesnb.families.compound import CompoundFamily
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.polya_tree import PolyaTree
-from bayesnb.families.support import NONNEGATIVE, POSITIVE, Support
+from bayesnb.families.support import COUNTS, NONNEGATIVE, POSITIVE, Support
 from bayesnb.numerics import Array
 from bayesnb.priors import BoundaryError, OneOf, Theta
 from bayesnb.priors.compound import of_part
@@ -106,7 +106,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def atoms(self) -> tuple[float, ...]:
         return self.families[0].atoms()
 
-    def read(self, x: Array) -> list[Array]:
+    def seen_by(self, x: Array) -> list[Array]:
         return [x] * len(self.parts)
 
     def learned(self, s: SeenByEach) -> str:
@@ -140,22 +140,20 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         points = [tuple(part.variables(of_part(k, theta)).values()) for k, part in enumerate(self.parts)]
         return dict(theta) | {"log_choice": believed.log_choice(points)}
 
-    def quick_predictive(self, posterior: OneOf, x: Array) -> Array:
-        total = 0.0
-        for k, parts in enumerate(self.of_columns_alone(x.shape[1])):
-            each = [part.log_predictive(posterior.parts[m].columns([k]), x[:, [k]]) for m, part in enumerate(parts)]
-            total = total + averaged(each, posterior.log_weight[:, k], x[:, k, None])
-        return total
-
-    def quick_left_out(self, posterior: OneOf, x: Array, labels: Labels) -> Array | None:
+    def of_reals(self, posterior: OneOf, x: Array, labels: Labels | None = None) -> Array | None:
         """With q_m the leave-one-out density by family m, that of the average is 1 / Σ_m P(m | all rows) / q_m."""
-        if not (labels.weight == 1).all():
+        if self.support is COUNTS or not (labels is None or labels.unweighted):
             return None
         total = 0.0
         for k, parts in enumerate(self.of_columns_alone(x.shape[1])):
-            left_out = (part.log_left_out(posterior.parts[m].columns([k]), x[:, [k]], labels)
-                        for m, part in enumerate(parts))  # fmt: skip
-            total = total - averaged([-own for own in left_out], posterior.log_weight[labels.codes, k], x[:, k])
+            own, weight = x[:, [k]], posterior.log_weight[:, k]
+            each = [(part, posterior.parts[m].columns([k])) for m, part in enumerate(parts)]
+            if labels is None:
+                said = [part.log_predictive(believed, own) for part, believed in each]
+                total = total + averaged(said, weight, own)
+            else:
+                said = [-part.log_left_out(believed, own, labels) for part, believed in each]
+                total = total - averaged(said, weight[labels.codes], x[:, k])
         return total
 
     def sample(self, theta: Theta, rng: Generator, s: SeenByEach | None) -> Array:

@@ -14,12 +14,12 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from bayesnb.families import words
-from bayesnb.families.columns import impossible, products
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.support import BAG
 from bayesnb.families.words import LONG, Bag, WordCounts
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices
+from bayesnb.kernels.densities import products
 from bayesnb.numerics import Array, deviance, log_peak, log_rising
 from bayesnb.priors import Dirichlet, Theta
 from bayesnb.statistics.membership import Column, Labels, Membership
@@ -89,27 +89,31 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return (s.counts,), s.log_peak[:, 0]
 
     def cells(self, posterior: Dirichlet, x: Bag) -> Cells:
+        return Dirichlet(posterior.alpha[:, None]), *self.said(x)
+
+    def said(self, x: Bag) -> Added:
         counts = words.dense_counts(x)[:, None, None]
-        log_h = log_peak(counts).sum(-1) - log_peak(counts.sum(-1))
-        return Dirichlet(posterior.alpha[:, None]), (counts,), log_h
+        return (counts,), log_peak(counts).sum(-1) - log_peak(counts.sum(-1))
 
     def log_likelihood(self, theta: Theta, x: Bag) -> Array:
         counts, table = words.counts(x), theta["log_theta"]
         never = np.isneginf(table)
         total = products(counts, np.where(never, 0.0, table)) + words.orders(counts)[1][:, None]
-        return total + impossible(products(counts, never.astype(float))) if never.any() else total
+        return np.where(products(counts, never.astype(float)) > 0, -np.inf, total) if never.any() else total
 
-    def quick_predictive(self, posterior: Dirichlet, x: Bag) -> Array | None:
+    def log_predictive(self, posterior: Dirichlet, x: Bag) -> Array:
+        posterior.require_proper("A predictive")
         counts = words.counts(x)
         if not words.sparse_and_large(counts, len(posterior.alpha)):
-            return None
+            return self.log_moment(posterior, x, 1.0)
         lengths, factorials = densities.log_factorials(counts)
         whole = words.log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
         total = densities.rising(counts, posterior.alpha) - whole
         return self._with_long(total, posterior, x, lengths, np.ones(total.shape))
 
-    def quick_moment(self, posterior: Dirichlet, x: Bag, t: Array) -> Array:
+    def log_moment(self, posterior: Dirichlet, x: Bag, t: float | Array) -> Array:
         # A row has few of all words, so only its own words are summed over.
+        t = np.broadcast_to(np.asarray(t, float), (len(x), len(posterior.alpha)))
         counts = words.counts(x)
         lengths, base = words.orders(counts)
         own = np.stack([words.rising(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)], axis=1)
@@ -120,10 +124,10 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     def _with_long(self, total: Array, posterior: Dirichlet, x: Bag, lengths: Array, t: Array) -> Array:
         """The same, with the moments of the long rows replaced by those that follow from ``cells``."""
         if len(long := words.long_rows(lengths)):
-            total[long] = self.derived_moment(posterior, x[long], t[long])
+            total[long] = super().log_moment(posterior, x[long], t[long])
         return total
 
-    def quick_left_out(self, posterior: Dirichlet, x: Bag, labels: Labels) -> Array:
+    def of_reals(self, posterior: Dirichlet, x: Bag, labels: Labels | None = None) -> Array:
         counts = words.counts(x)
         (lengths, base), own = words.orders(counts), np.zeros(len(x))
         if words.sparse_and_large(counts):

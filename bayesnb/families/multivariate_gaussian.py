@@ -73,7 +73,13 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
                 yield rows, posterior.marginal(columns), x[rows][:, columns]
 
     def cells(self, posterior: NormalWishart, x: Array) -> Cells:
-        return posterior.as_cells(), (1.0, x[:, None, None], 0.0, None), -0.5 * LOG_2PI * x.shape[1]
+        return posterior.as_cells(), *self.said(x)
+
+    def said(self, x: Array) -> Added:
+        return (1.0, x[:, None, None], 0.0, None), -0.5 * LOG_2PI * x.shape[1]
+
+    def of_reals(self, posterior: NormalWishart, x: Array, labels: Labels | None = None) -> Array:
+        return self.quick_predictive(posterior, x) if labels is None else self.quick_left_out(posterior, x, labels)
 
     def quick_predictive(self, posterior: NormalWishart, x: Array) -> Array:
         total = np.zeros((len(x), len(posterior.kappa)))

@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import gammaln
 
-from bayesnb.families.columns import gathered_columns, of_each_column, over_columns
-from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.families.columns import gathered_columns, of_each_column
+from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.families.support import COUNTS
-from bayesnb.kernels.blocks import slices
-from bayesnb.numerics import Array, deviance, disagreement, log_peak, log_root
+from bayesnb.numerics import Array, disagreement, log_peak, log_root
 from bayesnb.priors import Beta, Theta
 from bayesnb.statistics.membership import Membership
 from bayesnb.statistics.statistic import Statistic, per
@@ -82,23 +80,8 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     support = COUNTS
 
     def statistic(self, x: Array, members: Membership) -> Trials:
-        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
-
-    def _statistic(self, x: Array, members: Membership) -> Trials:
-        """The statistic of a block of rows, which is small enough to be copied."""
-        seen = ~np.isnan(x)
-        k, r = np.where(seen, x, 0.0), np.where(seen, self._r(x.shape[1]), 0.0)
-        failures, successes = members.totals(k), members.totals(r)
-        odds = failures / np.where(successes > 0, successes, 1.0)
-
-        def cost(odds: Array) -> Array:
-            n, success, failure = k + r, 1 / (1 + odds), odds / (1 + odds)
-            gap = k * success - r * failure
-            fails, succeeds = deviance(k, n * failure, gap), deviance(r, n * success, -gap)
-            return np.where(seen, np.where(odds > 0, fails, 0.0) + succeeds, 0.0)
-
-        own = np.where(seen, _log_peak(k, self._r(x.shape[1])), 0.0)
-        return Trials(successes, failures, members.totals(seen), members.totals(own) - members.costs(cost, odds))
+        parts = self.pooled(x, members)
+        return reduce(add, (Trials(ones, zeros, rows, peak) for rows, (ones, zeros), peak in parts))
 
     def resolve_prior(self, prior: Beta, s: Trials) -> Beta:
         return prior.over(s.rows.shape[1], s.rows.shape[0])
@@ -114,13 +97,10 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     def added(self, s: Trials) -> Added:
         return (s.successes, s.failures), s.log_peak
 
-    def cells(self, posterior: Beta, x: Array) -> Cells:
-        r = self._r(x.shape[1])
-        return posterior, (r, x[:, None]), _log_peak(x[:, None], r)
-
-    def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        r = np.broadcast_to(self._r(x.shape[1]), theta["log_theta"].shape[-3:-1])
-        return over_columns(_density, x, r, theta["log_theta"][..., 0], theta["log_theta"][..., 1])
+    def said(self, x: Array) -> Added:
+        r, k = self._r(x.shape[1]), np.asarray(x[:, None], float)
+        # The log probability of k failures at the θ that fits them best, r / (r + k).
+        return (r, k), log_root(r, r + k) + log_peak(k)
 
     def sample(self, theta: Theta, rng: Generator, s: Trials) -> Array:
         log_theta = theta["log_theta"]
@@ -135,36 +115,10 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     def gathered(self, cells: Sequence[tuple[NegativeBinomial, int]]) -> NegativeBinomial:
         return replace(self, r=gathered_columns([(family.r, k) for family, k in cells]))
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm
 
-        row, column = np.nonzero(~np.isnan(x))
-        r, p = self._r(x.shape[1])[column], theta["theta"][y[row], column]
-        pm.NegativeBinomial(name, n=r, p=p, observed=x[row, column].astype(int))
-
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        from pytensor import tensor as pt
-
-        r, seen, p = self._r(x.shape[1]), ~np.isnan(x), theta["theta"].T
-        k = np.where(seen, x, 0.0)
-        base = np.where(seen, gammaln(k + r) - gammaln(r) - gammaln(k + 1), 0.0).sum(-1, keepdims=True)
-        return pt.dot(seen * r, pt.log(p)) + pt.dot(k, pt.log1p(-p)) + base
+        pm.NegativeBinomial(name, n=self._r(x.shape[1])[column], p=theta["theta"], observed=x[row, column].astype(int))
 
     def _r(self, n_columns: int) -> Array:
         return of_each_column("r", self.r, n_columns)
-
-
-def _log_peak(k: Array, r: Array) -> Array:
-    """The log probability of k failures at the θ that fits them best, r / (r + k)."""
-    return log_root(r, r + k) + log_peak(k)
-
-
-def _density(k: Array, r: Array, log_failure: Array, log_success: Array) -> Array:
-    """The log probability of k failures, as ``_log_peak`` less a deviance; see ``numerics.deviance``."""
-    failure, success, n = np.exp(log_failure), np.exp(log_success), k + r
-    gap = k * success - r * failure
-    with np.errstate(all="ignore"):
-        near = np.abs(gap) < 0.1 * np.minimum(k + n * failure, r + n * success)
-        close = deviance(k, n * failure, gap) + deviance(r, n * success, -gap)
-        far = r * (np.log(r / n) - log_success) + np.where(k == 0, 0.0, k * (np.log(k / n) - log_failure))
-    return _log_peak(k, r) - np.where(near, close, far)

@@ -169,16 +169,7 @@ def _log_normals_drawn(x: Array, mu: Array, root_tau: Array) -> Array:
 
 def log_students(x: Array, m: Array, scale: Array, exponent: Array, log_height: Array) -> Array:
     """Σ_j of the Student-t log density as (row, class), where NaN adds nothing."""
-    if large_enough(x.size * len(m)):
-        total, beyond = densities.student(x, m, scale, exponent, log_height)
-    else:
-        with np.errstate(all="ignore"):
-            total = over_columns(_near_log_student, x, m, scale, exponent, log_height)
-        # One sum is quicker than a test of each number: it is finite if all are.
-        beyond = () if np.isfinite(total.sum()) else np.flatnonzero(~np.isfinite(total).all(axis=1))
-    if len(beyond):
-        total[beyond] = over_columns(log_student, x[beyond], m, scale, exponent, log_height)
-    return total
+    return densities.students(x, m, scale, exponent, log_height)
 
 
 def _near_log_student(x: Array, m: Array, scale: Array, exponent: Array, log_height: Array) -> Array:

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.levels import CategoryCounts, Coded, looked_up, widest
+from bayesnb.families.levels import CategoryCounts, Coded, at_levels, pymc_at_levels, widest
 from bayesnb.families.shares import halves, paths_of, pymc_log_cells, theta_of_shares
 from bayesnb.families.support import LEVELS
-from bayesnb.kernels import densities
 from bayesnb.numerics import Array
 from bayesnb.priors import BetaTree, Theta
 from bayesnb.priors.tree_nodes import CELLS, NODES
-from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.membership import Membership
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,19 +100,13 @@ class Ordinal(Conjugate[BetaTree, CategoryCounts]):
     def cells(self, posterior: BetaTree, x: Coded) -> Cells:
         # A missing cell, of code -1, stands for level 0: every column has one.
         cell = self._paths(x.codes.shape[1])[np.arange(x.codes.shape[1]), np.maximum(x.codes, 0)]
-        return posterior.path(np.broadcast_to(cell[:, None], (len(x), *posterior.share.shape[:-1]))), (), 0.0
+        return posterior.path(np.broadcast_to(cell[:, None], (len(x), *posterior.share.shape[:-1]))), *self.said(x)
 
-    def log_likelihood(self, theta: Theta, x: Coded) -> Array:
-        return looked_up(x.codes, self._by_level(theta["log_cell"]))
+    def said(self, x: Coded) -> Added:
+        return (), 0.0
 
-    def quick_predictive(self, posterior: BetaTree, x: Coded) -> Array:
-        # One trial: E[θ] is the predictive probability.
-        return looked_up(x.codes, self._by_level(posterior.log_mean))
-
-    def quick_left_out(self, posterior: BetaTree, x: Coded, labels: Labels) -> Array | None:
-        if not labels.unweighted_and_large(x.codes.size):
-            return None
-        return densities.looked_up(x.codes, self._by_level(posterior.log_cells(1.0)), labels.codes)
+    def log_density(self, theta: Theta, x: Coded) -> Array:
+        return at_levels(self._by_level(theta["log_cell"]), x.codes)
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         table = self._by_level(theta["log_cell"])
@@ -126,22 +119,18 @@ class Ordinal(Conjugate[BetaTree, CategoryCounts]):
         table = self._by_level(theta["log_cell"])
         return table.reshape(len(table), -1), np.zeros(len(table))
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Coded, y: Any) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Coded, row: Array, column: Array) -> None:
         import pymc as pm
         from pytensor import tensor as pt
 
-        row, column = np.nonzero(x.codes >= 0)
         cell = self._paths(x.codes.shape[1])[column, x.codes[row, column]]
-        p = pt.exp(pymc_log_cells(theta, self._exists(x.codes.shape[1])))
-        pm.Categorical(name, p=p[y[row], column], observed=cell)
+        p = pt.exp(pymc_log_cells(theta, self._exists(x.codes.shape[1])[column]))
+        pm.Categorical(name, p=p, observed=cell)
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Coded) -> Any:
-        from pytensor import tensor as pt
-
-        column = np.arange(x.codes.shape[1])
-        cell = self._paths(len(column))[column, np.maximum(x.codes, 0)]
-        picked = pymc_log_cells(theta, self._exists(len(column)))[:, column, cell]
-        return pt.switch(x.codes >= 0, picked, 0.0).sum(-1).T
+        log_cells = pymc_log_cells(theta, self._exists(x.codes.shape[1]))
+        paths = np.maximum(self._paths(x.codes.shape[1]), 0)
+        return pymc_at_levels(log_cells[:, np.arange(len(paths))[:, None], paths], x.codes)
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         return theta_of_shares(variables["share"], self._exists(variables["share"].shape[-2]))

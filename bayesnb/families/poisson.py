@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import gammaln, xlogy
 
-from bayesnb.families.columns import over_columns
-from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.families.columns import FEWER, Tabulated
+from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.families.events import Events, pooled_rates
 from bayesnb.families.support import COUNTS
-from bayesnb.kernels.blocks import slices
-from bayesnb.numerics import Array, deviance, log_peak, rate_deviance
+from bayesnb.numerics import Array, log_peak
 from bayesnb.priors import Gamma, Theta
 from bayesnb.statistics.membership import Membership
 
@@ -38,6 +34,19 @@ class Exposed:
     def missing(self) -> Array:
         """Which counts, or their exposures, are missing."""
         return np.isnan(self.counts) | np.isnan(self.exposure)[:, None]
+
+    def tabulated(self) -> Tabulated | None:
+        """One column as a table of its pairs of count and exposure; ``None`` if it would be nearly as long as it."""
+        if self.counts.shape[1] != 1:
+            return None
+        pairs = np.column_stack([self.counts[:, 0], self.exposure])
+        pairs[np.isnan(pairs).any(1)] = np.nan
+        # Two numbers that are compared as one run of bytes are sorted as one.
+        distinct, codes = np.unique(pairs.view("c16")[:, 0], return_inverse=True)
+        if FEWER * len(distinct) > len(self):
+            return None
+        table = distinct[:, None].view(float)
+        return Tabulated(codes[:, None].astype(np.int32), Exposed(table[:, [0]], table[:, 1]))
 
     def columns(self, index: Sequence[int]) -> Exposed:
         """Some of the columns."""
@@ -75,20 +84,7 @@ class Poisson(Conjugate[Gamma, Events]):
     support = COUNTS
 
     def statistic(self, x: Array | Exposed, members: Membership) -> Events:
-        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
-
-    def _statistic(self, x: Array | Exposed, members: Membership) -> Events:
-        """The statistic of a block of rows, which is small enough to be copied."""
-        counts, exposure = _counts_and_exposure(x)
-        seen = ~np.isnan(counts)
-        k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 0.0)
-        events, exposed = members.totals(k), members.totals(e)
-        rate = np.where(events > 0, events / np.where(exposed > 0, exposed, 1.0), 0.0)
-
-        def cost(rate: Array) -> Array:
-            return np.where(rate > 0, deviance(k, e * rate, k - e * rate), 0.0)
-
-        return Events(exposed, events, members.totals(seen), members.totals(log_peak(k)) - members.costs(cost, rate))
+        return Events.of(self.pooled(x, members))
 
     def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
         return prior.over(pooled_rates(s.events.sum(0), s.exposure.sum(0)), len(s.events))
@@ -96,18 +92,9 @@ class Poisson(Conjugate[Gamma, Events]):
     def added(self, s: Events) -> Added:
         return (s.events, s.exposure), s.log_peak
 
-    def cells(self, posterior: Gamma, x: Array | Exposed) -> Cells:
-        counts, exposure = (v[:, None] for v in _counts_and_exposure(x))
-        return posterior, (counts, exposure), log_peak(counts)
-
-    def log_likelihood(self, theta: Theta, x: Array | Exposed) -> Array:
-        # The exposure of a row as (row, 1, 1); where it is missing, so is the count.
-        e = np.nan_to_num(x.exposure, nan=1.0)[:, None, None] if isinstance(x, Exposed) else 1.0
-
-        def density(k: Array, log_rate: Array, rate: Array) -> Array:
-            return log_peak(k) - rate_deviance(k, e, log_rate, rate)
-
-        return over_columns(density, _counts_and_exposure(x)[0], theta["log_rate"], theta["rate"])
+    def said(self, x: Array | Exposed) -> Added:
+        counts, exposure = (v[:, None] for v in counts_and_exposure(x))
+        return (counts, exposure), log_peak(counts)
 
     def sample(self, theta: Theta, rng: Generator, s: Events) -> Array:
         return rng.poisson(theta["rate"]).astype(float)
@@ -117,25 +104,14 @@ class Poisson(Conjugate[Gamma, Events]):
             raise ValueError("its exposure multiplies the rates, so the log-odds are not linear in the counts")
         return theta["log_rate"], -theta["rate"].sum(-1)
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array | Exposed, y: Any) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array | Exposed, row: Array, column: Array) -> None:
         import pymc as pm
 
-        counts, exposure = _counts_and_exposure(x)
-        row, column = np.nonzero(~np.isnan(counts))
-        mean = theta["rate"][y[row], column] * exposure[row, column]
-        pm.Poisson(name, mu=mean, observed=counts[row, column].astype(int))
-
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array | Exposed) -> Any:
-        from pytensor import tensor as pt
-
-        counts, exposure = _counts_and_exposure(x)
-        seen = ~np.isnan(counts)
-        k, e = np.where(seen, counts, 0.0), np.where(seen, exposure, 0.0)
-        base = np.where(seen, xlogy(k, np.where(seen, exposure, 1.0)) - gammaln(k + 1), 0.0).sum(-1)
-        return pt.dot(k, pt.log(theta["rate"]).T) - pt.dot(e, theta["rate"].T) + base[:, None]
+        counts, exposure = (v[row, column] for v in counts_and_exposure(x))
+        pm.Poisson(name, mu=theta["rate"] * exposure, observed=counts.astype(int))
 
 
-def _counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
+def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
     """Counts and exposure, both (row, column); a count without its exposure is missing."""
     if not isinstance(x, Exposed):
         counts = np.asarray(x, float)

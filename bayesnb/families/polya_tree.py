@@ -13,14 +13,13 @@ from numpy.random import Generator
 
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.dyadic import Boxes, Dyadic
-from bayesnb.families.levels import looked_up
+from bayesnb.families.levels import at_levels, pymc_at_levels
 from bayesnb.families.shares import halves, pymc_log_cells, theta_of_shares
-from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
 from bayesnb.priors import BetaTree, Theta
 from bayesnb.priors.tree_nodes import CELLS, DEPTH, NODES
-from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.membership import Membership
 from bayesnb.statistics.statistic import Statistic, per
 
 ENOUGH = 2**15
@@ -92,13 +91,15 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
     def node_names(self) -> tuple[str, ...]:
         return tuple(str(k) for k in range(NODES))
 
-    def statistic(self, x: Array, members: Membership) -> CellCounts:
-        return reduce(add, (self._statistic(x[cut], members[cut]) for cut in slices(len(members))))
+    def read(self, x: Array) -> tuple[Array, Array]:
+        return self._boxes(x.shape[1]).read(x)
 
-    def _statistic(self, x: Array, members: Membership) -> CellCounts:
-        """The statistic of a block of rows, which is small enough to be copied."""
-        codes, log_within = self._boxes(x.shape[1]).read(x)
-        return CellCounts(members.table(codes, CELLS), members.totals(log_within))
+    def statistic(self, x: Array, members: Membership) -> CellCounts:
+        parts = []
+        for cut in slices(len(members)):
+            codes, within = self.read(x[cut])
+            parts.append(CellCounts(members[cut].table(codes, CELLS), members[cut].totals(within)))
+        return reduce(add, parts)
 
     def resolve_prior(self, prior: BetaTree, s: CellCounts) -> BetaTree:
         # Half a row in each cell that has a width, so that no share is 0 or 1 where a value may come.
@@ -109,25 +110,14 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
         return d, s.log_within + BetaTree.peak(*d)
 
     def cells(self, posterior: BetaTree, x: Array) -> Cells:
-        codes, log_within = self._boxes(x.shape[1]).read(x)
-        cell = np.broadcast_to(np.maximum(codes, 0)[:, None], (len(x), *posterior.share.shape[:-1]))
-        return posterior.path(cell), (), log_within[:, None]
+        cell = np.broadcast_to(np.maximum(x, 0)[:, None], (len(x), *posterior.share.shape[:-1]))
+        return posterior.path(cell), *self.said(x)
 
-    def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        parts, boxes = [], self._boxes(x.shape[1])
-        for cut in slices(len(x)):
-            codes, log_within = boxes.read(x[cut])
-            parts.append(looked_up(codes, theta["log_cell"]) + log_within.sum(-1, keepdims=True))
-        return np.concatenate(parts, axis=-2)
+    def said(self, x: Array) -> Added:
+        return (), 0.0
 
-    def quick_predictive(self, posterior: BetaTree, x: Array) -> Array:
-        return self.log_likelihood({"log_cell": posterior.log_mean}, x)
-
-    def quick_left_out(self, posterior: BetaTree, x: Array, labels: Labels) -> Array | None:
-        if not labels.unweighted_and_large(x.size):
-            return None
-        codes, log_within = self._boxes(x.shape[1]).read(x)
-        return densities.looked_up(codes, posterior.log_cells(1.0), labels.codes) + log_within.sum(-1)
+    def log_density(self, theta: Theta, x: Array) -> Array:
+        return at_levels(theta["log_cell"], x)
 
     def sample(self, theta: Theta, rng: Generator, s: CellCounts) -> Array:
         log_cell = theta["log_cell"]
@@ -144,23 +134,17 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
             shown[f"{p:.0%}"] = boxes.inside(code, np.clip(1 - (up_to - p) / np.where(own > 0, own, 1.0), 0.0, 1.0))
         return shown
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm
         from pytensor import tensor as pt
 
-        codes, log_within = self._boxes(x.shape[1]).read(x)
-        row, column = np.nonzero(codes >= 0)
-        p = pt.exp(pymc_log_cells(theta, self._boxes(x.shape[1]).exists))
-        pm.Categorical(name, p=p[y[row], column], observed=codes[row, column])
-        pm.Potential(f"{name} within cells", pt.as_tensor(log_within.sum()))
+        p = pt.exp(pymc_log_cells(theta, self._boxes(x.shape[1]).exists[column]))
+        pm.Categorical(name, p=p, observed=x[row, column])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        from pytensor import tensor as pt
-
-        codes, log_within = self._boxes(x.shape[1]).read(x)
+        codes, within = self.read(x)
         log_cells = pymc_log_cells(theta, self._boxes(x.shape[1]).exists)
-        picked = log_cells[:, np.arange(x.shape[1]), np.maximum(codes, 0)]
-        return pt.switch(codes >= 0, picked, 0.0).sum(-1).T + log_within.sum(-1, keepdims=True)
+        return pymc_at_levels(log_cells, codes) + within.sum(-1, keepdims=True)
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         share = variables["share"]

@@ -57,7 +57,7 @@ def theta_of_shares(share: Array, exists: Array) -> Theta:
 
 
 def pymc_log_cells(theta: Mapping[str, Any], exists: Array) -> Any:
-    """ln p of each cell as a tensor, (class, column, cell)."""
+    """ln p of each cell as a tensor, (..., column, cell)."""
     from pytensor import tensor as pt
 
     share = theta["share"]
@@ -65,4 +65,4 @@ def pymc_log_cells(theta: Mapping[str, Any], exists: Array) -> Any:
     log_left = pt.switch(right == 0, 0.0, pt.switch(left == 0, -np.inf, pt.log(share)))
     log_right = pt.switch(right == 0, -np.inf, pt.switch(left == 0, 0.0, pt.log1p(-share)))
     node, side = nodes_above(np.arange(CELLS))
-    return pt.stack([log_left, log_right], axis=-1)[:, :, node, side].sum(-1)
+    return pt.stack([log_left, log_right], axis=-1)[..., node, side].sum(-1)

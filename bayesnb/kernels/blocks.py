@@ -7,6 +7,7 @@ threads gives the same answer, to the last bit.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -41,6 +42,14 @@ WORKER = "bayesnb"
 def large_enough(cells: float) -> bool:
     """Whether this many cells are enough for a compiled loop to be faster, its start included."""
     return cells >= COMPILED_FROM or (cells >= PART and _table.get() >= COMPILED_FROM)
+
+
+def worthwhile(cells: float, from_: int) -> bool:
+    """Whether a loop over this many cells should be a compiled one, of two forms that give the same bits.
+
+    Where the compiler is loaded already, it is from ``from_`` cells on.
+    """
+    return large_enough(cells) or (cells >= from_ and "bayesnb.kernels.compiled" in sys.modules)
 
 
 @contextmanager

@@ -15,7 +15,10 @@ from bayesnb.kernels.blocks import Array
 RUN = 32
 """Columns of one product: 1 + z² of them multiply to a float while z stays below 65,536."""
 
-SMALL = 1024
+SMALL = 2**14
+"""Cells from which on a compiled loop is faster than numpy, where the compiler is loaded already."""
+
+FACTORIALS = 1024
 """Counts whose ln n! is looked up."""
 
 
@@ -40,30 +43,33 @@ def runs(power: Array) -> tuple[Array, Array, Array]:
     return order, run, powers
 
 
-def student(x: Array, location: Array, scale: Array, power: Array, top: Array) -> tuple[Array, Array]:
-    """Σ_j top - power ln(1 + ((x - location) scale)²), (row, class), NaN adding nothing; and where it fails.
+def students(x: Array, location: Array, scale: Array, power: Array, top: Array) -> Array:
+    """Σ_j top - power ln(1 + ((x - location) scale)²), (row, class), NaN adding nothing.
+
+    The logarithms of up to ``RUN`` columns of one power are one logarithm, of the product of their 1 + z². The product
+    is carried less 1, which keeps every digit where z is small. Where it is beyond all floats, each cell has a
+    logarithm of its own.
 
     Parameters
     ----------
     x : array (row, column)
     location, scale, power, top : arrays (class, column)
-
-    Returns
-    -------
-    total : array (row, class)
-    beyond : int array
-        Rows with a value so far out that a product of their cells is beyond all floats.
     """
-    from bayesnb.kernels.compiled import densities as loops
-
     order, run, powers = runs(power)
     cells = [np.take_along_axis(v, order, axis=1) for v in (location, scale, top)]
     total = np.empty((len(x), len(location)))
+    compiled = blocks.worthwhile(x.size * len(location), SMALL)
 
     def part(cut: slice) -> Array:
         lead = total[cut]
         product = np.zeros((len(lead), *powers.shape))
-        loops.excess(blocks.contiguous(x[cut], float), order, run, *cells, product, lead)
+        if compiled:
+            from bayesnb.kernels.compiled import densities as loops
+
+            loops.excess(blocks.contiguous(x[cut], float), order, run, *cells, product, lead)
+        else:
+            for c in range(len(order)):
+                lead[:, c] = _carried(x[cut], order[c], run[c], *(v[c] for v in cells), product[:, :, c], 1.0)
         # The sum is finite if all are, and it is quicker than a test of each.
         far = np.empty(0, np.intp)
         if not np.isfinite(product.sum()):
@@ -74,59 +80,64 @@ def student(x: Array, location: Array, scale: Array, power: Array, top: Array) -
             lead -= product[:, place]
         return cut.start + far
 
-    parts = blocks.cuts(len(x), max(x.shape[1], powers.size))
-    return total, np.concatenate(list(blocks.each(part, parts)))
+    with np.errstate(all="ignore"):
+        beyond = np.concatenate(list(blocks.each(part, blocks.cuts(len(x), max(x.shape[1], powers.size)))))
+        if len(beyond):
+            away = np.abs((x[beyond][:, None] - location) * scale)
+            each = top - power * np.where(away > 1e9, 2 * np.log(away), np.log1p(away * away))
+            total[beyond] = np.where(np.isnan(away), 0.0, each).sum(-1)
+    return total
 
 
-def left_out(x: Array, codes: Array, location: Array, scale: Array, power: Array, top: Array) -> Array:
+def _carried(
+    x: Array, order: Array, run: Array, location: Array, scale: Array, top: Array, product: Array, sign: float
+) -> Array:
+    """∏ (1 ± z²) - 1 over the columns of each run, into ``product`` (row, run); Σ top is returned, (row,).
+
+    The columns come in ``order`` (column,), and the other arrays in that order too.
+    """
+    carried = summed = np.zeros(len(x))
+    for k in range(x.shape[1]):
+        cells = x[:, order[k]]
+        known = cells == cells
+        z = np.where(known, (cells - location[k]) * scale[k], 0.0)
+        carried = carried + sign * (z * z * (1.0 + carried))
+        summed = summed + np.where(known, top[k], 0.0)
+        if k + 1 == x.shape[1] or run[k + 1] != run[k]:
+            product[:, run[k]], carried = carried, np.zeros(len(x))
+    return summed
+
+
+def students_left_out(x: Array, codes: Array, location: Array, scale: Array, power: Array, top: Array) -> Array:
     """Σ_j top + power ln(1 - ((x - location) scale)²) at a row's own class, (row,), a missing cell adding nothing.
 
     NaN where such a square is 1 or more.
     """
-    from bayesnb.kernels.compiled import densities as loops
-
     order, run, powers = runs(power)
     cells = [np.take_along_axis(v, order, axis=1) for v in (location, scale, top)]
     total = np.empty(len(x))
+    compiled = blocks.worthwhile(x.size, SMALL)
 
     def part(cut: slice) -> None:
         own, lead = codes[cut], total[cut]
         product = np.zeros((len(lead), len(powers)))
-        loops.shortfall(blocks.contiguous(x[cut], float), own, order, run, *cells, product, lead)
+        if compiled:
+            from bayesnb.kernels.compiled import densities as loops
+
+            loops.shortfall(blocks.contiguous(x[cut], float), own, order, run, *cells, product, lead)
+        else:
+            for c in np.unique(own):
+                rows = np.flatnonzero(own == c)
+                found = np.zeros((len(rows), len(powers)))
+                lead[rows] = _carried(x[cut][rows], order[c], run[c], *(v[c] for v in cells), found, -1.0)
+                product[rows] = found
         product[product <= -1] = np.nan
         np.log1p(product, out=product)
         for place, of_class in enumerate(powers):
             lead += product[:, place] * of_class[own]
 
-    list(blocks.each(part, blocks.cuts(len(x), max(x.shape[1], len(powers)))))
-    return total
-
-
-def looked_up(levels: Array, table: Array, codes: Array | None = None) -> Array:
-    """Σ_j table_j at the level of a row, (row, class), or (row,) at its own class; a level of -1 adds nothing.
-
-    Parameters
-    ----------
-    levels : int array (row, column)
-    table : array (class, column, level)
-    codes : int array (row,), optional
-        The class of each row.
-    """
-    from bayesnb.kernels.compiled import densities as loops
-
-    n, columns, n_levels = table.shape
-    flat = np.zeros((columns, n_levels + 1, -(-n // 4) * 4))
-    flat[:, 1:, :n] = np.moveaxis(table, 0, -1)
-    flat, starts = flat.reshape(-1, flat.shape[-1]), np.arange(columns) * (n_levels + 1)
-    total = np.zeros((len(levels), n) if codes is None else len(levels))
-
-    def part(cut: slice) -> None:
-        if codes is None:
-            loops.gather(blocks.contiguous(levels[cut]), starts, flat, total[cut])
-        else:
-            loops.gather_own(blocks.contiguous(levels[cut]), codes[cut], starts, flat, total[cut])
-
-    list(blocks.each(part, blocks.cuts(len(levels), columns * n)))
+    with np.errstate(all="ignore"):
+        list(blocks.each(part, blocks.cuts(len(x), max(x.shape[1], len(powers)))))
     return total
 
 
@@ -144,8 +155,15 @@ def normal(x: Array, location: Array, scale: Array, top: Array) -> Array:
     return total
 
 
-def products(x: Array, table: Array) -> Array:
-    """Σ_j x_j table_j, (row, class); ``table`` is (class, column)."""
+def products(x: Any, table: Array) -> Array:
+    """Σ_j x_j table_j, (..., row, class); x dense or CSR, without NaN, ``table`` (..., class, column)."""
+    one_point = table.ndim == 2
+    if sparse.issparse(x):
+        if one_point and blocks.large_enough(x.nnz):
+            return _stored_products(sparse.csr_array(x), table)
+        return np.moveaxis((x @ table.reshape(-1, table.shape[-1]).T).reshape(-1, *table.shape[:-1]), 0, -2)
+    if not (one_point and blocks.large_enough(x.size)):
+        return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
     from bayesnb.kernels.compiled import densities as loops
 
     table, total = blocks.contiguous(table, float), np.empty((len(x), len(table)))
@@ -157,19 +175,7 @@ def products(x: Array, table: Array) -> Array:
     return total
 
 
-def chosen(x: Array, table: Array) -> Array | None:
-    """As :func:`products`, of cells that are 0 or 1; ``None`` where one of them is not."""
-    from bayesnb.kernels.compiled import densities as loops
-
-    table, total = blocks.contiguous(table, float), np.empty((len(x), len(table)))
-
-    def part(cut: slice) -> bool:
-        return loops.chosen(blocks.contiguous(x[cut], float), table, total[cut])
-
-    return total if all(blocks.each(part, blocks.cuts(len(x), x.shape[1]))) else None
-
-
-def stored_products(x: sparse.csr_array, table: Array) -> Array:
+def _stored_products(x: sparse.csr_array, table: Array) -> Array:
     """Σ_j x_j table_j, (row, class); x CSR, ``table`` (class, column)."""
     from bayesnb.kernels.compiled import densities as loops
 
@@ -217,7 +223,7 @@ def log_factorials(x: sparse.csr_array) -> tuple[Array, Array]:
     """Σ_k x_k and Σ_k ln x_k! of each row, (row,) each; x CSR."""
     from bayesnb.kernels.compiled import densities as loops
 
-    data, small = blocks.contiguous(x.data, float), gammaln(np.arange(SMALL) + 1.0)
+    data, small = blocks.contiguous(x.data, float), gammaln(np.arange(FACTORIALS) + 1.0)
     lengths, total = np.empty((2, x.shape[0]))
 
     def part(cut: slice) -> None:

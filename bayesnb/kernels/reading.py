@@ -32,18 +32,6 @@ def infinite(x: Array) -> bool:
     return any(blocks.each(part, _parts(x)))
 
 
-def zeros_and_ones(x: Array) -> Array | None:
-    """The cells as 0 and 1 in bytes; ``None`` where one of them is missing or something else."""
-    from bayesnb.kernels.compiled import reading as loops
-
-    found = np.empty(x.shape, np.uint8)
-
-    def part(cut: slice) -> bool:
-        return loops.zeros_and_ones(blocks.contiguous(x[cut], float), found[cut])
-
-    return found if all(blocks.each(part, _parts(x))) else None
-
-
 class Whole(NamedTuple):
     """Which whole numbers the columns of a table hold: ``low`` (column,) and up, where ``held`` (column, place)."""
 

@@ -53,18 +53,6 @@ def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
     return reduce(iadd, blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n)))
 
 
-def ones(x: Array, codes: Array, weight: Array, n: int) -> Array | None:
-    """As :func:`totals`, of a large table whose cells are 0 or 1; ``None`` if one of them is not."""
-    from bayesnb.kernels.compiled import sums as loops
-
-    def part(cut: slice) -> Array | None:
-        found = np.zeros((n, x.shape[1]))
-        return found if loops.ones(blocks.contiguous(x[cut], float), *_labels(codes, weight, cut), found) else None
-
-    parts = list(blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n)))
-    return None if any(found is None for found in parts) else reduce(iadd, parts)
-
-
 def _products(x: Any, codes: Array, weight: Array, n: int) -> Array:
     if not sparse.issparse(x) and x.shape[1] <= FEW:
         return (
@@ -95,27 +83,6 @@ def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> 
     several = max(1, min(4, x.nnz // (4 * n * x.shape[1])))
     parts = blocks.slices(x.shape[0], max(1, -(-x.shape[0] // several)))
     return reduce(iadd, blocks.each(part, parts))
-
-
-def tally(levels: Array, codes: Array, weight: Array, n: int, n_levels: int) -> Array:
-    """Weight of each level, (class, column, level); ``levels`` is (row, column), and -1 counts nowhere."""
-    shape = (n, levels.shape[1], n_levels)
-    if blocks.large_enough(levels.size):
-        from bayesnb.kernels.compiled import sums as loops
-
-        def part(cut: slice) -> Array:
-            found = np.zeros(shape)
-            loops.tally(blocks.contiguous(levels[cut]), *_labels(codes, weight, cut), found)
-            return found
-
-        parts = blocks.cuts(len(levels), levels.shape[1], 4 * n * n_levels)
-        return reduce(iadd, blocks.each(part, parts))
-    found = np.zeros(shape)
-    for column, level in enumerate(levels.T):
-        known = (level >= 0) & (level < n_levels)
-        cell = codes[known] * n_levels + level[known]
-        found[:, column] = np.bincount(cell, weight[known], n * n_levels).reshape(n, n_levels)
-    return found
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:

@@ -23,6 +23,10 @@ from bayesnb.statistics.errors import LocatedError, first
 type Theta = Mapping[str, Array]
 
 
+ROUNDING = 1e-12
+"""A concentration that is less than 1 by no more than this is 1, as far as rounding can tell."""
+
+
 class Unseen(Enum):
     """The name of the level that stands for all levels never seen (``unseen="new"``)."""
 
@@ -172,6 +176,9 @@ class Prior(Belief):
     To add a prior: a frozen dataclass with array fields, the methods below, and a method ``over`` that brings it to the
     shape of the data.
     """
+
+    point_axes: ClassVar[int] = 2
+    """How many axes a point of θ has, in the form that likelihoods read: class, column and perhaps level."""
 
     parameters: ClassVar[tuple[str, ...]]
     """Names of the parts of θ in PyMC, in the order of ``mean``."""

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.numerics import Array, Size, log, log1p, log_gamma_slopes, log_rising
+from bayesnb.numerics import Array, Size, deviance, log, log1p, log_gamma_slopes, log_rising
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, require_nonnegative, spread
+from bayesnb.priors.belief import ROUNDING, BoundaryError, Prior, Theta, require_nonnegative, spread
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.dirichlet import ROUNDING, Dirichlet
+from bayesnb.priors.dirichlet import Dirichlet
 from bayesnb.priors.tensors import shared
 
 
@@ -41,6 +41,7 @@ class Beta(Prior):
     per: Literal["class", "feature", "pooled"] = "class"
     tuned: bool | None = field(default=None, repr=False)
 
+    point_axes = 3
     parameters = ("theta",)
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"alpha, beta": ("alpha", "beta")}
 
@@ -175,6 +176,18 @@ class Beta(Prior):
     def peak(ones: Array, zeros: Array) -> Array:
         return Dirichlet.peak(_paired(ones, zeros))
 
+    @staticmethod
+    def best(ones: Array, zeros: Array) -> Array:
+        """The odds of a zero under which data are most probable."""
+        return zeros / np.where(ones > 0, ones, 1.0)
+
+    @staticmethod
+    def misfit(best: Array, ones: Array, zeros: Array) -> Array:
+        """How much less probable data are at these odds than at their own best ones, as a difference of logarithms."""
+        n, one, zero = ones + zeros, 1 / (1 + best), best / (1 + best)
+        gap = zeros * one - ones * zero
+        return deviance(zeros, n * zero, gap) + deviance(ones, n * one, -gap)
+
     @classmethod
     def theta(cls, *point: Array) -> Theta:
         (p,) = point
@@ -192,13 +205,22 @@ class Beta(Prior):
 
     @staticmethod
     def log_kernel(theta: Theta, ones: Array, zeros: Array) -> Array:
-        return Dirichlet.log_kernel(theta, _paired(ones, zeros))
+        failure, success, n = *(np.exp(theta["log_theta"][..., k]) for k in (0, 1)), zeros + ones
+        gap = zeros * success - ones * failure
+        with np.errstate(all="ignore"):
+            near = np.abs(gap) < 0.1 * np.minimum(zeros + n * failure, ones + n * success)
+            close = deviance(zeros, n * failure, gap) + deviance(ones, n * success, -gap)
+            far = [
+                np.where(k == 0, 0.0, k * (np.log(k / n) - theta["log_theta"][..., place]))
+                for place, k in enumerate((zeros, ones))
+            ]
+        return -np.where(near, close, far[0] + far[1])
 
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], ones: Any, zeros: Any) -> Any:
         from pytensor import tensor as pt
 
-        return (ones * pt.log(theta["theta"]) + zeros * pt.log1p(-theta["theta"])).sum()
+        return ones * pt.log(theta["theta"]) + zeros * pt.log1p(-theta["theta"])
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm

@@ -317,7 +317,7 @@ class BetaTree(Prior):
     def pymc_likelihood(theta: Mapping[str, Any], left: Any, right: Any) -> Any:
         from pytensor import tensor as pt
 
-        return (left * pt.log(theta["share"]) + right * pt.log1p(-theta["share"])).sum()
+        return (left * pt.log(theta["share"]) + right * pt.log1p(-theta["share"])).sum(-1)
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm

@@ -24,13 +24,10 @@ from bayesnb.numerics import (
     log_root_slopes,
     sums_of_others,
 )
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, by_label, require_nonnegative
+from bayesnb.priors.belief import ROUNDING, BoundaryError, Prior, Theta, by_label, require_nonnegative
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.concentrations import Per, concentrations
 from bayesnb.priors.tensors import shared
-
-ROUNDING = 1e-12
-"""A concentration that is less than 1 by no more than this is 1, as far as rounding can tell."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +59,7 @@ class Dirichlet(Prior):
     tuned: bool | None = field(default=None, repr=False)
 
     _own_cell = "level"
+    point_axes = 3
     parameters = ("theta",)
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"alpha": ("alpha",)}
 
@@ -372,7 +370,7 @@ class Dirichlet(Prior):
     def pymc_likelihood(theta: Mapping[str, Any], counts: Any) -> Any:
         from pytensor import tensor as pt
 
-        return (counts * pt.log(theta["theta"])).sum()
+        return (counts * pt.log(theta["theta"])).sum(-1)
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm

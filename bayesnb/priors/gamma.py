@@ -10,9 +10,19 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln, xlogy
 
-from bayesnb.numerics import Array, Size, deviance, disagreement, log, log_gamma_draw, log_root, log_root_slopes
+from bayesnb.numerics import (
+    Array,
+    Size,
+    deviance,
+    disagreement,
+    log,
+    log_gamma_draw,
+    log_root,
+    log_root_slopes,
+    rate_deviance,
+)
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_nonnegative, spread
+from bayesnb.priors.belief import ROUNDING, BoundaryError, Prior, Theta, first, require_nonnegative, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.tensors import shared
 
@@ -111,7 +121,8 @@ class Gamma(Prior):
 
     def mode(self) -> Array:
         self.require_proper("A mode")
-        outside = self.alpha < 1
+        # An event that is added to 1 and taken away again may leave a little less than 1.
+        outside = self.alpha < 1 - ROUNDING
         if outside.any():
             where = first(outside)
             raise BoundaryError(
@@ -119,7 +130,7 @@ class Gamma(Prior):
                 'use the mean (estimate="mean") or a shape of at least 1',
                 where,
             )
-        return (self.alpha - 1) / self.beta
+        return np.maximum(self.alpha - 1, 0.0) / self.beta
 
     def log_draw(self, rng: Generator, size: Size = ()) -> Array:
         """Draws of ln λ."""
@@ -169,12 +180,7 @@ class Gamma(Prior):
 
     def drawn_along(self, events: Array, exposure: Array, *, common: CommonDraws) -> Array:
         log_rate = common.log_gamma(self.alpha) - np.log(self.beta)
-        with np.errstate(all="ignore"):
-            expected = exposure * np.exp(log_rate)
-            gap = events - expected
-            near = np.abs(gap) < 0.1 * (events + expected)
-            far = np.where(events == 0, 0.0, events * (np.log(events) - np.log(exposure) - log_rate)) - gap
-            return -np.where(near, deviance(events, expected, gap), far)
+        return -rate_deviance(events, exposure, log_rate, np.exp(log_rate))
 
     @staticmethod
     def peak(events: Array, exposure: Array) -> Array:
@@ -185,6 +191,16 @@ class Gamma(Prior):
             if (beyond := np.isinf(rate)).any():  # The exposure is below all ordinary floats.
                 log_rate = np.where(beyond, np.log(np.abs(events)) - np.log(np.abs(exposure)), log_rate)
             return np.where(events == 0, 0.0, events * (log_rate - 1.0))
+
+    @staticmethod
+    def best(events: Array, exposure: Array) -> Array:
+        """The rate under which data are most probable."""
+        return np.where(events > 0, events / np.where(exposure > 0, exposure, 1.0), 0.0)
+
+    @staticmethod
+    def misfit(best: Array, events: Array, exposure: Array) -> Array:
+        """How much less probable data are at a rate than at their own best one, as a difference of logarithms."""
+        return rate_deviance(events, exposure, log(best), best)
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
@@ -198,15 +214,13 @@ class Gamma(Prior):
 
     @staticmethod
     def log_kernel(theta: Theta, events: Array, exposure: Array) -> Array:
-        with np.errstate(invalid="ignore"):
-            of_events = np.where(events == 0, 0.0, events * theta["log_rate"])
-        return of_events - exposure * theta["rate"] - Gamma.peak(events, exposure)
+        return -rate_deviance(events, exposure, theta["log_rate"], theta["rate"])
 
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], events: Any, exposure: Any) -> Any:
         from pytensor import tensor as pt
 
-        return (events * pt.log(theta["rate"]) - exposure * theta["rate"]).sum()
+        return events * pt.log(theta["rate"]) - exposure * theta["rate"]
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm

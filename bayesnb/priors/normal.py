@@ -185,7 +185,7 @@ class Normal(Prior):
 
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], precision: Any, mean: Any, low: Any) -> Any:
-        return -0.5 * (precision * ((mean - theta["mu"]) + low) ** 2).sum()
+        return -0.5 * precision * ((mean - theta["mu"]) + low) ** 2
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm

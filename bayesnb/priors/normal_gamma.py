@@ -384,7 +384,7 @@ class NormalGamma(Prior):
         from pytensor import tensor as pt
 
         away = (mean * unit - theta["mu"]) + low * unit
-        return 0.5 * (n * pt.log(theta["tau"]) - theta["tau"] * (scatter * unit**2 + n * away**2)).sum()
+        return 0.5 * (n * pt.log(theta["tau"]) - theta["tau"] * (scatter * unit**2 + n * away**2))
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from bayesnb.kernels import sums
+from bayesnb.kernels import sums, tables
 from bayesnb.kernels.blocks import large_enough, slices
 from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array
@@ -40,10 +40,6 @@ class Membership(ABC):
     @abstractmethod
     def totals(self, x: Column) -> Array:
         """Σ_i w_ic x_ij as (class, column); x dense or sparse, without NaN."""
-
-    def ones(self, x: Column) -> Array | None:
-        """``totals`` by a loop that also validates; ``None`` if the table is small or a cell is not 0 or 1."""
-        return None
 
     @abstractmethod
     def table(self, codes: Array, n_levels: int) -> Array:
@@ -99,9 +95,10 @@ class Labels(Membership):
     def __getitem__(self, rows: Any) -> Labels:
         return Labels(self.codes[rows], self.weight[rows], self.n)
 
-    def unweighted_and_large(self, cells: float) -> bool:
-        """Whether every row counts once, and the cells are many enough for a compiled loop."""
-        return large_enough(cells) and bool((self.weight == 1).all())
+    @property
+    def unweighted(self) -> bool:
+        """Whether every row counts once."""
+        return bool((self.weight == 1).all())
 
     def weights(self) -> Array:
         return sums.weights(self.codes, self.weight, self.n)
@@ -109,11 +106,8 @@ class Labels(Membership):
     def totals(self, x: Column) -> Array:
         return sums.totals(x, self.codes, self.weight, self.n)
 
-    def ones(self, x: Column) -> Array | None:
-        return sums.ones(x, self.codes, self.weight, self.n) if large_enough(x.size) else None
-
     def table(self, codes: Array, n_levels: int) -> Array:
-        return sums.tally(codes, self.codes, self.weight, self.n, n_levels)
+        return tables.count(codes, self.codes, self.weight, self.n, n_levels)
 
     def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
         return self.totals(cost(centre[self.codes]))

@@ -30,7 +30,3 @@ def compiled(loop: Callable, rules: set[str] | bool = False, signature: Any = No
 def compiled_sum(loop: Callable) -> Callable:
     """A loop that may add in any order, though never as if a NaN or an infinity could not be."""
     return compiled(loop, {"reassoc", "contract"})
-
-
-NEAR = 2**15
-"""Cells that fit in the L2 cache; checking and summing in tiles of this size reads RAM once."""

@@ -7,8 +7,7 @@ from math import lgamma, log, log1p
 import numpy as np
 
 from bayesnb.kernels.blocks import Array
-from bayesnb.kernels.compiled import NEAR, compiled, compiled_sum
-from bayesnb.kernels.compiled.reading import binary
+from bayesnb.kernels.compiled import compiled, compiled_sum
 
 TILE = 64
 """Rows that one step of a loop over columns takes at once, side by side in the processor's vector."""
@@ -157,18 +156,6 @@ def products(x: Array, table: Array, found: Array) -> None:
             found[min(i + 1, last), c] = s1
             found[min(i + 2, last), c] = s2
             found[min(i + 3, last), c] = s3
-
-
-@compiled
-def chosen(x: Array, table: Array, found: Array) -> bool:
-    """As :func:`products`, of cells that are 0 or 1; whether all of them are."""
-    step = max(4, NEAR // x.shape[1])
-    for start in range(0, len(x), step):
-        stop = start + step
-        if not binary(x[start:stop]):
-            return False
-        products(x[start:stop], table, found[start:stop])
-    return True
 
 
 @compiled

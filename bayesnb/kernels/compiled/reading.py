@@ -5,31 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from bayesnb.kernels.blocks import Array
-from bayesnb.kernels.compiled import compiled, compiled_sum
-
-
-@compiled_sum
-def binary(x: Array) -> bool:
-    """Whether all cells are 0 or 1."""
-    odd = 0.0
-    for i in range(len(x)):
-        row = x[i]
-        for j in range(len(row)):
-            odd += abs(row[j] * row[j] - row[j])
-    return odd == 0.0
+from bayesnb.kernels.compiled import compiled
 
 
 @compiled
-def zeros_and_ones(x: Array, found: Array) -> bool:
-    """The cells as bytes, and whether all of them are 0 or 1."""
-    odd = 0
+def whole_numbers(x: Array, found: Array) -> int:
+    """The cells as codes, -1 where NaN, and the largest of them; -2 if one is no whole number from 0 to 32,766."""
+    odd, top = 0, np.int64(-1)
     for i in range(len(x)):
         row, out = x[i], found[i]
         for j in range(len(row)):
-            one = 1.0 if row[j] == 1.0 else 0.0
-            odd += row[j] != one
-            out[j] = np.uint8(one)
-    return odd == 0
+            v = row[j]
+            inside = (v >= 0.0) & (v <= 32766.0)
+            code = np.int64(v) if inside else np.int64(-1)
+            odd += (v == v) & (np.float64(code) != v)
+            top = max(top, code)
+            out[j] = np.int16(code)
+    return -2 if odd else top
 
 
 @compiled

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesnb.kernels.blocks import Array
-from bayesnb.kernels.compiled import NEAR, compiled
-from bayesnb.kernels.compiled.reading import binary
+from bayesnb.kernels.compiled import compiled
 
 
 @compiled
@@ -147,18 +146,6 @@ def totals(x: Array, codes: Array, weight: Array, found: Array) -> None:
         row, w = found[codes[i]], weight[i]
         for j in range(x.shape[1]):
             row[j] += w * x[i, j]
-
-
-@compiled
-def ones(x: Array, codes: Array, weight: Array, found: Array) -> bool:
-    """As :func:`totals`, of cells that are 0 or 1; whether all of them are."""
-    step = max(1, NEAR // x.shape[1])
-    for start in range(0, len(x), step):
-        stop = start + step
-        if not binary(x[start:stop]):
-            return False
-        totals(x[start:stop], codes[start:stop], weight[start:stop], found)
-    return True
 
 
 @compiled

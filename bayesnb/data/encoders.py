@@ -24,6 +24,7 @@ from bayesnb.families.support import BAG, COUNTS, LEVELS, NONNEGATIVE, POSITIVE,
 from bayesnb.families.words import Bag
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, large_enough, slices
+from bayesnb.kernels.tables import whole_numbers
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.scatter import PARTLY_MISSING, gap_in_a_row
@@ -171,19 +172,15 @@ def _matrix(table: Table, columns: Names) -> Array:
 
 
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """0 and 1: floats with NaN where missing, bytes of a large table of integers or flags, or a sparse matrix.
-
-    A large block of floats is not validated: Bernoulli does this while it sums them.
-    """
+    """0 and 1: floats with NaN where missing, bytes of a large table that misses none, or a sparse matrix."""
     large = table.numeric and large_enough(table.n_rows * len(feature.columns))
     if table.sparse or large:
         x = table.block(feature.columns)
         if large and x.dtype == bool:
             return feature, x.view(np.uint8)
-        if large and x.dtype == float and feature.family.exact:
-            return feature, x
-        if large and (narrow := reading.zeros_and_ones(x)) is not None:
-            return feature, narrow
+        coded = whole_numbers(np.asarray(x, float)) if large else None
+        if coded is not None and coded[1] <= 1 and coded[0].min(initial=0) >= 0:
+            return feature, coded[0].astype(np.uint8)
     if not table.sparse:
         x = _matrix(table, feature.columns)
     validate(feature, x)

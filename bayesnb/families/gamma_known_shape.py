@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from bayesnb.families.columns import gathered_columns, of_each_column
-from bayesnb.families.conjugate import Added, Conjugate
+from bayesnb.families.conjugate import Added, Conjugate, Tally
 from bayesnb.families.events import Events, pooled_rates, waits
 from bayesnb.families.support import POSITIVE
 from bayesnb.numerics import Array, log_peak
@@ -53,7 +55,16 @@ class GammaKnownShape(Conjugate[Gamma, Events]):
     support = POSITIVE
 
     def statistic(self, x: Array, members: Membership) -> Events:
-        return Events.of(self.pooled(x, members))
+        parts = ((t, t.seen()) for t in self.tallies(x, members))
+        return reduce(add, (self._of_part(t, seen) for t, seen in parts))
+
+    def _of_part(self, t: Tally, seen: Array) -> Events:
+        """The statistic of some rows. Σ ln x says how much they disagree about the rate, by their mean."""
+        shape, n, total = self._shape(t.x.shape[1]), t.totals(seen), t.totals(np.where(seen, t.x, 0.0))
+        logs = t.totals(np.where(seen, np.log(t.x), 0.0))
+        mean = np.where(n > 0, total / np.where(n > 0, n, 1.0), 1.0)
+        best = n * (log_peak(shape) + np.log(shape)) - logs - shape * (n * np.log(mean) - logs)
+        return Events(total, shape * n, n, best)
 
     def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
         with np.errstate(over="ignore"):

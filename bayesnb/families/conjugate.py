@@ -270,7 +270,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         posterior.require_proper("A predictive")
         cells, within = self.read(x)
         total = self.of_reals(posterior, cells)
-        return self.log_moment(posterior, x, 1.0) if total is None else _with(total, within)
+        return self._log_moment(posterior, cells, within, 1.0) if total is None else _with(total, within)
 
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
         """log E[p(x | θ)^t] as (row, class); t is a number or broadcasts to (row, class).
@@ -278,7 +278,13 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         At t = 1 it is ``log_predictive``; its derivatives at 0 are the mean and the variance of
         log p(x | θ). Infinite where the moment does not exist.
         """
-        return self._summed(posterior, x, t, lambda belief, d, log_h, t: [belief.along(*d, t=t) + t * log_h], [t])[0]
+        return self._log_moment(posterior, *self.read(x), t)
+
+    def _log_moment(self, posterior: P, x: Column, within: Array | None, t: float | Array) -> Array:
+        def moment(belief: Any, d: tuple[Array, ...], log_h: Array, t: Array) -> list[Array]:
+            return [belief.along(*d, t=t) + t * log_h]
+
+        return self._summed(posterior, x, within, t, moment, [t])[0]
 
     def log_moment_slopes(self, posterior: P, x: Column, t: float | Array) -> tuple[Array, Array]:
         """First and second derivative of ``log_moment`` in t, (row, class) each, where it exists.
@@ -290,20 +296,25 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             mean, variance = belief.slopes(*d, t=t)
             return [mean + log_h, variance]
 
-        mean, variance = self._summed(posterior, x, t, slopes, [1.0, 0.0])
+        mean, variance = self._summed(posterior, *self.read(x), t, slopes, [1.0, 0.0])
         return mean, variance
 
     def _summed(
-        self, posterior: P, x: Column, t: float | Array, ask: Callable[..., list[Array]], shares: list[Any]
+        self,
+        posterior: P,
+        x: Column,
+        within: Array | None,
+        t: float | Array,
+        ask: Callable[..., list[Array]],
+        shares: list[Any],
     ) -> list[Array]:
-        """Sums over columns of what is asked of each cell at the power t, (row, class) each.
+        """Sums over columns of what ``ask`` says of each cell at the power t, (row, class) each.
 
-        ``shares`` say how often the part of ln h that no class changes is added to each.
+        ``x`` and ``within`` are as ``read`` gives them; ``shares`` say how often ``within`` is added to each sum.
         """
         t = np.asarray(t, float)
         # A power of its own for each row leaves nothing to look up.
         by_row = t.ndim == 2 and len(t) > 1
-        x, within = self.read(x)
         total = [np.zeros((rows_of(x), len(posterior.proper()))) for _ in shares]
         for rows, _, codes, (belief, d, log_h), known in self._parts(posterior, x, tables=not by_row):
             power = t[rows, :, None] if by_row else np.atleast_1d(t)[..., None]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.kernels import reading
+from bayesnb.kernels import blocks, reading
 from bayesnb.numerics import Array
 
 
@@ -158,20 +158,25 @@ class Boxes:
 
     def read(self, x: Array) -> tuple[Array, Array]:
         """The interval of each value, -1 where missing, and its log density within it, 0 where missing."""
-        codes, within = np.empty(x.shape, np.int16), np.empty(x.shape)
-        for k, cut in enumerate(self.cuts):
-            codes[:, k] = cut.codes(x[:, k])
-            # A missing value reads the last entry.
-            within[:, k] = np.append(-np.log(self.width[k]), 0.0)[codes[:, k]]
-        outer = np.isinf(self.low) | np.isinf(self.high)
-        row, column = np.nonzero((codes >= 0) & outer[np.arange(x.shape[1]), codes])
-        at, value = (column, codes[row, column]), x[row, column]
-        low, high, width = self.low[at], self.high[at], self.width[at]
-        below, above = np.isinf(low), np.isinf(high)
-        with np.errstate(invalid="ignore"):
-            beyond = np.where(below, np.where(above, np.abs(value), high - value), value - low)
-        within[row, column] += 2 * (np.log(width) - np.log(width + beyond)) - np.log(2.0) * (below & above)
+        codes, within = np.empty(x.shape, np.int16, order="F"), np.empty(x.shape, order="F")
+        list(blocks.each(lambda rows: self._read(x[rows], codes[rows], within[rows]), blocks.slices(len(x), 2**14)))
         return codes, within
+
+    def _read(self, x: Array, codes: Array, within: Array) -> None:
+        """``read`` of a block of rows, into two arrays."""
+        log_width = -np.log(self.width)
+        for k, cut in enumerate(self.cuts):
+            value = np.ascontiguousarray(x[:, k])
+            codes[:, k] = code = cut.codes(value)
+            # A missing value reads the last entry.
+            found = np.append(log_width[k], 0.0)[code]
+            for end in {int(cut.paths[0]), int(cut.paths[-1])}:
+                rows, width = np.flatnonzero(code == end), self.width[k, end]
+                low, high = self.low[k, end], self.high[k, end]
+                both = np.isinf(low) and np.isinf(high)
+                beyond = np.abs(value[rows]) if both else high - value[rows] if np.isinf(low) else value[rows] - low
+                found[rows] += 2 * (np.log(width) - np.log(width + beyond)) - (np.log(2.0) if both else 0.0)
+            within[:, k] = found
 
     def inside(self, code: Array, share: Array) -> Array:
         """The value in an interval, (..., column), below which a share of its probability lies."""

@@ -28,6 +28,7 @@ from bayesnb.dependence.counting import DependenceStatistics
 from bayesnb.dependence.learned import Dependence
 from bayesnb.model import Statistics, estimate_rule
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, class_prior
+from bayesnb.wording import meant
 
 
 def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -358,7 +359,8 @@ def believed(
         For a setting that is none, or a posterior that the estimate cannot use, naming feature and class.
     """
     if settings.absent not in ("error", "missing"):
-        raise ValueError(f"Expected absent to be 'error' or 'missing'; got {settings.absent!r}")
+        said = f"Expected absent to be 'error' or 'missing'; got {settings.absent!r}"
+        raise ValueError(said + meant(settings.absent, ("error", "missing")))
     label, declared = _label_prior(settings), tuple(dict.fromkeys(declared))
     classes = with_named(classes, [*declared, *schema.model(label).named_classes(labels_of(classes))])
     if before is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from bayesnb.families.statistic import Statistic, cleared
 from bayesnb.families.support import InvalidCellError
 from bayesnb.priors import Array
 from bayesnb.priors.belief import LocatedError
+from bayesnb.wording import warn
 
 type Data = Mapping[str, Any]
 """Encoded columns, by the name of the feature."""
@@ -117,7 +117,7 @@ class Statistics:
 
     def over(self, labels: Sequence[Any]) -> Statistics:
         """The former name of :meth:`reindexed`."""
-        warnings.warn("Statistics.over is now called reindexed", DeprecationWarning, stacklevel=2)
+        warn("Statistics.over is now called reindexed", DeprecationWarning)
         return self.reindexed(labels)
 
     def widened(self, other: Statistics) -> Statistics:

@@ -38,7 +38,7 @@ NESTED = ("features", "class_prior")
 """The parameters that have parameters of their own."""
 
 
-class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
+class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
     """Naive Bayes classifier with conjugate priors, for any mixture of column types.
 
     Parameters

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Protocol, cast
 
+from sklearn.base import ClassifierMixin
+
 from bayesnb.classifier import Classifier
+from bayesnb.data.columns import as_objects
 
 
 class _Asked[**P, R](Protocol):
@@ -105,6 +108,18 @@ class Questions:
             if name in THEIRS:
                 raise AttributeError(f"BayesianNB has no {name!r}: ask {THEIRS[name]}", name=name, obj=self)
             return object.__getattribute__(self, name)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows that :meth:`predict` gets right.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> round(BayesianNB().fit(X, y).score(X, y), 3)
+        0.929
+        """
+        return ClassifierMixin.score(self, X, as_objects(y), sample_weight)
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles hold; it is taken at once, though another thread may be learning."""

@@ -38,7 +38,7 @@ for _command in (
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code."""
     arguments = list(sys.argv[1:] if args is None else args)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), terminal.ended_by_sigterm():
         # The remarks on a table say it already.
         warnings.filterwarnings("ignore", "column .* looks like an identifier")
         sys.exit(_code(arguments))

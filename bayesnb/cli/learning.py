@@ -37,6 +37,7 @@ def fit(
     Exponents of a --dependence are learned from rows that are drawn at random while the table is read.
     """
     from bayesnb.data import engines
+    from bayesnb.data.targets import warn_of_one_class
     from bayesnb.dependence.learned import named
     from bayesnb.estimator import BayesianNB, learn_summary
 
@@ -61,6 +62,7 @@ def fit(
             raise ValueError(
                 f"none of {spec.rows:,} rows that were drawn from {data} has a class to learn exponents from"
             )
+    warn_of_one_class(summary.classes)
     for remark in remarks(target, summary.rows):
         if remark.serious:
             warn(remark.sentence)

@@ -50,8 +50,9 @@ def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[tuple[Any, 
 def warn_of_identifiers(schema: Schema, statistics: Statistics) -> None:
     """Warn of each column of a fitted table that looks like an identifier."""
     for column, levels, rows in _identifiers(schema, statistics):
+        among = f"{rows:,.10g} rows" if rows >= levels else f"rows of weight {rows:,.10g}"
         warn(
-            f"column {column!r} looks like an identifier or free text, {levels:,} levels in {rows:,.10g} rows: leave "
-            f"it out, or name its family, as features={{{column!r}: Categorical()}}",
+            f"column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave it out, or "
+            f"name its family, as features={{{column!r}: Categorical()}}",
             IdentifierWarning,
         )

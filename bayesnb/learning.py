@@ -22,7 +22,7 @@ from bayesnb.data.identifiers import warn_of_identifiers
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.summary import Summary
-from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, warn_of_one_class, with_named
+from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.dependence import learned as dependent
 from bayesnb.dependence.counting import DependenceStatistics
 from bayesnb.dependence.learned import Dependence
@@ -38,11 +38,8 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
     -----
     IdentifierWarning
         If a column of text has a level of its own in nearly every row.
-    UserWarning
-        If there is only one class.
     """
     learned = _of_table(settings, X, y, sample_weight)
-    warn_of_one_class(learned.classes)
     warn_of_identifiers(learned.schema, learned.statistics)
     return learned
 

@@ -343,6 +343,14 @@ def test_exponents_of_a_large_table_are_learned_from_some_of_its_rows(capsys, tm
     assert load(tmp_path / "m.nc").exponents_.attrs["rows"] == 225
 
 
+def test_a_fit_of_one_class_says_that_every_answer_is_known(capsys, penguins, tmp_path):
+    path, X, _ = penguins
+    X.assign(species="Adelie").to_csv(path, index=False)
+    code, _, err = run(capsys, "fit", path, "--target", "species", "-o", tmp_path / "m.nc")
+    assert code == 0
+    assert "bayesnb: warning: all rows have one class, Adelie: it has probability 1" in err
+
+
 @pytest.mark.parametrize("dependence", ["weighted", "pairwise"])
 def test_forget_undoes_update_of_a_model_whose_features_depend_on_each_other(done, penguins, tmp_path, dependence):
     path, X, y = penguins

@@ -37,7 +37,6 @@ def fit(
     Exponents of a --dependence are learned from rows that are drawn at random while the table is read.
     """
     from bayesnb.data import engines
-    from bayesnb.data.targets import warn_of_one_class
     from bayesnb.dependence.learned import named
     from bayesnb.estimator import BayesianNB, learn_summary
 
@@ -62,7 +61,8 @@ def fit(
             raise ValueError(
                 f"none of {spec.rows:,} rows that were drawn from {data} has a class to learn exponents from"
             )
-    warn_of_one_class(summary.classes)
+    if len(summary.classes) == 1:
+        warn(f"all rows have one class, {summary.classes[0]!s}: it has probability 1 until rows of another are learned")
     for remark in remarks(target, summary.rows):
         if remark.serious:
             warn(remark.sentence)

@@ -22,7 +22,6 @@ from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
-from bayesnb.wording import warn
 
 NO_LABEL = "no row has a label: y is missing everywhere"
 NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
@@ -121,15 +120,6 @@ def _require_no_bytes(labels: Array) -> None:
         raise CellError(
             f"y holds {odd!r} of type bytes, and a class is text or a number: decode the labels, as "
             "[label.decode() for label in y]"
-        )
-
-
-def warn_of_one_class(classes: Array) -> None:
-    """Warn that there is only one class, so that every answer is known before it is asked."""
-    if len(classes) == 1:
-        warn(
-            f"all rows have one class, {classes.tolist()[0]!r}, so it has probability 1 in every answer: learn rows of "
-            "another class too, or name it, as class_prior={label: probability}"
         )
 
 

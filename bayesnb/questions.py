@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Protocol, cast
 
 from sklearn.base import ClassifierMixin
 
-from bayesnb.classifier import Classifier
+from bayesnb.classifier import Classifier, explaining, exponents
 from bayesnb.data.columns import as_objects
 
 
@@ -32,9 +32,9 @@ def _asks[**P, R](verb: Callable[Concatenate[Classifier, P], R]) -> _Asked[P, R]
     return cast("_Asked[P, R]", ask)
 
 
-def _held[T](of: Callable[[Classifier], T], doc: str | None = "") -> T:
+def _held[T](of: Callable[[Classifier], T]) -> T:
     """A property of the classifier as one of the estimator. Its type is what an estimator has under that name."""
-    found: Any = property(lambda self: of(self.classifier_), doc=doc)
+    found: Any = property(lambda self: of(self.classifier_), doc=of.__doc__ or "")
     return found
 
 
@@ -57,14 +57,14 @@ class Questions:
     classes_ = _held(lambda c: c.classes)
     class_count_ = _held(lambda c: c.statistics.rows)
     schema_ = _held(lambda c: c.schema)
-    choice_ = _held(lambda c: c.choice_, Classifier.choice_.__doc__)
+    choice_ = _held(explaining.choice_)
     statistics_ = _held(lambda c: c.statistics)
     posterior_ = _held(lambda c: c.posterior)
     target_ = _held(lambda c: c.target)
     n_features_in_ = _held(lambda c: c.n_features)
     feature_names_in_ = _held(lambda c: c.feature_names)
     em_ = _held(lambda c: c.em_)
-    exponents_ = _held(lambda c: c.exponents_, Classifier.exponents_.__doc__)
+    exponents_ = _held(exponents.exponents_)
 
     # Every question is the classifier's, and documented there.
     predict = _asks(Classifier.predict)
@@ -125,4 +125,4 @@ class Questions:
         """What copies and pickles hold; it is taken at once, though another thread may be learning."""
         return vars(self).copy()
 
-    log_evidence_ = _held(lambda c: c.log_evidence_, Classifier.log_evidence_.__doc__)
+    log_evidence_ = _held(explaining.log_evidence_)

@@ -21,7 +21,6 @@ assert_type(clf.partial_fit(X, y).forget(X, y).discount(0.5).merge(clf).learn_ex
 assert_type(clf.predict_interval(X, prob=0.9), pd.DataFrame)
 assert_type(clf.exponents_, pd.DataFrame)
 assert_type(clf.n_features_in_, int)
-nats: float = clf.log_evidence_
 labels: np.ndarray = clf.classes_
 proba: np.ndarray = clf.predict_proba(X)
 clf.predict_intervall(X)  # mistake

@@ -20,7 +20,7 @@ from bayesnb.cli import answering, auditing, comparing, explaining, inspecting, 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 the data or the model are at fault, 2 the command is, 4 the sampler did not "
-    "converge, 5 the two roads disagree, 130 interrupted.",
+    "converge, 5 the two roads disagree, 130 interrupted or terminated.",
 )
 @click.version_option(__version__, prog_name="bayesnb")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from bayesnb.wording import meant
+
 type Estimate = Literal["mle", "map", "mean", "predictive"]
 
 
@@ -52,5 +54,5 @@ def estimate_rule(name: Estimate) -> EstimateRule:
         If there is none of that name.
     """
     if not isinstance(name, str) or name not in ESTIMATES:
-        raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}")
+        raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}" + meant(name, ESTIMATES))
     return ESTIMATES[name]

@@ -7,10 +7,9 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -23,7 +22,7 @@ from bayesnb.data.best_family import BestFamily
 from bayesnb.data.by_type import ByType
 from bayesnb.data.missing import Missing
 from bayesnb.data.summary import Summary
-from bayesnb.dependence.exponents import Exponents
+from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.model import Estimate
@@ -33,12 +32,13 @@ from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Dirichlet
 from bayesnb.questions import Questions
 from bayesnb.turns import one_at_a_time
+from bayesnb.wording import warn
 
 NESTED = ("features", "class_prior")
 """The parameters that have parameters of their own."""
 
 
-class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
+class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
     """Naive Bayes classifier with conjugate priors, for any mixture of column types.
 
     Parameters
@@ -126,14 +126,14 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         *,
         class_prior: Dirichlet | Mapping[Any, float] | str | None = None,
         estimate: Estimate = "predictive",
-        unseen: str = "missing",
-        absent: str = "error",
-        columns: str = "fixed",
+        unseen: Literal["missing", "new", "error"] = "missing",
+        absent: Literal["error", "missing"] = "error",
+        columns: Literal["fixed", "grow"] = "fixed",
         unlabelled: Any = None,
         unlabelled_weight: float = 1.0,
         em_starts: int = 1,
         random_state: Any = None,
-        dependence: str | Exponents | None = None,
+        dependence: DependenceName | Exponents | None = None,
     ) -> None:
         self.features = features
         self.class_prior = class_prior
@@ -190,7 +190,7 @@ class BayesianNB(ClassifierMixin, Questions, BaseEstimator):
         self.__dict__.pop("content_hash_", None)
         self._classifier = learned
         if learned.em is not None and not learned.em.converged:
-            warnings.warn(f"{learned.em}: its responsibilities may still change", ConvergenceWarning, stacklevel=3)
+            warn(f"{learned.em}: its responsibilities may still change", ConvergenceWarning)
         return self
 
     @one_at_a_time

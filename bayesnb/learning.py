@@ -28,6 +28,7 @@ from bayesnb.dependence.counting import DependenceStatistics
 from bayesnb.dependence.learned import Dependence
 from bayesnb.model import Statistics, estimate_rule
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, class_prior
+from bayesnb.wording import meant
 
 
 def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -116,11 +117,21 @@ def with_rows(
     named = () if classes is None else labels_of(column_or_1d(classes))
     require_dependence(settings)
     if engines.streams(X):
-        _require_cells_in_memory(settings, before)
         if before is None:
             return _of_parts(settings, X, y, sample_weight, named)
-        return of_summary(settings, before, _summary(settings, X, y, sample_weight, schema), y, named)
+        if not _counts_cells(settings, before):
+            return of_summary(settings, before, _summary(settings, X, y, sample_weight, schema), y, named)
+        _require_names(y, sample_weight)
+        for rows in engines.rows(settings, X, y, sample_weight, schema):
+            before = _and_rows(settings, before, rows, named)
+        return before
     rows = Rows.of(X, y, sample_weight, settings.unlabelled, schema).labelled().counted()
+    return _and_rows(settings, before, rows, named)
+
+
+def _and_rows(settings: Any, before: Classifier | None, rows: Rows, named: tuple[Any, ...]) -> Classifier:
+    """What was learned and what rows in memory say; ``named`` are classes that the user names."""
+    schema = _schema(settings, before)
     asked = settings.features, settings.unseen, settings.columns, _label_prior(settings)
     schema, statistics = rows.statistics(schema, *asked)
     learned = _added(settings, before, schema, statistics, rows.target.classes, (*rows.target.declared, *named))
@@ -139,11 +150,20 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
     """
     before.require_counted("forget is exact for rows that were counted")
     if engines.streams(X):
-        _require_cells_in_memory(settings, before)
+        if _counts_cells(settings, before):
+            _require_names(y, sample_weight)
+            for rows in engines.rows(settings, X, y, sample_weight, before.schema):
+                before = _less(settings, before, rows.statistics(_schema(settings, before))[1], rows)
+            return before
         rows, statistics = None, _summary(settings, X, y, sample_weight, _schema(settings, before)).statistics
     else:
         rows = Rows.of(X, y, sample_weight, settings.unlabelled, before.schema).labelled().counted()
         _, statistics = rows.statistics(_schema(settings, before))
+    return _less(settings, before, statistics, rows)
+
+
+def _less(settings: Any, before: Classifier, statistics: Statistics, rows: Rows | None) -> Classifier:
+    """What was learned without statistics, those of the rows if these are in memory."""
     rest, labels = before.statistics.without(statistics), labels_of(before.classes)
     named = before.named_classes
     stays = (rest.rows > 0) | (before.statistics.rows == 0) | [label in named for label in labels]
@@ -260,14 +280,10 @@ def require_dependence(settings: Any) -> None:
         require_prior(settings.estimate)
 
 
-def _require_cells_in_memory(settings: Any, before: Classifier | None) -> None:
-    """Refuse a table that is read in parts where the cells of its shapes and pairs would have to be counted."""
-    held = None if settings.dependence is None or before is None else before.dependence
-    if held is not None and not held.statistics.cells.empty:
-        raise ValueError(
-            "the cells of shapes and pairs are counted of rows in memory, and this table is read in parts: pass it as "
-            "several tables in memory, or learn it with dependence=None and then learn_exponents(X, y) from a sample"
-        )
+def _counts_cells(settings: Any, before: Classifier) -> bool:
+    """Whether the cells of shapes and pairs are counted too, which takes the rows themselves, a part at a time."""
+    held = None if settings.dependence is None else before.dependence
+    return held is not None and not held.statistics.cells.empty
 
 
 def _summary(settings: Any, X: Any, y: Any, sample_weight: Any, schema: Schema | None = None) -> Summary:
@@ -358,7 +374,8 @@ def believed(
         For a setting that is none, or a posterior that the estimate cannot use, naming feature and class.
     """
     if settings.absent not in ("error", "missing"):
-        raise ValueError(f"Expected absent to be 'error' or 'missing'; got {settings.absent!r}")
+        said = f"Expected absent to be 'error' or 'missing'; got {settings.absent!r}"
+        raise ValueError(said + meant(settings.absent, ("error", "missing")))
     label, declared = _label_prior(settings), tuple(dict.fromkeys(declared))
     classes = with_named(classes, [*declared, *schema.model(label).named_classes(labels_of(classes))])
     if before is not None:

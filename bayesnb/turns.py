@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate
+from typing import Any, cast
 from weakref import WeakKeyDictionary, WeakSet
 
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -23,11 +23,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_without_locks)
 
 
-def one_at_a_time[**P, R](verb: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
     """Let one thread at a time learn into an estimator: the next one waits, and adds to what the first has learned.
 
     Rows that come from an iterator cannot be read again, so a verb that finds the estimator changed could not start
     over; hence a lock. The locks stand beside the estimators, which can so still be copied and pickled.
+    The type is that of the verb itself, so that an editor knows what ``fit`` returns.
 
     Raises
     ------
@@ -37,7 +38,7 @@ def one_at_a_time[**P, R](verb: Callable[Concatenate[Any, P], R]) -> Callable[Co
     """
 
     @wraps(verb)
-    def learn(estimator: Any, *args: P.args, **kwargs: P.kwargs) -> R:
+    def learn(estimator: Any, *args: Any, **kwargs: Any) -> Any:
         with _LOCKS.setdefault(estimator, threading.RLock()):
             if estimator in _LEARNING:
                 raise RuntimeError(
@@ -50,4 +51,4 @@ def one_at_a_time[**P, R](verb: Callable[Concatenate[Any, P], R]) -> Callable[Co
             finally:
                 _LEARNING.discard(estimator)
 
-    return learn
+    return cast("Verb", learn)

@@ -1,7 +1,11 @@
 """Attacks that a user's day can bring: interruptions, refused tables, other containers, threads, and long service."""
 
+import copy
 import gc
 import hashlib
+import pickle
+import sys
+import threading
 import tracemalloc
 from pathlib import Path
 
@@ -165,3 +169,34 @@ def test_predictions_leave_no_memory_and_no_files_behind():
     # 50 answers of 60 rows that were kept would hold more.
     assert grown < 40_000
     assert open_files() == opened
+
+
+# Copies of a model that another thread asks
+
+
+@pytest.mark.parametrize("dependence", [None, "pairwise"])
+def test_a_model_is_copied_and_pickled_while_another_thread_asks_it(dependence):
+    """The thread asks a fresh model each time, since parts of it are worked out when they are first needed."""
+    fresh = pickle.dumps(nb.BayesianNB(dependence=dependence).fit(FRAME.drop(columns="y"), FRAME["y"]))
+    ask, before = FRAME.drop(columns="y")[:3], sys.getswitchinterval()
+    said = pickle.loads(fresh).predict_proba(ask)
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(30):
+            clf, copies = pickle.loads(fresh), []
+            asking = threading.Thread(target=clf.predict_interval, args=(ask,))
+            asking.start()
+            while asking.is_alive():
+                copies = [copy.deepcopy(clf), pickle.loads(pickle.dumps(clf)), copy.copy(clf)]
+            asking.join()
+    finally:
+        sys.setswitchinterval(before)
+    for one in copies:
+        np.testing.assert_array_equal(one.predict_proba(ask), said)
+
+
+def test_what_stands_in_two_places_of_a_model_stands_in_both_of_its_copy():
+    held = learned(FRAME).classifier_
+    other = copy.deepcopy(held)
+    assert held.posterior.model.features["x"] is held.schema.features["x"].family
+    assert other.posterior.model.features["x"] is other.schema.features["x"].family

@@ -341,3 +341,24 @@ def test_exponents_of_a_large_table_are_learned_from_some_of_its_rows(capsys, tm
     assert "344 rows" in err
     assert "learning exponents from 150 rows" in err
     assert load(tmp_path / "m.nc").exponents_.attrs["rows"] == 225
+
+
+def test_a_fit_of_one_class_says_that_every_answer_is_known(capsys, penguins, tmp_path):
+    path, X, _ = penguins
+    X.assign(species="Adelie").to_csv(path, index=False)
+    code, _, err = run(capsys, "fit", path, "--target", "species", "-o", tmp_path / "m.nc")
+    assert code == 0
+    assert "bayesnb: warning: all rows have one class, Adelie: it has probability 1" in err
+
+
+@pytest.mark.parametrize("dependence", ["weighted", "pairwise"])
+def test_forget_undoes_update_of_a_model_whose_features_depend_on_each_other(done, penguins, tmp_path, dependence):
+    path, X, y = penguins
+    model, further = tmp_path / "m.nc", tmp_path / "further.csv"
+    X[:40].assign(species=y).to_csv(further, index=False)
+    done("fit", path, "--target", "species", "--dependence", dependence, "-o", model)
+    before, more = load(model).predict_proba(X), load(model).partial_fit(X[:40], y[:40]).predict_proba(X)
+    done("update", model, further)
+    np.testing.assert_allclose(load(model).predict_proba(X), more, atol=1e-8)
+    done("forget", model, further)
+    np.testing.assert_allclose(load(model).predict_proba(X), before, atol=1e-8)

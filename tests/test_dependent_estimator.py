@@ -320,12 +320,26 @@ def test_the_rows_that_are_drawn_do_not_depend_on_how_the_table_is_cut(tmp_path)
     assert_allclose(read.predict_proba(X), one.predict_proba(X), atol=1e-8)
 
 
-def test_further_parts_are_refused_where_cells_would_have_to_be_counted():
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_further_parts_are_learned_and_forgotten_as_the_same_rows_in_memory(how, tmp_path):
     X, y = table()
-    with pytest.raises(ValueError, match="several tables in memory"):
-        fitted("weighted").partial_fit(parts_of(X, y, 50), "kind")
-    tempered = fitted("tempered").partial_fit(parts_of(X, y, 50), "kind")
-    assert_array_equal(tempered.class_count_, 2 * fitted(None).class_count_)
+    whole, file = fitted(how).partial_fit(X, y), tmp_path / "rows.parquet"
+    X.assign(kind=y).to_parquet(file)
+    for parts in (parts_of(X, y, 20, 50), file):
+        clf = fitted(how).partial_fit(parts, "kind")
+        assert_array_equal(clf.class_count_, 2 * fitted(None).class_count_)
+        assert_allclose(clf.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+    clf.forget(parts_of(X, y, 20, 50), "kind")
+    assert_allclose(clf.predict_proba(X), fitted(how).predict_proba(X), atol=1e-9)
+
+
+def test_where_a_later_part_holds_rows_that_were_never_learned_nothing_is_forgotten():
+    X, y = table()
+    clf = fitted("weighted")
+    before = clf.predict_proba(X)
+    with pytest.raises(ValueError, match="never"):
+        clf.forget(iter([X[:50].assign(kind=y[:50])] * 2), "kind")
+    assert_array_equal(clf.predict_proba(X), before)
 
 
 def test_frames_of_another_process_are_refused_with_a_cure_that_works():
@@ -334,6 +348,8 @@ def test_frames_of_another_process_are_refused_with_a_cure_that_works():
     clf = BayesianNB(FEATURES, dependence="weighted")
     with pytest.raises(ValueError, match=r"Dask DataFrame.*learn_exponents\(X, y\) from a sample"):
         clf.fit(dask.from_pandas(X.assign(kind=y), npartitions=2), "kind")
+    with pytest.raises(ValueError, match=r"Dask DataFrame.*an iterator of its parts"):
+        fitted("weighted").partial_fit(dask.from_pandas(X.assign(kind=y), npartitions=2), "kind")
     clf.set_params(dependence=None).fit(parts_of(X, y, 50), "kind")
     clf.set_params(dependence="weighted").learn_exponents(X, y)
     assert_allclose(clf.predict_proba(X), fitted("weighted").predict_proba(X), atol=1e-9)

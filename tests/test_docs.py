@@ -29,6 +29,8 @@ METHODS = [
     name
     for name, value in inspect.getmembers(BayesianNB)
     if not name.startswith("_")
+    # What scikit-learn's users know is documented in the docstring of the estimator.
+    and (value.__doc__ or not isinstance(value, property))
     and (value.fget if isinstance(value, property) else value).__module__.startswith("bayesnb.")
 ]
 PUBLIC = {name: getattr(bayesnb, name) for name in NAMES}

@@ -1,6 +1,8 @@
 """If anything fails while a model is learned or written, the old model is still there and nothing is half written."""
 
 import contextlib
+import errno
+import multiprocessing
 import os
 import resource
 import shutil
@@ -391,3 +393,60 @@ def test_replacing_a_file_keeps_its_permissions_and_follows_a_link(tmp_path):
     assert link.is_symlink()
     assert target.read_text(encoding="utf-8") == "a\n1\n"
     assert target.stat().st_mode & 0o777 == 0o640
+
+
+# The path that the user has named
+
+
+def refusing(what, ending):
+    """The same function, which may open no file of this ending."""
+
+    def opened(path, *args, **kwargs):
+        if str(path).endswith(ending):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return what(path, *args, **kwargs)
+
+    return opened
+
+
+@pytest.mark.parametrize(("where", "name", "ending"), [(os, "open", ".lock"), (Path, "open", ".part")])
+def test_an_error_in_a_folder_that_takes_no_file_names_the_file_that_was_to_be_written(
+    model, monkeypatch, where, name, ending
+):
+    clf, before = nb.load(model), model.read_bytes()
+    monkeypatch.setattr(where, name, refusing(getattr(where, name), ending))
+    with pytest.raises(PermissionError, match="its folder takes no new file") as refused:
+        clf.save(model)
+    assert refused.value.filename == str(model)
+    assert model.read_bytes() == before
+    assert others_in(model.parent) == []
+
+
+def slow_predictions(ready, *arguments):
+    """Predict a table into a file, and say when half of it is written."""
+
+    def half(frames, file, separator):
+        file.write("half a file")
+        file.flush()
+        ready.set()
+        time.sleep(60)
+
+    writers.write_csv = half
+    command(multiprocessing.get_context().Event(), *arguments)
+
+
+def test_sigterm_leaves_no_half_written_predictions_and_the_old_ones(model, processes, tmp_path):
+    X, _ = datasets.play_tennis()
+    X.to_csv(tmp_path / "new.csv", index=False)
+    (tmp_path / "p.csv").write_text("prediction,p_no\n")
+    arguments = "predict", model, tmp_path / "new.csv", "-o", tmp_path / "p.csv"
+    ready = processes.Event()
+    process = processes.Process(target=slow_predictions, args=(ready, *arguments))
+    process.start()
+    assert ready.wait(60)
+    assert list(tmp_path.glob(".*.part"))
+    process.terminate()
+    process.join()
+    assert process.exitcode == 130
+    assert list(tmp_path.glob(".*.part")) == []
+    assert (tmp_path / "p.csv").read_text() == "prediction,p_no\n"

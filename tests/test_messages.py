@@ -1,7 +1,9 @@
 """What the user is told: levels that were never seen, families by short names, keywords of other implementations."""
 
+import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 
+import bayesnb
 from bayesnb import (
     BayesianNB,
     Categorical,
@@ -21,6 +25,7 @@ from bayesnb import (
     datasets,
     evaluate,
 )
+from bayesnb.cli.doctor import examine
 
 TABLES = {
     "pandas": pd.DataFrame, "nullable": lambda c: pd.DataFrame(c).convert_dtypes(), "polars": pl.DataFrame,
@@ -124,3 +129,143 @@ def test_labels_of_a_nullable_type_stay_whole_numbers_and_booleans(dtype: str) -
     assert clf.classes_.tolist() == ([False, True] if "bool" in dtype else [0, 1])
     assert clf.classes_.dtype.kind == ("b" if "bool" in dtype else "i")
     assert clf.predict({"x": [1.0]}).dtype == clf.classes_.dtype
+
+
+def placed(ask: Callable[[], Any]) -> list[tuple[str, str]]:
+    """The message of each warning, and the file that it points at."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        ask()
+    return [(str(one.message), one.filename) for one in said]
+
+
+X, Y = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, 0.0, 2.0, 3.0]}), ["p", "q", "p", "q"]
+CLF = BayesianNB().fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("ask", "meant"),
+    [
+        (lambda: CLF.predict(X.assign(c=1.0)), "columns that were not fitted are ignored"),
+        (lambda: CLF.predict_proba(X.to_numpy()), "does not have valid feature names"),
+        (lambda: CLF.predict_interval(X.to_numpy()), "does not have valid feature names"),
+        (lambda: CLF.classifier_.predict_table(X.assign(c=1.0), keep=["a"], interval=True), ""),
+        (lambda: CLF.estimate_class_prior(X, max_iter=1), "did not converge"),
+        (lambda: BayesianNB(em_starts=1).fit(X, ["p", None, "q", None]), ""),
+        (lambda: BayesianNB().fit({"k": list("abcdefghijkl")}, [0, 1] * 6), "looks like an identifier"),
+        (lambda: CLF.statistics_.over(("p", "q")), "now called reindexed"),
+        (lambda: __import__("bayesnb").Known({"p": 1.0}), "now called FixedProbabilities"),
+    ],
+)
+def test_a_warning_points_at_the_line_of_the_user(ask: Callable[[], Any], meant: str) -> None:
+    said = placed(ask)
+    assert any(meant in message for message, _ in said) or not meant
+    assert {file for _, file in said} <= {__file__}
+
+
+def test_all_warnings_are_given_in_one_place_that_knows_where_the_package_ends() -> None:
+    package = Path(bayesnb.__file__).parent
+    assert [p.name for p in package.rglob("*.py") if "warnings.warn(" in p.read_text()] == ["wording.py"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ({"dependence": "weigthed"}, "weighted"),
+        ({"estimate": "MAP"}, "map"),
+        ({"unseen": "mising"}, "missing"),
+        ({"absent": "eror"}, "error"),
+        ({"columns": "grows"}, "grow"),
+    ],
+)
+def test_a_choice_that_does_not_exist_is_answered_with_the_one_that_may_be_meant(wrong: Any, meant: str) -> None:
+    with pytest.raises(ValueError, match=f"got '{next(iter(wrong.values()))}'; did you mean '{meant}'"):
+        BayesianNB(**wrong).fit(X, Y)
+    with pytest.raises(ValueError, match=r"got 7$"):
+        BayesianNB(**dict.fromkeys(wrong, 7)).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("theta_", "tables()[column]"), ("var_", "tables()[column]"), ("feature_log_prob_", "tables()[column]"),
+        ("class_log_prior_", 'tables()["(class)"]'), ("coef_", "linear_form()"),
+    ],
+)  # fmt: skip
+def test_an_attribute_of_another_implementation_is_answered_with_ours(name: str, meant: str) -> None:
+    for clf in (CLF, BayesianNB()):
+        with pytest.raises(AttributeError, match=re.escape(f"BayesianNB has no {name!r}: ask {meant}")):
+            getattr(clf, name)
+        assert not hasattr(clf, name)
+    with pytest.raises(AttributeError, match="em_ does not exist: the last fit"):
+        CLF.em_  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'thetaa_'"):
+        CLF.thetaa_  # noqa: B018
+
+
+# Errors that were those of other packages
+
+
+def test_a_sparse_matrix_is_read_by_a_model_of_a_frame_or_refused_by_column() -> None:
+    mixed = X.assign(c=list("uvuv"))
+    clf = BayesianNB().fit(mixed, Y)
+    array = BayesianNB().fit(sparse.csr_array(X.to_numpy()), Y)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* valid feature names")
+        for ask in (clf.predict_table, clf.predict_proba):
+            with pytest.raises(ValueError, match="column 'c' holds numbers and was fitted with text"):
+                ask(sparse.csr_array(np.ones((4, 3))))
+    kept = array.predict_table(sparse.csr_array(X.to_numpy()), keep=["x1"])
+    assert kept["x1"].tolist() == X["b"].tolist()
+    with pytest.raises(ValueError, match="keep names column 'aa', which the table does not have; did you mean 'a'"):
+        CLF.predict_table(X, keep=["aa"])
+
+
+@pytest.mark.parametrize("rows", [None, 3, "ab", b"ab", {"a": 1.0, "b": 2.0}, X])
+def test_rows_that_a_compiled_classifier_cannot_read_are_named_by_their_type(rows: Any) -> None:
+    with pytest.raises(TypeError, match=f"Expected rows as an array .* got {type(rows).__name__}"):
+        CLF.compile().predict_proba(rows)
+
+
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, lambda y: np.array(y, object)])
+def test_labels_of_bytes_are_refused_with_the_cure(make: Callable[..., Any]) -> None:
+    y = make([label.encode() for label in Y])
+    for error in (ValueError, TypeError):
+        with pytest.raises(error, match=r"y holds b'p' of type bytes.*\[label.decode\(\) for label in y\]"):
+            BayesianNB().fit(X, y)
+    assert BayesianNB().fit(X, [label.decode() for label in y]).classes_.tolist() == ["p", "q"]
+
+
+def test_labels_of_numpys_strings_of_any_length_are_scored() -> None:
+    assert CLF.score(X, np.array(Y, np.dtypes.StringDType())) == CLF.score(X, Y)
+
+
+def test_half_of_a_character_in_a_name_of_several_parts_is_refused_with_the_name() -> None:
+    with pytest.raises(ValueError, match=r"column \('a', '.ud800'\) has half of a character"):
+        BayesianNB().fit({("a", "\ud800"): [1.0, 2.0], ("b", "c"): [3.0, 4.0]}, [0, 1])
+
+
+# Words
+
+
+def test_a_cell_that_is_a_list_is_named_before_what_must_stand_there() -> None:
+    with pytest.raises(ValueError, match=r"^column 'd' holds \[1\] of type list"):
+        BayesianNB().fit({"d": [[1], [2]]}, [0, 1])
+
+
+def test_the_families_follow_the_one_that_may_be_meant_in_a_sentence_of_their_own() -> None:
+    with pytest.raises(ValueError, match=r"did you mean 'categorical'\? The families are "):
+        BayesianNB("categorial").fit(X, Y)
+
+
+def test_never_are_more_levels_said_than_there_are_rows() -> None:
+    keys = pd.Categorical([f"k{i}" for i in range(20)], [f"k{i}" for i in range(2000)])
+    (remark,) = examine(pd.DataFrame({"key": keys, "y": list("pq") * 10}), "y", 20, None)
+    assert "20 levels in 20 rows" in remark.sentence
+    said = placed(lambda: BayesianNB().fit({"k": list("abcdefghijklmnopqrstuvwx")}, [0, 1] * 12, np.full(24, 0.5)))
+    assert "24 levels in rows of weight 12:" in said[0][0]
+
+
+def test_one_row_as_a_dict_of_values_is_answered_with_the_way_to_ask_for_one_row() -> None:
+    with pytest.raises(ValueError, match=r"column 'a' is 1.0: .*\{column: \[value\]\}, or ask compile\(\)"):
+        CLF.predict_proba(X.iloc[0].to_dict())

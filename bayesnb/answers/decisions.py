@@ -5,7 +5,6 @@ Start with :func:`decide`. Everything here is a pure function of arrays, whose c
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any
 
@@ -16,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayesnb.model import normalize
 from bayesnb.priors import Array
 from bayesnb.priors.fixed import repeated, require_each
+from bayesnb.wording import warn
 
 ROUNDING = 1e-12
 """A set may have this much less than the required mass, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
@@ -244,11 +244,10 @@ def estimate_class_prior(log_likelihood: Array, max_iter: int = 10_000, tol: flo
             return prior, n_iter
         prior = prior * slope
         prior /= prior.sum()
-    warnings.warn(
+    warn(
         f"EM for the class prior did not converge in {max_iter} steps: the log probability of all rows could still "
         f"rise by {gap:.1e}, more than tol={tol:g}; raise max_iter",
         ConvergenceWarning,
-        stacklevel=2,
     )
     return prior, max_iter
 

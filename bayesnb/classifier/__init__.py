@@ -5,9 +5,9 @@
 ``exponents`` (to what powers terms count), ``auditing`` and ``checking`` (whether the model is right about its rows),
 ``label_noise`` (whether their labels are right), ``sensitivity`` and ``credal`` (how much the priors matter),
 ``deciding`` (what to do), ``conformal`` (sets with a guarantee), ``asking`` (what to ask next), ``tabular`` (tables in,
-tables out), ``compiled`` (one row at a time), ``sampling`` (new rows, PyMC), ``drawing`` (draws as a tree) and
-``verifying`` (one road by the other). They check and name things; the formulas are in ``model``, ``answers`` and
-``dependence``.
+tables out), ``compiled`` (one row at a time), ``sampling`` (new rows, PyMC), ``drawing`` (draws as a tree),
+``verifying`` (one road by the other) and ``copying`` (what copies hold). They check and name things; the formulas are
+in ``model``, ``answers`` and ``dependence``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from bayesnb.classifier import (
     checking,
     compiled,
     conformal,
+    copying,
     credal,
     deciding,
     drawing,
@@ -224,6 +225,8 @@ class Classifier:
         if self.dependence is None:
             return joint
         return logsumexp(joint, axis=1, keepdims=True) + exponents.log_proba(self, data, n_rows)
+
+    __getstate__ = copying.state
 
     def generator(self) -> np.random.Generator:
         """A random number generator with the seed."""

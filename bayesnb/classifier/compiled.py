@@ -6,7 +6,7 @@ it hands to the classifier that it was made of, so both give the same answers, w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import TYPE_CHECKING, Any
@@ -129,6 +129,11 @@ class CompiledClassifier:
         rows : array (row, column) or sequence of rows
             Rows as a call takes them. For many rows the classifier itself is faster, which reads a whole table.
         """
+        if isinstance(rows, str | bytes | Mapping) or hasattr(rows, "columns") or not isinstance(rows, Iterable):
+            raise TypeError(
+                "Expected rows as an array (row, column) or a list of rows, each a list, tuple, array or dict; got "
+                f"{type(rows).__name__}. A whole table is for the classifier itself"
+            )
         return np.array([self(row) for row in rows]).reshape(-1, len(self.classes))
 
     def _log_joint(self, values: Sequence[Any]) -> list[float]:

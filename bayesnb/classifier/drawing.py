@@ -7,7 +7,6 @@ when they are asked for.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from bayesnb.classifier import exponent_trees
 from bayesnb.classifier.sampling import LearnedRows, learned_rows, summed_out
 from bayesnb.data.rows import Rows
 from bayesnb.priors import ImproperError
+from bayesnb.wording import warn
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -190,7 +190,7 @@ def sample_posterior(
     self.posterior.warn_of_chains()
     if sampler != "exact" and not (convergence := Convergence.of(tree)).converged:
         name = "NUTS" if sampler == "nuts" else "The Gibbs sampler"
-        warnings.warn(f"{name} did not converge: {convergence}", UserWarning, stacklevel=2)
+        warn(f"{name} did not converge: {convergence}")
     return tree
 
 

@@ -7,7 +7,6 @@ here, so the likelihood of a row is p(y_i | terms, w): that of its class alone.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from bayesnb.dependence.conditional import Rows, log_posterior_of_classes
 from bayesnb.dependence.learned_exponents import LearnedExponents
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
+from bayesnb.wording import warn
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -74,7 +74,7 @@ def sample(
     tree = build(points, learned, rows, names, wanted, rng, origin.attributes())
     tree["sample_stats"] = DataTree(stats)
     if sampler == "nuts" and not (convergence := Convergence.of(tree)).converged:
-        warnings.warn(f"NUTS did not converge: {convergence}", UserWarning, stacklevel=3)
+        warn(f"NUTS did not converge: {convergence}")
     return tree
 
 

@@ -6,7 +6,6 @@ and ``families``.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +17,12 @@ from bayesnb.answers import explain as formulas
 from bayesnb.chains import GOOD_K
 from bayesnb.classifier.tabular import index_of
 from bayesnb.data.rows import Rows
-from bayesnb.data.unseen import PACKAGE
 from bayesnb.dependence import terms
 from bayesnb.families.sampled import LeftOut
 from bayesnb.model import Data, normalize
 from bayesnb.priors import Array
 from bayesnb.statistics.membership import Labels
+from bayesnb.wording import warn
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier
@@ -162,11 +161,9 @@ def _warn_of_weights(self: Classifier, sampled: Mapping[Any, LeftOut]) -> None:
     """Warn once of all columns with rows that cannot be left out by weighting draws, or by the chains without them."""
     for name, found in sampled.items():
         if odd := [convergence for convergence in found.again if not convergence.converged]:
-            warnings.warn(
+            warn(
                 f"feature {name!r}: {len(odd)} of {len(found.again)} runs without a row did not converge ({odd[0]}); "
                 "draw or tune more (the family takes draws=, tune= and target_accept=)",
-                UserWarning,
-                skip_file_prefixes=(PACKAGE,),
             )
     said = []
     for name, found in sampled.items():
@@ -178,10 +175,8 @@ def _warn_of_weights(self: Classifier, sampled: Mapping[Any, LeftOut]) -> None:
                     f"column {column!r}: {len(bad)} of {len(k)} rows ({shown}; pareto_k {k[worst]:.2f} in row {worst})"
                 )
     if said:
-        warnings.warn(
+        warn(
             f"{'; '.join(said)} change the posterior too much to be left out by weighting its draws. What is said of "
             "them without themselves may be far off: loo(X, y, refit=True) samples again without each of them, and "
             "evaluate(..., cv=5) fits anew without each fold",
-            UserWarning,
-            skip_file_prefixes=(PACKAGE,),
         )

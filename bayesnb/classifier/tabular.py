@@ -14,6 +14,7 @@ import pandas as pd
 
 from bayesnb.data import engines, writers
 from bayesnb.data.tables import Table
+from bayesnb.wording import meant
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier
@@ -55,8 +56,13 @@ def predict_table(
         return engines.scores(partial(self.predict_table, interval=interval, prob=prob, keep=keep), columns, X, keep)
     table, kept = Table.of(X), {}
     if keep:
-        frame = table.source.to_pandas() if table.named else pd.DataFrame(table.source, columns=table.names)
-        kept = {name: frame[name].array for name in keep}
+        if absent := [name for name in keep if name not in table.place]:
+            raise ValueError(
+                f"keep names column {absent[0]!r}, which the table does not have"
+                + meant(absent[0], map(str, table.names))
+            )
+        frame = table.source.to_pandas() if table.named else None
+        kept = {name: table.column(name).values if frame is None else frame[name].array for name in keep}
     if table.named:
         # If absent columns raise anyway, extra columns cannot be typos, so drop them silently.
         other = table.names if self.absent == "error" else (*keep, self.target)

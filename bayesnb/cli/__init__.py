@@ -20,7 +20,7 @@ from bayesnb.cli import answering, auditing, comparing, explaining, inspecting, 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 the data or the model are at fault, 2 the command is, 4 the sampler did not "
-    "converge, 5 the two roads disagree, 130 interrupted.",
+    "converge, 5 the two roads disagree, 130 interrupted or terminated.",
 )
 @click.version_option(__version__, prog_name="bayesnb")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -38,7 +38,7 @@ for _command in (
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code."""
     arguments = list(sys.argv[1:] if args is None else args)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), terminal.ended_by_sigterm():
         # The remarks on a table say it already.
         warnings.filterwarnings("ignore", "column .* looks like an identifier")
         sys.exit(_code(arguments))

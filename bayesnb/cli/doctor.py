@@ -96,6 +96,7 @@ def _column(values: pd.Series) -> Iterator[Remark]:
         yield Remark(name, "no row has a value", drop=True)
         return
     levels = held.value_counts()
+    levels = levels[levels > 0]  # A categorical type has further levels, which other rows may hold.
     if len(levels) == 1:
         yield Remark(name, f"constant: every value is {_short(levels.index[0])}", drop=True)
         return
@@ -130,7 +131,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         said = f"numbers but for {shown}, so all are read as levels: mend them{na}"
         yield Remark(name, said, True, option=("--na", odd[0]) if len(odd) == 1 else ())
     elif looks_like_identifier(k, n):
-        yield Remark(name, f"looks like an identifier or free text: {k} levels in {n} rows", True, True)
+        yield Remark(name, f"looks like an identifier or free text: {k:,} levels in {n:,} rows", True, True)
     elif k >= 20 and once >= k / 2:
         yield Remark(name, f"{k} levels, {once} of them seen once", once > 0.1 * n, once > 0.5 * n)
 

@@ -61,6 +61,8 @@ def fit(
             raise ValueError(
                 f"none of {spec.rows:,} rows that were drawn from {data} has a class to learn exponents from"
             )
+    if len(summary.classes) == 1:
+        warn(f"all rows have one class, {summary.classes[0]!s}: it has probability 1 until rows of another are learned")
     for remark in remarks(target, summary.rows):
         if remark.serious:
             warn(remark.sentence)

@@ -9,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import signal
 import sys
+import threading
 import unicodedata
 import warnings
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 import click
@@ -89,6 +92,19 @@ def set_up_streams() -> None:
             errors="backslashreplace",
         )
     warnings.showwarning = lambda message, *_: warn(message)
+
+
+@contextlib.contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the command as Ctrl-C does, so that what is half written is removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def discard_stdout() -> None:

@@ -298,8 +298,8 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
     if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
         return "empty"
     raise CellError(
-        f"argument must be a string or a number: column {name!r} holds {reprlib.repr(value)} of type "
-        f"{type(value).__name__}; write a string, a number or a missing value there, or leave the column out"
+        f"column {name!r} holds {reprlib.repr(value)} of type {type(value).__name__}, and the argument must be a "
+        "string or a number in every cell, or a missing value: write one there, or leave the column out"
     )
 
 

@@ -132,6 +132,31 @@ def summary_and_sample(
     return whole, reading.rows(sample())[2]
 
 
+def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> Iterator[Rows]:
+    """The rows of each part of a table that is read in this process, for what is counted of rows in memory.
+
+    Raises
+    ------
+    ValueError
+        For the frames of Dask and Spark, which are read elsewhere, and where no row has a class.
+    """
+    if (engine := _engine(source)) in ("dask", "spark"):
+        raise ValueError(
+            f"the cells of shapes and pairs are counted of rows in this process, and a {engine.capitalize()} DataFrame "
+            "is read elsewhere: pass an iterator of its parts, or learn it with dependence=None and then "
+            "learn_exponents(X, y) from a sample"
+        )
+    drop = model.unlabelled_weight == 0
+    reading = PartSummarizer(model.features, model.unseen, model.unlabelled, target, weight, drop, schema)
+    found = False
+    for _, _, part in _each(source, reading.rows, Progress("reading")):
+        if part is not None:
+            found = True
+            yield part
+    if not found:
+        raise ValueError(NO_LABEL)
+
+
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
     """Apply a function to each frame of a table: lazily on Dask and Spark, else as an iterator.
 

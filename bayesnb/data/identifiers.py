@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from bayesnb.data.inferring import SPECIFIED
 from bayesnb.data.schema import Schema
 from bayesnb.model import Statistics
-
-PACKAGE = str(Path(__file__).parents[1])
+from bayesnb.wording import warn
 
 
 class IdentifierWarning(UserWarning):
@@ -53,9 +50,9 @@ def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[tuple[Any, 
 def warn_of_identifiers(schema: Schema, statistics: Statistics) -> None:
     """Warn of each column of a fitted table that looks like an identifier."""
     for column, levels, rows in _identifiers(schema, statistics):
-        warnings.warn(
-            f"column {column!r} looks like an identifier or free text, {levels:,} levels in {rows:,.10g} rows: leave "
-            f"it out, or name its family, as features={{{column!r}: Categorical()}}",
+        among = f"{rows:,.10g} rows" if rows >= levels else f"rows of weight {rows:,.10g}"
+        warn(
+            f"column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave it out, or "
+            f"name its family, as features={{{column!r}: Categorical()}}",
             IdentifierWarning,
-            skip_file_prefixes=(PACKAGE,),
         )

@@ -26,6 +26,7 @@ from bayesnb.families.levels import united
 from bayesnb.families.support import BAG, LEVELS
 from bayesnb.model import about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
+from bayesnb.wording import meant
 
 NO_VALUE = "no value seen"
 SPECIFIED = "specified"
@@ -35,7 +36,8 @@ ZERO_ONE = " of 0 and 1"
 def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None) -> dict[Any, Feature]:
     """The features of a table, in the order of its columns; see :meth:`bayesnb.data.schema.Schema.infer`."""
     if unseen not in ("missing", "new", "error"):
-        raise ValueError(f"Expected unseen to be 'missing', 'new' or 'error'; got {unseen!r}")
+        said = f"Expected unseen to be 'missing', 'new' or 'error'; got {unseen!r}"
+        raise ValueError(said + meant(unseen, ("missing", "new", "error")))
     chosen: dict[Any, Feature] = {}
     specified = _specified(table, features)
     exposures = {spec.exposure for spec, _ in specified.values() if getattr(spec, "exposure", None) is not None}

@@ -35,5 +35,5 @@ def family_named(name: str) -> Any:
         if known.replace("-", "") == asked.replace("-", ""):
             return kind
     close = get_close_matches(asked, kinds, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise ValueError(f"there is no family {name!r}{hint}; the families are {', '.join(kinds)}")
+    hint = f"; did you mean {close[0]!r}? The" if close else "; the"
+    raise ValueError(f"there is no family {name!r}{hint} families are {', '.join(kinds)}")

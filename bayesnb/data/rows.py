@@ -5,7 +5,6 @@ Start with :meth:`Rows.of`. :meth:`Rows.statistics` are the statistics of the ro
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.membership import Labels, every_row
+from bayesnb.wording import warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +170,10 @@ def table_of(X: Any, schema: Schema) -> Table:
     """
     table = Table.of(X)
     if table.named != schema.named:
-        warnings.warn(
+        warn(
             "X has feature names, but BayesianNB was fitted without feature names"
             if table.named
             else "X does not have valid feature names, but BayesianNB was fitted with feature names",
-            UserWarning,
-            stacklevel=4,
         )
     if not (table.named and schema.named) and len(table.names) != len(schema.names):
         raise ValueError(

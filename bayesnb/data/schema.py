@@ -8,7 +8,6 @@ a fit that fails has changed nothing.
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal
@@ -26,6 +25,7 @@ from bayesnb.families.support import BAG, InvalidCellError
 from bayesnb.kernels import reading
 from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.wording import meant, warn
 
 type ColumnsPolicy = Literal["fixed", "grow"]
 
@@ -55,7 +55,10 @@ class Schema:
 
     def __post_init__(self) -> None:
         if self.columns not in ("fixed", "grow"):
-            raise ValueError(f"Expected columns to be 'fixed' or 'grow'; got {self.columns!r}")
+            raise ValueError(
+                f"Expected columns to be 'fixed' or 'grow'; got {self.columns!r}"
+                + meant(self.columns, ("fixed", "grow"))
+            )
         if self.columns == "grow" and not self.named:
             raise ValueError(
                 'columns="grow" finds columns by their names, and this table has none: give it as a data frame'
@@ -186,7 +189,7 @@ class Schema:
         fitted = set(self.names)
         extra = [name for name in table.names if name not in fitted]
         if extra:
-            warnings.warn(f"columns that were not fitted are ignored: {extra}", UserWarning, stacklevel=4)
+            warn(f"columns that were not fitted are ignored: {extra}")
         used = [c for feature in self.features.values() for c in (*feature.reads, *feature.exposure)]
         missing = [name for name in used if name not in table.place]
         if missing and absent != "missing":

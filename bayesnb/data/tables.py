@@ -139,7 +139,8 @@ class Table:
                     name, self.source.get_column(name), self.declares is None or name in self.declares
                 )
             else:
-                self._columns[name] = Column(name, self.source[:, self.place[name]])
+                cells = self.source[:, self.place[name]]
+                self._columns[name] = Column(name, cells.toarray() if self.sparse else cells)
         return self._columns[name]
 
     @cached_property
@@ -198,7 +199,10 @@ def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
     _require_names(columns)
     for name, values in columns.items():
         if isinstance(values, str) or not hasattr(values, "__len__"):
-            raise ValueError(f"column {name!r} is {values!r}: a column is a list or an array, one value a row")
+            raise ValueError(
+                f"column {name!r} is {values!r}: a column is a list or an array, one value a row. Write a single row "
+                "as {column: [value]}, or ask compile(), which takes rows"
+            )
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns must have one length; got {lengths}")
@@ -250,12 +254,17 @@ def _require_names(names: Iterable[Any]) -> None:
         if name is None or name is pd.NA or name is pd.NaT or name != name:
             raise ValueError(f"the column at position {k} is named {name!r}, which stands for no name: give it one")
     try:
-        "".join(name for name in names if isinstance(name, str)).encode()
+        "".join(map(_text_of, names)).encode()
     except UnicodeEncodeError:
-        broken = next(name for name in names if isinstance(name, str) and not _is_unicode(name))
+        broken = next(name for name in names if not _is_unicode(_text_of(name)))
         raise ValueError(
             f"column {broken!r} has half of a character (a lone surrogate) in its name: rename the column"
         ) from None
+
+
+def _text_of(name: Any) -> str:
+    """All text of a column's name, which may be a tuple."""
+    return "".join(map(_text_of, name)) if isinstance(name, tuple) else name if isinstance(name, str) else ""
 
 
 def _is_unicode(name: str) -> bool:

@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from bayesnb.data.columns import Column, as_objects, coded_text
+from bayesnb.data.columns import CellError, Column, as_objects, coded_text
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.model import united_labels
@@ -56,6 +56,8 @@ class Target:
         ValueError
             For values that are no class labels, or not of one kind.
         """
+        if distinct.dtype.kind in "SO":
+            _require_no_bytes(distinct)
         codes = codes.astype(np.intp, copy=False)
         declared = tuple(label for label in declared or () if unlabelled is None or label != unlabelled)
         if unlabelled is not None and any(stands := [label == unlabelled for label in distinct.tolist()]):
@@ -110,6 +112,15 @@ class Target:
             For a label that is not one of them.
         """
         return _placed(self.codes, _places(classes, self.classes))
+
+
+def _require_no_bytes(labels: Array) -> None:
+    odd = next((label for label in labels.tolist() if isinstance(label, bytes)), None)
+    if odd is not None:
+        raise CellError(
+            f"y holds {odd!r} of type bytes, and a class is text or a number: decode the labels, as "
+            "[label.decode() for label in y]"
+        )
 
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:

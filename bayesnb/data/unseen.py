@@ -5,11 +5,9 @@ Both are read as missing; they are counted, and said in one warning.
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +15,7 @@ import numpy as np
 from bayesnb.data.encoders import Feature, impossible
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
-
-PACKAGE = str(Path(__file__).parents[1])
+from bayesnb.wording import warn
 
 
 class UnseenLevelWarning(UserWarning):
@@ -127,7 +124,7 @@ def warn_of_unseen(schema: Schema, table: Table) -> None:
     """Warn once of all levels of a table that were never seen."""
     if found := unseen_levels(schema, table):
         said = "; ".join(said_of(found, table.n_rows, schema))
-        warnings.warn(said, UnseenLevelWarning, skip_file_prefixes=(PACKAGE,))
+        warn(said, UnseenLevelWarning)
 
 
 class Unseen:

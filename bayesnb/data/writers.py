@@ -32,15 +32,27 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         return
     part = path.with_name(f".{path.name}.{os.getpid()}.{token_hex(4)}.part")
     try:
-        yield part
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        if path.exists():
-            part.chmod(path.stat().st_mode & 0o777)
-        part.replace(path)
+        with naming(path, part):
+            yield part
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            if path.exists():
+                part.chmod(path.stat().st_mode & 0o777)
+            part.replace(path)
         _flush_folder(path.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path, beside: Path) -> Iterator[None]:
+    """Name the path that the user has named in an error about a file that stands beside it for a moment."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or Path(os.fsdecode(error.filename)) != beside:
+            raise
+        raise OSError(error.errno, f"{error.strerror}: its folder takes no new file", str(path)) from error
 
 
 def _flush_folder(folder: Path) -> None:

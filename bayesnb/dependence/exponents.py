@@ -15,6 +15,8 @@ import numpy as np
 from bayesnb.dependence.conditional import Layout
 from bayesnb.numerics import Array
 
+type DependenceName = Literal["tempered", "weighted", "pairwise"]
+
 
 @dataclass(frozen=True)
 class Group:

@@ -23,6 +23,7 @@ from bayesnb.dependence.termset import TermSet, exponent_terms, left_out_terms, 
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
+from bayesnb.wording import meant
 
 NAMED = {
     "tempered": Exponents(by="model", shapes=False, offsets="class"),
@@ -292,7 +293,7 @@ def learn(posterior: Posterior, data: Data, labels: Labels, dependence: str | Ex
     return _learned(found, posterior, data, labels, spec)
 
 
-def named(dependence: str | Exponents) -> Exponents:
+def named(dependence: Any) -> Exponents:
     """The specification of that name.
 
     Raises
@@ -303,7 +304,8 @@ def named(dependence: str | Exponents) -> Exponents:
     if isinstance(dependence, Exponents):
         return dependence
     if not isinstance(dependence, str) or dependence not in NAMED:
-        raise ValueError(f"Expected dependence to be one of {list(NAMED)}, or Exponents(...); got {dependence!r}")
+        said = f"Expected dependence to be one of {list(NAMED)}, or Exponents(...); got {dependence!r}"
+        raise ValueError(said + meant(dependence, NAMED))
     return NAMED[dependence]
 
 

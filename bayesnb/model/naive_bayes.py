@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +23,7 @@ from bayesnb.model.statistics import Data, Statistics, about, require_countable
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, log
 from bayesnb.statistics.membership import Labels, Membership
 from bayesnb.statistics.statistic import Statistic
-
-PACKAGE = str(Path(__file__).parents[1])
+from bayesnb.wording import warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,11 +228,9 @@ class Posterior:
             if not self.features[name].convergence.converged
         ]
         if said:
-            warnings.warn(
+            warn(
                 f"{'; '.join(said)}. What is computed from their draws may be far off: fit again with more of them "
                 "(the family takes draws=, tune= and target_accept=), or give it firmer priors",
-                UserWarning,
-                skip_file_prefixes=(PACKAGE,),
             )
 
     def with_class_prior(self, prior: Dirichlet | FixedProbabilities) -> Posterior:

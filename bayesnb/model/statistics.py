@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -114,11 +113,6 @@ class Statistics:
         index = np.array([place.get(label, -1) for label in labels], np.intp)
         rows = np.append(self.rows, 0.0)[index]
         return Statistics(tuple(labels), rows, {name: s.take(index) for name, s in self.features.items()})
-
-    def over(self, labels: Sequence[Any]) -> Statistics:
-        """The former name of :meth:`reindexed`."""
-        warnings.warn("Statistics.over is now called reindexed", DeprecationWarning, stacklevel=2)
-        return self.reindexed(labels)
 
     def widened(self, other: Statistics) -> Statistics:
         """The same statistics with the features that only ``other`` has, of which these rows have seen nothing."""

@@ -205,7 +205,9 @@ def _alone(path: Path) -> Iterator[None]:
     from filelock import FileLock
 
     beside = path.with_name(f".{path.name}.lock")
-    with FileLock(beside, timeout=60):
+    with contextlib.ExitStack() as held:
+        with writers.naming(path, beside):
+            held.enter_context(FileLock(beside, timeout=60))
         try:
             yield
         finally:

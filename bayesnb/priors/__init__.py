@@ -6,7 +6,6 @@ level. What a prior leaves open (``None``, a concentration ``per="class"``) is f
 the data is known.
 """
 
-import warnings
 from typing import Any
 
 from bayesnb.numerics import Array as Array
@@ -40,11 +39,3 @@ from bayesnb.priors.tensors import packed as packed
 from bayesnb.priors.tensors import shared as shared
 from bayesnb.statistics.errors import UnlearnedError as UnlearnedError
 from bayesnb.statistics.errors import first as first
-
-
-def __getattr__(name: str) -> Any:
-    """Classes under their former names."""
-    if name == "Known":
-        warnings.warn("Known is now called FixedProbabilities", DeprecationWarning, stacklevel=2)
-        return FixedProbabilities
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

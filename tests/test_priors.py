@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.integrate import dblquad, quad
 
-import bayesnb
 from bayesnb.families.bernoulli import Bernoulli, BinaryCounts
 from bayesnb.families.categorical import Categorical, CategoryCounts
 from bayesnb.families.conjugate import Conjugate
@@ -399,15 +398,6 @@ def test_a_dirichlet_with_all_concentrations_0_is_improper():
 def test_invalid_parameters_are_refused(make, message: str):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_the_former_name_of_fixed_probabilities_says_the_new_one():
-    with pytest.warns(DeprecationWarning, match="Known is now called FixedProbabilities"):
-        former = bayesnb.Known
-    assert former is FixedProbabilities
-    with pytest.warns(DeprecationWarning, match="FixedProbabilities"):
-        from bayesnb.priors import Known
-    assert Known is former
 
 
 def test_a_pair_says_at_most_ten_things():

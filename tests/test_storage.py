@@ -111,7 +111,6 @@ def test_a_family_defined_elsewhere_is_not_in_the_list_of_families():
         values.dumps(Gaussian())
 
 
-@pytest.mark.filterwarnings("ignore:Known is now called:DeprecationWarning")
 def test_every_exported_family_is_in_the_list_of_families():
     exported = {name for name in nb.__all__ if isinstance(kind := getattr(nb, name), type) and issubclass(kind, Family)}
     assert exported == set(families())

@@ -6,8 +6,6 @@ level. What a prior leaves open (``None``, a concentration ``per="class"``) is f
 the data is known.
 """
 
-from typing import Any
-
 from bayesnb.numerics import Array as Array
 from bayesnb.numerics import Size as Size
 from bayesnb.numerics import log as log

@@ -958,6 +958,26 @@ def test_what_was_all_zeros_is_all_zeros_again(outlier: float):
     assert (s.scatter == 0).all()
 
 
+# --- Many classes ---
+
+
+@pytest.mark.parametrize("outlier", [None, 1e12])
+def test_columns_are_summed_without_rounding_once_and_not_once_for_each_class(outlier, monkeypatch):
+    from bayesnb.families import moments
+
+    calls, exact = [], moments._exact
+    monkeypatch.setattr(moments, "_exact", lambda *args: calls.append(args) or exact(*args))
+    x, codes = np.round(default_rng(16).normal(size=(20_000, 2)), 2), np.arange(20_000) % 5_000
+    if outlier is not None:
+        x[:5_000, 1] = outlier
+    s = Moments.of(x, Labels.of(codes))
+    assert len(calls) == (0 if outlier is None else 1)
+    for c, j in itertools.product((0, 17, 4_999), range(2)):
+        mean, scatter = exact_moments(x[codes == c, j])
+        assert abs(Fraction(s.mean[c, j]) + Fraction(s.low[c, j]) - mean) <= Fraction(1e-12) * (1 + abs(mean))
+        assert relative_error(s.scatter[c, j], scatter) <= 1e-12
+
+
 # --- Columns beyond the scales of their squares ---
 
 SCALES = [1e-320, 1e-300, 1e-170, 1e-155, 1e155, 1e300]

@@ -1017,7 +1017,7 @@ def test_extreme_numbers_of_other_tables_are_refused_by_column_too(value: float)
     odd = with_one(value, x)
     with pytest.raises(ValueError, match=r"column 'x1' holds .* in row 3, and .*: divide the column"):
         BayesianNB().fit(np.c_[x, odd], y)
-    with pytest.raises(ValueError, match=r"column 'x1' of the sparse matrix holds .* in row 3, and .*: divide the colu"):
+    with pytest.raises(ValueError, match=r"column 'x1' of the sparse matrix holds .* in row 3, .*: divide the column"):
         BayesianNB(Gaussian()).fit(sparse.csr_array(np.c_[x, odd]), y)
     with pytest.raises(ValueError, match=r"column 'x1' holds .* in row 3, and .*: divide the column"):
         BayesianNB(dependence="pairwise").fit(np.c_[x, odd, x], y)
@@ -1053,13 +1053,16 @@ def test_every_verb_answers_at_the_ends_of_what_is_read(scale: float):
 
 @pytest.mark.parametrize("c", [1e-151, 1e-200, 1e-300, 5e-324])
 def test_concentrations_below_1e_150_are_refused_with_a_cure(c: float):
-    for prior in (Beta, Dirichlet, Gamma):
-        with pytest.raises(ValueError, match=f"Expected alpha to be 0 or at least 1e-150; got {c:g}: write 1e-150"):
-            prior(c)
-    with pytest.raises(ValueError, match="Expected beta to be 0 or at least 1e-150"):
-        Beta(1.0, c)
-    with pytest.raises(ValueError, match="Expected alpha to be 0 or at least 1e-150"):
-        Dirichlet({"x": 1.0, "z": c})
+    X, y = {"x": [1, 1, 0]}, list("aab")
+    said = rf"column 'x': Expected %s of its prior to be 0 or at least 1e-150; got {c:g}: write 1e-150"
+    for family in (
+        Bernoulli(Beta(c, 1.0)), Categorical(Dirichlet(c)), Categorical(Dirichlet({0: 1.0, 1: c})), Poisson(Gamma(c)),
+        Bernoulli({"a": Beta(c, 1.0), "b": Beta()}),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=said % "alpha"):
+            BayesianNB({"x": family}).fit(X, y)
+    with pytest.raises(ValueError, match=said % "beta"):
+        BayesianNB({"x": Bernoulli(Beta(1.0, c))}).fit(X, y)
 
 
 @pytest.mark.parametrize("c", [1e-150, 1e-100, 1e-20])
@@ -1068,6 +1071,86 @@ def test_the_evidence_of_the_smallest_concentrations_is_the_reference(c: float):
     for family in (Bernoulli(Beta(c, c)), Categorical(Dirichlet(c))):
         found = BayesianNB({"x": family}).fit({"x": [1, 1, 0]}, list("aab")).log_evidence_.conditional
         assert_allclose(found, np.log(0.25), rtol=1e-12)
+
+
+def test_fractions_of_words_have_no_evidence_as_an_improper_prior_has_none():
+    X, y = np.array([[0.5, 0.2], [0.1, 0.7], [0.3, 0.3]]), [0, 1, 1]
+    clf = BayesianNB(Multinomial()).fit(X, y)
+    said = r"feature 'x', class 0: its counts of 'x0' add up to 0.5, and fractions of words have no evidence; "
+    with pytest.raises(ImproperError, match=said):
+        clf.classifier_.log_evidence()
+    with pytest.raises(AttributeError, match=said):
+        _ = clf.log_evidence_
+    assert np.isfinite(BayesianNB(Multinomial()).fit(10 * X, y).log_evidence_.joint)
+    assert np.isfinite(BayesianNB(Multinomial()).fit(10 * X, y, [0.5, 0.25, 2.0]).log_evidence_.joint)
+
+
+# --- Intervals far out ---
+
+FAR_OUT = {
+    "Gaussian": Gaussian(), "two columns": Gaussian(),
+    "GaussianKnownVariance": GaussianKnownVariance(variance=1.0), "LogNormal": LogNormal(), "Poisson": Poisson(),
+    "Exponential": Exponential(), "PolyaTree": PolyaTree(), "Binned": Binned(3), "Multinomial": Multinomial(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("given_what", ["row", "data"])
+@pytest.mark.parametrize("name", FAR_OUT)
+def test_intervals_of_rows_far_out_are_never_missing_and_hold_what_is_certain(name: str, given_what, classes: int):
+    rng, y = default_rng(3), np.arange(60) % classes
+    x = rng.poisson(3.0 + y) + 1.0 if name in ("Poisson", "Multinomial") else np.abs(rng.normal(3.0 + y, 1.0 + y))
+    X = pd.DataFrame({"x": x, "z": x[::-1] if name in ("two columns", "Multinomial") else 0})
+    features = {"f": (FAR_OUT[name], ["x", "z"])} if name == "Multinomial" else {"x": FAR_OUT[name], "z": Gaussian()}
+    clf = BayesianNB(features, random_state=0).fit(X, y)
+    most = 15 if name in ("Poisson", "Multinomial") else 150
+    sizes = 10.0 ** np.array([0, 1, 2, 4, 7, 8, 9, 12, 15, 16, 30, 50, 76, 78, 100, 140, 149, 150])
+    ask = pd.DataFrame({"x": sizes[sizes <= 10.0**most], "z": 0.0})
+    found = clf.predict_interval(ask, draws=500, given=given_what)
+    assert found.notna().all(axis=None)
+    for c in range(classes):
+        ends = found[c].to_numpy()
+        assert ((ends >= 0) & (ends <= 1) & (np.diff(ends, prepend=0.0, axis=1) >= 0)).all()
+    uncertain = clf.uncertainty(ask, draws=500, given=given_what)
+    assert uncertain.notna().all(axis=None)
+    proba = clf.predict_proba(ask)
+    certain = proba.max(axis=1) > 1 - 1e-9
+    if given_what == "row":
+        # What is all but certain in the mean is certain at the median.
+        medians = found.xs("median", axis=1, level=1).to_numpy()
+        assert_allclose(medians[certain], proba[certain], atol=1e-6)
+    assert_array_equal(clf.prob_top(ask, draws=500, given=given_what) >= 0, True)
+
+
+@pytest.mark.parametrize("given_what", ["row", "data"])
+def test_the_saddlepoint_and_draws_agree_where_the_one_hands_over_to_the_other(given_what: str):
+    x, y = default_rng(3).normal(50, 10, (1000, 1)), default_rng(4).integers(0, 2, 1000)
+    x[y == 1] *= 1.1
+    clf = BayesianNB(random_state=0).fit(x, y)
+    ask = 10.0 ** np.arange(1, 150, 4)[:, None]
+    auto, drawn = (clf.predict_interval(ask, method=method, given=given_what) for method in ("auto", "draws"))
+    assert_allclose(auto[0]["median"], drawn[0]["median"], atol=0.05)
+    assert_allclose(auto[0]["lower"], drawn[0]["lower"], atol=0.05)
+    tops = [clf.prob_top(ask, method=method, given=given_what) for method in ("auto", "draws")]
+    assert_allclose(*tops, atol=0.05)
+
+
+def test_a_file_of_intervals_has_no_empty_cell_for_rows_far_out(tmp_path):
+    from bayesnb.cli import main
+
+    rng = default_rng(3)
+    X = pd.DataFrame({"age": rng.normal(50, 10, 1000)})
+    X["old"] = np.where(X["age"] + rng.normal(0, 5, 1000) > 50, "yes", "no")
+    X.to_csv(tmp_path / "learned.csv", index=False)
+    pd.DataFrame({"age": [50.0, 999_999_999.0, -1e12, 1e50, 1e150]}).to_csv(tmp_path / "asked.csv", index=False)
+    model, out = str(tmp_path / "m.nc"), tmp_path / "out.csv"
+    for command in (
+        ["fit", str(tmp_path / "learned.csv"), "--target", "old", "-o", model],
+        ["predict", model, str(tmp_path / "asked.csv"), "--interval", "-o", str(out)],
+    ):
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main(command)
+    assert pd.read_csv(out).notna().all(axis=None)
 
 
 # --- Columns beyond the scales of their squares ---

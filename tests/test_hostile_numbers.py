@@ -1073,18 +1073,6 @@ def test_the_evidence_of_the_smallest_concentrations_is_the_reference(c: float):
         assert_allclose(found, np.log(0.25), rtol=1e-12)
 
 
-def test_fractions_of_words_have_no_evidence_as_an_improper_prior_has_none():
-    X, y = np.array([[0.5, 0.2], [0.1, 0.7], [0.3, 0.3]]), [0, 1, 1]
-    clf = BayesianNB(Multinomial()).fit(X, y)
-    said = r"feature 'x', class 0: its counts of 'x0' add up to 0.5, and fractions of words have no evidence; "
-    with pytest.raises(ImproperError, match=said):
-        clf.classifier_.log_evidence()
-    with pytest.raises(AttributeError, match=said):
-        _ = clf.log_evidence_
-    assert np.isfinite(BayesianNB(Multinomial()).fit(10 * X, y).log_evidence_.joint)
-    assert np.isfinite(BayesianNB(Multinomial()).fit(10 * X, y, [0.5, 0.25, 2.0]).log_evidence_.joint)
-
-
 # --- Intervals far out ---
 
 FAR_OUT = {

@@ -22,7 +22,7 @@ from bayesnb.families.words import LONG, Bag, WordCounts
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, deviance, log_peak, log_rising
-from bayesnb.priors import Dirichlet, ImproperError, Theta, first
+from bayesnb.priors import Dirichlet, Theta
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,18 +87,6 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
     def added(self, s: WordCounts) -> Added:
         return (s.counts,), s.log_peak[:, 0]
-
-    def log_evidence(self, prior: Dirichlet, s: WordCounts) -> Array:
-        # Rows of fractional weight make fractions of whole counts too, and then their sum is a fraction as a rule.
-        fraction = (s.counts != np.floor(s.counts)) & (s.rows == np.floor(s.rows))
-        if fraction.any():
-            c, k = first(fraction)
-            raise ImproperError(
-                f"its counts of {s.words[k]!r} add up to {s.counts[c, k]:g}, and fractions of words have no evidence; "
-                "learn whole counts, or compare models by loo or evaluate",
-                (c,),
-            )
-        return super().log_evidence(prior, s)
 
     def cells(self, posterior: Dirichlet, x: Bag) -> Cells:
         counts = words.dense_counts(x)[:, None, None]

@@ -102,7 +102,7 @@ def loo(
 
 def _left_out_terms(self: Classifier, X: Any, y: Any, sample_weight: Any, refit: bool) -> pd.DataFrame:
     """What each term says of rows that were learned without them, columns (class, term)."""
-    data, labels = _learned_rows(self, X, y, sample_weight)
+    data, labels = learned_rows(self, X, y, sample_weight)
     prior = self.posterior.only(()).log_left_out({}, labels)
     names = [formulas.PRIOR, *terms.names(self.posterior)]
     sampled = self.posterior.sampled_left_out(data, labels, refit)
@@ -116,7 +116,7 @@ def _left_out_terms(self: Classifier, X: Any, y: Any, sample_weight: Any, refit:
     return pd.DataFrame(np.concatenate(found, axis=-1).reshape(len(own), -1), index=index_of(X), columns=columns)
 
 
-def _learned_rows(self: Classifier, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:
+def learned_rows(self: Classifier, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:
     """Rows that were learned, each of which can be left out."""
     self.require_one_class_prior("leave-one-out")
     self.require_counted("leave-one-out is exact for rows that were counted")
@@ -144,7 +144,7 @@ def log_left_out(self: Classifier, X: Any, y: Any, sample_weight: Any = None) ->
 def _left_out(
     self: Classifier, X: Any, y: Any, sample_weight: Any, refit: bool = False
 ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-    data, labels = _learned_rows(self, X, y, sample_weight)
+    data, labels = learned_rows(self, X, y, sample_weight)
     log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
     _warn_of_weights(self, sampled)
     if self.dependence is None:

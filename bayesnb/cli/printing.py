@@ -226,16 +226,14 @@ def print_pairs(found: Independence, top: int, prob: float) -> None:
     )
 
 
-def print_labels(found: pd.DataFrame, top: int) -> None:
+def print_labels(found: pd.DataFrame, top: int, advice: str | None) -> None:
     """Print how many labels are expected to be wrong, and the rows whose label is the least probable."""
+    from bayesnb.answers.label_noise import sentence
+
     console = console_of()
-    expected, sd = found.attrs["expected"], found.attrs["sd"]
-    console.print(
-        f"\n{expected:.1f} ± {sd:.1f} of {len(found)} labels are expected to be wrong; fewer if columns depend on each "
-        "other.",
-        style="bold",
-        markup=False,
-    )
+    console.print(f"\n{sentence(n=len(found), **found.attrs)}", style="bold", markup=False)
+    if advice is not None:
+        console.print(f'Labels are judged with dependence="{advice}", which the audit advises.', markup=False)
     shown = found.head(top).rename(columns={"suggested_probability": "its probability"})
     console.print(grid_of(shown.rename_axis("row").reset_index(), 3, console.width))
     console.print(

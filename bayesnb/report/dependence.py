@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bayesnb import plots
-from bayesnb.data.tables import Table
-from bayesnb.estimator import BayesianNB
+from bayesnb.dependence.audit import Independence
 from bayesnb.report.parts import Grid, Part, Picture, Section
 
 TITLE = "Dependence between columns"
@@ -15,9 +12,8 @@ MOST_PAIRS = 10
 """Pairs whose numbers are shown."""
 
 
-def dependence(clf: BayesianNB, table: Table, y: Any, share: float) -> Section:
+def dependence(found: Independence, share: float) -> Section:
     """Which columns depend on each other given the class, and what to do about it."""
-    found = clf.independence(table, y, prob=share)
     parts: list[Part] = [str(found)]
     if len(found.pairs):
         parts.append(

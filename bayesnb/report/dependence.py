@@ -19,7 +19,7 @@ def dependence(found: Independence, share: float) -> Section:
         parts.append(
             "Naive Bayes takes the columns as independent given the class. log_bayes_factor weighs dependence against "
             "that, exactly, in nats. information is the mutual information of the two columns given the class, in "
-            f"nats, with its {share:.0%} interval; of a finite table it is never 0. gain is by how many nats a row the "
+            f"nats, adjusted for what chance gives, with its {share:.0%} interval. gain is by how many nats a row the "
             "leave-one-out log loss of the class falls when the pair is modelled, and se its standard error. score is "
             'by how many standard errors the labels speak for the pair on top of dependence="weighted".'
         )

@@ -152,7 +152,7 @@ def sample(
             log_joint += family.log_likelihood(theta[name], data[name])
         log_joint = np.moveaxis(log_joint.reshape(n_rows, chains, n_classes), 1, 0) + log_pi[:, None]
         if seen is not None:
-            log_joint += _log_seen(seen, drawn, rng)
+            log_joint += _log_seen(seen, drawn, MOST_WRONG * max(-step, 0) / (tune + 1), rng)
         log_proba = normalize(log_joint)
         # The largest of log p plus Gumbel noise falls on a class with its probability.
         drawn = (log_proba + rng.gumbel(size=log_proba.shape)).argmax(-1)
@@ -167,12 +167,17 @@ def sample(
     return Drawn(_parameters(alone.model, parts, kept), proba, labels, log_likelihood)
 
 
-def _log_seen(seen: Labels, drawn: Array, rng: np.random.Generator) -> Array:
-    """log p(seen label | class, ε), (chain, row, class), at a draw of ε given which labels differ from the classes."""
+def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
+    """log p(seen label | class, ε), (chain, row, class), at a draw of ε given which labels differ from the classes.
+
+    ε is ``least`` or more. In the steps before the first draw this falls from 1/2 to 0: where nearly half of the labels
+    are wrong, a chain that starts at them would take long to leave them.
+    """
     wrong = (drawn != seen.codes) @ seen.weight
     shape = 1 + wrong, 1 + seen.weight.sum() - wrong
     below = betainc(*shape, MOST_WRONG)
     share = np.where(below > 0, betaincinv(*shape, below * (1 - rng.random(len(wrong)))), MOST_WRONG)
+    share = np.maximum(share, least)
     found = np.empty((len(wrong), len(seen), seen.n))
     found[:] = np.log(share / (seen.n - 1))[:, None, None]
     found[:, np.arange(len(seen)), seen.codes] = np.log1p(-share)[:, None]

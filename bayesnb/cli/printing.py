@@ -220,8 +220,8 @@ def print_pairs(found: Independence, top: int, prob: float) -> None:
     console.print(
         f"{shown}log BF: log Bayes factor of dependence given the class; chance hardly gives more than "
         f"{found.threshold:.1f}. information: mutual information given the class, adjusted for what chance gives, with "
-        f"its {prob:.0%} interval. gain: by how much the log loss of left-out rows falls when the pair is modelled. All "
-        "in nats. score: by how many standard errors the labels speak for the pair on top of "
+        f"its {prob:.0%} interval. gain: by how much the log loss of left-out rows falls when the pair is modelled. "
+        "All in nats. score: by how many standard errors the labels speak for the pair on top of "
         'dependence="weighted".',
         markup=False,
     )

@@ -169,10 +169,14 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
                 ) from error
         raise ValueError(f"{path}: its parts do not fit together ({message_of(error)})") from error
     read = frame_of(whole)
-    found = {name: read[name].cat.categories for name in read.select_dtypes("category").columns}
-    text = {name: "str" for name, of in found.items() if pd.api.types.infer_dtype(of) == "string"}
-    # Other levels are declared by no file either, so they have the order of levels that are found in parts.
-    return read.astype({name: pd.CategoricalDtype(of.sort_values()) for name, of in found.items()} | text)
+    for name in read.select_dtypes("category").columns:
+        column = read[name]
+        text = pd.api.types.infer_dtype(column.cat.categories) == "string"
+        # Other levels are declared by no file either, so they have the order of levels that are found in parts.
+        read[name] = (
+            column.astype("str") if text else column.cat.reorder_categories(column.cat.categories.sort_values())
+        )
+    return read
 
 
 def _source(path: str | os.PathLike) -> Source:

@@ -183,7 +183,9 @@ def _marks(layouts: Sequence[Layout], format: Format) -> dict[str, str]:
     for layout in layouts:
         found = decimal_marks(layout.cells, layout.sep, format.decimal)
         for k, (name, mark) in enumerate(zip(layout.names, found, strict=True)):
-            if mark is None and name not in format.text:
+            if name in format.text or mark == "":
+                continue
+            if mark is None:
                 either = int(Cells.COMMA | Cells.THOUSANDS | Cells.THOUSANDTHS)
                 query = f"SELECT trim(c{k}) FROM ({_query(layout)}) WHERE {kind_of(f'c{k}')} & {either} > 0 LIMIT 1"
                 with _connection(layout.name) as connection:
@@ -192,7 +194,7 @@ def _marks(layouts: Sequence[Layout], format: Format) -> dict[str, str]:
                     f"{layout.name}: column {name!r} holds {cell!r}, and nothing tells whether its decimal mark is a "
                     "comma or a point: say it with --decimal"
                 )
-            file, other = marks.setdefault(name, (layout.name, mark or "")) if mark else ("", mark)
+            file, other = marks.setdefault(name, (layout.name, mark))
             if mark != other:
                 raise ValueError(
                     f"column {name!r} has the decimal mark {other!r} in {file} and {mark!r} in {layout.name}: write "

@@ -5,11 +5,13 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import io
 import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -119,15 +121,9 @@ def is_empty(file: Path) -> bool:
 
 
 def lines_of(file: Path, skip: int = 0) -> Iterator[str]:
-    """The lines of a file, which may end with a carriage return alone; none is longer than ``LINE``."""
-    with opened(file) as data:
-        while line := data.readline(LINE):
-            head, *more = line.split(b"\r") if line.count(b"\r") > 1 else [line]
-            for part in (part + b"\n" for part in [head, *more]) if more else [line]:
-                if skip:
-                    skip -= 1
-                else:
-                    yield part.decode("utf-8-sig", errors="replace")
+    """The lines of a file of which DuckDB has seen the first, so that it fits into memory."""
+    with io.TextIOWrapper(opened(file), encoding="utf-8-sig", errors="replace", newline="") as lines:
+        yield from islice(lines, skip, None)
 
 
 def rows_of(file: Path, skip: int, sep: str, escape: str) -> Iterator[list[str]]:

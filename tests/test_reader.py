@@ -130,6 +130,13 @@ def test_two_decimal_marks_in_the_files_of_a_folder_are_refused_with_both_files(
         BayesianNB().fit(tmp_path, "y")
 
 
+def test_the_files_of_a_folder_tell_together_what_a_column_is(tmp_path):
+    written(tmp_path / "one.csv", "people;area;y", "374;1,5;p", "950;2,5;q")
+    written(tmp_path / "two.csv", "people;area;y", "397.583.603;3,5;p")
+    assert read(tmp_path)["people"].tolist() == [374, 950, 397583603]
+    assert read(tmp_path, decimal=",")["people"].tolist() == [374, 950, 397583603]
+
+
 # Leading zeros
 
 

@@ -14,7 +14,7 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -159,7 +159,7 @@ def reading(layouts: Sequence[Layout], format: Format) -> Reading:
     for layout in layouts:
         for name, found in zip(layout.names, layout.cells, strict=True):
             cells[name] = cells.get(name, Cells(0)) | found
-    marks = _marks(layouts, format)
+    marks = _marks(layouts, cells, format)
     kinds = {name: kind_of_column(found, marks[name]) for name, found in cells.items()}
     kinds |= {name: "text" for name in format.text if kinds.get(name, "empty") != "empty"}
     gaps: dict[str, Counter[str]] = {}
@@ -177,30 +177,30 @@ def reading(layouts: Sequence[Layout], format: Format) -> Reading:
     return Reading(kinds, marks, gaps)
 
 
-def _marks(layouts: Sequence[Layout], format: Format) -> dict[str, str]:
+def _marks(layouts: Sequence[Layout], cells: Mapping[str, Cells], format: Format) -> dict[str, str]:
     """The decimal mark of each column, which is one in all files."""
-    marks: dict[str, tuple[str, str]] = {}
+    seen: dict[str, tuple[str, str]] = {}
     for layout in layouts:
-        found = decimal_marks(layout.cells, layout.sep, format.decimal)
-        for k, (name, mark) in enumerate(zip(layout.names, found, strict=True)):
-            if name in format.text or mark == "":
-                continue
-            if mark is None:
-                either = int(Cells.COMMA | Cells.THOUSANDS | Cells.THOUSANDTHS)
-                query = f"SELECT trim(c{k}) FROM ({_query(layout)}) WHERE {kind_of(f'c{k}')} & {either} > 0 LIMIT 1"
-                with _connection(layout.name) as connection:
-                    (cell,) = connection.execute(query).fetchone()
-                raise ValueError(
-                    f"{layout.name}: column {name!r} holds {cell!r}, and nothing tells whether its decimal mark is a "
-                    "comma or a point: say it with --decimal"
-                )
-            file, other = marks.setdefault(name, (layout.name, mark))
-            if mark != other:
+        for name, mark in zip(layout.names, decimal_marks(layout.cells, layout.sep, format.decimal), strict=True):
+            file, other = seen.setdefault(name, (layout.name, mark)) if mark else ("", mark)
+            if mark != other and name not in format.text:
                 raise ValueError(
                     f"column {name!r} has the decimal mark {other!r} in {file} and {mark!r} in {layout.name}: write "
-                    "both with the same mark"
+                    "both with one mark, or say it with --decimal if both have it"
                 )
-    return {name: marks.get(name, ("", "."))[1] for layout in layouts for name in layout.names}
+    marks = dict(zip(cells, decimal_marks(list(cells.values()), layouts[0].sep, format.decimal), strict=True))
+    for name in [name for name, mark in marks.items() if mark is None and name not in format.text]:
+        unclear = Cells.COMMA | Cells.THOUSANDS | Cells.THOUSANDTHS
+        places = [(layout, k) for layout in layouts for k, own in enumerate(layout.names) if own == name]
+        layout, k = next((layout, k) for layout, k in places if layout.cells[k] & unclear)
+        query = f"SELECT trim(c{k}) FROM ({_query(layout)}) WHERE {kind_of(f'c{k}')} & {int(unclear)} > 0 LIMIT 1"
+        with _connection(layout.name) as connection:
+            (cell,) = connection.execute(query).fetchone()
+        raise ValueError(
+            f"{layout.name}: column {name!r} holds {cell!r}, and nothing tells whether its decimal mark is a comma or "
+            "a point: say it with --decimal"
+        )
+    return {name: mark or "." for name, mark in marks.items()}
 
 
 def batches(layout: Layout, how: Reading) -> Iterator[Any]:

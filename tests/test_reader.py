@@ -175,6 +175,11 @@ def test_a_file_of_which_some_rows_would_not_be_read_is_refused(tmp_path, monkey
         read(path)
 
 
+def test_a_last_line_with_commas_hides_no_rows_of_tabs(tmp_path):
+    found = read(written(tmp_path / "t.csv", "v\ty", "36\tq", "185\tp", "3\tq", "4,341,061\tq"), names=("y",))
+    assert found["v"].tolist() == [36, 185, 3, 4341061]
+
+
 # What is no file
 
 

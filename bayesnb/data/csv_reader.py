@@ -241,6 +241,9 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
     if format.sep is None and len(types) == 1:
         # Where lines are not of one length, DuckDB takes each of them for one cell. Then reading it says which line is.
         sep, skip, lines = _commonest_separator(lines[0]) or sep, 0, lines[:1]
+    other = _commonest_separator(lines[0]) if format.sep is None and skip else None
+    if other and all(other in line for line in lines if line):
+        sep, skip = other, 0  # A last line with more of another separator, as in 4,341,061, would hide all of them.
     if any(sep in line and not line.startswith(("#", "sep=")) for line in lines[:skip]):
         skip = 0  # Only a title or a comment may stand before the header, and no row.
     layout = Layout(str(name), file, encoding, sep, escape, skip, False, (), format.na, space)
@@ -354,6 +357,8 @@ def _about(name: Any) -> Iterator[None]:
             raise ValueError(f"{name}: a line is longer than {LINE:,} bytes, so this is not CSV") from error
         if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) or "GZIP" in said.upper():
             raise ValueError(f"{name}: is not gzip, or not all of it ({message_of(error)})") from error
+        if "Error when sniffing" in said:
+            raise ValueError(f"{name}: a line is not CSV: a quote is left open, or stands within a cell") from error
         if isinstance(error, OSError | RuntimeError):
             raise
         raise ValueError(f"{name}: cannot be read as CSV ({message_of(said.partition(chr(10))[0])})") from error

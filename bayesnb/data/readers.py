@@ -117,12 +117,14 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
     """A dataset, a scanner, a reader, or whatever streams Arrow."""
     import pyarrow as pa
     import pyarrow.dataset
+    import pyarrow.parquet
 
     if isinstance(source, pa.dataset.Dataset):
         # The dataset itself has to scan, because it may have a filter.
         batches = source.to_batches(batch_size=batch_rows(len(source.schema)), batch_readahead=2, fragment_readahead=1)
-        first = getattr(next(source.get_fragments(), None), "metadata", None)
-        batches = coded(until_broken("the dataset", batches), [first and first.metadata])
+        files = source.files[:1] if getattr(getattr(source, "format", None), "default_extname", "") == "parquet" else []
+        first = [pa.parquet.read_metadata(file, filesystem=source.filesystem).metadata for file in files]
+        batches = coded(until_broken("the dataset", batches), first)
         return tables(batches, declares=False), source.count_rows()
     if isinstance(source, pa.dataset.Scanner):
         return tables(until_broken("the scanner", source.to_batches()), declares=False), None

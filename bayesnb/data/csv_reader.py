@@ -242,7 +242,7 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
         # Where lines are not of one length, DuckDB takes each of them for one cell. Then reading it says which line is.
         sep, skip, lines = _commonest_separator(lines[0]) or sep, 0, lines[:1]
     other = _commonest_separator(lines[0]) if format.sep is None and skip else None
-    if other and all(other in line for line in lines if line):
+    if other not in (None, sep) and all(other in line for line in lines if line):
         sep, skip = other, 0  # A last line with more of another separator, as in 4,341,061, would hide all of them.
     if any(sep in line and not line.startswith(("#", "sep=")) for line in lines[:skip]):
         skip = 0  # Only a title or a comment may stand before the header, and no row.

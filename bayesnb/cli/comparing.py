@@ -18,7 +18,7 @@ from bayesnb.cli.terminal import console_of, say, stdout, visible
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
     from bayesnb.estimator import BayesianNB
     from bayesnb.evaluation import Comparison
 

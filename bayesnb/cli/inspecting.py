@@ -18,7 +18,7 @@ from bayesnb.cli.terminal import console_of, visible
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
     from bayesnb.data.readers import Source
     from bayesnb.data.summary import Summary
 
@@ -108,7 +108,7 @@ def _how_read(source: Source) -> dict[str, Any]:
     header = "names in the first line" if first.header else "no line of names"
     skipped = f"{first.skip} lines before it left out" if first.skip else ""
     cells = f"cells separated by {named.get(first.sep, repr(first.sep))}"
-    comma = "decimal commas" if source.reading.decimal == "," else ""
+    comma = "decimal commas" if "," in source.reading.marks.values() else ""
     files = f"{len(source.layouts)} files" if len(source.layouts) > 1 else ""
     return {"read as": ", ".join(filter(None, [files, first.encoding, cells, comma, header, skipped]))}
 

@@ -17,7 +17,7 @@ from bayesnb.cli.terminal import say, warn
 from bayesnb.estimates import ESTIMATES
 
 if TYPE_CHECKING:
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
 
 
 @click.command(epilog=options.SOURCES)

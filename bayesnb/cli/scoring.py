@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.answers.scorecard import Scorecard
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
     from bayesnb.estimator import BayesianNB
 
 MOST_CLASSES = 12

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.cli.doctor import Remark
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
     from bayesnb.data.readers import Source
     from bayesnb.data.tables import Table
     from bayesnb.estimator import BayesianNB

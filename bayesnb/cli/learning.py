@@ -50,7 +50,7 @@ def fit(
     # The labels of a class prior are text until the classes are known.
     by_text = {"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {}
     clf = BayesianNB(estimate=estimate, unlabelled_weight=0, **parameters | by_text)
-    passing, remarks = watched(table)
+    passing, sample = watched(table)
     drawn = None
     if settings.dependence is None:
         summary = engines.summary(clf, passing, target, settings.weight)
@@ -61,7 +61,7 @@ def fit(
             raise ValueError(
                 f"none of {spec.rows:,} rows that were drawn from {data} has a class to learn exponents from"
             )
-    for remark in remarks(target, summary.rows):
+    for remark in table.examined(sample(), target, summary.rows):
         if remark.serious:
             warn(remark.sentence)
     schema, features = settings.smoothed(summary.schema)

@@ -137,7 +137,9 @@ def scorecard(
     folds, target = folds_of(clf, X, y, cv)
     log_joint, codes = answers_of(folds, target)
     how = {"loo": "exact leave-one-out", None: "held-out rows"}.get(cv, f"{cv}-fold cross-validation")
-    return scorecard_of(log_joint, codes, folds[0].fitted.classes_, prob, random_state, never, how)
+    # Other classifiers have no dependence, and nothing is left to try where pairs have terms already.
+    cure = 'dependence="pairwise"' if getattr(clf, "dependence", "pairwise") in (None, "tempered", "weighted") else ""
+    return scorecard_of(log_joint, codes, folds[0].fitted.classes_, prob, random_state, never, how, cure)
 
 
 def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]]:

@@ -88,10 +88,11 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, how: Reading | None) ->
     # One serious cure is enough: what is left out needs no other.
     dropped = {remark.column for remark in found if remark.drop}
     found = [remark for remark in found if remark.drop or remark.column not in dropped]
-    if marks := marks_of(found):
+    rest = without(frame, marks_of(found))
+    if rest.isna().sum().sum() > frame.isna().sum().sum():
         # A mark hides what is remarkable about the other cells, and is a gap from now on.
-        marked, again = [remark for remark in found if remark.option], examine(without(frame, marks), target, rows, how)
-        found = marked + [remark for remark in again if remark not in marked]
+        marked = [remark for remark in found if remark.option]
+        found = marked + [remark for remark in examine(rest, target, rows, how) if remark not in marked]
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
 
 
@@ -105,10 +106,14 @@ def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
     import pandas as pd
     from pandas.api import types
 
+    if not marks:
+        return frame
     numbers = [float(mark) for mark in marks if re.fullmatch(NUMBER, mark)]
     found = {}
     for name, cells in frame.items():
-        if types.is_bool_dtype(cells) or isinstance(cells.dtype, pd.CategoricalDtype):
+        if isinstance(cells.dtype, pd.CategoricalDtype):
+            cells = cells.astype(object)
+        if types.is_bool_dtype(cells):
             found[name] = cells
         elif types.is_numeric_dtype(cells):
             found[name] = cells.mask(cells.isin(numbers))

@@ -12,6 +12,7 @@ from bayesnb.cli.printing import plain, print_checks, print_document, print_labe
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say, stdout
+from bayesnb.cli.wording import in_options
 
 if TYPE_CHECKING:
     from bayesnb.data.format import Format
@@ -60,8 +61,12 @@ def audit(
         say(f"not compared (more than 64 levels, text to count, or exposure): {', '.join(map(repr, left[:5]))}{more}")
     doubts = as_advised(clf, found.advice, X, y).suspicious_labels(X, y) if len(clf.classes_) > 1 else None
     if layout == "json":
-        document = {"data": name, "target": str(y.name), "says": str(found), "advice": found.advice, "prob": prob}
-        document |= {"exponent": plain(found.exponent.to_dict()), "pairs": records_of(found.pairs, index=False)}
+        document = {"data": name, "target": str(y.name), "says": in_options(str(found)), "advice": found.advice}
+        document |= {
+            "prob": prob,
+            "exponent": plain(found.exponent.to_dict()),
+            "pairs": records_of(found.pairs, index=False),
+        }
         document |= {"fits": checks.fits, "fit": str(checks), "checks": records_of(checks.table, index=False)}
         if doubts is not None:
             top_rows = records_of(doubts.head(top).rename_axis("row"))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli.terminal import console_of, json_text, stdout, visible
+from bayesnb.cli.wording import in_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,7 +200,7 @@ def print_pairs(found: Independence, top: int, prob: float) -> None:
     import pandas as pd
 
     console = console_of()
-    console.print(visible(found), style="bold", markup=False)
+    console.print(visible(in_options(str(found))), style="bold", markup=False)
     w = found.exponent
     console.print(
         f"One exponent for all columns: {w['mean']:.2f}, {prob:.0%} interval {w['lower']:.2f} to {w['upper']:.2f} "

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import column_or_1d
 
 from bayesnb import em
@@ -230,6 +231,15 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
             f"not: {error}"
         ) from error
     return _with_exponents(settings, before, rows)
+
+
+def as_advised(clf: Any, advice: str | None, X: Any, y: Any) -> Classifier:
+    """The classifier of an estimator, with the dependence that the audit of its rows advises, and that it has not."""
+    before: Classifier = clf.classifier_
+    if advice is None or before.dependence is not None:
+        return before
+    settings = clone(clf).set_params(dependence=advice, estimate="predictive")
+    return with_exponents(settings, before.with_estimate("predictive"), X, y)
 
 
 def _with_exponents(settings: Any, learned: Classifier, rows: Rows) -> Classifier:

@@ -62,10 +62,9 @@ def coverage(
         x = family.sample(own, rng, before.statistics.features["x"])
         posterior, new = believed(x[1:], y[1:]), encoded(x[:1])
         belief = GivenRow(posterior, k) if given == "row" else GivenData()
+        answers = PosteriorDraws(posterior, 4000, [seed, k], given=belief)
         if n_classes == 2 and close(posterior):
-            answers = uncertainty.Saddlepoint(posterior, belief)
-        else:
-            answers = PosteriorDraws(posterior, 4000, [seed, k], given=belief)
+            answers = uncertainty.Saddlepoint(answers)
         # A probability close to 1 has no digits left to be compared by; the least one has them all.
         c = posterior.log_predictive(new, 1)[0].argmin()
         held[:2, k] = answers.intervals(new, 1, [tail, 1 - tail])[0][0, c]

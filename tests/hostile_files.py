@@ -165,7 +165,7 @@ def _read() -> dict[str, File]:
         ),
         "blanks around numbers": File(quoted("weight", lambda v: f"  {v} ")),
         "a plus before numbers": File(quoted("visits", lambda v: f"+{v}")),
-        "codes that begin with zeros": File(quoted("visits", lambda v: f"00{v}")),
+        "codes that begin with zeros": File(quoted("visits", lambda v: f"00{v}"), pandas={"dtype": {"visits": "str"}}),
         "true and false in capitals": File(text(table().assign(flag=["TRUE", "FALSE"] * 20)).encode()),
         "dates": File(text(cells("colour", lambda v: f"2024-0{len(v)}-1{len(v)}")).encode()),
         "names with blanks and odd letters": File(

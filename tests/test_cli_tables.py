@@ -118,7 +118,9 @@ def test_inspect_ends_with_a_command_that_runs_and_leaves_out_what_is_to_be_left
     credit().to_csv("my credit.csv", index=False)
     out, _ = done("inspect", "my credit.csv", "--target", "class")
     command = out.splitlines()[-1]
-    assert command.startswith("bayesnb fit 'my credit.csv' --target class --drop customer_id")
+    assert command.startswith(
+        "bayesnb fit 'my credit.csv' --target class --na '?' --na n.a. --na -999 --drop customer_id"
+    )
     done(*shlex.split(command)[1:])
     names = load("my-credit.nc").schema_.names
     assert set(names) == {"age", "purpose", "savings", "income", "debt", "amount", "calls"}

@@ -13,7 +13,7 @@ from test_dependence_learned import encoded, fitted
 
 from bayesnb import BayesianNB, NormalGamma
 from bayesnb.dependence import audit
-from bayesnb.dependence.audit import Independence, independence
+from bayesnb.dependence.audit import Independence, _information, independence
 from bayesnb.dependence.pairs import Axis, PairCounts, PairTerm
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
@@ -51,6 +51,24 @@ def test_the_mutual_information_of_copies_is_their_entropy():
     found = independence(fitted({"x": Categorical()}, data, labels), data, labels).pairs
     assert_allclose(found["information"], np.log(4), atol=0.01)
     assert (found["upper"] - found["lower"] < 0.01).all()
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.15, 0.3])
+def test_the_interval_of_the_information_holds_the_true_one_where_rows_are_few(strength):
+    # Two columns of three levels, two classes, 200 rows: eight free cells.
+    p = (1 - strength) / 9 * np.ones((3, 3)) + strength * np.eye(3) / 3
+    true = np.sum(p * np.log(9 * p))
+    rng, held, means = default_rng(0), 0, []
+    for _ in range(100):
+        counts = rng.multinomial(100, p.ravel(), size=2).reshape(2, 3, 3).astype(float)
+        drawn = _information(counts, 200, rng)
+        low, high = np.quantile(drawn, [0.055, 0.945])
+        held += low <= true <= high
+        means.append(drawn.mean())
+    # Of 100 intervals about 89 should hold it, with a standard error of 3. Unadjusted draws hold 0, 31 and 75.
+    assert held >= 80
+    # What falls below 0 is 0, so a mean near 0 is a little too large.
+    assert abs(np.mean(means) - true) < 0.012
 
 
 @pytest.mark.parametrize("weight", [np.ones(30), np.resize([1.0, 2.0, 0.5], 30)], ids=["one each", "weighted"])

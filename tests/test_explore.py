@@ -7,7 +7,7 @@ import pytest
 
 from bayesnb import BayesianNB, BoundaryError, Categorical, Dirichlet, NaiveBayes, Statistics, datasets, normalize
 from bayesnb.answers.given import GivenRow
-from bayesnb.answers.uncertainty import Saddlepoint
+from bayesnb.answers.uncertainty import PosteriorDraws, Saddlepoint
 from bayesnb.families.categorical import CategoryCounts, Coded
 
 PAGE = Path(__file__).parent.parent / "docs" / "explore.html"
@@ -82,7 +82,8 @@ def answered(state):
         except BoundaryError:
             found[estimate] = None
     tail = (1 - state["prob"]) / 2
-    low, middle, high = Saddlepoint(posterior, GivenRow(posterior, 0)).intervals(day, 1, [tail, 0.5, 1 - tail])[0][0].T
+    answers = Saddlepoint(PosteriorDraws(posterior, 4000, 0, given=GivenRow(posterior, 0)))
+    low, middle, high = answers.intervals(day, 1, [tail, 0.5, 1 - tail])[0][0].T
     return found | {"lower": low, "median": middle, "upper": high}
 
 

@@ -25,7 +25,7 @@ from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, NormalGamma,
 from bayesnb.answers.decisions import smallest_set
 from bayesnb.cli import printing
 from bayesnb.data.tables import Table
-from bayesnb.evaluation import compare_estimates
+from bayesnb.evaluation import compare_estimates, comparison
 from bayesnb.report import columns, markdown, report, uncertain, write
 
 SCRIPT = "<script>alert(1)</script>"
@@ -173,7 +173,8 @@ def test_the_page_has_every_section_with_a_link_to_it(tennis_page):
 def test_the_page_begins_with_the_sentence_of_the_scorecard_and_its_scores(tennis, tennis_html, tennis_page):
     card = scorecard(BayesianNB(), *tennis[1:])
     lead = [text for _, attrs, text in tennis_page.all("p") if attrs.get("class") == "lead"]
-    assert lead == [card.sentence]
+    assert lead == [f"{card.sentence} {comparison(*tennis).advice()}"]
+    assert "Take estimate=" in lead[0]
     assert tennis_html.index(lead[0].partition("'")[0]) < tennis_html.index("<table")
     table = tennis_page.table("Scores")
     assert table[0] == ["score", *card.table.columns]

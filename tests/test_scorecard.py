@@ -22,6 +22,7 @@ from sklearn.metrics import (
     recall_score,
     roc_auc_score,
 )
+from sklearn.naive_bayes import GaussianNB
 
 from bayesnb import BayesianNB, Scorecard, datasets, scorecard
 from bayesnb.answers import scorecard as cards
@@ -210,26 +211,61 @@ def test_an_impossible_row_has_a_column_of_its_own_and_an_infinite_log_loss():
 # The sentence
 
 
+def right_in(share: float, sure: float, n: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    """Forecasts of two equal classes that are right in a share of the rows, and always say it with one probability."""
+    codes = np.arange(n) % 2
+    p = np.where(np.arange(n) // 2 % 10 < 10 * share, sure, 1 - sure)
+    return np.where(codes[:, None] == np.arange(2), p[:, None], 1 - p[:, None]), codes
+
+
 def test_a_model_that_claims_more_than_the_interval_holds_is_called_over_sure():
-    codes = np.array([0, 1] * 100)
-    wrong = np.arange(200) % 10 < 3
-    p = np.where(wrong, 1 - 0.99, 0.99)
-    proba = np.where(codes[:, None] == np.arange(2), p[:, None], 1 - p[:, None])
-    card = card_of(proba, codes)
+    card = card_of(*right_in(0.7, 0.99))
     assert card.sure == "over-sure"
     assert card.sentence == (
-        "Right in 70% of 200 rows (89% interval: 65% to 75%) where it says 99%: over-sure. Always saying 'a' is right "
-        "in 50%: the model is better."
+        "Right in 70% of 200 rows (89% interval: 65% to 75%), where it says 99%; always saying 'a' is right in 50%. A "
+        "row costs 1.39 nats (1.14 to 1.64), where the model claims 0.056: over-sure. The class shares alone cost "
+        "0.69: the model is worse."
     )
-    assert card_of(0.5 + (proba - 0.5) / 10, codes).sure == "under-sure"
+    assert card_of(*right_in(0.7, 0.55)).sure == "under-sure"
     assert str(card).startswith(card.sentence)
 
 
-def test_fourteen_days_of_tennis_cannot_tell_the_model_from_saying_yes_every_day():
+def test_the_claim_is_judged_by_the_log_loss_where_the_accuracy_is_as_claimed():
+    # Half of the rows are surer than they may be, half less sure: on average 80% is claimed, and 80% is true.
+    (sure, codes), (unsure, _) = right_in(0.8, 0.9999), right_in(0.8, 0.6001)
+    card = card_of(np.concatenate([sure, unsure]), np.concatenate([codes, codes]))
+    value, lower, upper, claimed, *_ = card.table.loc["accuracy"]
+    assert value == pytest.approx(claimed)
+    assert lower < claimed < upper
+    assert card.sure == "over-sure"
+
+
+@given(forecasts())
+def test_a_model_is_never_called_better_where_a_row_costs_more_than_with_the_class_shares(table):
+    card = card_of(*table)
+    loss = card.table.loc["log_loss"]
+    assert "better" not in card.sentence or loss["upper"] < loss["frequencies"]
+    assert "worse" not in card.sentence or loss["lower"] > loss["frequencies"]
+
+
+def test_an_over_sure_model_gets_advice_and_a_model_with_pairs_or_of_another_library_does_not():
+    X, y = copies(200)
+    assert 'over-sure (try dependence="pairwise").' in scorecard(BayesianNB(), X, y, cv=2).sentence
+    assert "try" not in scorecard(BayesianNB(dependence="pairwise"), X, y, cv=2).sentence
+    assert "over-sure." in scorecard(GaussianNB(), X, y, cv=2).sentence
+
+
+def test_an_infinite_log_loss_is_over_sure_and_worse():
+    card = card_of([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [0, 1, 1])
+    assert "A row costs ∞ nats (∞ to ∞), where the model claims 0.000: over-sure." in card.sentence
+    assert card.sentence.endswith("the model is worse.")
+
+
+def test_fourteen_days_of_tennis_cannot_tell_the_model_from_the_class_shares():
     card = scorecard(BayesianNB(), *datasets.play_tennis())
     assert card.sure == ""
-    assert "Always saying 'yes' is right in 64%: 14 rows cannot tell the model from that." in card.sentence
-    assert card.table.loc["accuracy", "lower"] < card.table.loc["accuracy", "frequencies"]
+    assert card.sentence.endswith("The class shares alone cost 0.65: 14 rows cannot tell the model from that.")
+    assert card.table.loc["log_loss", "lower"] < card.table.loc["log_loss", "frequencies"]
 
 
 @pytest.mark.parametrize(
@@ -285,15 +321,22 @@ def copies(n: int = 600) -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame({f"copy {k}": x for k in range(5)}), y
 
 
-def test_the_sentence_of_a_comparison_says_what_a_dependence_would_claim():
+def test_a_comparison_says_which_line_of_its_table_to_take():
     found = comparison(BayesianNB(), *copies(), dependence=("tempered",))
     right, _, _, claimed, *_ = found.card("tempered").table.loc["accuracy"]
     assert claimed == pytest.approx(right, abs=0.02)
     assert "over-sure" in found.sentence
-    assert found.sentence.endswith(f'dependence="tempered" is right in {right:.0%} where it says {claimed:.0%}.')
+    gap, se = found.table.loc["predictive", ["difference", "se_difference"]].astype(float)
+    assert (
+        f'Take dependence="tempered": a row costs 0.53 nats (it claims 0.53), {gap:.3f} ± {se:.3f} less'
+        in found.sentence
+    )
     assert found.worse == ["mle", "map", "mean", "predictive"]
+    assert found.advice("tempered") == 'Take dependence="tempered": no other line of the table is credibly better.'
     # Without a dependence nothing is promised of one.
-    assert "dependence" not in comparison(BayesianNB(), *copies(), dependence=()).sentence
+    alone = comparison(BayesianNB(), *copies(), dependence=())
+    assert "dependence" not in alone.sentence
+    assert alone.sentence.endswith("A row costs no less with it than with the class shares.")
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])

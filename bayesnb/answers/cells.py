@@ -66,7 +66,8 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]]) -> list[tuple[Any, Any, 
             own, _, gap, unit, _ = belief.in_one_unit(*d)
             with np.errstate(all="ignore"):
                 away, base = np.where(known, gap**2 / (2 * own.b), np.nan), log_h - 0.5 * np.log(own.b) - np.log(unit)
-            if not np.isinf(away).any():
+            # A base measure of its own for each cell, as that of LogNormal, has no place in the loop.
+            if base.ndim == 2 and not np.isinf(away).any():
                 reals.append((away, own.a, own.kappa, base))
                 continue
         others.append((family, believed, x))

@@ -1,25 +1,42 @@
-"""How many labels are wrong, and which: start with :func:`wrong_labels`.
+"""How many labels are wrong, and which: start with :func:`drawn_wrong_labels`.
 
-It takes the probability of each label by a model that has not learned the row, and adds one parameter: the share ε of
-labels that are wrong.
+It draws the right labels z, the share ε of labels that are wrong, and the parameters θ together. Where a model cannot
+be drawn so, :func:`wrong_labels` takes the probability of each label by a model that has not learned the row, and
+averages ε out. That model has learned from the other rows' wrong labels, so the number is too small if they are many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from bayesnb.model import Data, Posterior, part_of
 from bayesnb.priors import Array
+from bayesnb.sampling import gibbs
+from bayesnb.statistics.membership import Labels
 
-MOST = 0.5
+MOST = gibbs.MOST_WRONG
 """The prior of the share of wrong labels is uniform from 0 to here."""
 
 DEPTH = 40.0
 """The posterior of the share is integrated where its log density is within this of its maximum; e^-40 is 4e-18."""
 
 NODES = 64
+
+TUNE = 50
+"""The steps of a chain before its first draw. It starts at the labels that were seen, which are near."""
+
+DRAWS, FEWEST = 400, 50
+"""The draws of a table, in four chains; and of a large table, in one."""
+
+CELLS = 10**7
+"""How many cells all draws may read together, before there are fewer draws."""
+
+MOST_ROWS = 5 * 10**6
+"""The most rows that are drawn; a row of weight 2 is two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +56,65 @@ class WrongLabels:
     sd: float
 
 
+def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
+    """Which labels are wrong, when right labels z, the share ε of wrong ones and the parameters θ are drawn together.
+
+    A right label z_i comes from the class prior, and the row from the model, x_i ~ p(x | z_i, θ). The label that is
+    seen is z_i with probability 1 - ε, and else any other class with equal probability; ε is uniform from 0 to 1/2. All
+    three conditional distributions are known: θ given z is conjugate, ε given z has a Beta distribution that is cut at
+    1/2, and z_i given θ and ε is p(z_i | x_i, θ) times the probability of the label. So a Gibbs sampler draws them in
+    turn. ``each`` is the mean of p(z_i is not the label | x_i, θ, ε) over draws, and ``sd`` the standard deviation of
+    the drawn numbers.
+
+    Parameters
+    ----------
+    before : Posterior
+        What was believed before the rows.
+    data : {name: encoded column}
+    labels : Labels
+        The labels and weights of the rows. A row of weight 2 is two rows, each of which may be wrong by itself.
+    random_seed : seed
+    random_seed : int
+
+    Returns
+    -------
+    WrongLabels
+
+    Raises
+    ------
+    ImproperError
+        If a prior is improper: then a class without rows has no distribution to draw from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesnb import BayesianNB
+    >>> from bayesnb.statistics.membership import Labels
+    >>> y = np.arange(100) % 2
+    >>> x = np.random.default_rng(0).normal(5.0 * y)
+    >>> y[:6] = 1 - y[:6]
+    >>> found = drawn_wrong_labels(BayesianNB().fit({"x": x}, y).posterior_.before(), {"x": x[:, None]}, Labels.of(y))
+    >>> round(found.expected), found.each[[0, -1]].round(1)
+    (6, array([1., 0.]))
+    """
+    copies = np.maximum(np.ceil(labels.weight), 1).astype(int)
+    row = np.repeat(np.arange(len(labels)), copies)
+    # The last copy of a row of weight 2.5 has the weight 0.5.
+    part = np.ones(len(row))
+    part[np.cumsum(copies) - 1] = labels.weight - (copies - 1)
+    seen = Labels(labels.codes[row], part, labels.n)
+    draws = int(np.clip(CELLS // max(1, len(row) * len(data)), FEWEST, DRAWS))
+    chains = 4 if draws == DRAWS else 1
+    rng = np.random.default_rng(random_seed)
+    drawn = gibbs.sample(before, part_of(data, row), len(row), draws // chains, chains, rng, TUNE, seen=seen)
+    wrong = 1 - drawn.proba.mean(0)[np.arange(len(row)), seen.codes]
+    number = (drawn.labels != seen.codes) @ part
+    each = np.bincount(row, np.clip(wrong, 0.0, 1.0), len(labels)) / copies
+    return WrongLabels(each, float(labels.weight @ each), float(number.std()))
+
+
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
-    """Which labels are wrong, if a share ε of them is, and a wrong label is any other class with equal probability.
+    """Which labels are wrong by class probabilities that are held, if a share ε of them is replaced by another class.
 
     A label of probability p_i is not by itself a wrong one: where classes overlap, right labels have small
     probabilities too, and exactly as often as the probabilities say. Wrong labels are those *beyond* that. So let z_i
@@ -52,6 +126,9 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     prior has one mode, which bisection finds, and Gauss-Legendre quadrature over its neighbourhood averages ε out.
     Given ε the z_i are independent, which gives the variance of their number. (Lawrence and Schölkopf 2001 estimate a
     kernel classifier under this model of noise.)
+
+    The p_i are taken as those of right labels. Learned from wrong labels they are too unsure, and hold a part of ε
+    already: the number is then too small.
 
     Parameters
     ----------
@@ -121,3 +198,13 @@ def _root(falling: Callable[[float], float], low: float, high: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if falling(middle) > 0 else (low, middle)
     return (low + high) / 2
+
+
+def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
+    """How many of ``n`` labels are expected to be wrong, in words; with a note the number is a rough lower bound."""
+    if note:
+        return f"At least about {expected:.1f} of {n} labels are expected to be wrong: {note}."
+    return (
+        f"{expected:.1f} ± {sd:.1f} of {n} labels are expected to be wrong, as far as the columns are independent "
+        "given the class; where they depend on each other, naive Bayes is too sure, and the number is too large."
+    )

@@ -21,6 +21,12 @@ from bayesnb.families.family import Family
 from bayesnb.model import Data, Posterior
 from bayesnb.priors import Array, Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma, Prior
 
+WIDE = 1e20
+"""The variance of log-odds from which on the saddlepoint formula is not used."""
+
+LARGE = 1e12
+"""The size of N from which on it is not: differences of about 1 decide, and a float has 16 digits."""
+
 NEAR = 0.05
 """Standard deviations around the mean within which the two terms of the saddlepoint formula cancel."""
 
@@ -124,6 +130,16 @@ class LogOdds:
         found = [self.cumulants(np.full(self.n_rows, origin)) for origin in self._origins[:, 0]]
         level, mean, variance = (np.stack(each) for each in zip(*found, strict=True))
         return level, mean, variance
+
+    @property
+    def too_wide(self) -> Array:
+        """The rows, as booleans, whose log-odds vary so much that floats near 1 do not tell their saddlepoints apart.
+
+        As of a row a hundred thousand standard deviations away. N may have lost its digits there; the log-odds, or
+        their variance, may be no floats.
+        """
+        level, mean, variance = self._at_origins
+        return ~(np.isfinite(mean) & (variance < WIDE) & (np.abs(level) < LARGE)).all(0)
 
     @cached_property
     def weights(self) -> Array:

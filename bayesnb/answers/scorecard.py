@@ -58,6 +58,8 @@ class Scorecard:
         Rows whose class the classifier does not know. They are not among the scores.
     how : str
         How the rows were held out.
+    cure : str
+        What to try if the model is over-sure; the sentence says it then.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Scorecard:
     prob: float
     never_learned: Mapping[Any, int] = field(default_factory=dict)
     how: str = ""
+    cure: str = ""
 
     @property
     def rows(self) -> int:
@@ -87,28 +90,39 @@ class Scorecard:
 
     @property
     def sure(self) -> str:
-        """``"over-sure"`` or ``"under-sure"`` where the claimed accuracy is outside its interval, else ``""``."""
+        """``"over-sure"`` or ``"under-sure"`` where the claimed log loss is outside its interval, else ``""``.
+
+        Where the log loss is as claimed, the accuracy is asked in the same way.
+        """
+        _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
+        if claimed < lower or claimed > upper:
+            return "over-sure" if claimed < lower else "under-sure"
         _, lower, upper, claimed, *_ = self.table.loc["accuracy"]
         return "over-sure" if claimed > upper else "under-sure" if claimed < lower else ""
 
     @property
     def sentence(self) -> str:
-        """What the scores say, in a few sentences."""
-        right, lower, upper, claimed, _, majority = self.table.loc["accuracy"]
+        """What the scores say, in a few sentences. The verdicts are about the log loss, not about the accuracy."""
+        right, low, high, says, _, majority = self.table.loc["accuracy"]
+        cost, lower, upper, claimed, shares, _ = self.table.loc["log_loss"]
         rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
-        first = (
-            f"Right in {percent(right)} of {rows} ({self.prob:.0%} interval: {percent(lower)} to {percent(upper)}) "
-            f"where it says {percent(claimed)}: {self.sure or 'as sure as these rows can tell'}."
-        )
-        largest = self.by_class["rows"].idxmax()
-        second = f"Always saying {str(largest)!r} is right in {percent(majority)}: "
-        if lower > majority:
-            second += "the model is better."
-        elif upper < majority:
-            second += "the model is worse."
+        largest = str(self.by_class["rows"].idxmax())
+        sure = self.sure or "as sure as these rows can tell"
+        if self.cure and self.sure == "over-sure":
+            sure += f" (try {self.cure})"
+        if upper < shares:
+            beside = "the model is better."
+        elif lower > shares:
+            beside = "the model is worse."
         else:
-            second += f"{rows} cannot tell the model from that."
-        return " ".join([first, second, *self._unknown()])
+            beside = f"{rows} cannot tell the model from that."
+        first = (
+            f"Right in {percent(right)} of {rows} ({self.prob:.0%} interval: {percent(low)} to {percent(high)}), where "
+            f"it says {percent(says)}; always saying {largest!r} is right in {percent(majority)}."
+        )
+        second = f"A row costs {nats(cost)} nats ({nats(lower)} to {nats(upper)}), where the model claims "
+        third = f"The class shares alone cost {nats(shares)}: {beside}"
+        return " ".join([first, f"{second}{nats(claimed)}: {sure}.", third, *self._unknown()])
 
     def _unknown(self) -> list[str]:
         if not self.never_learned:
@@ -131,6 +145,11 @@ def percent(share: float) -> str:
     return f"{share:.1%}" if plain in ("0%", "100%") and 0 < share < 1 else plain
 
 
+def nats(loss: float) -> str:
+    """A log loss with two digits, or with three where it is small."""
+    return "∞" if loss == np.inf else f"{loss:.2f}" if loss >= 0.1 else f"{loss:.3f}"
+
+
 def scorecard_of(
     log_joint: Array,
     codes: Array,
@@ -139,6 +158,7 @@ def scorecard_of(
     random_state: Any = 0,
     never_learned: Mapping[Any, int] | None = None,
     how: str = "",
+    cure: str = "",
 ) -> Scorecard:
     """The scorecard of rows.
 
@@ -154,7 +174,7 @@ def scorecard_of(
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     random_state : int, optional
         Seed of the intervals that are drawn.
-    never_learned, how
+    never_learned, how, cure
         As for :class:`Scorecard`.
 
     Notes
@@ -195,7 +215,7 @@ def scorecard_of(
         with np.errstate(invalid="ignore"):
             by_class[name] = np.where(of > 0, hits / of, np.nan)
         by_class[f"{name}_lower"], by_class[f"{name}_upper"] = share_interval(hits, of, share)
-    return Scorecard(table.rename_axis("score"), counts, by_class, share, dict(never_learned or {}), how)
+    return Scorecard(table.rename_axis("score"), counts, by_class, share, dict(never_learned or {}), how, cure)
 
 
 def _balanced_interval(hits: Array, n: Array, prob: float, rng: np.random.Generator) -> tuple[float, float]:

@@ -153,17 +153,27 @@ class Saddlepoint:
 
     Parameters
     ----------
-    posterior : Posterior
-    given : GivenData or GivenRow
-        What is believed of θ when a row is asked.
+    draws : PosteriorDraws
+        What answers for the rows so far out that the formula has no floats for them.
     """
 
-    posterior: Posterior
-    given: GivenData | GivenRow = field(default_factory=GivenData)
+    draws: PosteriorDraws
 
-    def intervals(self, data: Data, n_rows: int, shares: Sequence[float], offset: Array = 0.0) -> tuple[Array, None]:
-        """Quantiles of p(class | row, θ), (row, class, quantile); they have no Monte Carlo error."""
-        ends = np.empty((n_rows, 2, len(shares)))
+    @property
+    def posterior(self) -> Posterior:
+        """What is believed of the parameters."""
+        return self.draws.posterior
+
+    @property
+    def given(self) -> GivenData | GivenRow:
+        """What is believed of θ when a row is asked."""
+        return self.draws.given
+
+    def intervals(
+        self, data: Data, n_rows: int, shares: Sequence[float], offset: Array = 0.0
+    ) -> tuple[Array, Array | None]:
+        """Quantiles of p(class | row, θ), (row, class, quantile), and the Monte Carlo errors of those from draws."""
+        ends, errors = np.empty((n_rows, 2, len(shares))), []
 
         def fill(rows: Array, quantile: Callable[[float], Array]) -> None:
             # The lower end of one class is the upper end of the other.
@@ -175,12 +185,17 @@ class Saddlepoint:
                     if round(1 - share, 12) == q:
                         ends[rows, 1, k] = expit(-z)
 
+        def draw(rows: Array, some: Data, offset: Array) -> None:
+            ends[rows], error = self.draws.intervals(some, len(rows), shares, offset)
+            errors.append(error)
+
         self._ask(
             data, n_rows, offset,
             lambda rows, certain: fill(rows, lambda q: certain),
             lambda rows, log_odds: fill(rows, log_odds.quantile),
+            draw,
         )  # fmt: skip
-        return ends, None
+        return ends, np.concatenate(errors) if errors else None
 
     def prob_top(self, data: Data, codes: Array, offset: Array = 0.0) -> Array:
         """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
@@ -189,10 +204,14 @@ class Saddlepoint:
         def fill(rows: Array, below: Array) -> None:
             share[rows] = np.where(codes[rows] == 0, 1 - below, below)
 
+        def draw(rows: Array, some: Data, offset: Array) -> None:
+            share[rows] = self.draws.prob_top(some, codes[rows], offset)
+
         self._ask(
             data, len(codes), offset,
             lambda rows, certain: fill(rows, (certain < 0).astype(float)),
             lambda rows, log_odds: fill(rows, log_odds.cdf(0.0)),
+            draw,
         )  # fmt: skip
         return share
 
@@ -203,11 +222,12 @@ class Saddlepoint:
         offset: Array,
         certain: Callable[[Array, Array], None],
         uncertain: Callable[[Array, LogOdds], None],
+        draw: Callable[[Array, Data, Array], None],
     ) -> None:
         """Ask the distribution of the log-odds of some rows at a time.
 
         A row that is impossible under one class has the certain log-odds of plus or minus infinity, and no
-        distribution.
+        distribution. A row for which there is no formula is drawn.
         """
         whole = LogOdds.of(self.posterior, data, n_rows, offset=offset, power=self.given.power)
         log_joint = self.posterior.log_predictive(data, n_rows) + offset
@@ -218,9 +238,17 @@ class Saddlepoint:
         possible = np.flatnonzero(~ruled_out.any(1))
         many = large_enough(len(possible) * len(whole.factors))
 
-        def work(cut: slice) -> None:
-            if len(rows := possible[cut]):
-                some = whole[rows]
-                uncertain(rows, some.prepared() if many else some)
+        def work(cut: slice) -> Array:
+            if not len(rows := possible[cut]):
+                return rows
+            some = whole[rows].prepared() if many else whole[rows]
+            if len(far := np.flatnonzero(some.too_wide)):
+                near = np.flatnonzero(~some.too_wide)
+                rows, some, far = rows[near], some[near], rows[far]
+            if len(rows):
+                uncertain(rows, some)
+            return far
 
-        list(each(work, slices(len(possible), 2**12 if many else 2**14)))
+        far = np.concatenate(list(each(work, slices(len(possible), 2**12 if many else 2**14))))
+        if len(far):
+            draw(far, part_of(data, far), np.broadcast_to(offset, (n_rows, 2))[far])

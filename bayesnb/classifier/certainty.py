@@ -111,8 +111,9 @@ def predict_interval(
         that were tried, the probability on each side of an end was then off by up to 0.011. Else it takes exact draws:
         with three classes or more, with a dependence (θ and the exponents are then both drawn), and where a class has a
         row or two in a Gaussian column (fewer than 4 degrees of freedom) or a concentration is below 1/2, where the
-        approximation was off by up to 0.05. Draws have the estimator's seed (0 if it has none), and are the same for
-        every row and every call.
+        approximation was off by up to 0.05. Rows so far out that the standard deviation of their log-odds is above 1e10
+        (a hundred thousand standard deviations of a Gaussian) are drawn by either. Draws have the estimator's seed (0
+        if it has none), and are the same for every row and every call.
     draws : int
     given : {"row", "data"}, optional
         What is believed of θ when a row is asked. "row", the default, is p(θ | D, x): the row, though it has no label,
@@ -341,11 +342,11 @@ def answering(
     seed = 0 if self.seed is None else self.seed
     believed = believed_by(self, given, np.random.default_rng(copy.deepcopy(seed)))
     plain = two and model.exact and self.dependence is None
-    if method == "saddlepoint" or (method == "auto" and plain and close(self.posterior)):
-        return formulas.Saddlepoint(self.posterior, believed)
-    if draws < 2:
+    by_formula = method == "saddlepoint" or (method == "auto" and plain and close(self.posterior))
+    if draws < 2 and not by_formula:
         raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")
-    return formulas.PosteriorDraws(self.posterior, draws, seed, self.dependence, believed)
+    drawn = formulas.PosteriorDraws(self.posterior, max(2, draws), seed, self.dependence, believed)
+    return formulas.Saddlepoint(drawn) if by_formula else drawn
 
 
 def belief_named(self: Classifier, given: Given | None) -> Given:

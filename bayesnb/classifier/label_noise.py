@@ -11,18 +11,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.answers.label_noise import wrong_labels
+from bayesnb.answers import label_noise
+from bayesnb.classifier.leaving_out import learned_rows
 from bayesnb.classifier.tabular import index_of
-from bayesnb.model import normalize
+from bayesnb.model import Data, normalize
+from bayesnb.priors import Array, ImproperError
+from bayesnb.statistics.membership import Labels
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier
 
 EXPONENTS_KNOW = (
-    "the exponents have learned from all labels, wrong ones too, and are held: the class probabilities expect as many "
-    "wrong labels as there were, so the expected number is too small; the order of the rows is meant"
+    "the exponents have learned from all labels, wrong ones too, so the class probabilities expect some wrong labels "
+    "already; the order of the rows is meant"
 )
 """What is to be said of the number of wrong labels where there is a dependence."""
+
+HELD = (
+    "{reason}, so right labels are not drawn together with the parameters; these are held, and they have learned from "
+    "wrong labels too"
+)
+"""What is to be said where the model cannot be drawn."""
 
 
 def suspicious_labels(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
@@ -39,7 +48,8 @@ def suspicious_labels(self: Classifier, X: Any, y: Any, sample_weight: Any = Non
         With the index of ``X``, the smallest probability first: ``label``; ``probability``, p(y_i | x_i, D without row
         i), by the chosen estimate; ``suggested``, the most probable class of the row, and ``suggested_probability``;
         ``wrong``, the probability that the label is wrong. ``attrs["expected"]`` is the expected number of wrong labels
-        and ``attrs["sd"]`` its standard deviation; a row of weight 2 counts as two.
+        and ``attrs["sd"]`` its standard deviation; a row of weight 2 counts as two. Where there is ``attrs["note"]``,
+        the number is a rough lower bound, ``sd`` is NaN, and the note says why.
 
     Raises
     ------
@@ -49,15 +59,19 @@ def suspicious_labels(self: Classifier, X: Any, y: Any, sample_weight: Any = Non
     Notes
     -----
     Where classes overlap, right labels are improbable at times. ``wrong`` counts what is beyond that: a share ε of
-    the labels, with a uniform prior from 0 to 1/2, is taken as replaced by any other class, and averaged out (see
-    ``bayesnb.answers.label_noise``). So ``probability`` is exact, and ``wrong`` and the expected number are right as
-    far as the class probabilities would be calibrated for right labels. Naive Bayes is too sure where columns depend on
-    each other given the class: right labels are then too improbable, and the number is too large. :meth:`independence`
-    says whether they do. Wrong labels stay in D for each other's rows; they hide each other if many are alike.
+    the labels, with a uniform prior from 0 to 1/2, is taken as replaced by any other class. The right labels, ε and the
+    parameters are uncertain together, and a Gibbs sampler draws them together, always alike for the same
+    ``random_state`` (see ``bayesnb.answers.label_noise``); the parameters are integrated out, whatever the estimate. So
+    wrong labels do not hide each other, as they do in ``probability``: there they stay in D for each other's rows.
+
+    The expected number is that of this model. Where columns depend on each other given the class, naive Bayes is too
+    sure, and takes many right labels as wrong: the number is then too large, by much if there are many columns.
+    :meth:`independence` says whether they do.
 
     With a ``dependence``, the order of the rows is as good or better, and the number means little: the exponents have
     learned from the wrong labels too, so the class probabilities expect them already, and few are left to be beyond
-    that. The exponents are held, and have seen the label of each row. ``attrs["note"]`` says so.
+    that. The exponents are held, and have seen the label of each row. ``attrs["note"]`` says so. It also says so where
+    a prior is improper or a feature is sampled: then the labels cannot be drawn.
 
     Examples
     --------
@@ -74,10 +88,10 @@ def suspicious_labels(self: Classifier, X: Any, y: Any, sample_weight: Any = Non
     """
     log_joint, codes = self.log_left_out(X, y, sample_weight)
     log_proba, row = normalize(log_joint), np.arange(len(codes))
-    weight = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, float)
     best = log_proba.argmax(axis=1)
     log_own = log_proba[row, codes]
-    found = wrong_labels(np.exp(log_own), len(self.classes), weight)
+    data, labels = learned_rows(self, X, y, sample_weight)
+    found, note = _wrong(self, data, labels, np.exp(log_own))
     columns = {
         "label": self.classes[codes],
         "probability": np.exp(log_own),
@@ -86,7 +100,22 @@ def suspicious_labels(self: Classifier, X: Any, y: Any, sample_weight: Any = Non
         "wrong": found.each,
     }
     frame = pd.DataFrame(columns, index=index_of(X)).iloc[np.argsort(log_own, kind="stable")]
-    frame.attrs |= {"expected": found.expected, "sd": found.sd}
-    if self.dependence is not None:
-        frame.attrs["note"] = EXPONENTS_KNOW
+    frame.attrs |= {"expected": found.expected, "sd": np.nan if note else found.sd} | ({"note": note} if note else {})
     return frame
+
+
+def _wrong(self: Classifier, data: Data, labels: Labels, own: Array) -> tuple[label_noise.WrongLabels, str]:
+    """Which labels are wrong; and what is to be said if the number is but a lower bound, since labels are not drawn."""
+    if labels.n < 2 or self.dependence is not None:
+        return label_noise.wrong_labels(own, labels.n, labels.weight), EXPONENTS_KNOW
+    if self.posterior.model.sampled:
+        reason = f"feature {self.posterior.model.sampled[0]!r} is sampled"
+    elif labels.weight.sum() > label_noise.MOST_ROWS:
+        reason = f"there are more than {label_noise.MOST_ROWS:,} rows"
+    else:
+        try:
+            seed = 0 if self.seed is None else self.seed
+            return label_noise.drawn_wrong_labels(self.posterior.before(), data, labels, seed), ""
+        except ImproperError:
+            reason = "a prior is improper"
+    return label_noise.wrong_labels(own, labels.n, labels.weight), HELD.format(reason=reason)

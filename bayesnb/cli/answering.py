@@ -13,7 +13,7 @@ from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import say, stdout, warn
 
 if TYPE_CHECKING:
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
 
 
 @click.command(epilog=options.SOURCES.replace("DATA", "NEW"))

@@ -12,9 +12,10 @@ from bayesnb.cli.printing import plain, print_checks, print_document, print_labe
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say, stdout
+from bayesnb.cli.wording import in_options
 
 if TYPE_CHECKING:
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
     from bayesnb.dependence.audit import Independence
 
 
@@ -40,11 +41,14 @@ def audit(
     given the class. Every pair of columns is held against that: by the exact Bayes factor, by the mutual information,
     and by what modelling the pair gains on rows that were left out. Then the columns and the pairs are compared with
     tables that the model makes. The time grows with the number of pairs: 30 columns take a few seconds, 200 are the
-    most. A label is doubtful if it is improbable by the model of all other rows.
+    most. A label is doubtful if it is improbable by the model of all other rows; where the audit advises a dependence,
+    the model has it.
 
     There is no --dependence here: the audit asks whether naive Bayes needs one, and its first sentence names it.
     `compare` and `report` show what it gains.
     """
+    from bayesnb.learning import as_advised
+
     require_output(output, "picture", [data], is_picture, force)
     learned = fitted(data, target, format, settings)
     name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
@@ -55,14 +59,19 @@ def audit(
     if left := [name for name in clf.schema_.names if name not in found.columns]:
         more = ", …" if len(left) > 5 else ""
         say(f"not compared (more than 64 levels, text to count, or exposure): {', '.join(map(repr, left[:5]))}{more}")
-    doubts = clf.suspicious_labels(X, y) if len(clf.classes_) > 1 else None
+    doubts = as_advised(clf, found.advice, X, y).suspicious_labels(X, y) if len(clf.classes_) > 1 else None
     if layout == "json":
-        document = {"data": name, "target": str(y.name), "says": str(found), "advice": found.advice, "prob": prob}
-        document |= {"exponent": plain(found.exponent.to_dict()), "pairs": records_of(found.pairs, index=False)}
+        document = {"data": name, "target": str(y.name), "says": in_options(str(found)), "advice": found.advice}
+        document |= {
+            "prob": prob,
+            "exponent": plain(found.exponent.to_dict()),
+            "pairs": records_of(found.pairs, index=False),
+        }
         document |= {"fits": checks.fits, "fit": str(checks), "checks": records_of(checks.table, index=False)}
         if doubts is not None:
             top_rows = records_of(doubts.head(top).rename_axis("row"))
-            document["labels"] = {"wrong": doubts.attrs["expected"], "sd": doubts.attrs["sd"], "rows": top_rows}
+            number = {"wrong": doubts.attrs["expected"], "sd": doubts.attrs["sd"], "note": doubts.attrs.get("note")}
+            document["labels"] = plain(number) | {"dependence": found.advice, "rows": top_rows}
         print_document(document)
     elif layout == "csv":
         stdout().write(found.pairs.to_csv(index=False))
@@ -70,7 +79,7 @@ def audit(
         print_pairs(found, top, prob)
         print_checks(checks, top, prob)
         if doubts is not None:
-            print_labels(doubts, top)
+            print_labels(doubts, top, found.advice)
     if output is not None:
         draw(found, output)
     return 0

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bayesnb.cli import options
+from bayesnb.cli.advising import fit_command
 from bayesnb.cli.printing import grid_of, plain, print_document, records_of, row_grid
 from bayesnb.cli.rows import asked_rows, frame_of
 from bayesnb.cli.scoring import LEGEND, document_of, shown_scores
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import console_of, say, stdout, visible
+from bayesnb.cli.wording import in_options
+from bayesnb.estimates import ESTIMATES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
     from bayesnb.estimator import BayesianNB
     from bayesnb.evaluation import Comparison
 
@@ -50,7 +54,8 @@ def compare(
 
     DATA is the name of an embedded data set, or a path as for `fit`. Printed are one sentence, the scores of full Bayes
     with their yardsticks, the family of each column, the scores of each estimate on rows it has not seen, and the
-    probabilities of the asked rows with the interval of p(class | row, parameters) under the posterior.
+    probabilities of the asked rows with the interval of p(class | row, parameters) under the posterior. At the end
+    stands which of the models to take, and the command that fits it.
 
     Beside the four estimates of naive Bayes stand models whose columns may depend on each other. They are scored by
     five folds; by two from 65,536 rows on; and where the scored rows are a fifth of all or fewer, by one fit without
@@ -69,10 +74,14 @@ def compare(
     answers = [answer_of(clf, X, row, draws, prob, others) for row in asked]
     roads = by_nuts(clf, X, asked, answers) if nuts else None
     described = clf.describe()
+    take = compared.take()
+    chosen = {"estimate": take} if take in ESTIMATES else {"settings": replace(settings, dependence=take)}
+    command = fit_command(data, str(y.name), format, **{"settings": settings} | chosen)
     if layout == "json":
         each = [{"row": plain(row), "prob": prob, **answer} for row, answer in zip(asked, answers, strict=True)]
         document = {"data": name, "target": str(y.name), "features": records_of(described), "scored_by": compared.how}
-        document |= {"sentence": compared.sentence, "scores": records_of(table), "worse": compared.worse}
+        document |= {"sentence": in_options(compared.sentence), "scores": records_of(table), "worse": compared.worse}
+        document |= {"take": compared.take(), "fit": command}
         document |= {"full_bayes": document_of(compared.card()) if "predictive" in compared.answers else None}
         document |= {"rows": each}
         print_document(document if roads is None else document | {"nuts": roads})
@@ -80,7 +89,7 @@ def compare(
         stdout().write(table.to_csv())
     else:
         by = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
-        print_tables(compared, described, asked, answers, prob, by)
+        print_tables(compared, described, asked, answers, prob, by, command)
         if roads is not None:
             closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]
             verdict = visible(roads["verdict"], keep="\n")
@@ -90,12 +99,12 @@ def compare(
 
 def print_tables(
     compared: Comparison, described: pd.DataFrame, asked: Sequence[Mapping[str, Any]],
-    answers: Sequence[Mapping[str, Any]], prob: float, by: str,
+    answers: Sequence[Mapping[str, Any]], prob: float, by: str, command: str,
 ) -> None:  # fmt: skip
     """Print the results as tables."""
     console = console_of()
     if "predictive" in compared.answers:
-        console.print(visible(compared.sentence), style="bold", markup=False)
+        console.print(visible(in_options(compared.card().sentence)), style="bold", markup=False)
         console.print(grid_of(shown_scores(compared.card()), 3, console.width))
         console.print(f"Full Bayes, scored by {compared.how}. {LEGEND}", style="dim", markup=False)
     console.print("\nWhat each column got", style="bold")
@@ -112,6 +121,8 @@ def print_tables(
         console.print(f"\nThe row {visible(said)}", style="bold", markup=False)
         console.print(row_grid(answer, prob, console.width))
         console.print(f"interval: p(class | row, θ) of naive Bayes, {by}", markup=False)
+    console.print(f"\n{visible(in_options(compared.advice()))}", style="bold", markup=False)
+    console.print(visible(command), markup=False, soft_wrap=True)
 
 
 def shown_estimates(compared: Comparison) -> pd.DataFrame:
@@ -165,7 +176,7 @@ def dependent_of(clf: BayesianNB, X: pd.DataFrame, y: pd.Series, names: Sequence
 
     found: dict[str, BayesianNB | str] = {}
     for name in names:
-        say(f'learning dependence="{name}"')
+        say(f"learning --dependence {name}")
         try:
             found[name] = clone(clf).set_params(dependence=name).fit(X, y)
         except ValueError as error:

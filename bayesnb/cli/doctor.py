@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ LOOKED_AT = 50_000
 """The number of rows that are looked at, drawn at random from larger tables."""
 
 DATE = r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?|\d{4}/\d{1,2}/\d{1,2}( .*)?"
+NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 KEY = re.compile(r"(^|[^a-z])(id|ids|uuid|guid|key|index|rownames|row|nr|no|number)$|(?<=[a-z])(Id|ID)$|^unnamed: \d+$")
 MARKS = ("?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "unknown", "missing")
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
@@ -41,7 +42,7 @@ class Remark:
     option : tuple of str
         What to add to the command instead.
     families : tuple of str
-        The families that are advised for it, by their short names.
+        The families that are advised for it, by their short names. The first is the one that the command takes.
     """
 
     column: Any
@@ -60,6 +61,8 @@ class Remark:
 
 def examine(frame: pd.DataFrame, target: Any, rows: int, how: Reading | None) -> list[Remark]:
     """The remarks about each column, in the order of the columns.
+
+    Where a mark such as -999 is to mean missing, the columns are looked at again without it.
 
     Parameters
     ----------
@@ -85,7 +88,41 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, how: Reading | None) ->
     # One serious cure is enough: what is left out needs no other.
     dropped = {remark.column for remark in found if remark.drop}
     found = [remark for remark in found if remark.drop or remark.column not in dropped]
+    rest = without(frame, marks_of(found))
+    if rest.isna().sum().sum() > frame.isna().sum().sum():
+        # A mark hides what is remarkable about the other cells, and is a gap from now on.
+        marked = [remark for remark in found if remark.option]
+        found = marked + [remark for remark in examine(rest, target, rows, how) if remark not in marked]
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
+
+
+def marks_of(remarks: Iterable[Remark]) -> list[str]:
+    """The marks that the remarks advise to read as missing."""
+    return list(dict.fromkeys(remark.option[1] for remark in remarks if remark.option and not remark.drop))
+
+
+def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
+    """The same table with marks as gaps, as ``--na`` would read it: what is left of a text may be numbers."""
+    import pandas as pd
+    from pandas.api import types
+
+    if not marks:
+        return frame
+    numbers = [float(mark) for mark in marks if re.fullmatch(NUMBER, mark)]
+    found = {}
+    for name, cells in frame.items():
+        if isinstance(cells.dtype, pd.CategoricalDtype):
+            cells = cells.astype(object)
+        if types.is_bool_dtype(cells):
+            found[name] = cells
+        elif types.is_numeric_dtype(cells):
+            found[name] = cells.mask(cells.isin(numbers))
+        else:
+            held = cells.mask(cells.astype(str).str.strip().isin(marks))
+            texts = held.dropna().astype(str).str.strip()
+            read = len(texts) < cells.notna().sum() and len(texts) and texts.str.fullmatch(NUMBER).all()
+            found[name] = pd.to_numeric(held) if read else held
+    return pd.DataFrame(found, index=frame.index)
 
 
 def _column(values: pd.Series) -> Iterator[Remark]:
@@ -123,7 +160,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
                 f"{_percent(share)} are {shown!r}, a level like any other: if it means missing, --na {_quoted(shown)}"
             )
             yield Remark(name, said, True, option=("--na", shown))
-    number = texts.str.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+    number = texts.str.fullmatch(NUMBER)
     if number.mean() > 0.8 and k > 10:
         odd = texts[~number].value_counts().index[:3].tolist()
         shown = ", ".join(map(_short, odd)) or "a few rows that are not among those looked at"
@@ -158,10 +195,12 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     counts, codes = (f"--feature {_quoted(name)}={family}" for family in ("poisson", "categorical"))
     if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):
         said = f"whole numbers from {low:g} to {high:g}: counts? {counts}; codes? {codes}"
-        yield Remark(name, said, families=("poisson", "categorical"))
+        # With enough rows, shares of each value are right for counts and for codes.
+        both = ("categorical", "poisson") if k <= 12 and n >= 10 * k else ("poisson", "categorical")
+        yield Remark(name, said, families=both)
     elif whole and 2 < k <= 12 and n >= 10 * k:
         yield Remark(name, f"{k} different whole numbers: codes? {codes}", families=("categorical",))
-    elif k > 10 and low == 0 and (zeros := float((held == 0).mean())) > 0.1:
+    elif k > 10 and low == 0 and ((zeros := float((held == 0).mean())) > 0.1 or held.skew() > 2):
         said = f"{_percent(zeros)} are 0, the others positive: --feature {_quoted(name)}=hurdle"
         yield Remark(name, said, families=("hurdle",))
     elif k > 10 and low > 0 and held.skew() > 2:
@@ -240,21 +279,6 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
     elif k > 20 and k > n / 10:
         kind = "a number" if types.is_numeric_dtype(labels) else "an identifier"
         yield Remark(labels.name, f"the target has {k} classes in {n} rows: is it {kind}?", True)
-
-
-def fit_command(data: str, target: str | None, remarks: list[Remark], said: Mapping[str, Any]) -> str:
-    """The command that fits a model, with the cures of the serious remarks, to be copied."""
-    words = ["bayesnb", "fit", data, "--target", target or "COLUMN"]
-    for option, value in said.items():
-        for each in value if isinstance(value, tuple) else (value,):
-            words += [option, *([] if each is True else [str(each)])]
-    for remark in remarks:
-        if remark.drop:
-            words += ["--drop", str(remark.column)]
-    for option in dict.fromkeys(remark.option for remark in remarks if remark.option and not remark.drop):
-        words += option
-    stem = re.sub(r"\W+", "-", re.split(r"[/\\]", data)[-1].split(".")[0]).strip("-") or "table"
-    return shlex.join([*words, "-o", f"{stem}.nc"])
 
 
 def _quoted(text: Any) -> str:

@@ -16,7 +16,7 @@ from bayesnb.cli.terminal import stdout
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
     from bayesnb.estimator import BayesianNB
 
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bayesnb import datasets
 from bayesnb.cli import options
-from bayesnb.cli.doctor import fit_command
+from bayesnb.cli.advising import advised, dependence_of, fit_command
+from bayesnb.cli.doctor import marks_of, without
 from bayesnb.cli.printing import grid_of, print_document, records_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened, watched
 from bayesnb.cli.terminal import console_of, visible
+from bayesnb.cli.wording import in_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
     from bayesnb.data.readers import Source
     from bayesnb.data.summary import Summary
 
@@ -35,7 +38,9 @@ WIDE = 110
 def inspect(data: str, target: str | None, settings: Settings, format: Format, layout: str) -> int:
     """Say how a table is read, what each column is taken for, and what is remarkable about it; or what a model holds.
 
-    The last line is the command that fits a model to the table, without the columns that are best left out.
+    The last line is the command that fits a model to the table. It leaves out the columns that are best left out, reads
+    as missing what looks like a mark of gaps, and chooses the families that are advised. Up to 4,096 rows decide
+    whether it lets columns depend on each other.
     """
     import pandas as pd
 
@@ -62,20 +67,26 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     table = opened(data, format, settings, () if target is None else (target,))
     table.require(target, "--target")
     target = datasets.target(table.name) if target is None and table.file is None else target
-    passing, remarks = watched(table)
+    passing, sample = watched(table)
     parameters = settings.parameters() | {"class_prior": None}
     summary = engines.summary(BayesianNB(unlabelled_weight=0, **parameters), passing, target, settings.weight)
-    seen = remarks(target, summary.rows)
+    frame = sample()
+    seen = table.examined(frame, target, summary.rows)
     about: dict[str, Any] = {"data": data, "rows": summary.rows}
     about |= {} if table.file is None else _how_read(table.file)
     if target is not None:
         about |= {"target": target} | ({"without a class": summary.blank} if summary.blank else {})
         about["classes"] = {str(k): n for k, n in zip(summary.classes, summary.statistics.rows.tolist(), strict=True)}
     features = _columns(summary)
-    command = fit_command(data, target, seen, said_of(format) | _said(settings))
+    marks, settings, said_of_pairs = marks_of(seen), advised(settings, seen), ""
+    if target is not None:
+        dependence, said_of_pairs = dependence_of(without(frame, marks), target, settings)
+        settings = replace(settings, dependence=dependence)
+    command = fit_command(data, target, replace(format, na=(*format.na, *marks)), settings)
     if layout == "json":
         said = [{"column": str(r.column), "remark": r.said, "serious": r.serious} for r in seen]
-        print_document({**about, "features": records_of(features), "remarks": said, "fit": command})
+        document = {**about, "features": records_of(features), "remarks": said}
+        print_document(document | {"dependence": in_options(said_of_pairs), "fit": command})
         return 0
     by_column: dict[Any, list[str]] = {}
     for remark in seen:
@@ -90,6 +101,8 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     for name, said in by_column.items():
         if not wide or name not in features.index:
             console.print(visible(f"{name}: {'; '.join(said)}"), markup=False)
+    if said_of_pairs:
+        console.print(f"\n{visible(in_options(said_of_pairs))}", markup=False)
     console.print(f"\n{visible(command)}", markup=False, soft_wrap=True)
     return 0
 
@@ -108,24 +121,9 @@ def _how_read(source: Source) -> dict[str, Any]:
     header = "names in the first line" if first.header else "no line of names"
     skipped = f"{first.skip} lines before it left out" if first.skip else ""
     cells = f"cells separated by {named.get(first.sep, repr(first.sep))}"
-    comma = "decimal commas" if source.reading.decimal == "," else ""
+    comma = "decimal commas" if "," in source.reading.marks.values() else ""
     files = f"{len(source.layouts)} files" if len(source.layouts) > 1 else ""
     return {"read as": ", ".join(filter(None, [files, first.encoding, cells, comma, header, skipped]))}
-
-
-def said_of(format: Format) -> dict[str, Any]:
-    """The options of a file that the user has given, as they are written."""
-    said = {f"--{name}": getattr(format, name) for name in ("sep", "decimal", "encoding", "sheet")}
-    said = {option: value for option, value in said.items() if value is not None}
-    if format.header is not None:
-        said["--header" if format.header else "--no-header"] = True
-    return said | ({"--na": format.na[0]} if format.na else {})
-
-
-def _said(settings: Settings) -> dict[str, Any]:
-    """The options of a model that the user has given and that name columns."""
-    said: dict[str, Any] = {} if settings.weight is None else {"--weight": settings.weight}
-    return said | ({"--feature": settings.specified} if settings.specified else {})
 
 
 def _columns(summary: Summary) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from bayesnb.cli.terminal import say, warn
 from bayesnb.estimates import ESTIMATES
 
 if TYPE_CHECKING:
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
 
 
 @click.command(epilog=options.SOURCES)
@@ -50,7 +50,7 @@ def fit(
     # The labels of a class prior are text until the classes are known.
     by_text = {"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {}
     clf = BayesianNB(estimate=estimate, unlabelled_weight=0, **parameters | by_text)
-    passing, remarks = watched(table)
+    passing, sample = watched(table)
     drawn = None
     if settings.dependence is None:
         summary = engines.summary(clf, passing, target, settings.weight)
@@ -63,7 +63,7 @@ def fit(
             )
     if len(summary.classes) == 1:
         warn(f"all rows have one class, {summary.classes[0]!s}: it has probability 1 until rows of another are learned")
-    for remark in remarks(target, summary.rows):
+    for remark in table.examined(sample(), target, summary.rows):
         if remark.serious:
             warn(remark.sentence)
     schema, features = settings.smoothed(summary.schema)

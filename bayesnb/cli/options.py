@@ -73,7 +73,7 @@ def file_format(command: Callable) -> Callable:
 
     @wraps(command)
     def with_format(*args: object, **kwargs: object) -> object:
-        from bayesnb.data.csv_reader import Format
+        from bayesnb.data.format import Format
 
         said = {name: kwargs.pop(name) for name in ("sep", "decimal", "encoding", "header", "na", "sheet")}
         return command(*args, format=Format(**_separated(said)), **kwargs)

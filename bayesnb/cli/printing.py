@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli.terminal import console_of, json_text, stdout, visible
+from bayesnb.cli.wording import in_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,7 +200,7 @@ def print_pairs(found: Independence, top: int, prob: float) -> None:
     import pandas as pd
 
     console = console_of()
-    console.print(visible(found), style="bold", markup=False)
+    console.print(visible(in_options(str(found))), style="bold", markup=False)
     w = found.exponent
     console.print(
         f"One exponent for all columns: {w['mean']:.2f}, {prob:.0%} interval {w['lower']:.2f} to {w['upper']:.2f} "
@@ -219,23 +220,22 @@ def print_pairs(found: Independence, top: int, prob: float) -> None:
     shown = f"The {len(pairs)} most dependent of {len(found.pairs)} pairs. " if len(pairs) < len(found.pairs) else ""
     console.print(
         f"{shown}log BF: log Bayes factor of dependence given the class; chance hardly gives more than "
-        f"{found.threshold:.1f}. information: mutual information given the class, with its {prob:.0%} interval. gain: "
-        "by how much the log loss of left-out rows falls when the pair is modelled. All in nats. score: by how many "
-        'standard errors the labels speak for the pair on top of dependence="weighted".',
+        f"{found.threshold:.1f}. information: mutual information given the class, adjusted for what chance gives, with "
+        f"its {prob:.0%} interval. gain: by how much the log loss of left-out rows falls when the pair is modelled. "
+        "All in nats. score: by how many standard errors the labels speak for the pair on top of "
+        'dependence="weighted".',
         markup=False,
     )
 
 
-def print_labels(found: pd.DataFrame, top: int) -> None:
+def print_labels(found: pd.DataFrame, top: int, advice: str | None) -> None:
     """Print how many labels are expected to be wrong, and the rows whose label is the least probable."""
+    from bayesnb.answers.label_noise import sentence
+
     console = console_of()
-    expected, sd = found.attrs["expected"], found.attrs["sd"]
-    console.print(
-        f"\n{expected:.1f} ± {sd:.1f} of {len(found)} labels are expected to be wrong; fewer if columns depend on each "
-        "other.",
-        style="bold",
-        markup=False,
-    )
+    console.print(f"\n{sentence(n=len(found), **found.attrs)}", style="bold", markup=False)
+    if advice is not None:
+        console.print(f'Labels are judged with dependence="{advice}", which the audit advises.', markup=False)
     shown = found.head(top).rename(columns={"suggested_probability": "its probability"})
     console.print(grid_of(shown.rename_axis("row").reset_index(), 3, console.width))
     console.print(

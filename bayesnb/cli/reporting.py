@@ -14,7 +14,7 @@ from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say, stdout
 
 if TYPE_CHECKING:
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
 
 
 @click.command(epilog=options.EMBEDDED)

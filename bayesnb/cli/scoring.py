@@ -11,12 +11,13 @@ from bayesnb.cli.printing import grid_of, plain, print_document, records_of
 from bayesnb.cli.rows import load_model
 from bayesnb.cli.sources import Opened, load, opened_for
 from bayesnb.cli.terminal import console_of, say, stdout, visible, warn
+from bayesnb.cli.wording import in_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.answers.scorecard import Scorecard
-    from bayesnb.data.csv_reader import Format
+    from bayesnb.data.format import Format
     from bayesnb.estimator import BayesianNB
 
 MOST_CLASSES = 12
@@ -106,7 +107,8 @@ def _as_learned(y: pd.Series, clf: BayesianNB) -> Any:
 def document_of(card: Scorecard) -> dict[str, Any]:
     """A scorecard for programs."""
     return {
-        "sentence": card.sentence, "rows": card.rows, "prob": card.prob, "scored_by": card.how, "sure": card.sure,
+        "sentence": in_options(card.sentence), "rows": card.rows, "prob": card.prob, "scored_by": card.how,
+        "sure": card.sure,
         "scores": records_of(card.table), "confusion": records_of(card.confusion), "classes": records_of(card.by_class),
         "never_learned": plain(card.never_learned),
     }  # fmt: skip
@@ -115,7 +117,7 @@ def document_of(card: Scorecard) -> dict[str, Any]:
 def print_card(card: Scorecard) -> None:
     """Print a scorecard: the sentence, the scores, and how often each class is taken for another."""
     console = console_of()
-    console.print(visible(card.sentence), style="bold", markup=False)
+    console.print(visible(in_options(card.sentence)), style="bold", markup=False)
     console.print(grid_of(shown_scores(card), 3, console.width))
     console.print(LEGEND, style="dim", markup=False)
     console.print("\nTrue classes (rows) and predicted classes (columns)", style="bold")

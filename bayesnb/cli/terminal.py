@@ -19,6 +19,8 @@ from typing import Any, TextIO
 
 import click
 
+from bayesnb.cli.wording import in_options
+
 # Unicode categories: control characters, format characters (such as marks of direction), surrogates, line ends.
 ESCAPED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 # Two format characters that some scripts and emoji need.
@@ -69,7 +71,7 @@ def message_of(error: BaseException) -> str:
         case MemoryError():
             return one_line(f"out of memory {error}")
         case ValueError() | TypeError() | ArithmeticError() | OSError() if str(error):
-            return one_line(error)
+            return one_line(in_options(str(error)))
     return one_line(f"{type(error).__name__}: {error} (--debug shows where)")
 
 
@@ -147,7 +149,7 @@ def say(text: str) -> None:
 
 def warn(said: object) -> None:
     """Say on stderr what is likely to go wrong."""
-    click.echo(f"bayesnb: warning: {one_line(said)}", err=True)
+    click.echo(f"bayesnb: warning: {one_line(in_options(str(said)))}", err=True)
 
 
 def console_of() -> Any:

@@ -7,7 +7,8 @@ to hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import base64
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -47,6 +48,23 @@ def frame_of(batch: Any) -> pd.DataFrame:
     frame = pd.DataFrame({k: _column(batch.column(k)) for k in range(batch.num_columns)}, copy=False)
     frame.columns = list(batch.schema.names)
     return frame
+
+
+def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None]) -> Iterator[Any]:
+    """The batches of Parquet files with their categories, if Arrow has written them.
+
+    Parquet itself keeps a category of whole numbers as numbers; Arrow notes in the metadata of the file what they were.
+    """
+    import pyarrow as pa
+
+    written = [metadata[b"ARROW:schema"] for metadata in files if metadata and b"ARROW:schema" in metadata]
+    schemas = [pa.ipc.read_schema(pa.BufferReader(base64.b64decode(schema))) for schema in written]
+    names = {f.name for schema in schemas for f in schema if pa.types.is_dictionary(f.type)}
+    for batch in batches:
+        for k, f in enumerate(batch.schema):
+            if f.name in names and not pa.types.is_dictionary(f.type):
+                batch = batch.set_column(k, f.name, batch.column(k).dictionary_encode())
+        yield batch
 
 
 @contextmanager

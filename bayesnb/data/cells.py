@@ -5,7 +5,7 @@ A cell has one kind of ``Cells``. The kinds of all cells of a column decide what
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import IntFlag
 from typing import Any
 
@@ -24,7 +24,7 @@ class Cells(IntFlag):
 
     INTEGER = 1
     THOUSANDTHS = 2
-    "1.234, a real number; or whole, where the comma is the decimal mark."
+    "1.234, a real number; or whole, where the comma is the decimal mark. 0.234 is none: no group begins with 0."
     REAL = 4
     BOOLEAN = 8
     GAP = 16
@@ -32,25 +32,29 @@ class Cells(IntFlag):
     THOUSANDS = 64
     "1,234, a whole number; or real, where the comma is the decimal mark."
     GROUPED = 128
-    "1,234.5"
+    "1,234.5 or 1,234,567"
     COMMA = 256
     "1,5 or 1.234,5"
-    TEXT = 512
+    DOTTED = 512
+    "1.234.567, a whole number where the comma is the decimal mark; or a version, or an address."
+    TEXT = 1024
 
 
 NUMBER = Cells.INTEGER | Cells.THOUSANDTHS | Cells.REAL
-WITH_COMMA = Cells.INTEGER | Cells.THOUSANDTHS | Cells.THOUSANDS | Cells.COMMA
+WITH_POINT = NUMBER | Cells.THOUSANDS | Cells.GROUPED
+WITH_COMMA = Cells.INTEGER | Cells.THOUSANDTHS | Cells.THOUSANDS | Cells.COMMA | Cells.DOTTED
 
 PATTERNS = {
-    Cells.INTEGER: r"[+-]?\d{1,18}",
-    Cells.THOUSANDTHS: r"[+-]?\d{1,3}\.\d{3}",
-    Cells.REAL: r"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))",
+    Cells.INTEGER: r"[+-]?(0|[1-9]\d{0,17})",
+    Cells.THOUSANDTHS: r"[+-]?[1-9]\d{0,2}\.\d{3}",
+    Cells.REAL: r"[+-]?((0|[1-9]\d*|\d+\.\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))",
     Cells.PERCENT: r"[+-]?(\d+([.,]\d*)?|[.,]\d+)\s*%",
-    Cells.THOUSANDS: r"[+-]?\d{1,3}(,\d{3})+",
-    Cells.GROUPED: r"[+-]?\d{1,3}(,\d{3})+\.\d*",
-    Cells.COMMA: r"[+-]?(\d{1,3}(\.\d{3})+(,\d*)?|\d*,\d+|\d+,)([eE][+-]?\d+)?",
+    Cells.THOUSANDS: r"[+-]?[1-9]\d{0,2},\d{3}",
+    Cells.GROUPED: r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d*|(,\d{3}){2,})",
+    Cells.DOTTED: r"[+-]?[1-9]\d{0,2}(\.\d{3}){2,}",
+    Cells.COMMA: r"[+-]?([1-9]\d{0,2}(\.\d{3})+,\d*|\d*,\d+|\d+,)([eE][+-]?\d+)?",
 }
-"""The patterns of cells, without the blanks around them."""
+"""The patterns of cells, without the blanks around them. No number is 05123: its zeros would be lost."""
 
 
 def kind_of(cell: str) -> str:
@@ -60,7 +64,7 @@ def kind_of(cell: str) -> str:
         return f"WHEN regexp_full_match({cell}, {sql_text(rf'\s*({PATTERNS[kind]})\s*')}) THEN {int(kind)}"
 
     numbers = [matches(kind) for kind in (Cells.INTEGER, Cells.THOUSANDTHS, Cells.REAL)]
-    others = [matches(kind) for kind in (Cells.PERCENT, Cells.THOUSANDS, Cells.GROUPED, Cells.COMMA)]
+    others = [matches(kind) for kind in (Cells.PERCENT, Cells.THOUSANDS, Cells.GROUPED, Cells.DOTTED, Cells.COMMA)]
     words = (
         f"WHEN lower({cell}) IN ('true', 'false') THEN {int(Cells.BOOLEAN)} WHEN {is_gap(cell)} THEN {int(Cells.GAP)}"
     )
@@ -76,14 +80,41 @@ def is_gap(cell: str) -> str:
     return f"lower(trim({cell})) IN ({', '.join(map(sql_text, GAPS))})"
 
 
-def decimal_mark(columns: Iterable[Cells], sep: str) -> str:
-    """The decimal mark of a file: a comma where a column can only be read with one."""
+def decimal_marks(columns: Sequence[Cells], sep: str, told: str | None) -> list[str | None]:
+    """The decimal mark of each column of a file, by its own cells.
+
+    It is "" where the cells need none, and ``None`` where they may have either: 1.234 is so beside columns of both
+    marks, and whole numbers with one "1,5" in a file of commas. Only 1.234 and 1,234 are read as the other columns are.
+    """
     held = [found & ~Cells.GAP for found in columns]
-    if any(found and found in WITH_COMMA and Cells.COMMA in found for found in held):
-        return ","
-    maybe = any(Cells.THOUSANDS in found and found in Cells.INTEGER | Cells.THOUSANDS for found in held)
-    points = any(Cells.REAL in found and found in NUMBER for found in held)
-    return "," if sep == ";" and maybe and not points else "."
+    commas = told == "," if told else any(Cells.COMMA in found and found in WITH_COMMA for found in held)
+    points = told == "." if told else any(found in WITH_POINT and found not in WITH_COMMA for found in held)
+    either = Cells(0)
+    for found in held:
+        either |= found if found in WITH_POINT & WITH_COMMA else Cells(0)
+
+    def of_either(found: Cells) -> str | None:
+        if commas != points and (told or sep != ","):
+            return "," if commas else "."
+        if sep == ",":  # Its cells with a comma are in quotes.
+            return None if commas and not points and Cells.THOUSANDS in found else "."
+        if commas or Cells.THOUSANDS | Cells.THOUSANDTHS in either:
+            return None
+        return "," if sep == ";" and Cells.THOUSANDS in found else "."
+
+    def of(found: Cells) -> str | None:
+        if found not in WITH_POINT | WITH_COMMA or found in Cells.INTEGER:
+            return ""
+        if found in WITH_POINT:
+            return of_either(found) if found in WITH_COMMA else "."
+        whole = found & (Cells.INTEGER | Cells.THOUSANDTHS)
+        if Cells.COMMA not in found:
+            return "," if whole and not points and (told or sep != ",") and found in WITH_COMMA else ""
+        if found not in WITH_COMMA or told == ".":
+            return ""
+        return None if whole and sep == "," and not told else ","
+
+    return [of(found) for found in held]
 
 
 def kind_of_column(cells: Cells, decimal: str) -> str:
@@ -99,8 +130,7 @@ def kind_of_column(cells: Cells, decimal: str) -> str:
         return "boolean"
     if held == Cells.PERCENT:
         return "percent"
-    with_point = held in NUMBER | Cells.THOUSANDS | Cells.GROUPED and decimal == "."
-    return "real" if held in NUMBER or with_point or (held in WITH_COMMA and decimal == ",") else "text"
+    return "real" if held in NUMBER or held in (WITH_COMMA if decimal == "," else WITH_POINT) else "text"
 
 
 def value_of(cell: str, kind: str, cells: Cells, decimal: str) -> str:

@@ -1,6 +1,6 @@
 """CSV files as Arrow batches: the one reader of CSV for every verb.
 
-DuckDB finds the separator, the quotes and the header of a file, and reads it. A file is read twice. :func:`look` goes
+DuckDB finds the separator and the header of a file, and reads it. A file is read twice. :func:`look` goes
 through all of it once and notes, for each column, which kinds of cells it holds; :func:`batches` then reads the cells
 as what all of them are. So the type of a column never depends on the rows that happen to come first, and a table may be
 larger than memory. Where pandas can tell the type of a column, it is the same here.
@@ -14,11 +14,11 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,53 +27,33 @@ from bayesnb.data.cells import (
     MISSING,
     PATTERNS,
     Cells,
-    decimal_mark,
+    decimal_marks,
     is_gap,
     kind_of,
     kind_of_column,
     sql_text,
     value_of,
 )
-from bayesnb.data.decoding import GUESSES, Workspace, compression, decoded, encoding_of, is_empty, opened
+from bayesnb.data.decoding import (
+    GUESSES,
+    LINE,
+    QUOTE,
+    Workspace,
+    compression,
+    decoded,
+    encoding_of,
+    is_a_row_each,
+    is_empty,
+    lines_of,
+    rows_of,
+)
+from bayesnb.data.format import Format
 
-LINE = 2**23
-"""The most bytes of a line. A file with a longer one is refused, because it would fill the memory."""
+HOW = f"hive_partitioning=false, quote={sql_text(QUOTE)}"
+"""What DuckDB is told of every file. It would read a folder called c1=x as the second column of the files in it."""
 
 HEAD = 20_480
 """The number of rows in which the names of columns are looked for again, to tell a header from a row."""
-
-
-@dataclass(frozen=True)
-class Format:
-    """What the user says of a file; what is ``None`` is found out.
-
-    Parameters
-    ----------
-    sep : str, optional
-        The separator of cells.
-    decimal : {".", ","}, optional
-    encoding : str, optional
-        The name of an encoding of Python.
-    header : bool, optional
-        Whether the first line holds the names of the columns.
-    na : tuple of str
-        Further texts that stand for a missing cell, in every column.
-    sheet : str, optional
-        The name or the position, from 1, of a sheet of an Excel file.
-    names : tuple of str
-        Names that some columns are expected to have, such as that of the class. They make a line a header.
-    text : tuple of str
-        Columns that are read as text, whatever their cells look like: a model has learned their levels as text.
-    """
-
-    sep: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    header: bool | None = None
-    na: tuple[str, ...] = ()
-    sheet: str | None = None
-    names: tuple[str, ...] = ()
-    text: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +67,7 @@ class Layout:
     file : Path
         The same cells in UTF-8.
     encoding : str
-    sep, quote, escape : str
+    sep, escape : str
     skip : int
         The number of lines before the header that hold no cells.
     header : bool
@@ -104,7 +84,6 @@ class Layout:
     file: Path
     encoding: str
     sep: str
-    quote: str
     escape: str
     skip: int
     header: bool
@@ -123,13 +102,14 @@ class Reading:
     ----------
     kinds : {column: kind}
         "empty", "integer", "real", "percent", "boolean" or "text".
-    decimal : {".", ","}
+    marks : {column: mark}
+        The decimal mark, "." or ",".
     gaps : {column: {text: count}}
         Cells of columns of numbers that are read as missing.
     """
 
     kinds: dict[str, str]
-    decimal: str
+    marks: dict[str, str]
     gaps: dict[str, dict[str, int]]
 
 
@@ -141,6 +121,7 @@ def look(name: Any, file: Path, format: Format, space: Workspace) -> Layout:
     ValueError
         If the file is not CSV, with the line that is wrong and what to do.
     """
+    file = space.plain(file)
     with _about(name):
         encoding = format.encoding or encoding_of(file)
     if encoding is not None:
@@ -165,8 +146,9 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
             "GROUP BY k"
         ).fetchall()
         (rows,) = connection.execute(f"SELECT count(*) FROM {_table(layout)}").fetchone()
-    if not rows:
-        raise ValueError(f"{name}: has a header and no rows" if layout.header else f"{name}: is empty")
+        if not rows:
+            raise ValueError(f"{name}: has a header and no rows" if layout.header else f"{name}: is empty")
+        _require_all(layout, rows)
     held = dict(found)
     return replace(layout, rows=rows, cells=tuple(Cells(held.get(f"c{k}", 0)) for k in range(len(layout.names))))
 
@@ -177,8 +159,8 @@ def reading(layouts: Sequence[Layout], format: Format) -> Reading:
     for layout in layouts:
         for name, found in zip(layout.names, layout.cells, strict=True):
             cells[name] = cells.get(name, Cells(0)) | found
-    decimal = format.decimal or decimal_mark(cells.values(), layouts[0].sep)
-    kinds = {name: kind_of_column(found, decimal) for name, found in cells.items()}
+    marks = _marks(layouts, cells, format)
+    kinds = {name: kind_of_column(found, marks[name]) for name, found in cells.items()}
     kinds |= {name: "text" for name in format.text if kinds.get(name, "empty") != "empty"}
     gaps: dict[str, Counter[str]] = {}
     for layout in layouts:
@@ -192,7 +174,33 @@ def reading(layouts: Sequence[Layout], format: Format) -> Reading:
             with _connection(layout.name) as connection:
                 for column, text, count in connection.execute(query).fetchall():
                     gaps.setdefault(at[column], Counter())[text] += count
-    return Reading(kinds, decimal, gaps)
+    return Reading(kinds, marks, gaps)
+
+
+def _marks(layouts: Sequence[Layout], cells: Mapping[str, Cells], format: Format) -> dict[str, str]:
+    """The decimal mark of each column, which is one in all files."""
+    seen: dict[str, tuple[str, str]] = {}
+    for layout in layouts:
+        for name, mark in zip(layout.names, decimal_marks(layout.cells, layout.sep, format.decimal), strict=True):
+            file, other = seen.setdefault(name, (layout.name, mark)) if mark else ("", mark)
+            if mark != other and name not in format.text:
+                raise ValueError(
+                    f"column {name!r} has the decimal mark {other!r} in {file} and {mark!r} in {layout.name}: write "
+                    "both with one mark, or say it with --decimal if both have it"
+                )
+    marks = dict(zip(cells, decimal_marks(list(cells.values()), layouts[0].sep, format.decimal), strict=True))
+    for name in [name for name, mark in marks.items() if mark is None and name not in format.text]:
+        unclear = Cells.COMMA | Cells.THOUSANDS | Cells.THOUSANDTHS
+        places = [(layout, k) for layout in layouts for k, own in enumerate(layout.names) if own == name]
+        layout, k = next((layout, k) for layout, k in places if layout.cells[k] & unclear)
+        query = f"SELECT trim(c{k}) FROM ({_query(layout)}) WHERE {kind_of(f'c{k}')} & {int(unclear)} > 0 LIMIT 1"
+        with _connection(layout.name) as connection:
+            (cell,) = connection.execute(query).fetchone()
+        raise ValueError(
+            f"{layout.name}: column {name!r} holds {cell!r}, and nothing tells whether its decimal mark is a comma or "
+            "a point: say it with --decimal"
+        )
+    return {name: mark or "." for name, mark in marks.items()}
 
 
 def batches(layout: Layout, how: Reading) -> Iterator[Any]:
@@ -200,8 +208,8 @@ def batches(layout: Layout, how: Reading) -> Iterator[Any]:
     import pyarrow as pa
 
     kinds = [how.kinds[name] for name in layout.names]
-    cells = zip(_cells(layout), kinds, layout.cells, strict=True)
-    values = (f"{value_of(cell, kind, found, how.decimal)} AS v{k}" for k, (cell, kind, found) in enumerate(cells))
+    cells = zip(_cells(layout), kinds, layout.cells, [how.marks[name] for name in layout.names], strict=True)
+    values = (f"{value_of(cell, kind, found, mark)} AS v{k}" for k, (cell, kind, found, mark) in enumerate(cells))
     with _connection(layout.name) as connection:
         relation = connection.sql(f"SELECT {', '.join(values)} FROM {_table(layout)}")
         for batch in relation.to_arrow_reader(batch_rows(len(kinds))):
@@ -224,20 +232,22 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
         raise ValueError(f"{name}: is empty")
     said = "" if format.sep is None else f", delim={sql_text(format.sep)}"
     sniffed = connection.execute(
-        "SELECT Delimiter, Quote, Escape, SkipRows, HasHeader, [c.type FOR c IN Columns] FROM "
-        f"sniff_csv({_path(file)}, compression='{compression(file)}', max_line_size={LINE}{said})"
+        "SELECT Delimiter, Escape, SkipRows, HasHeader, [c.type FOR c IN Columns] FROM "
+        f"sniff_csv({_path(file)}, {HOW}, compression='{compression(file)}', max_line_size={LINE}{said})"
     ).fetchone()
-    sep, quote, escape, skip, header, types = sniffed
-    quote = '"' if quote == "(empty)" else quote
-    escape = quote if escape == "(empty)" else escape
-    lines = _first_lines(file, skip + 1)
+    sep, escape, skip, header, types = sniffed
+    escape = QUOTE if escape == "(empty)" else escape
+    lines = [line.rstrip("\r\n") for line in islice(lines_of(file), skip + 1)]
     if format.sep is None and len(types) == 1:
         # Where lines are not of one length, DuckDB takes each of them for one cell. Then reading it says which line is.
         sep, skip, lines = _commonest_separator(lines[0]) or sep, 0, lines[:1]
+    other = _commonest_separator(lines[0]) if format.sep is None and skip else None
+    if other not in (None, sep) and all(other in line for line in lines if line):
+        sep, skip = other, 0  # A last line with more of another separator, as in 4,341,061, would hide all of them.
     if any(sep in line and not line.startswith(("#", "sep=")) for line in lines[:skip]):
         skip = 0  # Only a title or a comment may stand before the header, and no row.
-    layout = Layout(str(name), file, encoding, sep, quote, escape, skip, False, (), format.na, space)
-    first = _first_row(layout)
+    layout = Layout(str(name), file, encoding, sep, escape, skip, False, (), format.na, space)
+    first = next(rows_of(file, skip, sep, escape), [""])
     layout = replace(layout, names=tuple(f"column{k}" for k in range(len(first))))
     if format.header is None:
         header = set(format.names) & set(first) or _is_header(connection, layout, first, header, types)
@@ -266,16 +276,17 @@ def _is_header(connection: Any, layout: Layout, first: Sequence[str], sniffed: b
     return found <= len(first) / 2 if sniffed else not found
 
 
-def _first_row(layout: Layout) -> list[str]:
-    """The cells of the first row, header or not."""
-    with opened(layout.file) as data:
-        lines = (line.decode("utf-8-sig", errors="replace") for line in _bounded(data))
-        for _ in range(layout.skip):
-            next(lines, None)
-        if len(layout.sep) > 1:
-            return next((line.rstrip("\r\n").split(layout.sep) for line in lines if line.strip()), [""])
-        rows = csv.reader(lines, delimiter=layout.sep, quotechar=layout.quote)
-        return next((row for row in rows if row), [""])
+def _require_all(layout: Layout, rows: int) -> None:
+    """Refuse a file of which DuckDB reads another number of rows than Python, under the same quote."""
+    above = layout.skip + layout.header
+    if len(layout.names) == 1 or is_a_row_each(layout.file, above + rows):
+        return
+    records = sum(1 for _ in rows_of(layout.file, layout.skip, layout.sep, layout.escape)) - layout.header
+    if records != rows:
+        raise ValueError(
+            f"{layout.name}: has {records:,} rows of which {rows:,} can be read: a quote is left open, or stands in a "
+            "cell (write it twice there, and quotes around the cell)"
+        )
 
 
 def _names(name: Any, first: Sequence[str]) -> tuple[str, ...]:
@@ -294,19 +305,6 @@ def _commonest_separator(line: str) -> str | None:
     counts = {sep: line.count(sep) for sep in (",", ";", "\t", "|")}
     best = max(counts, key=counts.__getitem__)
     return best if counts[best] else None
-
-
-def _first_lines(file: Path, n: int) -> list[str]:
-    with opened(file) as data:
-        lines = _bounded(data)
-        return [next(lines, b"").decode("utf-8-sig", errors="replace").rstrip("\r\n") for _ in range(n)]
-
-
-def _bounded(data: Any) -> Iterator[bytes]:
-    """The lines of a file, which may end with a carriage return alone; none is longer than ``LINE``."""
-    while line := data.readline(LINE):
-        head, *more = line.split(b"\r") if line.count(b"\r") > 1 else [line]
-        yield from (part + b"\n" for part in [head, *more]) if more else [line]
 
 
 # What DuckDB is asked
@@ -359,6 +357,8 @@ def _about(name: Any) -> Iterator[None]:
             raise ValueError(f"{name}: a line is longer than {LINE:,} bytes, so this is not CSV") from error
         if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) or "GZIP" in said.upper():
             raise ValueError(f"{name}: is not gzip, or not all of it ({message_of(error)})") from error
+        if "Error when sniffing" in said:
+            raise ValueError(f"{name}: a line is not CSV: a quote is left open, or stands within a cell") from error
         if isinstance(error, OSError | RuntimeError):
             raise
         raise ValueError(f"{name}: cannot be read as CSV ({message_of(said.partition(chr(10))[0])})") from error
@@ -375,9 +375,8 @@ def _table(layout: Layout) -> str:
     missing = ", ".join(sql_text(text) for text in MISSING if layout.sep not in text)
     return (
         f"read_csv({_path(layout.file)}, auto_detect=false, columns={{{columns}}}, header={layout.header}, "
-        f"skip={layout.skip}, delim={sql_text(layout.sep)}, quote={sql_text(layout.quote)}, "
-        f"escape={sql_text(layout.escape)}, "
-        f"comment='', nullstr=[{missing}], strict_mode=true, null_padding=false, max_line_size={LINE}, "
+        f"skip={layout.skip}, delim={sql_text(layout.sep)}, escape={sql_text(layout.escape)}, "
+        f"comment='', nullstr=[{missing}], strict_mode=true, null_padding=false, {HOW}, max_line_size={LINE}, "
         f"compression='{compression(layout.file)}')"
     )
 

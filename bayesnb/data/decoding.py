@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import gzip
+import io
+import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +20,12 @@ GUESSES = ("cp1252", "latin-1")
 
 BLOCK = 2**22
 """The number of bytes that are decoded at a time."""
+
+LINE = 2**23
+"""The most bytes of a line. A file with a longer one is refused, because it would fill the memory."""
+
+QUOTE = '"'
+"""What stands around cells. An apostrophe does not, since it is more often a cell, or a letter of one."""
 
 MARKS = {
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
@@ -37,6 +48,13 @@ class Workspace:
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._files += 1
         return self._folder / f"{self._files}{suffix}"
+
+    def plain(self, file: Path) -> Path:
+        """The file, by a link where no pattern of DuckDB stands for its name: one with a backslash and ``*?[``."""
+        if os.sep != "/" or "\\" not in (name := str(file.absolute())) or not set(name) & set("*?["):
+            return file
+        (link := self.path(file.suffix)).symlink_to(file.absolute())
+        return link
 
 
 def encoding_of(file: Path) -> str | None:
@@ -100,3 +118,28 @@ def is_empty(file: Path) -> bool:
     """Whether a file begins with nothing but blanks."""
     with opened(file) as data:
         return not data.read(2**16).strip(b"\xef\xbb\xbf \t\r\n")
+
+
+def lines_of(file: Path, skip: int = 0) -> Iterator[str]:
+    """The lines of a file of which DuckDB has seen the first, so that it fits into memory."""
+    with io.TextIOWrapper(opened(file), encoding="utf-8-sig", errors="replace", newline="") as lines:
+        yield from islice(lines, skip, None)
+
+
+def rows_of(file: Path, skip: int, sep: str, escape: str) -> Iterator[list[str]]:
+    """The rows of a file as Python reads CSV, without those that are blank."""
+    lines = lines_of(file, skip)
+    if len(sep) > 1:
+        return (line.rstrip("\r\n").split(sep) for line in lines if line.strip())
+    csv.field_size_limit(max(LINE, csv.field_size_limit()))
+    escape = None if escape == QUOTE else escape
+    return filter(None, csv.reader(lines, delimiter=sep, quotechar=QUOTE, escapechar=escape))
+
+
+def is_a_row_each(file: Path, rows: int) -> bool:
+    """Whether a file has so many lines, which are then a row each; blank lines at its end do not count."""
+    with opened(file) as data:
+        lines, last = 1, b""
+        while block := data.read(BLOCK):
+            lines, last = lines + block.count(b"\n"), block
+    return lines - last[len(last.rstrip(b"\r\n")) :].count(b"\n") == rows

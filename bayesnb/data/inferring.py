@@ -24,8 +24,9 @@ from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.family import Family
 from bayesnb.families.levels import united
 from bayesnb.families.support import BAG, LEVELS
+from bayesnb.kernels import reading
 from bayesnb.model import about, in_order
-from bayesnb.priors import UNSEEN, Array, Dirichlet
+from bayesnb.priors import UNSEEN, Array, Beta, Dirichlet
 from bayesnb.wording import meant
 
 NO_VALUE = "no value seen"
@@ -204,15 +205,17 @@ def _feature(
     table: Table, spec: Family | Binned, columns: Names, how: str, unseen: str, weight: Array | None
 ) -> Feature:
     """A feature as inferred from the first table."""
+    with about(f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"):
+        _require_concentrations(spec.prior)
     if isinstance(spec, Binned):
         table.require_dense(spec)
-        cuts = tuple(spec.fit(table.column(name).finite(), weight) for name in columns)
+        cuts = tuple(spec.fit(table.column(name).ordinary(), weight) for name in columns)
         levels = tuple(cut.names for cut in cuts)
         return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)
     if spec.needs_rows:
         table.require_dense(spec)
         with_levels = spec.support == LEVELS
-        seen = [table.column(name).ordered() if with_levels else table.column(name).finite() for name in columns]
+        seen = [table.column(name).ordered() if with_levels else table.column(name).ordinary() for name in columns]
         with about(f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"):
             spec = spec.placed(seen, weight)
     if spec.support != LEVELS:
@@ -234,6 +237,23 @@ def _feature(
         levels.append(united(known, (UNSEEN,)) if unseen == "new" else known)
     kinds = tuple(table.column(name).kind() for name in columns)
     return Feature(columns, spec, how, tuple(levels), kinds)
+
+
+def _require_concentrations(prior: Any) -> None:
+    """Raise ``ValueError`` for a concentration so small that a product of two is no ordinary float; 0 is impossible.
+
+    This is asked of a prior that is to learn, and not of one in a file, which an earlier version may have learned.
+    """
+    for one in prior.values() if isinstance(prior, Mapping) else [prior]:
+        alpha = getattr(one, "alpha", ())
+        each = [*alpha.values()] if isinstance(alpha, Mapping) else alpha
+        for name, value in {"alpha": each, "beta": one.beta if isinstance(one, Beta) else ()}.items():
+            value = np.asarray(value, float)
+            if (tiny := (value > 0) & (value < reading.LEAST)).any():
+                raise ValueError(
+                    f"Expected {name} of its prior to be 0 or at least 1e-150; got {value[tiny].flat[0]:g}: write "
+                    "1e-150, under which a value that was never seen is as good as impossible"
+                )
 
 
 def named_levels(family: Family) -> Names:

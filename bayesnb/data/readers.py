@@ -16,9 +16,10 @@ from typing import Any
 import pandas as pd
 
 from bayesnb.data import csv_reader
-from bayesnb.data.arrow import about_source, batch_rows, frame_of, message_of, tables, until_broken
-from bayesnb.data.csv_reader import Format, Layout, Reading
+from bayesnb.data.arrow import about_source, batch_rows, coded, frame_of, message_of, tables, until_broken
+from bayesnb.data.csv_reader import Layout, Reading
 from bayesnb.data.decoding import Workspace
+from bayesnb.data.format import Format
 from bayesnb.data.tables import Table
 
 ROW_GROUP = 2**27
@@ -61,7 +62,10 @@ class Source(os.PathLike):
         """Each file, and what it is called in messages; standard input is copied to a file."""
         if str(self.path) == "-":
             return {_copy_of_stdin(self.space): "stdin"}
-        return {file: str(file) for file in _files(self.path)}
+        files = _files(self.path)
+        if odd := [file for file in files if not file.is_file()]:
+            raise ValueError(f"{odd[0]}: is a pipe or a device, which can be read only once: send it to -, as stdin")
+        return {file: str(file) for file in files}
 
     @cached_property
     def kind(self) -> str:
@@ -105,18 +109,23 @@ class Source(os.PathLike):
             rows = sum(layout.rows for layout in self.layouts)
             return (batch for layout in self.layouts for batch in csv_reader.batches(layout, self.reading)), rows
         dataset, schemas = self._dataset
-        return _batches(dataset, schemas, self), dataset.count_rows()
+        batches = coded(_batches(dataset, schemas, self), [schema.metadata for _, schema in schemas.values()])
+        return batches, dataset.count_rows()
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
     """A dataset, a scanner, a reader, or whatever streams Arrow."""
     import pyarrow as pa
     import pyarrow.dataset
+    import pyarrow.parquet
 
     if isinstance(source, pa.dataset.Dataset):
         # The dataset itself has to scan, because it may have a filter.
         batches = source.to_batches(batch_size=batch_rows(len(source.schema)), batch_readahead=2, fragment_readahead=1)
-        return tables(until_broken("the dataset", batches), declares=False), source.count_rows()
+        files = source.files[:1] if getattr(getattr(source, "format", None), "default_extname", "") == "parquet" else []
+        first = [pa.parquet.read_metadata(file, filesystem=source.filesystem).metadata for file in files]
+        batches = coded(until_broken("the dataset", batches), first)
+        return tables(batches, declares=False), source.count_rows()
     if isinstance(source, pa.dataset.Scanner):
         return tables(until_broken("the scanner", source.to_batches()), declares=False), None
     reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
@@ -162,10 +171,14 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
                 ) from error
         raise ValueError(f"{path}: its parts do not fit together ({message_of(error)})") from error
     read = frame_of(whole)
-    text = read.select_dtypes("category").columns
-    return read.astype(
-        {name: "str" for name in text if pd.api.types.infer_dtype(read[name].cat.categories) == "string"}
-    )
+    for name in read.select_dtypes("category").columns:
+        column = read[name]
+        text = pd.api.types.infer_dtype(column.cat.categories) == "string"
+        # Other levels are declared by no file either, so they have the order of levels that are found in parts.
+        read[name] = (
+            column.astype("str") if text else column.cat.reorder_categories(column.cat.categories.sort_values())
+        )
+    return read
 
 
 def _source(path: str | os.PathLike) -> Source:
@@ -174,6 +187,8 @@ def _source(path: str | os.PathLike) -> Source:
 
 def _files(path: str | os.PathLike) -> list[Path]:
     place = Path(path)
+    if not os.fspath(path):
+        raise ValueError("the path of the table is empty: name a file or a folder; the current folder is .")
     if place.is_dir():
         files = sorted(f for f in place.rglob("*") if f.is_file() and not f.name.startswith(("_", ".")))
         if not files:
@@ -271,12 +286,15 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
 
 
 def _schema(file: Path, kind: str) -> Any:
-    """The Arrow schema of a file, with every type of text as plain text."""
+    """The Arrow schema of a file, with every type of text as plain text; for Parquet, with the metadata of the file."""
     import pyarrow as pa
     from pyarrow import ipc, parquet
 
     try:
-        return _plain(parquet.read_schema(file) if kind == "parquet" else ipc.open_file(file).schema)
+        if kind == "ipc":
+            return _plain(ipc.open_file(file).schema)
+        with parquet.ParquetFile(file) as opened:
+            return _plain(opened.schema_arrow).with_metadata(opened.metadata.metadata)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{file}: cannot be read as {kind} ({message_of(error)})") from error
 

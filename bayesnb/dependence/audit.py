@@ -39,7 +39,8 @@ class Independence:
     pairs : DataFrame
         A row for each pair of columns, the most dependent first: ``first`` and ``second``, the names of the columns;
         ``log_bayes_factor`` of dependence against independence given the class, exact, in nats; ``information``, their
-        mutual information given the class, in nats, with ``lower`` and ``upper``. ``gain`` is by how many nats a row
+        mutual information given the class, in nats, adjusted for what chance gives, with ``lower``, which is 0 where
+        it may be 0, and ``upper``. ``gain`` is by how many nats a row
         the leave-one-out log loss of the class falls when p(a | c) p(b | c) makes place for p(a, b | c) in naive Bayes
         (below 0 it rises), and ``se`` its standard error. ``score`` is by how many standard errors the labels speak for
         the pair's term on top of ``dependence="weighted"``.
@@ -200,18 +201,33 @@ def _gains(
 
 
 def _information(counts: Array, draws: int, rng: Generator) -> Array:
-    """Draws of the mutual information of a pair given the class, (draw,), in nats.
+    """Draws of the mutual information of a pair given the class, (draw,), in nats; 0 is among them where it may be.
 
     The cells of a class have the Dirichlet prior of :func:`log_bayes_factors`. The information of finite counts is
-    never 0, even of independent columns: its posterior says how small it may be.
+    never 0, even of independent columns: the one of the shares of cells is too large by about the free cells over
+    twice the rows, and that of the posterior by as much again. So the draws are moved to have the mean of the one of
+    the shares, I, and are then adjusted for chance (Vinh, Epps and Bailey 2010): with E the mean information of tables
+    of the same margins without dependence, and H the most that these margins allow, I becomes (I - E) H / (H - E).
+    What falls below 0 is 0.
     """
-    total = counts.sum()
-    if total <= 0:
+    n = counts.sum((1, 2))
+    counts, n = counts[n > 0], n[n > 0]
+    if not len(n):
         return np.zeros(draws)
-    base = np.outer(counts.sum((0, 2)), counts.sum((0, 1))) / total**2
-    alpha = ROWS_OF_PRIOR * base + counts
-    p = rng.standard_gamma(np.broadcast_to(alpha, (draws, *alpha.shape)))
-    p /= p.sum((2, 3), keepdims=True)
-    a, b = p.sum(3, keepdims=True), p.sum(2, keepdims=True)
-    inside = xlogy(p, p) - xlogy(p, a) - xlogy(p, b)
-    return inside.sum((2, 3)) @ (counts.sum((1, 2)) / total)
+    share = n / n.sum()
+    a, b = counts.sum(2) / n[:, None], counts.sum(1) / n[:, None]
+
+    def information(p: Array) -> Array:
+        """Of shares of cells, (..., class, cell of the first column, cell of the second)."""
+        first, second = p.sum(-1, keepdims=True), p.sum(-2, keepdims=True)
+        return (xlogy(p, p) - xlogy(p, first) - xlogy(p, second)).sum((-2, -1)) @ share
+
+    pooled = np.outer(counts.sum((0, 2)), counts.sum((0, 1))) / n.sum() ** 2
+    p = rng.standard_gamma(np.broadcast_to(ROWS_OF_PRIOR * pooled + counts, (draws, *counts.shape)))
+    drawn = information(p / p.sum((2, 3), keepdims=True))
+    rows = np.maximum(np.rint(n), 1).astype(int)
+    chance = rng.multinomial(rows, np.einsum("ca,cb->cab", a, b).reshape(len(n), -1), (draws, len(n)))
+    by_chance = float(information(chance.reshape(p.shape) / rows[:, None, None]).mean())
+    most = min(float(-xlogy(margin, margin).sum(1) @ share) for margin in (a, b))
+    centred = drawn - drawn.mean() + information(counts / n[:, None, None])
+    return np.clip((centred - by_chance) * most / max(most - by_chance, 1e-9), 0.0, most)

@@ -82,9 +82,14 @@ class LearnedExponents:
 
     def mean_and_sd(self) -> tuple[Array, Array]:
         """Posterior mean and standard deviation of each parameter: of the Normal, or of the draws where that is off."""
-        if self.nearly_normal or len(self.points) < 2:
+        if not self.by_draws:
             return self.posterior.mode, self.posterior.sd()
         return self.points.mean(0), self.points.std(0)
+
+    @property
+    def by_draws(self) -> bool:
+        """Whether mean and standard deviation are those of the draws, which have a Monte Carlo error."""
+        return not self.nearly_normal and len(self.points) > 1
 
     def moments(self) -> tuple[Array, Array]:
         """Posterior mean (parameter,) and covariance (parameter, parameter), of the Normal or of the draws."""

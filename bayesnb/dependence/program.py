@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from bayesnb.chains import Convergence, Sampler
 from bayesnb.dependence.conditional import Rows, indicators
@@ -62,8 +63,8 @@ def parameters_of(drawn: dict[str, Array]) -> Array:
     return np.concatenate([drawn["w"], own.reshape(len(own), -1)], axis=-1)
 
 
-CLOSE = 0.03
-"""A difference of class probabilities that the draws of both sides may leave by chance."""
+LEVEL = 1e-4
+"""How probable it is at most that means which agree are said not to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +75,9 @@ class Verdict:
     ----------
     parameters : DataFrame
         For each exponent and offset: ``mean`` and ``sd`` as learned, by Laplace or by its corrected draws;
-        ``nuts_mean`` and ``nuts_sd``; and ``off``, the difference of the means in sampled posterior standard
-        deviations.
+        ``nuts_mean`` and ``nuts_sd``; ``off``, the difference of the means in sampled posterior standard deviations;
+        ``mcse``, the Monte Carlo standard error of that difference, in the unit of the parameter; and ``z``, the
+        difference over it.
     probability : float
         The largest difference between the averaged class probabilities of the rows, by the draws that answer and by
         those of NUTS.
@@ -88,17 +90,23 @@ class Verdict:
     convergence: Convergence
 
     @property
+    def p_value(self) -> float:
+        """The p-value of the largest ``|z|``, by Bonferroni, as in :class:`bayesnb.sampling.agreement.Agreement`."""
+        return min(1.0, 2 * float(norm.sf(self.parameters["z"].abs().max())) * len(self.parameters))
+
+    @property
     def agrees(self) -> bool:
-        """Whether the chains converged and the class probabilities of both differ by at most ``CLOSE``."""
-        return self.convergence.converged and self.probability <= CLOSE
+        """Whether the chains converged, and no mean differs by more than its Monte Carlo error, at level 1e-4."""
+        return self.convergence.converged and self.p_value >= LEVEL
 
     def __str__(self) -> str:
         worst, ratio = self.parameters["off"].abs().max(), self.parameters["sd"] / self.parameters["nuts_sd"]
         said = "agree" if self.agrees else "do not agree" if self.convergence.converged else "cannot be compared"
         return (
             f"the exponents as learned and as sampled {said}: their means differ by at most {worst:.2f} posterior "
-            f"standard deviations, the standard deviations are {ratio.min():.2f} to {ratio.max():.2f} times the "
-            f"sampled ones, and class probabilities differ by at most {self.probability:.3f}; {self.convergence}"
+            f"standard deviations (largest |z| {self.parameters['z'].abs().max():.1f}, p {self.p_value:.2g}), the "
+            f"standard deviations are {ratio.min():.2f} to {ratio.max():.2f} times the sampled ones, and class "
+            f"probabilities differ by at most {self.probability:.3f}; {self.convergence}"
         )
 
 
@@ -117,15 +125,21 @@ def verify(
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``.
     """
-    model = pymc_model(rows, learned)
+    from arviz_stats.base import array_stats
+
+    model, judge = pymc_model(rows, learned), Sampler(**sampler)
     names = [variable.name for variable in model.free_RVs]
-    drawn, convergence = Sampler(**sampler).run(model, names, "the exponents")
+    drawn, convergence = judge.run(model, names, "the exponents")
     points = parameters_of(drawn)
     sampled = LearnedExponents(**(vars(learned) | {"points": points}))
     ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset, rows.cells)) for each in (learned, sampled))
     mean, sd = points.mean(0), points.std(0)
     own_mean, own_sd = learned.mean_and_sd()
+    error = array_stats.mcse(points.T.reshape(points.shape[1], judge.chains, -1), chain_axis=1, draw_axis=2)
+    if learned.by_draws:
+        error = np.hypot(error, own_sd / np.sqrt(len(learned.points)))
     columns = {"mean": own_mean, "sd": own_sd, "nuts_mean": mean, "nuts_sd": sd, "off": (own_mean - mean) / sd}
+    columns |= {"mcse": error, "z": (own_mean - mean) / error}
     names = [*map(str, learned.names), *cells, "offset"]
     index = names[: learned.layout.terms] + [f"{names[t]}, class {c}" for c in classes for t in learned.layout.own]
     return Verdict(pd.DataFrame(columns, pd.Index(index)), float(np.abs(ours - theirs).max()), convergence)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from bayesnb.answers.scorecard import Scorecard, percent, scorecard_of
+from bayesnb.answers.scorecard import Scorecard, nats, scorecard_of
 from bayesnb.answers.scoring import log_proba_of, own, scores, share_interval
 from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.classifier import Classifier
@@ -58,39 +58,55 @@ class Comparison:
     classes: Array
     prob: float
 
-    def card(self, name: str = "predictive") -> Scorecard:
+    def card(self, name: Any = "predictive") -> Scorecard:
         """The scorecard of an estimate or a dependence."""
         return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=self.how)
 
     @property
-    def best(self) -> str:
-        """The estimate of the smallest log loss."""
-        return str(self.table["difference"].astype(float).idxmin())
+    def best(self) -> Any:
+        """The estimate or dependence of the smallest log loss."""
+        return self.table["difference"].astype(float).idxmin()
 
     @property
-    def worse(self) -> list[str]:
+    def worse(self) -> list[Any]:
         """What is credibly worse than the best: by more than two standard errors of the paired difference.
 
         A difference of the size of rounding is none.
         """
         gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
-        return [str(name) for name in gap.index[(gap == np.inf) | (gap > np.maximum(2 * se, 1e-9))]]
+        return [*gap.index[(gap == np.inf) | (gap > np.maximum(2 * se, 1e-9))]]
+
+    def take(self, name: Any = "predictive") -> Any:
+        """Which line of the table to take: the one that is named, unless the best is credibly better."""
+        return self.best if name in self.worse or name not in self.answers else name
+
+    def advice(self, name: Any = "predictive") -> str:
+        """Which line of the table to take instead of the one that is named, in a sentence or two."""
+        take = self.take(name)
+        cost, _, _, claimed, shares, _ = self.card(take).table.loc["log_loss"]
+        text = f"Take {_written(take)}: "
+        if take == name:
+            text += "no other line of the table is credibly better."
+        else:
+            gap, se = (float(self.table.loc[name, column]) for column in ("difference", "se_difference"))
+            less = f"{gap:.3f} ± {se:.3f} less than with {_written(name)}" if np.isfinite(gap) else "finitely many"
+            text += f"a row costs {nats(cost)} nats (it claims {nats(claimed)}), {less}."
+        return text if cost < shares else f"{text} A row costs no less with it than with the class shares."
 
     @property
     def sentence(self) -> str:
-        """What the scores say: of full Bayes, and of the best dependence where full Bayes claims too much."""
+        """What the scores say of full Bayes, and which line of the table to take."""
         return self.sentence_of("predictive")
 
-    def sentence_of(self, name: str) -> str:
-        """What the scores of an estimate say, and of the best dependence where the estimate claims too much."""
-        card = self.card(name)
-        text = card.sentence
-        dependent = [name for name in self.answers if name not in ESTIMATES]
-        if not card.sure or not dependent or name in dependent:
-            return text
-        name = min(dependent, key=lambda name: float(self.table.loc[name, "log_loss"]))
-        right, _, _, claimed, *_ = self.card(name).table.loc["accuracy"]
-        return f'{text} dependence="{name}" is right in {percent(right)} where it says {percent(claimed)}.'
+    def sentence_of(self, name: Any) -> str:
+        """What the scores of an estimate or a dependence say, and which line of the table to take instead."""
+        return f"{self.card(name).sentence} {self.advice(name)}"
+
+
+def _written(name: Any) -> str:
+    """An estimate or a dependence as it is written in Python."""
+    what = "estimate" if name in ESTIMATES else "dependence"
+    return f'{what}="{name}"' if isinstance(name, str) else f"{what}={name!r}"
 
 
 def compare_estimates(

@@ -34,8 +34,8 @@ def independence(found: Independence) -> Figure:
     Returns
     -------
     Figure
-        A cell for each pair, its colour the mutual information in nats. Pairs that do not show dependence are grey: the
-        information of a finite table is never 0. Of more than 40 columns, those that depend most are shown.
+        A cell for each pair, its colour the mutual information in nats. Pairs that do not show dependence are grey.
+        Of more than 40 columns, those that depend most are shown.
 
     Raises
     ------

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bayesnb import plots
-from bayesnb.data.tables import Table
-from bayesnb.estimator import BayesianNB
+from bayesnb.dependence.audit import Independence
 from bayesnb.report.parts import Grid, Part, Picture, Section
 
 TITLE = "Dependence between columns"
@@ -15,15 +12,14 @@ MOST_PAIRS = 10
 """Pairs whose numbers are shown."""
 
 
-def dependence(clf: BayesianNB, table: Table, y: Any, share: float) -> Section:
+def dependence(found: Independence, share: float) -> Section:
     """Which columns depend on each other given the class, and what to do about it."""
-    found = clf.independence(table, y, prob=share)
     parts: list[Part] = [str(found)]
     if len(found.pairs):
         parts.append(
             "Naive Bayes takes the columns as independent given the class. log_bayes_factor weighs dependence against "
             "that, exactly, in nats. information is the mutual information of the two columns given the class, in "
-            f"nats, with its {share:.0%} interval; of a finite table it is never 0. gain is by how many nats a row the "
+            f"nats, adjusted for what chance gives, with its {share:.0%} interval. gain is by how many nats a row the "
             "leave-one-out log loss of the class falls when the pair is modelled, and se its standard error. score is "
             'by how many standard errors the labels speak for the pair on top of dependence="weighted".'
         )

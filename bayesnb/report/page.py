@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -113,11 +114,12 @@ def report(
             lambda: uncertain.uncertain(clf, table, index, codes, explain, by, unit, share, draws),
         )
     )
-    say("doubting each label by the model of all the other rows")
-    others.append(_or_reason(labels.TITLE, lambda: labels.labels_to_doubt(clf, table, y, index)))
-    others += [calibration, estimates]
     say("weighing each pair of columns against independence")
-    others.append(_or_reason(dependence.TITLE, lambda: dependence.dependence(clf, table, y, share)))
+    found = cache(lambda: clf.independence(table, y, prob=share))
+    say("doubting each label by the model of all the other rows")
+    others.append(_or_reason(labels.TITLE, lambda: labels.labels_to_doubt(clf, table, y, index, found)))
+    others += [calibration, estimates]
+    others.append(_or_reason(dependence.TITLE, lambda: dependence.dependence(found(), share)))
     say("comparing the rows with tables that the model makes")
     others.append(_or_reason(checks.FIT, lambda: checks.fit(clf, table, y, share)))
     say("raising each prior to a power")

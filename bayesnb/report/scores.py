@@ -115,13 +115,7 @@ def estimates(found: Scored) -> Section:
         "the largest difference of a class probability from full Bayes. The last rows are models whose columns may "
         "depend on each other; their exponents learn from the labels."
     )
-    worse = found.compared.worse
-    finding = ""
-    if found.name in worse:
-        finding = (
-            f'"{found.compared.best}" predicts credibly better than "{found.name}", the model of this page: by '
-            f"{table.loc[found.name, 'difference']:.3f} ± {table.loc[found.name, 'se_difference']:.3f} nats a row."
-        )
+    finding = found.compared.advice(found.name) if found.name in found.compared.worse else ""
     return Section(ESTIMATES, [text, Grid(shown, "Scores of each estimate"), *notes], finding=finding)
 
 

@@ -1,9 +1,9 @@
-"""Rows without a label: a Gibbs sampler, which draws their labels and the parameters in turn.
+"""Rows without a label, or with a wrong one: a Gibbs sampler, which draws their labels and the parameters in turn.
 
 Start with :func:`sample`. EM (``bayesnb.em``) climbs to one point and takes labels as expected counts; here the labels
-are drawn, so the draws of the parameters have the whole posterior's spread. It needs no PyMC, because both conditional
+are drawn, so the draws of the parameters have the whole posterior's spread. It needs no PyMC, because the conditional
 distributions are known: the posterior of the parameters given all labels is conjugate, and p(label | row, parameters)
-is the class probability.
+is the class probability. Labels that were seen, but may be wrong, make it more or less probable.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import betainc, betaincinv
 
 from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, normalize, part_of, stacks
@@ -21,6 +22,9 @@ from bayesnb.statistics.membership import Labels
 
 if TYPE_CHECKING:
     from xarray import Dataset
+
+MOST_WRONG = 0.5
+"""The prior of the share of wrong labels is uniform from 0 to here; beyond it, two classes could change their names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,7 @@ def sample(
     rng: np.random.Generator,
     tune: int = 200,
     thin: int = 1,
+    seen: Labels | None = None,
 ) -> Drawn:
     """Draw the parameters of the model and the labels of unlabelled rows from their joint posterior.
 
@@ -88,6 +93,9 @@ def sample(
         The number of steps of each chain before its first draw.
     thin : int
         A draw is every so many steps.
+    seen : Labels, optional
+        A label and a weight for each row. A share ε of these labels was replaced by any other class, each with equal
+        probability; ε has a uniform prior from 0 to 1/2, and is drawn too. Chains then start at these labels.
 
     Raises
     ------
@@ -121,7 +129,18 @@ def sample(
     before = {name: part.believed.at(place) for name, part in enumerate(parts)}
     copies = part_of(data, np.tile(np.arange(n_rows), chains))
     offset = np.arange(chains)[:, None] * n_classes
+    weight = None if seen is None else np.tile(seen.weight, chains)
+
+    def learned(classes: Array) -> tuple[dict[Any, Prior], Array]:
+        """What is believed of the parts, and the weight of each class, when the rows have these classes."""
+        s = model.statistics(copies, Labels.of((classes + offset).ravel(), width, weight), range(width))
+        found = {name: family.update(before[name], s.features[name]) for name, family in model.features.items()}
+        return found, s.rows.reshape(chains, n_classes)
+
     believed, counts = before, np.zeros((chains, n_classes))
+    if seen is not None:
+        drawn = np.tile(seen.codes, (chains, 1))
+        believed, counts = learned(drawn)
     kept: list[tuple[Array, dict[int, dict[str, Array]]]] = []
     proba, log_likelihood = np.zeros((chains, n_rows, n_classes)), np.zeros((chains, draws))
     labels = np.zeros((chains, draws, n_rows), np.min_scalar_type(n_classes))
@@ -132,6 +151,8 @@ def sample(
         for name, family in model.features.items():
             log_joint += family.log_likelihood(theta[name], data[name])
         log_joint = np.moveaxis(log_joint.reshape(n_rows, chains, n_classes), 1, 0) + log_pi[:, None]
+        if seen is not None:
+            log_joint += _log_seen(seen, drawn, MOST_WRONG * max(-step, 0) / (tune + 1), rng)
         log_proba = normalize(log_joint)
         # The largest of log p plus Gumbel noise falls on a class with its probability.
         drawn = (log_proba + rng.gumbel(size=log_proba.shape)).argmax(-1)
@@ -142,10 +163,25 @@ def sample(
             # log p(x, c | θ) - log p(c | x, θ) is log p(x | θ) for each class c, such as the drawn one.
             own = (np.take_along_axis(v, drawn[..., None], -1)[..., 0] for v in (log_joint, log_proba))
             log_likelihood[:, step // thin] = np.subtract(*own).sum(-1)
-        seen = model.statistics(copies, Labels.of((drawn + offset).ravel(), width), range(width))
-        counts = seen.rows.reshape(chains, n_classes)
-        believed = {name: family.update(before[name], seen.features[name]) for name, family in model.features.items()}
+        believed, counts = learned(drawn)
     return Drawn(_parameters(alone.model, parts, kept), proba, labels, log_likelihood)
+
+
+def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
+    """log p(seen label | class, ε), (chain, row, class), at a draw of ε given which labels differ from the classes.
+
+    ε is ``least`` or more. In the steps before the first draw this falls from 1/2 to 0: where nearly half of the labels
+    are wrong, a chain that starts at them would take long to leave them.
+    """
+    wrong = (drawn != seen.codes) @ seen.weight
+    shape = 1 + wrong, 1 + seen.weight.sum() - wrong
+    below = betainc(*shape, MOST_WRONG)
+    share = np.where(below > 0, betaincinv(*shape, below * (1 - rng.random(len(wrong)))), MOST_WRONG)
+    share = np.maximum(share, least)
+    found = np.empty((len(wrong), len(seen), seen.n))
+    found[:] = np.log(share / (seen.n - 1))[:, None, None]
+    found[:, np.arange(len(seen)), seen.codes] = np.log1p(-share)[:, None]
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,9 @@ PARTS = (
 )
 """What the moments of a cell follow from."""
 
+FEW = 8
+"""With fewer pairs of rows of one class than this, a sample does not say what a typical distance is."""
+
 KEPT = 1e-9
 """The largest share of a scatter that may be lost to rounding when rows are unlearned."""
 
@@ -301,13 +304,22 @@ def _measured(x: Array, members: Membership) -> Moments:
         return _exact(x, members)
     s = Moments(*reduce(_joined, members.moments(x)))
     outlying = s.scatter > OUTLYING * _typical_gap(x, members.codes) ** 2 * s.n
-    for c in np.flatnonzero(outlying.any(axis=1)):
-        rows, columns = np.flatnonzero(members.codes == c), np.flatnonzero(outlying[c])
-        own = Labels.of(np.zeros(len(rows), int), 1, members.weight[rows])
+    if not outlying.any():
+        return s
+    found = s.for_file()
+    # The outlying classes of a column together, since a table may have as many classes as rows; and together with the
+    # columns in which the same classes are outlying.
+    patterns, group = np.unique(outlying, axis=1, return_inverse=True)
+    for k in np.flatnonzero(patterns.any(axis=0)):
+        classes, columns = np.flatnonzero(patterns[:, k]), np.flatnonzero(group == k)
+        rows = np.flatnonzero(patterns[members.codes, k])
+        rows = rows[np.argsort(members.codes[rows], kind="stable")]
+        own = Labels(np.searchsorted(classes, members.codes[rows]), members.weight[rows], len(classes))
         cuts = np.array_split(np.arange(len(rows)), max(1, -(-len(rows) * len(columns) // 2**16)))
         each = (_exact(x[np.ix_(rows[cut], columns)], own[cut]) for cut in cuts)
-        s = s.with_cells(reduce(add, each), [c], columns)
-    return s
+        for name, value in reduce(add, each).for_file().items():
+            found[name][np.ix_(classes, columns)] = value
+    return Moments(**found)
 
 
 def _exact(x: Array, labels: Labels) -> Moments:
@@ -325,8 +337,13 @@ def _typical_gap(x: Array, codes: Array) -> Array:
     """The median distance of two rows of one class in a sample of 64 rows, (column,), that are not equal; else 0."""
     sample = np.unique(np.linspace(0, len(x) - 1, 64).astype(int))
     sample = sample[np.argsort(codes[sample], kind="stable")]
-    same = np.diff(codes[sample]) == 0
-    gap = np.abs(np.diff(np.asarray(x[sample], float), axis=0))[same]
+    pair = np.flatnonzero(np.diff(codes[sample]) == 0)
+    if len(pair) < FEW:
+        # Among many classes, a sample of rows holds hardly two of one; neighbours in the order of classes do.
+        sample = np.argsort(codes, kind="stable")
+        pair = np.flatnonzero(np.diff(codes[sample]) == 0)
+        pair = pair[np.linspace(0, len(pair) - 1, min(64, len(pair))).astype(int)]
+    gap = np.abs(x[sample[pair + 1]] - np.asarray(x[sample[pair]], float))
     gap[~(gap > 0)] = np.inf
     gap.sort(axis=0)
     known = np.isfinite(gap).sum(axis=0)

@@ -9,6 +9,16 @@ from bayesnb.kernels.compiled import compiled
 
 
 @compiled
+def extreme(x: Array, least: float, most: float) -> bool:
+    """Whether the size of some cell other than 0 is not between these."""
+    odd = 0
+    for i in range(len(x)):
+        size = abs(x[i])
+        odd += (size > most) | ((size < least) & (size > 0.0))
+    return odd > 0
+
+
+@compiled
 def whole_numbers(x: Array, found: Array) -> int:
     """The cells as codes, -1 where NaN, and the largest of them; -2 if one is no whole number from 0 to 32,766."""
     odd, top = 0, np.int64(-1)

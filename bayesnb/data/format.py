@@ -1,0 +1,38 @@
+"""What the user says of a CSV or Excel file, as the options of the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Format:
+    """What the user says of a file; what is ``None`` is found out.
+
+    Parameters
+    ----------
+    sep : str, optional
+        The separator of cells.
+    decimal : {".", ","}, optional
+    encoding : str, optional
+        The name of an encoding of Python.
+    header : bool, optional
+        Whether the first line holds the names of the columns.
+    na : tuple of str
+        Further texts that stand for a missing cell, in every column.
+    sheet : str, optional
+        The name or the position, from 1, of a sheet of an Excel file.
+    names : tuple of str
+        Names that some columns are expected to have, such as that of the class. They make a line a header.
+    text : tuple of str
+        Columns that are read as text, whatever their cells look like: a model has learned their levels as text.
+    """
+
+    sep: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    na: tuple[str, ...] = ()
+    sheet: str | None = None
+    names: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()

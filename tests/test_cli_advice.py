@@ -1,0 +1,227 @@
+"""The advice of the command line: who copies what it prints gets the model that it advises."""
+
+import json
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesnb import BayesianNB, cli, load
+from bayesnb.cli.advising import fit_command
+from bayesnb.cli.doctor import examine
+from bayesnb.cli.settings import Settings
+from bayesnb.cli.wording import in_options
+from bayesnb.data.csv_reader import Format
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    """Run a command in a folder of its own; return its exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            cli.main([str(a) for a in arguments])
+        printed = capsys.readouterr()
+        return ended.value.code or 0, printed.out, printed.err
+
+    return command
+
+
+def labels(rng, log_odds, names):
+    return np.where(rng.random(len(log_odds)) < 1 / (1 + np.exp(-log_odds)), *names)
+
+
+def export(rng, n):
+    """Customers with decimal commas and dates; turnover, orders and discount follow one hidden cause."""
+    cause, tariff = rng.normal(size=n), rng.choice([1, 2, 3], n, p=[0.5, 0.3, 0.2])
+    complaints = rng.poisson(np.where(tariff == 2, 1.5, 0.5))
+    turnover = np.exp(6.5 + 0.8 * cause + 0.4 * rng.normal(size=n))
+    discount = np.where(rng.random(n) < 0.55, 0, 4 * np.exp(0.5 * cause + 0.6 * rng.normal(size=n)))
+    table = pd.DataFrame({
+        "Kunde seit": pd.date_range("2015-01-01", periods=n).strftime("%d.%m.%Y"),
+        "Tarif": tariff,
+        "Umsatz": [f"{value:.2f}".replace(".", ",") for value in turnover],
+        "Bestellungen": 1 + rng.poisson(np.exp(1 + 0.4 * cause)),
+        "Rabatt": [f"{value:.2f}".replace(".", ",") for value in discount],
+        "Beschwerden": complaints,
+    })  # fmt: skip
+    return table.assign(y=labels(rng, -0.9 - 0.5 * cause + 0.9 * (tariff == 2) + 0.6 * complaints, ("ja", "nein")))
+
+
+def survey(rng, n):
+    """Answers from 1 to 5 to questions that ask nearly the same; 99 is no answer."""
+    mood = rng.normal(size=n)
+    table = pd.DataFrame({f"Q{k}": np.round(3 + 0.9 * mood + 0.8 * rng.normal(size=n)).clip(1, 5) for k in range(6)})
+    table["Q3"] = table["Q3"].mask(rng.random(n) < 0.06, 99)
+    return table.astype(int).assign(y=labels(rng, 0.9 * mood - 0.9, ("leaves", "stays")))
+
+
+def laboratory(rng, n):
+    """Skewed values that rise together; -999 is no value, and one is measured if somebody looks ill."""
+    ill = rng.random(n) < 0.25
+    state = rng.normal(size=n) + 0.9 * ill
+    lactate = np.exp(0.2 + 0.4 * state + 0.3 * rng.normal(size=n)).round(2)
+    table = pd.DataFrame({
+        "crp": np.exp(0.8 + 0.9 * state + 0.5 * rng.normal(size=n)).round(2),
+        "ferritin": np.exp(4.3 + 0.6 * state + 0.5 * rng.normal(size=n)).round(1),
+        "sodium": np.where(rng.random(n) < 0.08, -999, (140 - state + 2 * rng.normal(size=n)).round()),
+        "lactate": np.where(rng.random(n) < np.where(ill, 0.25, 0.65), np.nan, lactate),
+        "troponin": np.where(rng.random(n) < 0.5, 0, np.exp(1 + 0.8 * state + 0.7 * rng.normal(size=n))).round(2),
+    })  # fmt: skip
+    return table.assign(y=np.where(ill, "sepsis", "none"))
+
+
+TABLES = {"export": export, "survey": survey, "laboratory": laboratory}
+
+
+@pytest.mark.filterwarnings("ignore:columns that were not fitted are ignored")
+@pytest.mark.parametrize("name", TABLES)
+def test_the_command_that_inspect_prints_is_not_behind_the_class_shares_on_rows_it_has_not_seen(name, run):
+    table = TABLES[name](np.random.default_rng(5), 500)
+    kinds = {"sep": ";"} if name == "export" else {}
+    table[:350].to_csv("train.csv", index=False, **kinds)
+    table[350:].to_csv("test.csv", index=False, **kinds)
+    command = run("inspect", "train.csv", "--target", "y")[1].splitlines()[-1]
+    assert run(*shlex.split(command)[1:])[0] == 0
+    assert run("fit", "train.csv", "--target", "y", "-o", "default.nc")[0] == 0
+    losses = {}
+    for model in ("train.nc", "default.nc"):
+        code, out, err = run("score", model, "test.csv", "--format", "json")
+        assert code == 0, err
+        losses[model] = next(line for line in json.loads(out)["scores"] if line["score"] == "log_loss")
+    assert losses["train.nc"]["value"] < losses["train.nc"]["frequencies"]
+    assert losses["train.nc"]["value"] < losses["default.nc"]["value"] - 0.05
+
+
+def test_the_command_that_inspect_prints_takes_its_own_advice_on_families_gaps_and_dependence(run):
+    laboratory(np.random.default_rng(0), 600).assign(ward=np.resize([1, 2, 3], 600)).to_csv("t.csv", index=False)
+    command = run("inspect", "t.csv", "--target", "y")[1].splitlines()[-1]
+    for said in (
+        "--na -999", "crp=log-normal", "troponin=hurdle", "ward=categorical", "--feature lactate=missing",
+        "--dependence ",
+    ):  # fmt: skip
+        assert said in command
+    assert run(*shlex.split(command)[1:])[0] == 0
+    assert load("t.nc").schema_.features["ward"].levels == ((1, 2, 3),)
+
+
+def test_the_command_lets_no_columns_depend_on_each_other_where_nothing_speaks_for_it(run):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=400)
+    pd.DataFrame({"a": rng.normal(y), "b": rng.normal(y), "y": y}).to_csv("t.csv", index=False)
+    code, out, _ = run("inspect", "t.csv", "--target", "y", "--format", "json")
+    assert code == 0
+    assert json.loads(out)["fit"] == "bayesnb fit t.csv --target y -o t.nc"
+    assert "nothing need be done" in json.loads(out)["dependence"]
+
+
+def test_of_many_columns_one_exponent_decides_about_dependence(run):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=300)
+    x = rng.normal(y)
+    copies = {f"x{k}": x + 0.1 * rng.normal(size=300) for k in range(35)}
+    pd.DataFrame(copies | {"y": y}).to_csv("t.csv", index=False)
+    _, out, _ = run("inspect", "t.csv", "--target", "y")
+    assert "times too large; use --dependence weighted." in " ".join(out.split())
+    assert "--dependence weighted" in out.splitlines()[-1]
+
+
+def test_the_command_keeps_every_option_that_was_given(run):
+    table = pd.DataFrame({"a": ["1", "?", "-", "4"] * 20, "b": range(80), "c": [0.5, 1, 2] * 26 + [3, 4]})
+    table.assign(y=[0, 1] * 40).to_csv("t.csv", index=False)
+    asked = ["--na", "?", "--na", "-", "--drop", "b", "--feature", "c=log-normal", "--m", "2", "--unseen", "new"]
+    _, out, _ = run("inspect", "t.csv", "--target", "y", *asked)
+    command = shlex.split(out.splitlines()[-1])
+    for option, value in zip(asked[::2], asked[1::2], strict=True):
+        assert (option, value) in zip(command, [*command[1:], ""][: len(command)], strict=True) or option == "--m"
+    assert "--m 2.0" in out.splitlines()[-1]
+    assert run(*command[1:])[0] == 0
+
+
+def test_a_family_that_was_chosen_is_kept_and_gaps_are_counted_on_top_of_it(run):
+    laboratory(np.random.default_rng(0), 600).to_csv("t.csv", index=False)
+    chosen = ("--feature", "lactate=gaussian", "--feature", "crp=gaussian")
+    command = run("inspect", "t.csv", "--target", "y", *chosen)[1].splitlines()[-1]
+    assert "--feature lactate=missing:gaussian" in command
+    assert "--feature crp=gaussian" in command
+    assert "crp=log-normal" not in command
+
+
+def test_a_mark_of_gaps_hides_nothing_of_the_other_cells():
+    rng = np.random.default_rng(0)
+    answers = np.where(rng.random(300) < 0.1, 99, rng.integers(1, 6, 300))
+    income = np.where(rng.random(300) < 0.1, "n.a.", np.exp(rng.normal(8, 1.3, 300)).round(1).astype(str))
+    found = examine(pd.DataFrame({"Q": answers, "income": income}), None, 300, None)
+    said = {(remark.column, *remark.option, *remark.families[:1]) for remark in found}
+    assert said == {("Q", "--na", "99"), ("Q", "categorical"), ("income", "--na", "n.a."), ("income", "log-normal")}
+
+
+# Which line of the table to take
+
+
+def test_compare_says_which_model_to_take_and_its_last_line_fits_it(run):
+    code, out, _ = run("compare", "penguins", "--drop", "year", "--dependence", "pairwise")
+    assert code == 0
+    assert "Take --dependence pairwise: a row costs 0.0" in " ".join(out.split())
+    command = out.splitlines()[-1]
+    assert command == "bayesnb fit penguins --target species --drop year --dependence pairwise -o penguins.nc"
+    assert run(*shlex.split(command)[1:])[0] == 0
+    assert load("penguins.nc").dependence == "pairwise"
+
+
+def test_compare_takes_full_bayes_where_nothing_is_credibly_better_and_says_if_class_shares_are_as_good(run):
+    _, out, _ = run("compare", "play-tennis", "--format", "json")
+    said = json.loads(out)
+    assert said["take"] == "predictive"
+    assert said["fit"] == "bayesnb fit play-tennis --target play -o play-tennis.nc"
+    assert said["sentence"].endswith(
+        "Take --estimate predictive: no other line of the table is credibly better. A row costs no less with it than "
+        "with the class shares."
+    )
+
+
+# The language of the command line
+
+
+def test_an_error_names_the_option_that_cures_it(run):
+    pd.DataFrame({"the fare": [0.0, 7.25, 71.3, 8.05] * 5, "y": [0, 1] * 10}).to_csv("t.csv", index=False)
+    code, _, err = run("fit", "t.csv", "--target", "y", "--feature", "the fare=log-normal", "-o", "m.nc")
+    assert code == 1
+    assert err.endswith(
+        "column 'the fare' holds 0 in row 0, where log-normal needs a positive number; write --feature 'the "
+        "fare'=hurdle:log-normal, or --feature 'the fare'=gaussian\n"
+    )
+    assert run("fit", "t.csv", "--target", "y", "--feature", "the fare=hurdle:log-normal", "-o", "m.nc")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("python", "options"),
+    [
+        ('log-odds are 2.5 times too large; use dependence="pairwise".', "use --dependence pairwise."),
+        ("column 'a' holds -1 in row 3, where Poisson needs a count; use Gaussian() for it", "--feature a=gaussian"),
+        ("name its family, as features={'my id': Categorical()}", "as --feature 'my id'=categorical"),
+        ("give the column a family that has one, such as Gaussian() or PolyaTree()", "gaussian or polya-tree"),
+        ("there is no family 'gausian' in 3 rows (7)", "there is no family 'gausian' in 3 rows (7)"),
+    ],
+)
+def test_advice_in_python_becomes_options(python, options):
+    assert in_options(python).endswith(options)
+
+
+def test_audit_and_score_advise_in_options(run):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=300)
+    x = rng.normal(y)
+    pd.DataFrame({f"x{k}": x for k in range(4)} | {"y": y}).round(4).to_csv("t.csv", index=False)
+    assert "use --dependence " in " ".join(run("audit", "t.csv", "--target", "y")[1].split())
+    BayesianNB().fit("t.csv", "y").save("m.nc")
+    for layout in ("table", "json"):
+        assert "over-sure (try --dependence pairwise)" in " ".join(
+            run("score", "m.nc", "t.csv", "--format", layout)[1].split()
+        )
+
+
+def test_a_command_without_a_target_says_what_to_write():
+    assert fit_command("a b.csv", None, Format(), Settings()) == "bayesnb fit 'a b.csv' --target COLUMN -o a-b.nc"

@@ -73,7 +73,6 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
     data : {name: encoded column}
     labels : Labels
         The labels and weights of the rows. A row of weight 2 is two rows, each of which may be wrong by itself.
-    random_seed : seed
     random_seed : int
 
     Returns

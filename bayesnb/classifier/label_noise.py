@@ -84,7 +84,7 @@ def suspicious_labels(self: Classifier, X: Any, y: Any, sample_weight: Any = Non
     200  Chinstrap         0.00    Gentoo                   1.00   1.00
     3    Chinstrap         0.02    Adelie                   0.96   0.14
     >>> round(found.attrs["expected"], 1), round(found.attrs["sd"], 1)
-    (1.4, 0.6)
+    (1.4, 0.7)
     """
     log_joint, codes = self.log_left_out(X, y, sample_weight)
     log_proba, row = normalize(log_joint), np.arange(len(codes))

@@ -66,6 +66,9 @@ def parameters_of(drawn: dict[str, Array]) -> Array:
 LEVEL = 1e-4
 """How probable it is at most that means which agree are said not to."""
 
+SKEW = 0.2
+"""Posterior standard deviations by which the mode, at which a Laplace posterior is centred, may be beside the mean."""
+
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
@@ -77,7 +80,7 @@ class Verdict:
         For each exponent and offset: ``mean`` and ``sd`` as learned, by Laplace or by its corrected draws;
         ``nuts_mean`` and ``nuts_sd``; ``off``, the difference of the means in sampled posterior standard deviations;
         ``mcse``, the Monte Carlo standard error of that difference, in the unit of the parameter; and ``z``, the
-        difference over it.
+        difference over it. Where the posterior is Laplace's, only what is beyond ``SKEW`` counts in ``z``.
     probability : float
         The largest difference between the averaged class probabilities of the rows, by the draws that answer and by
         those of NUTS.
@@ -139,7 +142,8 @@ def verify(
     if learned.by_draws:
         error = np.hypot(error, own_sd / np.sqrt(len(learned.points)))
     columns = {"mean": own_mean, "sd": own_sd, "nuts_mean": mean, "nuts_sd": sd, "off": (own_mean - mean) / sd}
-    columns |= {"mcse": error, "z": (own_mean - mean) / error}
+    away, known = own_mean - mean, 0.0 if learned.by_draws else SKEW * sd
+    columns |= {"mcse": error, "z": np.sign(away) * np.maximum(np.abs(away) - known, 0.0) / error}
     names = [*map(str, learned.names), *cells, "offset"]
     index = names[: learned.layout.terms] + [f"{names[t]}, class {c}" for c in classes for t in learned.layout.own]
     return Verdict(pd.DataFrame(columns, pd.Index(index)), float(np.abs(ours - theirs).max()), convergence)

@@ -1140,7 +1140,7 @@ def test_a_row_whose_squared_distance_is_no_float_is_called_far_and_not_impossib
         try:
             assert pd.DataFrame(np.reshape(verb(row), (2, -1))).notna().all(axis=None)
         except ValueError as error:
-            assert re.search(message, str(error))
+            assert re.search(message, str(error))  # noqa: PT017
 
 
 def test_a_file_of_intervals_has_no_empty_cell_for_rows_far_out(tmp_path):

@@ -1057,7 +1057,8 @@ def test_concentrations_below_1e_150_are_refused_with_a_cure(c: float):
     said = rf"column 'x': Expected %s of its prior to be 0 or at least 1e-150; got {c:g}: write 1e-150"
     for family in (
         Bernoulli(Beta(c, 1.0)), Categorical(Dirichlet(c)), Categorical(Dirichlet({0: 1.0, 1: c})), Poisson(Gamma(c)),
-        Bernoulli({"a": Beta(c, 1.0), "b": Beta()}),
+        Bernoulli({"a": Beta(c, 1.0), "b": Beta()}), Hurdle(Poisson(), zero=Beta(c, 1.0)),
+        Hurdle(Poisson(Gamma(c))), Mixture([Poisson(Gamma(c)), Poisson()]),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=said % "alpha"):
             BayesianNB({"x": family}).fit(X, y)
@@ -1121,6 +1122,25 @@ def test_the_saddlepoint_and_draws_agree_where_the_one_hands_over_to_the_other(g
     assert_allclose(auto[0]["lower"], drawn[0]["lower"], atol=0.05)
     tops = [clf.prob_top(ask, method=method, given=given_what) for method in ("auto", "draws")]
     assert_allclose(*tops, atol=0.05)
+
+
+@pytest.mark.parametrize(("spread", "far"), [(1e-100, 1e60), (1e-100, -1e149), (1e-10, 1e149)])
+def test_a_row_whose_squared_distance_is_no_float_is_called_far_and_not_impossible(spread: float, far: float):
+    x = np.random.default_rng(0).normal(size=40)
+    y = np.repeat(["u", "v"], 20)
+    clf = BayesianNB().fit(pd.DataFrame({"a": spread * (x + (y == "v"))}), y)
+    row = pd.DataFrame({"a": [0.0, far]})
+    assert np.isfinite(clf.predict_log_proba(row)).all()
+    message = r"^row 1 lies more than 1e150 standard deviations.*predict_proba answers"
+    for verb in (clf.log_odds, clf.explain):
+        with pytest.raises(ValueError, match=message):
+            verb(row)
+    # Draws given the row lie near it, so most of them have floats for what it says.
+    for verb in (clf.predict_interval, clf.prob_top, clf.sample_proba, clf.uncertainty):
+        try:
+            assert pd.DataFrame(np.reshape(verb(row), (2, -1))).notna().all(axis=None)
+        except ValueError as error:
+            assert re.search(message, str(error))  # noqa: PT017
 
 
 def test_a_file_of_intervals_has_no_empty_cell_for_rows_far_out(tmp_path):

@@ -336,7 +336,9 @@ def test_a_mixed_model_is_verified_where_it_has_a_closed_form(fitted):
     assert not {"student", "two bumps"} & judged
 
 
+# Which rows of 60 have large weights depends on the draws, so on the machine and on the version of PyTensor.
 @pytest.mark.nuts
+@pytest.mark.filterwarnings("ignore:.*change the posterior too much to be left out by weighting its draws")
 def test_a_mixed_model_leaves_rows_out_as_arviz_does(fitted):
     clf, X, y = fitted
     tree = clf.sample_posterior(X=X, y=y)

@@ -24,7 +24,7 @@ from bayesnb.answers.given import GivenData, GivenRow
 from bayesnb.answers.log_odds import LogOdds
 from bayesnb.dependence.learned import Dependence, DrawnDependence, draw
 from bayesnb.kernels.blocks import each, large_enough, slices
-from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
+from bayesnb.model import Data, Parameters, Posterior, counted_in, normalize, part_of
 from bayesnb.priors import Array
 
 CHUNK = 2**21
@@ -89,8 +89,9 @@ class PosteriorDraws:
         size = CHUNK if self._few else 8 * CHUNK
         parts = []
         for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
-            joint = self.log_joint(part_of(data, cut), cut.stop - cut.start, offset[cut])
-            p = np.exp(normalize(joint))
+            rows = np.arange(cut.start, cut.stop)
+            with counted_in(rows):
+                p = np.exp(normalize(self.log_joint(part_of(data, cut), len(rows), offset[cut])))
             parts.append({name: ask(p, cut) for name, ask in asks.items()})
         return {name: np.concatenate([part[name] for part in parts]) for name in asks}
 
@@ -251,4 +252,5 @@ class Saddlepoint:
 
         far = np.concatenate(list(each(work, slices(len(possible), 2**12 if many else 2**14))))
         if len(far):
-            draw(far, part_of(data, far), np.broadcast_to(offset, (n_rows, 2))[far])
+            with counted_in(far):
+                draw(far, part_of(data, far), np.broadcast_to(offset, (n_rows, 2))[far])

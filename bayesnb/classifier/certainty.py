@@ -7,7 +7,8 @@ Every function here is a method of :class:`bayesnb.classifier.Classifier`, its `
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from bayesnb.classifier.tabular import index_of
 from bayesnb.data.targets import labels_of
 from bayesnb.dependence.learned import DrawnDependence, draw
 from bayesnb.kernels.blocks import CELLS, each, slices
-from bayesnb.model import ImpossibleRowError, Parameters, normalize, part_of, probabilities
+from bayesnb.model import ImpossibleRowError, Parameters, counted_in, normalize, part_of, probabilities
 from bayesnb.priors import Array
 
 if TYPE_CHECKING:
@@ -39,6 +40,57 @@ EXPECTED_LABELS = (
 )
 
 
+class FarRowError(ValueError):
+    """A row lies so far from all that was learned that squared distances are beyond all floats.
+
+    Its predictive probability is known, because that needs logarithms of distances only. A Normal density at drawn
+    parameters is not: its logarithm is a squared distance in standard deviations, beyond 1e308 from 1e154 on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesnb import BayesianNB
+    >>> clf = BayesianNB().fit({"size": np.arange(6) * 1e-100}, [0, 0, 0, 1, 1, 1])
+    >>> clf.predict_proba({"size": [1e60]}).round(1)
+    array([[0.5, 0.5]])
+    >>> clf.predict_interval({"size": [1e60]})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    bayesnb.classifier.certainty.FarRowError: row 0 lies more than 1e150 standard deviations from ...
+    """
+
+    def __init__(self, rows: Array) -> None:
+        more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
+        super().__init__(
+            f"row {rows[0]}{more} lies more than 1e150 standard deviations from everything that was learned in one of "
+            "its columns, so the square of the distance is beyond all floats. Look at this cell and its unit; "
+            "predict_proba answers such rows"
+        )
+
+
+def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
+    """The verb, which now calls a row far instead of impossible if its predictive probability is above 0."""
+
+    @functools.wraps(verb)
+    def told(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return verb(*args, **kwargs)
+        except ImpossibleRowError as error:
+            self, X = args[0], args[1] if len(args) > 1 else kwargs["X"]
+            far = error.rows[np.isfinite(_predictive(self, *self.read(X))[error.rows]).any(axis=1)]
+            if len(far):
+                raise FarRowError(far) from error
+            raise
+
+    return told
+
+
+def _predictive(self: Classifier, data: Any, n: int) -> Array:
+    """log p(class, row | data), (row, class)."""
+    return self.posterior.log_predictive(data, n) + self.offset
+
+
+@of_near_rows
 def sample_proba(self: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
@@ -76,17 +128,16 @@ def sample_proba(self: Classifier, X: Any, draws: int = 1000, given: Given | Non
         def answer(
             rows: slice, drawn: Parameters | DrawnDependence = drawn, place: int = place, part: slice = part
         ) -> None:
-            joint = believed.log_joint(drawn, place, part_of(data, rows), rows.stop - rows.start, offset[rows])
-            try:
+            with counted_in(np.arange(rows.start, rows.stop)):
+                joint = believed.log_joint(drawn, place, part_of(data, rows), rows.stop - rows.start, offset[rows])
                 proba[part, rows] = probabilities(joint)
-            except ImpossibleRowError as error:
-                raise ImpossibleRowError(error.rows + rows.start) from error
 
         # Few enough rows for their joints to stay in the cache from step to step.
         list(each(answer, slices(n, max(1, CELLS // drawn.log_pi.size))))
     return proba
 
 
+@of_near_rows
 def predict_interval(
     self: Classifier,
     X: Any,
@@ -163,6 +214,7 @@ def _noted(self: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> p
     return frame
 
 
+@of_near_rows
 def prob_top(self: Classifier, X: Any, method: str = "auto", draws: int = 4000, given: Given | None = None) -> Array:
     """The posterior probability that the predicted class is the most probable one under p(c | x, θ), (row,).
 
@@ -199,6 +251,11 @@ def log_odds(self: Classifier, X: Any, given: Given | None = None) -> pd.DataFra
         dependence, of the posterior of the parameters and the exponents, which are independent. ``attrs["given"]`` is
         "row" or "data".
 
+    Raises
+    ------
+    FarRowError
+        If a row is so far out that the moments are no floats.
+
     Examples
     --------
     >>> from bayesnb import BayesianNB, datasets
@@ -213,10 +270,14 @@ def log_odds(self: Classifier, X: Any, given: Given | None = None) -> pd.DataFra
     data, n = self.read(X)
     require_two_classes(self)
     believed = believed_by(self, given, self.generator())
-    if self.dependence is None:
-        moments = log_odds_moments(self.posterior, data, n, self.offset, believed.power)
-    else:
-        moments = weighted.log_odds_moments(self.posterior, self.dependence, data, n, self.offset)
+    with np.errstate(over="ignore"):
+        if self.dependence is None:
+            moments = log_odds_moments(self.posterior, data, n, self.offset, believed.power)
+        else:
+            moments = weighted.log_odds_moments(self.posterior, self.dependence, data, n, self.offset)
+    unknown = np.isnan(moments[0]).any(axis=(1, 2))
+    if unknown.any() and (far := unknown & np.isfinite(_predictive(self, data, n)).all(axis=1)).any():
+        raise FarRowError(np.flatnonzero(far))
     pairs = list(combinations(range(len(self.classes)), 2))
     columns = {
         (self.classes[a], self.classes[b], what): moment[:, a, b]
@@ -229,6 +290,7 @@ def log_odds(self: Classifier, X: Any, given: Given | None = None) -> pd.DataFra
     return frame
 
 
+@of_near_rows
 def uncertainty(
     self: Classifier,
     X: Any,
@@ -285,7 +347,7 @@ def uncertainty(
     tail = (1 - formulas.probability_of_interval(prob)) / 2
     shares = [tail, 1 - tail]
     drawn, believed = answering(self, "draws", draws, given), answering(self, "auto", draws, given)
-    predictive = self.posterior.log_predictive(data, n) + offset
+    predictive = _predictive(self, data, n)
     asks = {"entropies": drawn.given.entropies(normalize(predictive))}
     if by_draws := isinstance(believed, formulas.PosteriorDraws):
         asks |= {"interval": formulas.quantiles(shares), "interval_errors": formulas.quantile_errors(shares)}

@@ -15,7 +15,7 @@ import pandas as pd
 from bayesnb.answers import explain as formulas
 from bayesnb.answers import parameters, weighted
 from bayesnb.answers.uncertainty import probability_of_interval
-from bayesnb.classifier.certainty import answering, require_two_classes
+from bayesnb.classifier.certainty import FarRowError, answering, require_two_classes
 from bayesnb.classifier.exponents import point
 from bayesnb.classifier.tabular import index_of
 from bayesnb.data.choice import FamilyChoice
@@ -99,6 +99,9 @@ def explain(
         contributions = weighted.contributions(
             self.schema, *believed, data, log_joint, pairs, shares, seed, self.offset
         )
+    unknown = np.isfinite(contributions["log_odds"]) & contributions[["lower", "upper"]].isna().any(axis=1)
+    if unknown.any():
+        raise FarRowError(np.unique(contributions.index.get_level_values("row")[unknown]))
     for name in unseen_levels(self.schema, table):
         # A level that was never seen adds nothing, as a missing value; but it is shown.
         here = contributions.index.get_level_values("entry") == name

@@ -206,7 +206,7 @@ def _feature(
 ) -> Feature:
     """A feature as inferred from the first table."""
     with about(f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"):
-        _require_concentrations(spec.prior)
+        _require_concentrations(spec)
     if isinstance(spec, Binned):
         table.require_dense(spec)
         cuts = tuple(spec.fit(table.column(name).ordinary(), weight) for name in columns)
@@ -239,12 +239,14 @@ def _feature(
     return Feature(columns, spec, how, tuple(levels), kinds)
 
 
-def _require_concentrations(prior: Any) -> None:
+def _require_concentrations(family: Family) -> None:
     """Raise ``ValueError`` for a concentration so small that a product of two is no ordinary float; 0 is impossible.
 
-    This is asked of a prior that is to learn, and not of one in a file, which an earlier version may have learned.
+    A prior that is to learn is checked, and not one in a file, which an earlier version may have learned.
     """
-    for one in prior.values() if isinstance(prior, Mapping) else [prior]:
+    for part in getattr(family, "parts", ()):
+        _require_concentrations(part)
+    for one in family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]:
         alpha = getattr(one, "alpha", ())
         each = [*alpha.values()] if isinstance(alpha, Mapping) else alpha
         for name, value in {"alpha": each, "beta": one.beta if isinstance(one, Beta) else ()}.items():

@@ -21,7 +21,7 @@ from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.kernels.densities import products
 from bayesnb.numerics import Array, deviance, log_peak, log_rising
-from bayesnb.priors import Dirichlet, Theta
+from bayesnb.priors import Dirichlet, ImproperError, Theta
 from bayesnb.statistics.membership import Column, Labels, Membership
 
 
@@ -62,11 +62,12 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     def _of_short(self, x: Bag, counts: Column, base: Array, members: Membership) -> WordCounts:
         """The statistic of short rows, whose log base measures can simply be added."""
         base, totals = members.totals(base[:, None]), members.totals(counts)
+        fractions = members.totals(words.fractional(counts))
         if sparse.issparse(x.counts):
             rows = members.weights()[:, None]
         else:
             rows = members.totals(~np.isnan(x.counts).all(axis=1)[:, None])
-        return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], x.words)
+        return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], x.words, fractions)
 
     def _of_long(self, x: Bag, members: Membership) -> WordCounts:
         """The statistic of long rows: the log-likelihood of each at its best θ, minus how much the rows disagree."""
@@ -80,10 +81,20 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
         own = log_peak(counts).sum(-1, keepdims=True) - log_peak(lengths)
         apart = members.costs(cost, share).sum(-1, keepdims=True)
-        return WordCounts(totals, members.weights()[:, None], members.totals(own) - apart, x.words)
+        fractions = members.totals(words.fractional(counts))
+        return WordCounts(totals, members.weights()[:, None], members.totals(own) - apart, x.words, fractions)
 
     def resolve_prior(self, prior: Dirichlet, s: WordCounts) -> Dirichlet:
         return Dirichlet(prior.over((s.words,), s.counts.shape[0], s.counts.sum(0)[None]).alpha[:, 0])
+
+    def log_evidence(self, prior: Dirichlet, s: WordCounts) -> Array:
+        if (found := s.fractions > 0).any():
+            raise ImproperError(
+                "fractions of words, such as tf-idf weights, have no probability and so no evidence; give counts, or "
+                "compare models on rows that were left out, by loo or evaluate",
+                first(found)[:1],
+            )
+        return super().log_evidence(prior, s)
 
     def added(self, s: WordCounts) -> Added:
         return (s.counts,), s.log_peak[:, 0]

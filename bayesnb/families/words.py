@@ -40,6 +40,7 @@ class Bag:
 class WordCounts(Statistic):
     """Counts of words, ``counts`` (class, level); of rows, ``rows`` (class, 1); and the largest log-likelihood.
 
+    ``fractions`` (class, 1) is the weight of rows that hold a fraction of a word, which have no probability.
     ``log_peak`` (class, 1) is the log-likelihood of all rows of a class at the one θ that fits them best. When two
     parts are added, it falls by how much they disagree about θ.
     """
@@ -48,16 +49,22 @@ class WordCounts(Statistic):
     rows: Array = per("bag")
     log_peak: Array = per("bag", before="log_base")
     words: tuple[Any, ...]
+    fractions: Any = per("bag", default=None)
 
     group = "multinomial"
     signed = frozenset({"log_peak"})
+
+    def __post_init__(self) -> None:
+        if self.fractions is None:
+            object.__setattr__(self, "fractions", np.zeros_like(self.rows))
 
     def __add__(self, other: WordCounts) -> WordCounts:
         words = self.words if self.words == other.words else united(self.words, other.words)
         mine, theirs = self._for_words(words), other._for_words(words)
         lengths = (counts.sum(-1, keepdims=True) for counts in (mine, theirs))
         apart = disagreement(mine, theirs, *lengths).sum(-1, keepdims=True)
-        return WordCounts(mine + theirs, self.rows + other.rows, self.log_peak + other.log_peak - apart, words)
+        log_peak = self.log_peak + other.log_peak - apart
+        return WordCounts(mine + theirs, self.rows + other.rows, log_peak, words, self.fractions + other.fractions)
 
     def _for_words(self, words: tuple[Any, ...]) -> Array:
         if self.words is words or self.words == words:
@@ -93,6 +100,11 @@ def counts(x: Bag) -> Column:
             stored.sum_duplicates()
         return stored
     return np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
+
+
+def fractional(counts: Column) -> Array:
+    """Which rows hold a number that is not whole, as (row, 1) numbers."""
+    return (_row_sums(counts, lambda row, word, n: n != np.floor(n)) > 0).astype(float)[:, None]
 
 
 def long_rows(lengths: Array) -> Array:

@@ -15,6 +15,7 @@ from bayesnb.model.naive_bayes import Posterior as Posterior
 from bayesnb.model.parameters import Parameters as Parameters
 from bayesnb.model.probabilities import Evidence as Evidence
 from bayesnb.model.probabilities import ImpossibleRowError as ImpossibleRowError
+from bayesnb.model.probabilities import counted_in as counted_in
 from bayesnb.model.probabilities import normalize as normalize
 from bayesnb.model.probabilities import probabilities as probabilities
 from bayesnb.model.statistics import Data as Data

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,15 @@ class ImpossibleRowError(ValueError):
             'out one of its values. estimate="predictive" or "mean" rules out no value under priors without zeros; '
             '"map" needs concentrations above 1 for that, and "mle" rules out all that was never seen'
         )
+
+
+@contextmanager
+def counted_in(rows: Array) -> Iterator[None]:
+    """Let an error about some of the rows say where they stand in the whole table; ``rows`` are their positions."""
+    try:
+        yield
+    except ImpossibleRowError as error:
+        raise ImpossibleRowError(rows[error.rows]) from error
 
 
 def normalize(log_joint: Array) -> Array:

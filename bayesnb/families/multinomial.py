@@ -21,7 +21,7 @@ from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.kernels.densities import products
 from bayesnb.numerics import Array, deviance, log_peak, log_rising
-from bayesnb.priors import Dirichlet, ImproperError, Theta
+from bayesnb.priors import Dirichlet, ImproperError, Theta, first
 from bayesnb.statistics.membership import Column, Labels, Membership
 
 

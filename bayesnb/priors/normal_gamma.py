@@ -383,6 +383,7 @@ class NormalGamma(Prior):
     def pymc_likelihood(theta: Mapping[str, Any], n: Any, mean: Any, low: Any, scatter: Any, unit: Any) -> Any:
         from pytensor import tensor as pt
 
+        unit = 1.0 if unit is None else unit
         away = (mean * unit - theta["mu"]) + low * unit
         return 0.5 * (n * pt.log(theta["tau"]) - theta["tau"] * (scatter * unit**2 + n * away**2))
 

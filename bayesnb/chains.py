@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -34,22 +34,10 @@ def without_warnings() -> Iterator[None]:
         yield
 
 
-WALKED = {
-    "Proposal": ("q", "q_grad", "energy", "logp", "index_in_trajectory"),
-    "HMCStepData": ("end", "accept_stat", "divergence_info", "stats"),
-    "DivergenceInfo": ("message", "exec_info", "state", "state_div"),
-}
-"""What PyMC expects of a trajectory: the versions that say otherwise walk their own."""
-
-STARTS = {"step", "init", "n_init", "initvals", "jitter_max_retries", "nuts", "compile_kwargs", "backend"}
-"""The arguments of ``pymc.sample`` that say how a step is made and where chains start."""
-
-
 def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", **arguments: Any) -> DataTree:
     """Draws of a PyMC model, in one process; ``arguments`` are those of ``pymc.sample``.
 
-    Where PyMC's own sampler runs and no argument says how it starts, the trajectories of its step are compiled. If such
-    a run takes long, a terminal shows a progress bar: "sampling" and ``what``.
+    If PyMC's own sampler takes long, a terminal shows a progress bar: "sampling" and ``what``.
     """
     import pymc as pm
 
@@ -62,92 +50,7 @@ def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", 
         # Only PyMC's own sampler tells of each draw, and PyMC would draw a bar of its own where one is asked for.
         if settings.get("nuts_sampler") == "pymc" and not settings["progressbar"]:
             settings.setdefault("callback", lambda trace, draw: progress.add(1))
-        # A step with compiled trajectories stays in its process.
-        alone = settings.get("nuts_sampler") == "pymc" and settings["cores"] == 1
-        if alone and not settings.keys() & STARTS:
-            settings |= _compiled_start(chains, settings.get("random_seed"), settings.pop("target_accept", 0.8))
         return pm.sample(draws, chains=chains, **settings)
-
-
-def _compiled_start(chains: int, random_seed: Any, target_accept: float) -> dict[str, Any]:
-    """The step and the starts that ``pymc.sample`` would make for the open model, the step's trajectories compiled."""
-    import pymc as pm
-
-    if not all(value.dtype.startswith("float") for value in pm.modelcontext(None).value_vars):
-        return {"target_accept": target_accept}
-    # The seeds of the chains, as pymc.sample makes them.
-    seeds = [int(rng.integers(2**30)) for rng in np.random.default_rng(random_seed).spawn(chains)]
-    starts, step = pm.init_nuts(chains=chains, random_seed=seeds, quiet=True, target_accept=target_accept)
-    compile_trajectories(step)
-    return {"step": step, "initvals": starts}
-
-
-def compile_trajectories(step: pm.NUTS) -> None:
-    """Let machine code walk the trajectories of a step of PyMC's NUTS: the same draws up to rounding, in less time.
-
-    In a small model, the Python of a leapfrog takes five times as long as the log density with its gradient. All else
-    stays PyMC's: momenta, adaptation, statistics. A step keeps its own trajectories if its log density is not compiled
-    by numba, or not a function of the point and at most one vector of data (see :func:`bayesnb.priors.shared`), or if
-    its scales are neither a covariance nor variances; and so does a version of PyMC that expects something else of a
-    trajectory.
-    """
-    with suppress(ImportError, AttributeError):  # Parts of PyMC that are no promise may be gone in another version.
-        _walk_in_machine_code(step)
-
-
-def _walk_in_machine_code(step: pm.NUTS) -> None:
-    """Replace how a step walks, if it and its log density are as expected."""
-    from pymc.step_methods.hmc.base_hmc import DivergenceInfo, HMCStepData
-    from pymc.step_methods.hmc.nuts import Proposal
-    from pymc.step_methods.hmc.quadpotential import QuadPotentialDiagAdapt, QuadPotentialFull
-
-    from bayesnb.kernels.compiled.trajectories import density_signature, passed_on, trajectory
-
-    if any(kind._fields != WALKED[kind.__name__] for kind in (Proposal, HMCStepData, DivergenceInfo)):
-        return
-    function, potential = step._logp_dlogp_func._pytensor_function, step.potential
-    function.trust_input = True
-    density, data = getattr(function.vm, "jit_fn", None), tuple(c.storage[0] for c in function.input_storage[1:])
-    if density is None or len(data) > 1 or type(potential) not in (QuadPotentialDiagAdapt, QuadPotentialFull):
-        return
-    function(np.zeros(potential._n))  # compiled at its first call
-    if [of.signature for of in density.overloads.values()] != [density_signature(len(data))]:
-        return
-    walk, passed, none = trajectory(len(data)), passed_on(len(data))(density), (np.zeros(0), np.zeros((0, 0)))
-
-    own = step._hamiltonian_step
-
-    def hamiltonian_step(start: Any, p0: np.ndarray, step_size: float) -> HMCStepData:
-        early = step.tune and step.iter_count < 200
-        scales = (none[0], potential._cov) if isinstance(potential, QuadPotentialFull) else (potential._var, none[1])
-        begin = np.stack([start.q.data, p0, start.v, start.q_grad]), float(start.energy), float(start.model_logp)
-        depth = step.early_max_treedepth if early else step.max_treedepth
-        numbers: Any
-        try:
-            q, gradient, numbers = walk(
-                passed, data, *scales, *begin, float(step_size), float(step.Emax), depth, step.rng
-            )
-        except (ValueError, np.linalg.LinAlgError):
-            # PyMC knows which errors of a log density are divergences.
-            return own(start, p0, step_size)
-        energy, logp, place, depth, leapfrogs, log_accept, largest, ended, change = numbers.tolist()
-        end = Proposal(start.q._replace(data=q), gradient, energy, logp, int(place))
-        found = {
-            "depth": int(depth),
-            "mean_tree_accept": np.exp(log_accept) / leapfrogs,
-            "energy_error": energy - begin[1],
-            "energy": energy,
-            "tree_size": int(leapfrogs),
-            "max_energy_error": largest,
-            "model_logp": logp,
-            "index_in_trajectory": int(place),
-            "reached_max_treedepth": ended == 0 and not step.tune,
-        }
-        said = f"Energy change in leapfrog step is too large: {change}."
-        diverged = DivergenceInfo(said, None, start, None) if ended == 2 else None
-        return HMCStepData(end, found["mean_tree_accept"], diverged, found)
-
-    step._hamiltonian_step = hamiltonian_step
 
 
 @dataclass(frozen=True)

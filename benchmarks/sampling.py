@@ -38,7 +38,7 @@ def table(n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame(columns), y
 
 
-def measure(n: int, likelihood: str, draws: int, trajectories: str = "compiled", seed: int = 0) -> dict[str, object]:
+def measure(n: int, likelihood: str, draws: int, seed: int = 0) -> dict[str, object]:
     """One run: user CPU seconds of a first short run, and of sampling; effective draws, r_hat.
 
     What a second short run takes, which compiles nothing anew, is subtracted from the time of sampling.
@@ -52,19 +52,12 @@ def measure(n: int, likelihood: str, draws: int, trajectories: str = "compiled",
         tree = nuts.sample(clf.posterior_, draws, 4, seed, model=model, tune=draws)
         return os.times().user - begin, tree
 
-    own = nuts.compile_trajectories
-    if trajectories == "PyMC's":
-        nuts.compile_trajectories = lambda step: None
-    try:
-        (before, _), (again, _), (sampling, tree) = run(5), run(5), run(draws)
-    finally:
-        nuts.compile_trajectories = own
+    (before, _), (again, _), (sampling, tree) = run(5), run(5), run(draws)
     sampling -= again
     found = Convergence.of(tree)
     return {
         "rows": n,
         "likelihood": likelihood,
-        "trajectories": trajectories,
         "draws": draws * 4,
         "short run, s": round(before, 1),
         "sampling, s": round(sampling, 1),
@@ -90,12 +83,10 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--beside", type=int, default=10_000, help="rows at which every row is observed too")
     parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--own", action="store_true", help="also with the trajectories of PyMC itself")
     chosen = parser.parse_args(args)
     sys.stdout.write(f"{verifying()}\n")
-    kinds = ["compiled", "PyMC's"] if chosen.own else ["compiled"]
-    runs = [measure(n, "sufficient", chosen.draws, kind) for n in chosen.rows for kind in kinds]
-    runs += [measure(chosen.beside, "rows", chosen.draws, kind) for kind in kinds if chosen.beside]
+    runs = [measure(n, "sufficient", chosen.draws) for n in chosen.rows]
+    runs += [measure(chosen.beside, "rows", chosen.draws)] if chosen.beside else []
     sys.stdout.write(pd.DataFrame(runs).to_string(index=False) + "\n")
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from bayesnb.model import Data, Parameters, Posterior, part_of
 from bayesnb.priors import Array
-from bayesnb.sampling import gibbs, layout, nuts, uniformity
+from bayesnb.sampling import gibbs, layout, nuts
 from bayesnb.statistics.membership import Labels
 
 if TYPE_CHECKING:
@@ -47,10 +47,24 @@ class Calibration:
     sampler: str
 
     @cached_property
+    def shares(self) -> pd.DataFrame:
+        """The ranks as numbers from 0 to 1, (simulation, quantity), uniform if the ranks are.
+
+        Each lies in the interval of its rank, at a place that chance takes, from seed 0.
+        """
+        return (self.ranks + np.random.default_rng(0).random(self.ranks.shape)) / (self.draws + 1)
+
+    @cached_property
     def p_values(self) -> pd.Series:
-        """The p-value of uniform ranks of each quantity, smallest first (Säilynoja, Bürkner and Vehtari 2022)."""
-        found = {name: uniformity.p_value(ranks.to_numpy(), self.draws) for name, ranks in self.ranks.items()}
-        return pd.Series(found, name="p_value", dtype=float).sort_values()
+        """The p-value of uniform ranks of each quantity, smallest first: ArviZ's POT-C (Tesso and Vehtari 2026).
+
+        It combines the tests of all order statistics by their Cauchy mean. Uniform ranks have a p-value below 0.01 as
+        often as it says, and one below 0.1 a third more often.
+        """
+        from arviz_stats.base import array_stats
+
+        found, *_ = array_stats.uniformity_test(self.shares.to_numpy(), axis=0, method="pot_c")
+        return pd.Series(found, self.ranks.columns, float, "p_value").sort_values()
 
     @property
     def p_value(self) -> float:
@@ -85,44 +99,22 @@ class Calibration:
         )
 
     def plot(self) -> Figure:
-        """The empirical distribution of the ranks less the uniform one, a line for each quantity.
+        """The empirical distribution of the ranks less the uniform one, a panel for each quantity, drawn by ArviZ.
 
-        All lines stay within the band in 95 of 100 runs of a model that is calibrated. A line above and then below it
-        is a posterior that is too narrow; the other way round, one that is too wide; on one side, one that is shifted.
+        A line above and then below 0 is a posterior that is too narrow; the other way round, one that is too wide; on
+        one side, one that is shifted. ArviZ marks the points that are unlikely for uniform ranks, and gives p-values.
         """
-        import matplotlib.pyplot as plt
+        from arviz_base import from_dict
+        from arviz_plots import plot_ecdf_pit
 
-        n, grid = len(self.ranks), np.arange(self.draws)
-        share = (grid + 1) / (self.draws + 1)
-        low, high = uniformity.band(n, self.draws, 1 - 0.05 / self.ranks.shape[1])
-        figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-        axes.fill_between(
-            share,
-            low / n - share,
-            high / n - share,
-            step="mid",
-            color="0.88",
-            label="all uniform ranks, 95 of 100 runs",
+        shares = {name: share.to_numpy() for name, share in self.shares.items()}
+        drawn = plot_ecdf_pit(
+            from_dict({"prior_sbc": shares}, sample_dims=["simulation"]),
+            sample_dims=["simulation"],
+            envelope_prob=1 - LEVEL / len(shares),
+            backend="matplotlib",
         )
-        axes.axhline(0, color="0.4", lw=0.8)
-        for name, p in self.p_values[::-1].items():
-            up_to = np.bincount(self.ranks[name], minlength=self.draws + 1).cumsum()[:-1]
-            odd = p * len(self.p_values) < LEVEL
-            axes.plot(
-                share,
-                up_to / n - share,
-                color="#D55E00" if odd else "#0072B2",
-                lw=1.6 if odd else 0.8,
-                alpha=1.0 if odd else 0.6,
-                label=name if odd else None,
-            )
-        axes.set(
-            xlabel="rank of the true value among posterior draws, as a share",
-            ylabel="share of simulations − uniform",
-            title=f"{n} simulations, {self.ranks.shape[1]} quantities, {self.sampler}",
-        )
-        axes.legend(frameon=False, fontsize=8)
-        return figure
+        return drawn.viz["figure"].item()
 
 
 def calibrate(

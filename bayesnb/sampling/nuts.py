@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import block_diag
 
-from bayesnb.chains import compile_trajectories, run_nuts, without_warnings
+from bayesnb.chains import run_nuts, without_warnings
 from bayesnb.model import Posterior
 from bayesnb.priors import Array
 from bayesnb.sampling import layout
@@ -68,8 +68,6 @@ def sample(
         if "step" not in settings:
             with model, without_warnings():
                 settings["step"] = pm.NUTS(scaling=unconstrained_covariance(model, posterior, rng), is_cov=True)
-            if settings.get("cores", 1) == 1:
-                compile_trajectories(settings["step"])
     elif sampler == "nutpie":
         # nutpie takes one start for all chains, and no scales: its low-rank adaptation finds them.
         settings.setdefault("initvals", starts[0])

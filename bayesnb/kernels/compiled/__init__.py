@@ -9,22 +9,21 @@ stay one), and is kept on disk once compiled.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numba
 
 
-def compiled(loop: Callable, rules: set[str] | bool = False, signature: Any = None) -> Callable:
+def compiled(loop: Callable, rules: set[str] | bool = False) -> Callable:
     """The loop in machine code, kept on disk where there is a place to keep it.
 
     ``rules`` are those of arithmetic that the compiler may bend. It is compiled for the types of the arguments at the
-    first call, or at once for those of a ``signature``.
+    first call.
     """
     try:
-        return numba.njit(signature, nogil=True, error_model="numpy", fastmath=rules, cache=True)(loop)
+        return numba.njit(nogil=True, error_model="numpy", fastmath=rules, cache=True)(loop)
     except RuntimeError:
         # No folder to keep it in can be written: it is compiled once a process.
-        return numba.njit(signature, nogil=True, error_model="numpy", fastmath=rules)(loop)
+        return numba.njit(nogil=True, error_model="numpy", fastmath=rules)(loop)
 
 
 def compiled_sum(loop: Callable) -> Callable:

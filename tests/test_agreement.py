@@ -302,7 +302,7 @@ def student(scale2: Callable[[NormalGamma], np.ndarray], df: Callable[[NormalGam
         nu = 2 * posterior.a if df is None else df(posterior)
         scale = 1 / np.sqrt(nu * scale2(posterior))
         top = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(np.pi) + np.log(scale)
-        return posterior.m, scale, (nu + 1) / 2, top
+        return posterior.m, posterior.low, scale, (nu + 1) / 2, top
 
     return property(marginal)
 

@@ -52,6 +52,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return True
 
     def statistic(self, x: Array, members: Membership) -> Scatter:
+        require_whole(x)
         return Scatter.of(x, members)
 
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:

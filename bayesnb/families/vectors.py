@@ -42,7 +42,7 @@ def log_student_without_square(
     """
     inverse = believed.root[1].T
     with np.errstate(all="ignore"):
-        g, v = own_gap @ inverse, ((x - believed.m) - believed.placed()) @ inverse
+        g, v = own_gap @ inverse, ((x - believed.m) - believed.low) @ inverse
         b = believed.share * square
         lost = 1 - b * (g * g).sum(1)
         squares = (v * v).sum(1) + b * (g * v).sum(1) ** 2 / lost
@@ -52,7 +52,7 @@ def log_student_without_square(
 def log_distances(believed: NormalWishart, x: Array) -> Array:
     """The logarithm of the squared distance of each row from the location, in terms of Ψ."""
     found = np.empty(len(x))
-    inverse, low = believed.root[1].T, believed.placed()
+    inverse, low = believed.root[1].T, believed.low
     for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             z = ((x[rows] - believed.m) - low) @ inverse

@@ -40,13 +40,13 @@ def runs(power: Array) -> tuple[Array, Array, Array]:
     return order, run, powers
 
 
-def student(x: Array, location: Array, scale: Array, power: Array, top: Array) -> tuple[Array, Array]:
-    """Σ_j top - power ln(1 + ((x - location) scale)²), (row, class), NaN adding nothing; and where it fails.
+def student(x: Array, location: Array, low: Array, scale: Array, power: Array, top: Array) -> tuple[Array, Array]:
+    """Σ_j top - power ln(1 + ((x - location - low) scale)²), (row, class), NaN adding nothing; and where it fails.
 
     Parameters
     ----------
     x : array (row, column)
-    location, scale, power, top : arrays (class, column)
+    location, low, scale, power, top : arrays (class, column)
 
     Returns
     -------
@@ -57,7 +57,7 @@ def student(x: Array, location: Array, scale: Array, power: Array, top: Array) -
     from bayesnb.kernels.compiled import densities as loops
 
     order, run, powers = runs(power)
-    cells = [np.take_along_axis(v, order, axis=1) for v in (location, scale, top)]
+    cells = [np.take_along_axis(v, order, axis=1) for v in (location, low, scale, top)]
     total = np.empty((len(x), len(location)))
 
     def part(cut: slice) -> Array:
@@ -78,15 +78,15 @@ def student(x: Array, location: Array, scale: Array, power: Array, top: Array) -
     return total, np.concatenate(list(blocks.each(part, parts)))
 
 
-def left_out(x: Array, codes: Array, location: Array, scale: Array, power: Array, top: Array) -> Array:
-    """Σ_j top + power ln(1 - ((x - location) scale)²) at a row's own class, (row,), a missing cell adding nothing.
+def left_out(x: Array, codes: Array, location: Array, low: Array, scale: Array, power: Array, top: Array) -> Array:
+    """Σ_j top + power ln(1 - ((x - location - low) scale)²) at a row's own class, (row,), NaN adding nothing.
 
     NaN where such a square is 1 or more.
     """
     from bayesnb.kernels.compiled import densities as loops
 
     order, run, powers = runs(power)
-    cells = [np.take_along_axis(v, order, axis=1) for v in (location, scale, top)]
+    cells = [np.take_along_axis(v, order, axis=1) for v in (location, low, scale, top)]
     total = np.empty(len(x))
 
     def part(cut: slice) -> None:
@@ -130,11 +130,11 @@ def looked_up(levels: Array, table: Array, codes: Array | None = None) -> Array:
     return total
 
 
-def normal(x: Array, location: Array, scale: Array, top: Array) -> Array:
-    """Σ_j top - ((x - location) scale)² / 2, (row, class), NaN adding nothing."""
+def normal(x: Array, location: Array, low: Array, scale: Array, top: Array) -> Array:
+    """Σ_j top - ((x - location - low) scale)² / 2, (row, class), NaN adding nothing."""
     from bayesnb.kernels.compiled import densities as loops
 
-    cells = [blocks.contiguous(v, float) for v in (location, scale, top)]
+    cells = [blocks.contiguous(v, float) for v in (location, low, scale, top)]
     total = np.empty((len(x), len(location)))
 
     def part(cut: slice) -> None:

@@ -9,7 +9,6 @@ after the other. Which arrays there are, and along what, the statistic itself de
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING
 from typing import Any
 
 import numpy as np
@@ -112,13 +111,11 @@ def _whole(name: Any, family: Family, leaves: Mapping[Any, Statistic], place: tu
 
 
 def _paths(group: str, kind: type[Statistic], arrays: Mapping[str, Array]) -> dict[str, str]:
-    """Find the path of each field of a group. Older files hold some fields under another name, or do not hold them."""
+    """Find the path of each field of a group. Older files hold some fields under another name."""
     paths = {}
     for what, field in kind.axes().items():
         before = f"/{group}/{field.metadata['before']}"
-        path = before if before in arrays else f"/{group}/{what}"
-        if path in arrays or field.default is MISSING:
-            paths[what] = path
+        paths[what] = before if before in arrays else f"/{group}/{what}"
     return paths
 
 

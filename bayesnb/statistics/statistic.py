@@ -14,10 +14,7 @@ from bayesnb.statistics.errors import UnlearnedError, first
 
 
 def per(
-    axis: Literal["column", "category", "bag", "pair"],
-    before: str | None = None,
-    parts: Sequence[str] = (),
-    **default: Any,
+    axis: Literal["column", "category", "bag", "pair"], before: str | None = None, parts: Sequence[str] = ()
 ) -> Any:
     """Declare a field of a statistic that has one number per class and column, category, feature, or pair of columns.
 
@@ -30,10 +27,8 @@ def per(
         The field that older model files hold instead of this one (see ``renewed``).
     parts : sequence of str
         The names of the numbers along the last axis of the field, if there are several for each cell.
-    **default
-        ``default=None`` for a field that older model files do not hold because it follows from the others.
     """
-    return field(metadata={"axis": axis, "before": before, "parts": tuple(parts)}, **default)
+    return field(metadata={"axis": axis, "before": before, "parts": tuple(parts)})
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,11 +79,14 @@ def test_rows_of_an_array_without_names_are_answered(family, class_prior):
 def test_what_is_not_an_ordinary_row_is_answered_by_the_classifier():
     clf, X = fitted()
     service = clf.compile()
-    for column, value in [("pulse", np.nan), ("town", None), ("visits", 4000), ("falls", np.nan), ("pulse", 1e200)]:
+    for column, value in [("pulse", np.nan), ("town", None), ("visits", 4000), ("falls", np.nan), ("pulse", 1e150)]:
         row = X.iloc[0].to_dict() | {column: value}
         expected = clf.predict_proba({name: [v] for name, v in row.items()})[0]
         assert_allclose(service(row), expected, rtol=1e-12)
         assert_allclose(service(list(row.values())), expected, rtol=1e-12)
+    for value in (1e200, -1e-200):
+        with pytest.raises(ValueError, match=r"column 'pulse' holds -?1e.200 in row 0, and .*: divide the column"):
+            service(X.iloc[0].to_dict() | {"pulse": value})
     with pytest.warns(UnseenLevelWarning, match="'Genf'"):
         service(X.iloc[0].to_dict() | {"town": "Genf"})
     with pytest.warns(UserWarning, match=r"not fitted are ignored: \['id'\]"):

@@ -14,17 +14,19 @@ import mpmath
 import numpy as np
 import pandas as pd
 import pytest
+from bayesnb.kernels.expansions import distilled
 from conftest import FEATURES, mixed
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import stats
+from scipy import sparse, stats
 
 from bayesnb import (
     BayesianNB,
     Bernoulli,
     Beta,
+    Binned,
     BoundaryError,
     Categorical,
     Dirichlet,
@@ -52,7 +54,6 @@ from bayesnb import (
 )
 from bayesnb.families.categorical import Coded
 from bayesnb.families.multinomial import Bag
-from bayesnb.kernels.expansions import distilled
 from bayesnb.model import ESTIMATES
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Moments
@@ -222,7 +223,7 @@ def test_two_hundred_partial_fits_and_merges_with_mean_1e9_equal_one_fit():
 
 # --- Scales ---
 
-POWERS = [-498, -332, -1, 332, 498]
+POWERS = [-480, -332, -1, 332, 480]
 
 
 @both_roads
@@ -266,7 +267,7 @@ def log_student(x: float, nu: float, m: float, square: Fraction) -> float:
 
 
 @both_roads
-@pytest.mark.parametrize("scale", [2.0**-498, 1.0, 2.0**498])
+@pytest.mark.parametrize("scale", [2.0**-495, 1.0, 2.0**495])
 @pytest.mark.parametrize("x", [0.0, 1e-150, 1.0, 1e10, 1e100, 1e150])
 def test_the_predictive_of_any_number_at_any_scale_is_the_student_density(x: float, scale: float):
     X = np.array([[-1.0], [1.0], [2.0], [6.0]]) * scale
@@ -834,7 +835,7 @@ def test_maximum_likelihood_gives_probabilities_or_an_error_that_names_the_featu
 
 
 @both_roads
-@pytest.mark.parametrize("size", [1e155, 1e200, 1e300, 1.7e308])
+@pytest.mark.parametrize("size", [1e50, 1e100, 1e145, 1e150])
 def test_a_row_far_beyond_the_data_gets_the_class_with_the_heavier_tail(size: float):
     clf = BayesianNB(Gaussian(NormalGamma(0.0, 1.0, 1.0, 1.0))).fit(
         [[0.0], [0.0], [0.0], [0.0], [8.0]], [0, 0, 0, 1, 1]
@@ -926,7 +927,7 @@ def test_outliers_in_a_large_table_can_be_unlearned():
         assert_allclose(clf.statistics_.features[name].scatter, s.scatter, rtol=1e-9)
 
 
-@pytest.mark.parametrize("outlier", [1e15, 1e20, 1e30, 1e60, 1e100, 1e200, 1e308])
+@pytest.mark.parametrize("outlier", [1e15, 1e20, 1e30, 1e60, 1e100, 1e150])
 def test_an_outlier_of_any_size_is_unlearned_or_refused_and_never_spoils_its_column(outlier: float):
     X = pd.DataFrame({"size": default_rng(14).standard_normal(20), "rest": np.arange(20.0)})
     bad, y = pd.DataFrame({"size": [outlier, -0.7 * outlier], "rest": [3.0, 4.0]}), [0, 1] * 10
@@ -945,9 +946,9 @@ def test_an_outlier_of_any_size_is_unlearned_or_refused_and_never_spoils_its_col
 
 def test_an_outlier_that_left_no_digit_of_the_others_is_not_unlearned():
     x, y = default_rng(14).standard_normal((20, 1)), [0, 1] * 10
-    clf = BayesianNB().fit(np.r_[x, [[1e200]]], [*y, 0])
+    clf = BayesianNB().fit(np.r_[x, [[1e150]]], [*y, 0])
     with pytest.raises(ValueError, match=r"feature 'x', class 0: .*so far out.*fit the other rows anew"):
-        clf.forget([[1e200]], [0])
+        clf.forget([[1e150]], [0])
 
 
 @pytest.mark.parametrize("outlier", [1e3, 1e12, 1e100])
@@ -958,9 +959,122 @@ def test_what_was_all_zeros_is_all_zeros_again(outlier: float):
     assert (s.scatter == 0).all()
 
 
+# --- Many classes ---
+
+
+@pytest.mark.parametrize("outlier", [None, 1e12])
+def test_columns_are_summed_without_rounding_once_and_not_once_for_each_class(outlier, monkeypatch):
+    from bayesnb.families import moments
+
+    calls, exact = [], moments._exact
+    monkeypatch.setattr(moments, "_exact", lambda *args: calls.append(args) or exact(*args))
+    x, codes = np.round(default_rng(16).normal(size=(20_000, 2)), 2), np.arange(20_000) % 5_000
+    if outlier is not None:
+        x[:5_000, 1] = outlier
+    s = Moments.of(x, Labels.of(codes))
+    assert len(calls) == (0 if outlier is None else 1)
+    for c, j in itertools.product((0, 17, 4_999), range(2)):
+        mean, scatter = exact_moments(x[codes == c, j])
+        assert abs(Fraction(s.mean[c, j]) + Fraction(s.low[c, j]) - mean) <= Fraction(1e-12) * (1 + abs(mean))
+        assert relative_error(s.scatter[c, j], scatter) <= 1e-12
+
+
+# --- Numbers that are not read ---
+
+EXTREME = [1.7e308, -1e200, 1.1e150, 0.9e-150, -1e-200, 5e-324]
+OF_REALS = {
+    "Gaussian": Gaussian(), "GaussianKnownVariance": GaussianKnownVariance(variance=2.0), "LogNormal": LogNormal(),
+    "Exponential": Exponential(), "PolyaTree": PolyaTree(), "Binned": Binned(3), "Mixture": Mixture(),
+    "Hurdle": Hurdle(), "GammaKnownShape": GammaKnownShape(shape=2.0), "Multinomial": Multinomial(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", EXTREME)
+@pytest.mark.parametrize("name", OF_REALS)
+def test_a_number_too_large_or_too_small_to_be_squared_is_refused_by_column_wherever_it_is_read(name: str, value):
+    x, y = np.array([1.0, 2.0, 3.0, 4.0, 2.5, 0.5]), list("ababab")
+    if value < 0 and name not in ("Gaussian", "GaussianKnownVariance", "PolyaTree", "Binned", "Mixture"):
+        value = -value
+    X, odd = pd.DataFrame({"size": x, "rest": x[::-1]}), pd.DataFrame({"size": with_one(value, x), "rest": x})
+    features = {"f": (OF_REALS[name], ["size", "rest"])} if name == "Multinomial" else OF_REALS[name]
+    clf = BayesianNB(features, random_state=0).fit(X, y)
+    before = clf.predict_proba(X)
+    asked = [clf.predict_proba, clf.predict_interval, clf.uncertainty, clf.explain, clf.sample_proba]
+    learned = [clf.fit, clf.partial_fit, clf.forget, clf.loo, clf.predictive_checks, BayesianNB(features).fit]
+    said = rf"column 'size' holds {re.escape(f'{value:g}')} in row 3, and .*: divide the column by a constant"
+    for verb in asked:
+        with pytest.raises(ValueError, match=said):
+            verb(odd)
+    for verb in learned:
+        with pytest.raises(ValueError, match=said):
+            verb(odd, y)
+    assert_array_equal(clf.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("value", EXTREME)
+def test_extreme_numbers_of_other_tables_are_refused_by_column_too(value: float):
+    x, y = np.array([1.0, 2.0, 3.0, 4.0, 2.5, 0.5]), list("ababab")
+    odd = with_one(value, x)
+    with pytest.raises(ValueError, match=r"column 'x1' holds .* in row 3, and .*: divide the column"):
+        BayesianNB().fit(np.c_[x, odd], y)
+    with pytest.raises(
+        ValueError, match=r"column 'x1' of the sparse matrix holds .* in row 3, and .*: divide the colu"
+    ):
+        BayesianNB(Gaussian()).fit(sparse.csr_array(np.c_[x, odd]), y)
+    with pytest.raises(ValueError, match=r"column 'x1' holds .* in row 3, and .*: divide the column"):
+        BayesianNB(dependence="pairwise").fit(np.c_[x, odd, x], y)
+    with pytest.raises(ValueError, match=r"column 'hours' holds .* in row 3, and .*: divide the column"):
+        BayesianNB({"n": Poisson(exposure="hours")}).fit({"n": np.arange(6), "hours": abs(odd)}, y)
+    with pytest.raises(ValueError, match=r"column 'x' holds .* in row 0, and .*: divide the column"):
+        BayesianNB().fit(pd.DataFrame({"x": [value, 1.0, 2.0, 3.0]}), pd.Series([1, 1, 2, None], dtype="Int64"))
+
+
+def test_a_wide_float_beyond_all_floats_is_refused_as_infinite():
+    wide = np.array([1, 2, np.longdouble("1e400"), 3])
+    for table in (wide[:, None], {"x": wide}, pd.DataFrame({"x": wide})):
+        with pytest.raises(ValueError, match=r"column 'x0?' is infinite in row 2"):
+            BayesianNB().fit(table, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-140, 1e140, 1e150])
+def test_every_verb_answers_at_the_ends_of_what_is_read(scale: float):
+    x = default_rng(0).normal(size=(60, 3)) * scale
+    X = pd.DataFrame(np.sign(x) * np.abs(x).clip(1e-150, 1e150), columns=list("abc"))
+    y = np.where(np.arange(60) % 2, "p", "q")
+    clf = BayesianNB(random_state=0).fit(X, y)
+    clf.predictive_checks(X, y, draws=20)
+    assert len(clf.independence(X, y).pairs) == 3
+    assert np.isfinite(clf.sample(50)[list("abc")]).all(axis=None)
+    assert np.isfinite(clf.loo(X, y).to_numpy(float)).all()
+    assert_probabilities(BayesianNB(dependence="pairwise", random_state=0).fit(X, y).predict_proba(X))
+    some = pd.Series(np.where(np.arange(60) < 50, y, None))
+    assert_probabilities(BayesianNB(random_state=0).fit(X, some).predict_proba(X))
+    for estimate in ESTIMATES:
+        assert_probabilities(BayesianNB(estimate=estimate).fit(X, y).predict_proba(X))
+
+
+@pytest.mark.parametrize("c", [1e-151, 1e-200, 1e-300, 5e-324])
+def test_concentrations_below_1e_150_are_refused_with_a_cure(c: float):
+    for prior in (Beta, Dirichlet, Gamma):
+        with pytest.raises(ValueError, match=f"Expected alpha to be 0 or at least 1e-150; got {c:g}: write 1e-150"):
+            prior(c)
+    with pytest.raises(ValueError, match="Expected beta to be 0 or at least 1e-150"):
+        Beta(1.0, c)
+    with pytest.raises(ValueError, match="Expected alpha to be 0 or at least 1e-150"):
+        Dirichlet({"x": 1.0, "z": c})
+
+
+@pytest.mark.parametrize("c", [1e-150, 1e-100, 1e-20])
+def test_the_evidence_of_the_smallest_concentrations_is_the_reference(c: float):
+    # One level decides a class of two equal rows: 1/2 each, and of the class of one row.
+    for family in (Bernoulli(Beta(c, c)), Categorical(Dirichlet(c))):
+        found = BayesianNB({"x": family}).fit({"x": [1, 1, 0]}, list("aab")).log_evidence_.conditional
+        assert_allclose(found, np.log(0.25), rtol=1e-12)
+
+
 # --- Columns beyond the scales of their squares ---
 
-SCALES = [1e-320, 1e-300, 1e-170, 1e-155, 1e155, 1e300]
+SCALES = [1e-149, 1e-140, 1e-120, 1e120, 1e140, 1e148]
 
 
 def reference_joint(x: float, values: Sequence[float], prior: tuple[float, float, float, float]) -> mpmath.mpf:
@@ -998,7 +1112,7 @@ def test_the_predictive_of_a_column_of_any_scale_is_the_reference(scale: float):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("estimate", ESTIMATES)
 def test_a_column_of_any_scale_gives_the_probabilities_of_a_column_of_scale_one(estimate: str, scale: float):
-    # As floats, a few units of the last subnormal digit are not in the ratio of 1 to 3.5 exactly.
+    # As floats, they are not in the ratio of 1 to 3.5 exactly.
     x = np.array([scale * k for k in (1, 2, 3, -1, -2, -3.5)])
     one = np.array([float(Fraction(v) / Fraction(scale)) for v in x])
     clf = BayesianNB(estimate=estimate, random_state=0).fit({"x": x}, list("aaabbb"))
@@ -1011,7 +1125,7 @@ def test_a_column_of_any_scale_gives_the_probabilities_of_a_column_of_scale_one(
     assert_allclose(clf.log_evidence_.conditional, like.log_evidence_.conditional - shift, rtol=1e-9)
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e300])
+@pytest.mark.parametrize("scale", [1e-149, 1e149])
 def test_a_model_of_any_scale_is_saved_and_loaded_unlearned_and_merged(scale: float, tmp_path):
     x, y = scale * np.array([[1.0], [2.0], [3.0], [-1.0], [-2.0], [-3.5]]), list("aaabbb")
     BayesianNB().fit(x[:4], y[:4]).save(tmp_path / "model.nc")
@@ -1077,25 +1191,25 @@ def test_the_evidence_of_a_normal_under_any_concentration_is_the_reference(a: fl
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
-@pytest.mark.parametrize("size", [1e155, 1e200, 1.7e308])
+@pytest.mark.parametrize("size", [1e145, 1e148, 1e150])
 @pytest.mark.parametrize("known", [False, True])
 def test_a_row_too_far_out_for_its_density_is_no_impossible_row(known: bool, size: float, estimate: str):
     # Class 1 lies nearer to what is far on the right, class 0 to what is far on the left.
-    family = GaussianKnownVariance(variance=1.0) if known else Gaussian()
-    x = np.array([[-1.0], [0.0], [1.0], [9.0], [10.0], [11.0]])
+    family = GaussianKnownVariance(variance=1e-20) if known else Gaussian()
+    x = 1e-10 * np.array([[-1.0], [0.0], [1.0], [9.0], [10.0], [11.0]])
     clf = BayesianNB(family, estimate=estimate, random_state=0).fit(np.c_[x, x], [0, 0, 0, 1, 1, 1])
     if known or estimate == "predictive":
         assert_probabilities(clf.predict_proba([[size, 0.0], [-size, 0.0]]))
-    other = BayesianNB(family, estimate=estimate).fit(np.c_[x * [[1]] * 3 + (x < 5) * 5 * x, x], [0, 0, 0, 1, 1, 1])
+    other = BayesianNB(family, estimate=estimate).fit(np.c_[x * [[1]] * 3 + (x < 5e-10) * 5 * x, x], [0, 0, 0, 1, 1, 1])
     proba = other.predict_proba([[size, 0.0], [-size, np.nan]])
     assert_probabilities(proba)
 
 
 def test_the_wider_class_is_certain_where_both_densities_are_below_all_floats():
-    x, y = [[-1.0], [0.0], [1.0], [-30.0], [0.0], [30.0]], [0, 0, 0, 1, 1, 1]
+    x, y = [[-1e-10], [0.0], [1e-10], [-3e-9], [0.0], [3e-9]], [0, 0, 0, 1, 1, 1]
     for estimate in ("mle", "map", "mean"):
         clf = BayesianNB(estimate=estimate).fit(x, y)
-        assert_array_equal(clf.predict_proba([[1e156], [-1e300]]), [[0.0, 1.0], [0.0, 1.0]])
+        assert_array_equal(clf.predict_proba([[1e147], [-1e150]]), [[0.0, 1.0], [0.0, 1.0]])
 
 
 # --- Weights beyond counting ---
@@ -1147,8 +1261,8 @@ def hostile_tables(name: str) -> dict[str, tuple[np.ndarray, np.ndarray | None]]
         "weights of 1e12": (plain, 1e12 * ones),
     }
     if name in OF_AMOUNTS:
-        found |= {"an outlier": (with_one(1e150, plain), None), "a tiny one": (with_one(1e-300, plain), None)}
-        found |= {"the smallest": (with_one(5e-324, plain), None), "far": (1e12 + 1e-3 * plain, None)}
+        found |= {"an outlier": (with_one(1e150, plain), None), "a tiny one": (with_one(1e-140, plain), None)}
+        found |= {"the smallest": (with_one(1e-150, plain), None), "far": (1e12 + 1e-3 * plain, None)}
     elif name not in ("Ordinal", "MultivariateGaussian"):
         found |= {"an outlier": (with_one(1e15, plain), None), "zeros": (np.zeros(8), None)}
     return found
@@ -1179,16 +1293,14 @@ def test_later_families_learn_from_one_row_of_a_class(name: str):
 
 
 @pytest.mark.parametrize("family", OF_RATES.values(), ids=OF_RATES)
-@pytest.mark.parametrize("column", [np.full(8, 5e-324), 1e-310 * AMOUNTS, 1e308 * np.ones(8)], ids=str)
-def test_columns_whose_rates_are_no_floats_are_refused_with_a_cure(family, column: np.ndarray):
-    clf = BayesianNB({"x": family}).fit({"x": AMOUNTS}, CLASSES)
-    before = clf.predict_proba({"x": AMOUNTS})
-    with pytest.raises(ValueError, match=r"feature 'x': its column 0 holds numbers so .* multiply the column by"):
-        clf.fit({"x": column}, CLASSES)
-    assert_array_equal(clf.predict_proba({"x": AMOUNTS}), before)
+@pytest.mark.parametrize("column", [np.full(8, 1e-150), 1e-150 * AMOUNTS, np.full(8, 1e150)], ids=str)
+def test_columns_of_the_smallest_and_the_largest_numbers_that_are_read_have_rates(family, column: np.ndarray):
+    clf = BayesianNB({"x": family}).fit({"x": column}, CLASSES)
+    assert_probabilities(clf.predict_proba({"x": column}))
+    assert np.isfinite(clf.log_evidence_.conditional)
 
 
-@pytest.mark.parametrize("x", [5e-324, 1e-310, 1e-200, 1.0, 1e150])
+@pytest.mark.parametrize("x", [1e-150, 1e-100, 1.0, 1e150])
 @pytest.mark.parametrize("rate", [1e-20, 1.0, 1e20])
 def test_the_predictive_of_any_wait_is_the_reference(x: float, rate: float):
     learned = np.array([[1.0], [2.0], [4.5]]) / rate

@@ -57,7 +57,7 @@ def table(kind: str, classes: int = 3, n: int = N):
         return Multinomial(), sparse.csr_array(X, dtype=float), y, weight
     if kind == "fractions of words":
         X = sparse.random_array((n, 40), density=0.2, rng=rng, data_sampler=lambda size: rng.integers(1, 16, size) / 4)
-        return Multinomial(Dirichlet(1e-200)), sparse.csr_array(X, dtype=float), y, weight
+        return Multinomial(Dirichlet(1e-150)), sparse.csr_array(X, dtype=float), y, weight
     if kind == "levels":
         return Categorical(), rng.integers(-3, 7, (n, 6)), y, weight
     if kind.startswith("yes and no"):
@@ -340,9 +340,13 @@ def test_an_infinite_cell_of_a_large_table_is_named(compiled):
     X[4000, 1], X[17, 0] = np.inf, np.nan
     with pytest.raises(ValueError, match="column 'x1' is infinite in row 4000"):
         BayesianNB().fit(X, y)
-    X[4000, 1] = 1e308
-    X[4001, 1] = 1e308
-    assert not reading.infinite(X), "a sum beyond all floats is no infinite cell"
+    for value in (1e151, -1e-151):
+        X[4000, 1] = value
+        with pytest.raises(ValueError, match=r"column 'x1' holds -?1e.151 in row 4000"):
+            BayesianNB().fit(X, y)
+    X[4000, 1], X[4001, 1], X[4002, 1] = 1e150, -1e-150, 0.0
+    for x in (X, np.asfortranarray(X), X[::2]):
+        assert not reading.extreme(x)
 
 
 ODD = {

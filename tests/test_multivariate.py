@@ -324,7 +324,7 @@ def test_a_prior_of_other_columns_is_refused(wine):
         BayesianNB(MultivariateGaussian(NormalWishart(scale=np.eye(3)))).fit(X, y)
 
 
-@pytest.mark.parametrize("factor", [1e200, 1e-200])
+@pytest.mark.parametrize("factor", [1e147, 1e-150])
 def test_numbers_without_ordinary_squares_are_refused(wine, factor):
     X, y = wine
     with pytest.raises(ValueError, match="whose squares are no ordinary floats; multiply the column by a constant"):

@@ -56,7 +56,7 @@ def everything():
                                 "yes": nb.Dirichlet.m_estimate(3.0)}),
         "whole": nb.Categorical(nb.Dirichlet([1.0, 2.0, 3.0, 4.0])),
         "mixed": nb.Categorical(nb.Dirichlet.bdeu(5.0)),
-        "switch": nb.Bernoulli(nb.Beta(0.1 + 0.2, 1e-300)),
+        "switch": nb.Bernoulli(nb.Beta(0.1 + 0.2, 1e-150)),
         "real": nb.Gaussian({"no": nb.NormalGamma(1e6, 2.0, 1.0, 3.0), "yes": nb.NormalGamma()}),
         "known": nb.GaussianKnownVariance(nb.Normal(0.0, 7.0), 2.5),
         "cut": nb.Binned(edges=[-1.0, 0.1, 2.0]),

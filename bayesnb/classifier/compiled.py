@@ -18,6 +18,7 @@ from bayesnb.families.columns import of_each_column
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.levels import Coded
 from bayesnb.families.support import COUNTS, LEVELS, ZEROS_AND_ONES
+from bayesnb.kernels import reading
 from bayesnb.numerics import Array, log
 
 if TYPE_CHECKING:
@@ -166,11 +167,18 @@ class CompiledClassifier:
         return self.classifier.predict_proba([list(row)])[0]
 
 
+LEAST, MOST = float(reading.LEAST), float(reading.MOST)
+
+
 def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
     """The values at these places as numbers; raise ``TypeError`` for anything else, such as text or lists."""
-    x = np.array(values if len(places) == len(values) else [values[k] for k in places])
+    picked = values if len(places) == len(values) else [values[k] for k in places]
+    x = np.array(picked)
     if x.ndim != 1 or x.dtype.kind not in "fiub":
         raise TypeError("not one number a column")
+    # A row is so short that a look at each number is faster than numpy's.
+    if not all(LEAST <= abs(value) <= MOST or value == 0 for value in picked):
+        raise ValueError("a number is missing, infinite or extreme")
     return x
 
 

@@ -216,7 +216,7 @@ def _drawn(table: Table, target: Target, weight: Array, most: int) -> tuple[Tabl
 
 def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: Sequence[Any]) -> dict[str, _Tried]:
     """Every candidate that can read a column, fitted to it."""
-    x, found = table.column(column).finite(), {}
+    x, found = table.column(column).ordinary(), {}
     for family in spec.candidates:
         if not _suits(family, x):
             continue

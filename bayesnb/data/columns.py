@@ -143,7 +143,7 @@ class Column:
         if kind == "empty":
             return np.full(len(self.values), np.nan)
         if (cells := self._numpy()) is not None:
-            return np.asarray(cells, float)
+            return as_floats(cells)
         if isinstance(self.values, nw.Series) and (self.values.dtype == nw.Boolean or self.values.dtype.is_integer()):
             # numpy rounds integers beyond 2^53 to the nearest float; Arrow refuses to.
             missing = self.values.is_null().to_numpy()
@@ -169,14 +169,10 @@ class Column:
             cells = cells.to_numpy()
         return cells if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf" else None
 
-    def finite(self) -> Array:
-        """Its numbers; raise ``ValueError`` if one is infinite."""
+    def ordinary(self) -> Array:
+        """Its numbers; raise ``ValueError`` if one is infinite or extreme."""
         x = self.reals()
-        if reading.infinite(x[:, None]):
-            row = int(np.flatnonzero(np.isinf(x))[0])
-            raise ValueError(
-                f"column {self.name!r} is infinite in row {row}: write a missing value (NaN) or a number there"
-            )
+        require_ordinary((self.name,), x[:, None])
         return x
 
     @cached_property
@@ -219,6 +215,30 @@ def _dictionary(native: Any) -> tuple[Array, list[Any]]:
     if None in values:
         codes = np.where(codes == values.index(None), -1, codes)
     return codes, values
+
+
+def as_floats(cells: Any) -> Array:
+    """Numbers as float64; those of a wider type that are beyond it become infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(cells, float)
+
+
+def require_ordinary(names: Names, x: Array) -> None:
+    """Raise ``ValueError``, naming column and row, if a number (row, column) is infinite, or extreme and not 0."""
+    if not reading.extreme(x):
+        return
+    row, column = np.argwhere(reading.extremes(x))[0]
+    name, value = names[column], x[row, column]
+    if np.isinf(value):
+        raise ValueError(f"column {name!r} is infinite in row {row}: write a missing value (NaN) or a number there")
+    raise ValueError(f"column {name!r} holds {value:g} in row {row}, {EXTREME}")
+
+
+EXTREME = (
+    "and numbers other than 0 are read from 1e-150 to 1e150 in size: divide the column by a constant, in every table, "
+    "or write a missing value (NaN) there"
+)
+"""What to do with a number whose square, or a sum of such squares, would be no float."""
 
 
 def as_objects(values: Any) -> Any:

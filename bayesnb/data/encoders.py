@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.data.binning import BinEdges
-from bayesnb.data.columns import Column, Kind, Names
+from bayesnb.data.columns import EXTREME, Column, Kind, Names, as_floats, require_ordinary
 from bayesnb.data.tables import Table
 from bayesnb.families.family import Family
 from bayesnb.families.levels import Coded, united
@@ -127,6 +127,10 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
     return feature, x
 
 
+NUMBERS = (REALS, POSITIVE, NONNEGATIVE, BAG)
+"""The supports of numbers that may have fractions, which are of ordinary size."""
+
+
 def _require_whole(feature: Feature, x: Array) -> None:
     """Raise ``ValueError``, naming column and row, if a row that is to be learned is missing in part."""
     if (gap := gap_in_a_row(x)) is not None:
@@ -147,21 +151,17 @@ def impossible(feature: Feature, x: Array) -> Array:
 
 
 def checked_together(feature: Feature, x: Any) -> bool:
-    """Whether a block is one of reals that are still to be validated.
-
-    A large block for a conjugate pair is never validated: an infinite cell shows in the sums (see ``support``).
-    """
-    of_reals = feature.family.support is REALS and feature.family.exact
-    return of_reals and not sparse.issparse(x) and not large_enough(x.size)
+    """Whether a block is one of reals that are still to be validated."""
+    return feature.family.support is REALS and feature.family.exact and not sparse.issparse(x)
 
 
 def _matrix(table: Table, columns: Names) -> Array:
     if table.numeric:
-        return np.asarray(table.block(columns), float)
+        return as_floats(table.block(columns))
     if len(columns) == 1 and columns[0] in table.place:
         if table.cells is not None:
             place = table.place[columns[0]]
-            return np.asarray(table.cells[:, place : place + 1], float)
+            return as_floats(table.cells[:, place : place + 1])
         return table.column(columns[0]).reals()[:, None]
     x = np.full((table.n_rows, len(columns)), np.nan)
     for k, name in enumerate(columns):
@@ -196,6 +196,7 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     if not feature.exposure:
         return feature, x
     exposure = _matrix(table, feature.exposure)
+    require_ordinary(feature.exposure, exposure)
     wrong = POSITIVE.invalid(exposure)
     if wrong.any():
         row = int(np.argwhere(wrong)[0][0])
@@ -244,7 +245,7 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
             continue
         column = table.column(name)
         if feature.cuts is not None:
-            columns.append(feature.cuts[k].codes(column.finite()))
+            columns.append(feature.cuts[k].codes(column.ordinary()))
             continue
         values = table.distinct(name)
         if values:
@@ -325,12 +326,15 @@ def validate(feature: Feature, x: Any) -> None:
     support = feature.family.support
     if sparse.issparse(x):
         # The cells that are not stored are 0, which is in every support that a sparse matrix can be read for.
-        if not support.all_in(x.data) and len(wrong := np.flatnonzero(_wrong(support, x.data))):
+        sound = support.all_in(x.data) and not (support in NUMBERS and reading.extreme(x.data[:, None]))
+        if not sound and len(wrong := np.flatnonzero(_wrong(support, x.data))):
             at = int(wrong[0])
             row = int(np.searchsorted(x.indptr, at, side="right")) - 1
             _refuse(feature, x.indices[at], row, x.data[at], " of the sparse matrix")
         return
-    if support == REALS and not reading.infinite(x):
+    if support in NUMBERS:
+        require_ordinary(feature.columns, x)
+    if support is REALS:
         return
     for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
         wrong = support.invalid(x[rows])
@@ -341,13 +345,16 @@ def validate(feature: Feature, x: Any) -> None:
 
 def _wrong(support: Support, stored: Array) -> Array:
     """Which stored cells are outside a support; NaN is missing in a matrix of reals, and nothing in one of counts."""
-    return support.invalid(stored) if support is REALS else ~support.contains(stored)
+    wrong = support.invalid(stored) if support is REALS else ~support.contains(stored)
+    return wrong | reading.extremes(stored) if support in NUMBERS else wrong
 
 
 def _refuse(feature: Feature, column: int, row: int, value: float, where: str = "") -> None:
     support, name = feature.family.support, feature.columns[column]
     if np.isinf(value) and not where:
         raise ValueError(f"column {name!r} is infinite in row {row}: {REALS.cure}")
+    if support.contains(value):
+        raise ValueError(f"column {name!r}{where} holds {value:g} in row {row}, {EXTREME}")
     cure = "" if where else f"; {support.cure}"
     raise ValueError(
         f"column {name!r}{where} holds {value:g} in row {row}, where {type(feature.family).__name__} needs "

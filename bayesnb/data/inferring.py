@@ -204,13 +204,13 @@ def _feature(
     """A feature as inferred from the first table."""
     if isinstance(spec, Binned):
         table.require_dense(spec)
-        cuts = tuple(spec.fit(table.column(name).finite(), weight) for name in columns)
+        cuts = tuple(spec.fit(table.column(name).ordinary(), weight) for name in columns)
         levels = tuple(cut.names for cut in cuts)
         return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)
     if spec.needs_rows:
         table.require_dense(spec)
         with_levels = spec.support == LEVELS
-        seen = [table.column(name).ordered() if with_levels else table.column(name).finite() for name in columns]
+        seen = [table.column(name).ordered() if with_levels else table.column(name).ordinary() for name in columns]
         with about(f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"):
             spec = spec.placed(seen, weight)
     if spec.support != LEVELS:

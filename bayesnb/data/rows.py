@@ -135,7 +135,7 @@ class Rows:
         learned, data = known.encode(self.table, learn=True)
         model = learned.model(Dirichlet())
         classes = labels_of(self.target.classes)
-        statistics = learned.computed(data, lambda: model.statistics(data, labels, classes), Statistics.finite)
+        statistics = learned.computed(data, lambda: model.statistics(data, labels, classes))
         return learned, statistics
 
     def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:

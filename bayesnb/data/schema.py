@@ -24,6 +24,7 @@ from bayesnb.data.tables import Table
 from bayesnb.families.levels import united
 from bayesnb.families.support import BAG, InvalidCellError
 from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import large_enough
 from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 
@@ -128,7 +129,7 @@ class Schema:
         return schema, data
 
     def encode(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
-        """The same as :meth:`read`, but large blocks may hold invalid cells; see :meth:`computed`."""
+        """The same as :meth:`read`, but large blocks of zeros and ones may hold others; see :meth:`computed`."""
         if learn and self.all_words and table.named:
             schema = replace(self, names=table.names, features=self._bag(table.names))
             return self.merged(schema), schema.encode(table)[1]
@@ -140,8 +141,10 @@ class Schema:
         for name, feature in self.features.items():
             features[name], data[name] = encode(table, feature, self.unseen if not learn else None)
         # One look at all small blocks of reals takes less time than a look at each.
-        small = [data[name] for name, feature in self.features.items() if checked_together(feature, data[name])]
-        if small and reading.infinite(np.concatenate(small, axis=None)[:, None]):
+        reals = [data[name] for name, feature in self.features.items() if checked_together(feature, data[name])]
+        small = [x.ravel() for x in reals if not large_enough(x.size)]
+        looks = [x for x in reals if large_enough(x.size)] + ([np.concatenate(small)[:, None]] if small else [])
+        if any(map(reading.extreme, looks)):
             self.validate(data)
         return (replace(self, features=features) if learn else self), data
 
@@ -150,20 +153,16 @@ class Schema:
         for name, feature in self.features.items():
             validate(feature, data[name])
 
-    def computed[T](self, data: Data, compute: Callable[[], T], finite: Callable[[T], bool]) -> T:
-        """What is computed from encoded columns, whose cells are validated only if they have to be.
+    def computed[T](self, data: Data, compute: Callable[[], T]) -> T:
+        """What is computed from encoded columns, of which families that validate while they sum may refuse a cell.
 
-        To validate first would read a large table twice. An invalid cell makes the result infinite or NaN, or the
-        family raises an error; either way all cells are then validated, and the bad one is named.
+        All cells are then validated, and the bad one is named.
         """
         try:
-            found = compute()
+            return compute()
         except InvalidCellError:
             self.validate(data)
             raise
-        if not finite(found):
-            self.validate(data)
-        return found
 
     @property
     def all_words(self) -> bool:

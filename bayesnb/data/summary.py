@@ -320,8 +320,8 @@ class PartSummarizer:
     def _weights(self, table: Table) -> Array:
         if self.weight is None:
             return every_row(table.n_rows)
-        weight = _column(table, self.weight, "weight").finite()
-        wrong = np.isnan(weight) | (weight < 0)
+        weight = _column(table, self.weight, "weight").reals()
+        wrong = ~(np.isfinite(weight) & (weight >= 0))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise ValueError(

@@ -1,10 +1,9 @@
 """The support of a family: which values it can read.
 
 Columns are first converted to numbers and then validated (see ``data.encoders``): :meth:`Support.invalid` finds the
-cells outside the support, and the error names column, row, value and cure. Validating a large table takes one more pass
-over it, which two supports avoid. An infinite number makes the sums of a pair for reals infinite or NaN, so its cells
-are validated only if the result is not finite. A pair for zeros and ones validates cells in the loop that sums them,
-and raises :class:`InvalidCellError`.
+cells outside the support, and the error names column, row, value and cure. Numbers that may have fractions also have
+an ordinary size (see ``kernels.reading``). Validating a large table takes one more pass over it, which a pair for zeros
+and ones avoids: it validates cells in the loop that sums them, and raises :class:`InvalidCellError`.
 """
 
 from __future__ import annotations

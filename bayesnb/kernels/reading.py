@@ -1,4 +1,4 @@
-"""Cells to what the sums take: tests for infinite cells, for 0 and 1, for counts, and codes of integers."""
+"""Cells to what the sums take: tests for extreme cells, for 0 and 1, for counts, and codes of integers."""
 
 from __future__ import annotations
 
@@ -13,23 +13,31 @@ from bayesnb.kernels.blocks import Array
 SPAN = 2**17
 """Integers are coded by a lookup table if they span at most this many values."""
 
+LEAST, MOST = np.float64(1e-150), np.float64(1e150)
+"""Numbers other than 0 are read if their size is between these, so that their squares and sums of them are floats."""
+
 SIDE = 64
 """Cells in a row from which on a loop over its columns is long enough to be fast."""
 
 
-def infinite(x: Array) -> bool:
-    """Whether some cell of a table is infinite."""
-    if x.dtype.kind != "f":
+def extreme(x: Array) -> bool:
+    """Whether some cell of a table, (row, column), is infinite, or is too large or too small to be squared."""
+    if x.dtype.kind != "f" or not x.size:
         return False
-
-    def part(cut: slice) -> bool:
-        # A sum is faster than a test of each cell. Only if it is not finite are the cells tested.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return not np.isfinite(x[cut].sum()) and bool(np.isinf(x[cut]).any())
-
     if not blocks.large_enough(x.size):
-        return part(slice(None))
-    return any(blocks.each(part, _parts(x)))
+        size = np.abs(x)
+        # A table without 0 and NaN needs no look at each cell.
+        return not (size.min() >= LEAST and size.max() <= MOST) and bool(extremes(x).any())
+    from bayesnb.kernels.compiled import reading as loops
+
+    x = x.T if x.flags.f_contiguous else x
+    return any(blocks.each(lambda cut: loops.extreme(x[cut].ravel(), LEAST, MOST), _parts(x)))
+
+
+def extremes(x: Array) -> Array:
+    """Which cells these are."""
+    size = np.abs(x)
+    return (size > MOST) | ((size < LEAST) & (size > 0))
 
 
 def zeros_and_ones(x: Array) -> Array | None:

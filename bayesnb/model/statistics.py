@@ -149,11 +149,6 @@ class Statistics:
     def __sub__(self, other: Statistics) -> Statistics:
         return self + other * -1.0
 
-    def finite(self) -> bool:
-        """Whether all numbers are finite."""
-        numbers = [v for s in self.features.values() for v in s.arrays().values()]
-        return not numbers or bool(np.isfinite(np.concatenate(numbers, axis=None)).all())
-
     def without(self, other: Statistics) -> Statistics:
         """``self - other``, where ``other`` is a part of the learned rows.
 

@@ -95,6 +95,20 @@ def require_nonnegative(name: str, value: Array) -> None:
         raise ValueError(f"Expected {name} to be finite and not negative; got {value!r}")
 
 
+LEAST = 1e-150
+"""The least concentration other than 0: products of two are still ordinary floats."""
+
+
+def require_concentration(name: str, value: Array) -> None:
+    """Refuse a concentration that is negative, not finite, or other than 0 and below ``LEAST``."""
+    require_nonnegative(name, value)
+    if (tiny := (value > 0) & (value < LEAST)).any():
+        raise ValueError(
+            f"Expected {name} to be 0 or at least {LEAST:g}; got {value[tiny].flat[0]:g}: write {LEAST:g}, under which "
+            "an outcome that was never seen is as good as impossible"
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(ABC):
     """A belief about a parameter θ, before or after the data. Each cell of its arrays is one independent θ."""

@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size, log, log1p, log_gamma_slopes, log_rising
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, require_nonnegative, spread
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, require_concentration, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.dirichlet import ROUNDING, Dirichlet
 from bayesnb.priors.tensors import shared
@@ -47,7 +47,7 @@ class Beta(Prior):
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
             value = np.asarray(getattr(self, name), float)
-            require_nonnegative(name, value)
+            require_concentration(name, value)
             object.__setattr__(self, name, value)
         if self.per not in ("class", "feature", "pooled"):
             raise ValueError(f"Expected per to be 'class', 'feature' or 'pooled'; got {self.per!r}")

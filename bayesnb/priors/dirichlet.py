@@ -24,7 +24,7 @@ from bayesnb.numerics import (
     log_root_slopes,
     sums_of_others,
 )
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, by_label, require_nonnegative
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, by_label, require_concentration
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.concentrations import Per, concentrations
 from bayesnb.priors.tensors import shared
@@ -68,10 +68,10 @@ class Dirichlet(Prior):
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", by_label(self.alpha))
         if isinstance(self.alpha, Mapping):
-            require_nonnegative("alpha", np.array(list(self.alpha.values()), float))
+            require_concentration("alpha", np.array(list(self.alpha.values()), float))
         else:
             alpha = np.asarray(self.alpha, float)
-            require_nonnegative("alpha", alpha)
+            require_concentration("alpha", alpha)
             object.__setattr__(self, "alpha", alpha if alpha.ndim else float(alpha))
         if self.per not in get_args(Per.__value__):
             raise ValueError(f"Expected per to be 'level', 'class', 'feature' or 'pooled'; got {self.per!r}")

@@ -12,7 +12,7 @@ from scipy.special import gammaln, xlogy
 
 from bayesnb.numerics import Array, Size, deviance, disagreement, log, log_gamma_draw, log_root, log_root_slopes
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_nonnegative, spread
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_concentration, require_nonnegative, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.tensors import shared
 
@@ -49,7 +49,7 @@ class Gamma(Prior):
         for name in ("alpha", "beta"):
             if (value := getattr(self, name)) is not None:
                 value = np.asarray(value, float)
-                require_nonnegative(name, value)
+                (require_concentration if name == "alpha" else require_nonnegative)(name, value)
                 object.__setattr__(self, name, value)
 
     @classmethod

@@ -8,6 +8,16 @@ from bayesnb.kernels.blocks import Array
 from bayesnb.kernels.compiled import compiled, compiled_sum
 
 
+@compiled
+def extreme(x: Array, least: float, most: float) -> bool:
+    """Whether the size of some cell other than 0 is not between these."""
+    odd = 0
+    for i in range(len(x)):
+        size = abs(x[i])
+        odd += (size > most) | ((size < least) & (size > 0.0))
+    return odd > 0
+
+
 @compiled_sum
 def binary(x: Array) -> bool:
     """Whether all cells are 0 or 1."""

@@ -109,12 +109,12 @@ def log_students(x: Column, m: Array, low: Array, scale: Array, exponent: Array,
 
 def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, log_height: Array) -> Array:
     """The Student-t log density of each cell, log_height - exponent ln(1 + z²) with z = (x - m - low) scale."""
-    z = ((x - m) - low) * scale
-    with np.errstate(over="ignore"):
-        growth = np.log1p(z * z)
-    # In a column of tiny scale, the square may be above all floats.
-    if np.isinf(growth).any():
-        growth = np.where(np.isinf(growth), 2 * log(np.abs(z)), growth)
+    away = (x - m) - low
+    with np.errstate(over="ignore", divide="ignore"):
+        growth = np.log1p((away * scale) ** 2)
+        # In a column of tiny scale, the square may be above all floats.
+        if np.isinf(growth).any():
+            growth = np.where(np.isinf(growth), 2 * (np.log(np.abs(away)) + np.log(scale)), growth)
     return log_height - exponent * growth
 
 

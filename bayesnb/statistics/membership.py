@@ -216,7 +216,7 @@ def _about_a_value(x: Array, codes: Array, weight: Array, n: int) -> Array:
     found = np.zeros((n, 8, len(x)))
     found[:, 7] = sums.totals((counts & (x != 0)).T, codes, weight, n)
     column, row = np.nonzero(counts)
-    found[codes[row], 2, column] = x[column, row]
+    found[codes[row[::-1]], 2, column[::-1]] = x[column, row][::-1]
     near = found[codes, 2].T
     first = away = TwoFloat(*two_sum(np.where(counts, x, near), -near))
     w = TwoFloat.of(counts * weight)

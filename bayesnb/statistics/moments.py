@@ -115,8 +115,8 @@ class Centred(Statistic):
 
     def __mul__(self, factor: float) -> Self:
         by = TwoFloat.of(np.float64(factor))
-        pairs = ((self.n, self.n_rest), (self.total, self.total_rest), (self.scatter, self.scatter_rest))
-        scaled = (part for pair in pairs for part in TwoFloat(*pair) * by)
+        pairs = (self.weight, TwoFloat(self.total, self.total_rest), TwoFloat(self.scatter, self.scatter_rest))
+        scaled = (part for pair in pairs for part in (-pair if factor == -1 else pair * by))
         return type(self)(*scaled, self.lost * abs(factor), self.nonzero * factor)
 
     def seen(self) -> Array:

@@ -95,6 +95,9 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
     def cells(self, posterior: NormalGamma, x: Array) -> Cells:
         return posterior, (1.0, x[:, None], 0.0, 0.0), -0.5 * normals.LOG_2PI
 
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        return {"mean": theta["mu"], "sd": 1 / np.sqrt(theta["tau"])}
+
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
         return normals.log_normals(x, theta["mu"], theta["low"], np.sqrt(theta["tau"]))
 
@@ -178,6 +181,9 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
     def cells(self, posterior: Normal, x: Array) -> Cells:
         one = self._row_variance(x.shape[1])
         return posterior, (1 / one, x[:, None], 0.0), -0.5 * (normals.LOG_2PI + np.log(one))
+
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        return {"mean": theta["mu"]}
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
         return normals.log_normals(x, theta["mu"], theta["low"], 1 / np.sqrt(self._row_variance(x.shape[1])))

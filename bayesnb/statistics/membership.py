@@ -181,7 +181,9 @@ class Responsibilities(Membership):
         for cut in slices(len(self)):
             part, known = x[cut], ~np.isnan(x[cut])
             n, nothing = self[cut].totals(known), np.zeros((self.n, x.shape[1]))
-            near = nothing + np.where(known.any(0), part[known.argmax(0), np.arange(x.shape[1])], 0.0)
+            row, column = np.nonzero(known)
+            near = nothing.copy()
+            near[:, column] = part[row, column]
             near = near + self[cut]._deviations(part, near)[0] / np.where(n > 0, n, 1.0)
             first, second = self[cut]._deviations(part, near)
             other = self[cut].totals(known & (part != 0))

@@ -155,7 +155,7 @@ def test_mean_and_scatter_are_those_of_exact_arithmetic(centre: float, spread: f
     x, mean, scatter = drawn_exactly(centre, spread, n)
     s = Moments.of(x[:, None], Labels.of(np.zeros(n, int)))
     assert abs(Fraction(s.mean[0, 0]) + Fraction(s.low[0, 0]) - mean) <= Fraction(1e-15) * Fraction(spread)
-    assert abs(Fraction(s.scatter[0, 0]) - scatter) <= Fraction(1e-13) * scatter
+    assert abs(Fraction(s.scatter[0, 0]) - scatter) <= Fraction(5e-15) * scatter
 
 
 @both_roads
@@ -883,6 +883,7 @@ def test_fractional_weights_and_missing_cells_are_unlearned_with_their_outliers(
         assert_allclose(s[name].scatter, fresh[name].scatter, rtol=1e-9)
 
 
+@both_roads
 def test_outliers_in_a_large_table_can_be_unlearned():
     rng = default_rng(13)
     X, y = rng.normal([50.0, 1e6, 0.0], [10.0, 1.0, 1e-3], (30_000, 3)), np.arange(30_000) % 2

@@ -17,7 +17,7 @@ from scipy import sparse
 from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import large_enough, slices
 from bayesnb.numerics import Array
-from bayesnb.statistics.two_floats import PLAIN, ROUNDING, TwoFloat, two_sum
+from bayesnb.statistics.two_floats import TwoFloat, two_sum
 
 type Column = Any
 
@@ -62,10 +62,10 @@ class Membership(ABC):
 
     @abstractmethod
     def moments(self, x: Array) -> Iterator[Array]:
-        """Yield the sums of each block of rows about a number v of each class and column, (class, 9, column).
+        """Yield the sums of each block of rows about a number v of each class and column, (class, 8, column).
 
-        They are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by what one float lacks of it, the
-        weight of the values other than 0, and the relative error of the last sum. NaN adds nothing.
+        They are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by what one float lacks of it, and the weight
+        of the values other than 0. NaN adds nothing.
         """
 
 
@@ -132,7 +132,7 @@ class Labels(Membership):
 
     def moments(self, x: Array) -> Iterator[Array]:
         if large_enough(x.size):
-            return map(_about_the_mean, sums.moments(x, self.codes, self.weight, self.n))
+            return sums.moments(x, self.codes, self.weight, self.n)
         return (_about_a_value(x[cut], self.codes[cut], self.weight[cut], self.n) for cut in self._blocks(x.shape[1]))
 
 
@@ -186,8 +186,8 @@ class Responsibilities(Membership):
             near[:, column] = part[row, column]
             near = near + self[cut]._deviations(part, near)[0] / np.where(n > 0, n, 1.0)
             first, second = self[cut]._deviations(part, near)
-            other, plain = self[cut].totals(known & (part != 0)), nothing + PLAIN
-            yield np.stack([n, nothing, near, first, nothing, second, nothing, other, plain], axis=1)
+            other = self[cut].totals(known & (part != 0))
+            yield np.stack([n, nothing, near, first, nothing, second, nothing, other], axis=1)
 
     def _deviations(self, x: Array, centre: Array) -> tuple[Array, Array]:
         """Sums of x - centre_c and of its square, as (class, column); NaN adds nothing."""
@@ -211,12 +211,11 @@ def every_row(n: int) -> Array:
 
 
 def _about_a_value(x: Array, codes: Array, weight: Array, n: int) -> Array:
-    """The sums of the rows of each class about one of its values, (class, 9, column)."""
+    """The sums of the rows of each class about one of its values, (class, 8, column)."""
     order = np.argsort(codes, kind="stable")
     x, codes, weight = np.ascontiguousarray(np.asarray(x, float)[order].T), codes[order], weight[order]
     counts = ~np.isnan(x) & (weight > 0)
-    found = np.zeros((n, 9, len(x)))
-    found[:, 8] = ROUNDING
+    found = np.zeros((n, 8, len(x)))
     found[:, 7] = sums.totals((counts & (x != 0)).T, codes, weight, n)
     column, row = np.nonzero(counts)
     found[codes[row[::-1]], 2, column[::-1]] = x[column, row][::-1]
@@ -248,14 +247,6 @@ def _about_a_value(x: Array, codes: Array, weight: Array, n: int) -> Array:
     for part, places in ((high, [0, 3, 5]), (low, [1, 4, 6])):
         found[np.ix_(codes, places)] = np.moveaxis(part.reshape(3, len(x), len(codes)), -1, 0)
     return found
-
-
-def _about_the_mean(block: Array) -> Array:
-    """The sums that the compiled loop has taken in plain floats, (class, 9, column); all may be other than 0."""
-    n, mean, low, scatter = block
-    nothing = np.zeros_like(n)
-    about = scatter + n * low * low
-    return np.stack([n, nothing, mean, n * low, nothing, about, nothing, n, nothing + PLAIN], axis=1)
 
 
 def _pairs(high: Array, low: Array) -> tuple[Array, Array]:

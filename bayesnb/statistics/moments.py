@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import ClassVar, Self
 
 import numpy as np
@@ -23,7 +24,10 @@ from bayesnb.numerics import Array
 from bayesnb.statistics.errors import UnlearnedError, first
 from bayesnb.statistics.membership import Membership
 from bayesnb.statistics.statistic import Statistic, per
-from bayesnb.statistics.two_floats import ROUNDING, TwoFloat
+from bayesnb.statistics.two_floats import TwoFloat
+
+ROUNDING = 2.0**-102
+"""What a step of two-float arithmetic takes from a number at most, relative to the largest number of the step."""
 
 KEPT = 1e-9
 """The largest share of a scatter that may be lost to rounding when rows are unlearned."""
@@ -51,7 +55,7 @@ class Centred(Statistic):
 
     @classmethod
     def about(
-        cls, n: TwoFloat, v: Array, one: TwoFloat, two: TwoFloat, nonzero: Array, rounding: float | Array
+        cls, n: TwoFloat, v: Array, one: TwoFloat, two: TwoFloat, nonzero: Array, rounding: float = ROUNDING
     ) -> Self:
         """The statistic from Σ w, Σ w (x - v) and Σ w (x - v)², whose relative error is ``rounding``."""
         scatter = two - cls.squared(TwoFloat.of(np.ones_like(n.high)) / n.where(n.high != 0, 1.0), one)
@@ -189,20 +193,13 @@ class Moments(Centred):
     @classmethod
     def of(cls, x: Array, members: Membership) -> Moments:
         """Moments of the rows."""
-        blocks = list(members.moments(x))
-        s, n = cls.from_block(np.concatenate(blocks)), members.n
-        # The blocks stand one after the other, and the two halves of them are joined until one is left.
-        while (rest := len(s.n)) > n:
-            half = (rest // n + 1) // 2 * n
-            s = s.take(np.arange(half)) + s.take(np.r_[half:rest, np.full(2 * half - rest, -1)])
-        return s
+        return reduce(add, map(cls.from_block, members.moments(x)))
 
     @classmethod
     def from_block(cls, sums: Array) -> Moments:
         """Moments from what :meth:`Membership.moments` yields."""
-        n, n_rest, v, one, one_rest, two, two_rest, nonzero, rounding = np.moveaxis(sums, 1, 0)
-        weight, one, two = TwoFloat(n, n_rest), TwoFloat(one, one_rest), TwoFloat(two, two_rest)
-        return cls.about(weight, v, one, two, nonzero, rounding)
+        n, n_rest, v, one, one_rest, two, two_rest, nonzero = np.moveaxis(sums, 1, 0)
+        return cls.about(TwoFloat(n, n_rest), v, TwoFloat(one, one_rest), TwoFloat(two, two_rest), nonzero)
 
     @staticmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:

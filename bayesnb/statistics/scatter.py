@@ -15,7 +15,10 @@ from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Membership
 from bayesnb.statistics.moments import Centred
 from bayesnb.statistics.statistic import per
-from bayesnb.statistics.two_floats import PLAIN, TwoFloat
+from bayesnb.statistics.two_floats import TwoFloat
+
+PLAIN = 2.0**-50
+"""The rounding error of products of matrices, relative to the squares that they add up."""
 
 
 @dataclass(frozen=True, eq=False)

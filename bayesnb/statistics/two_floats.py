@@ -35,13 +35,6 @@ def _halves(a: Array) -> tuple[Array, Array]:
     return high, a - high
 
 
-ROUNDING = 2.0**-102
-"""What a step of two-float arithmetic takes from a number at most, relative to the largest number of the step."""
-
-PLAIN = 2.0**-50
-"""The same of sums in plain floats that were taken about the mean."""
-
-
 class TwoFloat(NamedTuple):
     """Arrays of numbers high + low, where low is what high lacks."""
 

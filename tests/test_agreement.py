@@ -321,7 +321,7 @@ def plug_in_at_mean(self: Any, posterior: Any, x: Any) -> np.ndarray:
 
 def without_posterior_variance(self: GaussianKnownVariance, posterior: Normal, x: np.ndarray) -> np.ndarray:
     scale = np.broadcast_to(1 / np.sqrt(self._row_variance(x.shape[1])), posterior.m.shape)
-    return over_columns(normals.log_normal, x, posterior.m, scale)
+    return over_columns(normals.log_normal, x, posterior.m, posterior.low, scale)
 
 
 def negative_binomial_without_exposure(self: Poisson, posterior: Gamma, x: Any) -> np.ndarray:

@@ -52,6 +52,8 @@ class Normal(Prior):
                 if name == "v" and not np.all(value >= 0):
                     raise ValueError(f"Expected v not to be negative; got {value!r}")
                 object.__setattr__(self, name, value)
+        if self.m is not None:
+            object.__setattr__(self, "low", np.array(np.broadcast_to(self.low, self.m.shape)))
 
     @classmethod
     def unit_information(cls) -> Normal:

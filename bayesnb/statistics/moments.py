@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -193,7 +192,12 @@ class Moments(Centred):
     @classmethod
     def of(cls, x: Array, members: Membership) -> Moments:
         """Moments of the rows."""
-        return reduce(add, map(cls.from_block, members.moments(x)))
+        s, n = cls.from_block(np.concatenate(list(members.moments(x)))), members.n
+        # The blocks stand one after the other, and the two halves of them are joined until one is left.
+        while (rest := len(s.n)) > n:
+            half = (rest // n + 1) // 2 * n
+            s = s.take(np.arange(half)) + s.take(np.r_[half:rest, np.full(2 * half - rest, -1)])
+        return s
 
     @classmethod
     def from_block(cls, sums: Array) -> Moments:

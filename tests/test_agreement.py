@@ -302,7 +302,7 @@ def student(scale2: Callable[[NormalGamma], np.ndarray], df: Callable[[NormalGam
         nu = 2 * posterior.a if df is None else df(posterior)
         scale = 1 / np.sqrt(nu * scale2(posterior))
         top = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(np.pi) + np.log(scale)
-        return posterior.m, scale, (nu + 1) / 2, top
+        return posterior.m, posterior.low, scale, (nu + 1) / 2, top
 
     return property(marginal)
 
@@ -321,7 +321,7 @@ def plug_in_at_mean(self: Any, posterior: Any, x: Any) -> np.ndarray:
 
 def without_posterior_variance(self: GaussianKnownVariance, posterior: Normal, x: np.ndarray) -> np.ndarray:
     scale = np.broadcast_to(1 / np.sqrt(self._row_variance(x.shape[1])), posterior.m.shape)
-    return over_columns(normals.log_normal, x, posterior.m, scale)
+    return over_columns(normals.log_normal, x, posterior.m, posterior.low, scale)
 
 
 def negative_binomial_without_exposure(self: Poisson, posterior: Gamma, x: Any) -> np.ndarray:

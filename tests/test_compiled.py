@@ -173,9 +173,7 @@ def test_a_family_that_cannot_be_compiled_is_refused_with_its_column(features, s
 
 
 def test_what_is_more_than_naive_bayes_of_ordinary_numbers_is_refused():
-    X, y = {"x": [1e12, 1e12 + 1e-3, 1e12, 1e12 + 1e-3]}, [0, 1, 0, 1]
-    with pytest.raises(ValueError, match="column 'x' is so large, so small or so far from 0"):
-        BayesianNB().fit(X, y).compile()
+    X, y = {"x": [1.0, 2.0, 3.0, 5.0]}, [0, 1, 0, 1]
     with pytest.raises(ValueError, match="with a dependence"):
         BayesianNB(dependence="tempered").fit({"x": [1.0, 2.0, 3.0, 5.0]}, y).compile()
     with pytest.raises(ValueError, match="a compiled classifier needs one class prior"):

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import multivariate_t
 
-from bayesnb.dependence.joint import JointGaussian, JointMoments
+from bayesnb.dependence.joint import JointGaussian
 from bayesnb.dependence.pairs import (
     Axis,
     PairCounts,
@@ -26,6 +26,7 @@ from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.kernels import crossing
 from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.scatter import Scatter
 
 WEIGHTS = {"one each": np.ones(40), "weighted": np.resize([1.0, 0.3, 2.5, 0.0], 40)}
 
@@ -271,14 +272,14 @@ def test_a_joint_gaussian_of_one_column_is_the_gaussian(labels):
     x, family = related()[:, [1]], Gaussian()
     s = family.statistic(x, labels)
     posterior = family.update(family.priors(s, range(3)), s)
-    joint = JointGaussian.of(JointMoments.of(x, labels))
+    joint = JointGaussian.of(Scatter.of(x, labels))
     assert_allclose(joint.predictive(x), family.log_predictive(posterior, x), rtol=1e-9)
     assert_allclose(joint.left_out(x, labels), family.log_left_out(posterior, x, labels), rtol=1e-9)
 
 
 def test_a_joint_gaussian_predicts_by_a_multivariate_student(labels):
     x = related()
-    joint = JointGaussian.of(JointMoments.of(x, labels))
+    joint = JointGaussian.of(Scatter.of(x, labels))
     for c in range(3):
         s = joint.factor[c] @ joint.factor[c].T
         freedom = joint.nu[c] - 2
@@ -290,18 +291,18 @@ def test_a_joint_gaussian_predicts_by_a_multivariate_student(labels):
 
 def test_a_joint_gaussian_with_a_row_left_out_is_that_of_a_refit(labels):
     x = related()
-    joint = JointGaussian.of(JointMoments.of(x, labels))
+    joint = JointGaussian.of(Scatter.of(x, labels))
     found = joint.left_out(x, labels)
     for i in range(0, 40, 3):
         others = np.delete(np.arange(40), i)
-        refit = joint.given(JointMoments.of(x[others], labels[others]))
+        refit = joint.given(Scatter.of(x[others], labels[others]))
         assert_allclose(found[i], refit.predictive(x[[i]])[0, labels.codes[i]], rtol=1e-9)
 
 
 def test_moments_of_parts_add_up_and_subtract(labels):
     x = related()
-    whole = JointMoments.of(x, labels)
-    a, b = JointMoments.of(x[:11], labels[:11]), JointMoments.of(x[11:], labels[11:])
+    whole = Scatter.of(x, labels)
+    a, b = Scatter.of(x[:11], labels[:11]), Scatter.of(x[11:], labels[11:])
     for part, expected in ((a + b, whole), (whole - a, b)):
         assert_allclose(part.n, expected.n, atol=1e-12)
         assert_allclose(part.mean, expected.mean, rtol=1e-9)
@@ -311,9 +312,9 @@ def test_moments_of_parts_add_up_and_subtract(labels):
 def test_a_row_with_a_missing_cell_says_nothing_jointly(labels):
     x = related()
     x[3, 1] = np.nan
-    joint = JointGaussian.of(JointMoments.of(x, labels))
+    joint = JointGaussian.of(Scatter.of(x, labels))
     others = np.delete(np.arange(40), 3)
-    assert_allclose(JointMoments.of(x, labels).scatter, JointMoments.of(x[others], labels[others]).scatter)
+    assert_allclose(Scatter.of(x, labels).scatter, Scatter.of(x[others], labels[others]).scatter)
     assert_array_equal(joint.predictive(x)[3], 0.0)
     assert joint.left_out(x, labels)[3] == 0.0
     assert logsumexp(joint.predictive(x)[0]) != 0

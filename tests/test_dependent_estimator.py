@@ -415,7 +415,7 @@ LIES = {
     "no covariance": (replaced("factor", (0, 0), -1.0), "no covariance"),
     "an array too few": (lambda file: file.__delitem__("dependence/points"), "no array points"),
     "an array too many": (lambda file: file.create_dataset("dependence/more", data=[1.0]), "is not one"),
-    "another shape": (lambda file: file.__delitem__("dependence/joint_mean"), "no array joint_mean"),
+    "another shape": (lambda file: file.__delitem__("dependence/joint_total"), "no array joint_total"),
     "a column of another model": (said('"size"', '"weight"'), "columns that the model does not have"),
     "more draws than there are": (said('"draws":64', '"draws":6400000'), "no array points"),
     "a pair of no column": (said('"pairs":{"tuple":[{"tuple":[0,', '"pairs":{"tuple":[{"tuple":[99,'), "pairs of"),

@@ -352,8 +352,8 @@ def if_chosen(draws: dict[str, Array], mean: dict[str, Array]) -> dict[str, Arra
 
 
 def natural(theta: Theta) -> dict[str, Array]:
-    """θ itself where its logarithm is kept."""
-    return {name: np.exp(v) if name.startswith("log_") else v for name, v in theta.items()}
+    """θ itself where its logarithm is kept, and without what one float lacks of it."""
+    return {name: np.exp(v) if name.startswith("log_") else v for name, v in theta.items() if "low" not in name}
 
 
 def by_class(value: Array) -> Array:

@@ -248,7 +248,7 @@ def test_many_parts_give_the_scatter_of_the_whole():
 
 
 def test_a_row_far_out_is_given_its_log_density(belief):
-    x = np.array([[1e120, 1.0, 1.0], [1e200, 1.0, 1.0]])
+    x = np.array([[1e60, 1.0, 1.0], [1e140, 1.0, 1.0]])
     near, far = MultivariateGaussian().log_predictive(belief, x)[:, 0]
     assert_allclose(near - far, (belief.dof[0] + 3) * 80 * np.log(10), rtol=1e-10)
 
@@ -284,7 +284,10 @@ def test_rows_can_be_unlearned_unless_the_others_are_lost_to_rounding(wine):
     before = clf.predict_log_proba(X)
     clf.partial_fit(X[:20] + 1, y[:20]).forget(X[:20] + 1, y[:20])
     assert_allclose(clf.predict_log_proba(X), before, rtol=1e-8, atol=1e-8)
-    out = X[:1] * 1e9
+    out = X[:1] * 1e7
+    clf.partial_fit(out, y[:1]).forget(out, y[:1])
+    assert_allclose(clf.predict_log_proba(X), before, rtol=1e-8, atol=1e-8)
+    out = X[:1] * 1e20
     clf.partial_fit(out, y[:1])
     with pytest.raises(UnlearnedError, match="fit the other rows anew"):
         clf.forget(out, y[:1])
@@ -319,13 +322,6 @@ def test_a_prior_of_other_columns_is_refused(wine):
     X, y = wine
     with pytest.raises(ValueError, match=r"Expected a prior of shape \(3, 4, 4\)"):
         BayesianNB(MultivariateGaussian(NormalWishart(scale=np.eye(3)))).fit(X, y)
-
-
-@pytest.mark.parametrize("factor", [1e146, 1e-149])
-def test_numbers_without_ordinary_squares_are_refused(wine, factor):
-    X, y = wine
-    with pytest.raises(ValueError, match="whose squares are no ordinary floats; multiply the column by a constant"):
-        BayesianNB(MultivariateGaussian()).fit(X * factor, y)
 
 
 # The rest of the house

@@ -413,13 +413,13 @@ def test_a_pair_says_at_most_ten_things():
         (Beta(0.5, 1e8), (0.25, 2.0)),
         (Gamma(2.0, 3.0), (1.5, 2.5)),
         (Gamma(1e15, 1e9), (1e6, 1.0)),
-        (NormalGamma(1.0, 2.0, 3.0, 4.0), (1.0, 2.5, 0.0, 0.0, None)),
+        (NormalGamma(1.0, 2.0, 3.0, 4.0), (1.0, 2.5, 0.0, 0.0)),
         (Normal(1.0, 2.0), (0.5, 4.0, 0.0)),
     ],
     ids=str,
 )
 def test_the_slopes_of_a_prior_are_the_derivatives_of_its_generating_function(prior, d, t):
-    d = tuple(v if v is None else np.asarray(v) for v in d)
+    d = tuple(map(np.asarray, d))
     scale = float(min(1.0, *np.ravel(-prior.floor(*d))))
     t, step = t * scale, 1e-4 * scale
     up, down = (prior.along(*d, t=t + k * step) for k in (1, -1))

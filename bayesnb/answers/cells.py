@@ -63,12 +63,12 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]]) -> list[tuple[Any, Any, 
             trials.append((np.where(known, belief.own, np.nan), np.broadcast_to(belief.total, believed.proper().shape)))
             continue
         if isinstance(belief, NormalGamma):
-            own, _, gap, unit, _ = belief.in_one_unit(*d)
             with np.errstate(all="ignore"):
-                away, base = np.where(known, gap**2 / (2 * own.b), np.nan), log_h - 0.5 * np.log(own.b) - np.log(unit)
+                away = np.where(known, belief.gap(*d[1:3]) ** 2 / (2 * belief.b), np.nan)
+                base = log_h - 0.5 * np.log(belief.b)
             # A base measure of its own for each cell, as that of LogNormal, has no place in the loop.
             if base.ndim == 2 and not np.isinf(away).any():
-                reals.append((away, own.a, own.kappa, base))
+                reals.append((away, belief.a, belief.kappa, base))
                 continue
         others.append((family, believed, x))
     if trials:

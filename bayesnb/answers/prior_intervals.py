@@ -93,9 +93,6 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
     high = {name: np.maximum(*(getattr(end, name) for end in ends)) for name in names}
     if any(not np.isfinite([*low[name].flat, *high[name].flat]).all() for name in names):
         raise ValueError("Expected intervals of hyperparameters to have finite ends")
-    units = [np.ones(1) if getattr(end, "unit", None) is None else end.unit for end in ends]
-    if any((unit != 1).any() for unit in units):
-        raise ValueError("its numbers are too large or too small for a search; divide the column by a constant")
     d = family.added(s)[0]
 
     def prior_at(share: Mapping[str, Array]) -> Any:

@@ -20,7 +20,6 @@ from bayesnb.families.levels import Coded
 from bayesnb.families.support import COUNTS, LEVELS, ZEROS_AND_ONES
 from bayesnb.kernels import reading
 from bayesnb.numerics import Array, log
-from bayesnb.priors.locations import ordinary
 
 if TYPE_CHECKING:
     from bayesnb.classifier import Classifier
@@ -149,12 +148,12 @@ class CompiledClassifier:
         joint = self.base
         with np.errstate(all="ignore"):
             if students:
-                m, scale, exponent = self.student
-                z = (_numbers(values, students) - m) * scale
+                m, low, scale, exponent = self.student
+                z = ((_numbers(values, students) - m) - low) * scale
                 joint = joint - np.vecdot(exponent, np.log1p(z * z))
             if normals:
-                m, scale = self.normal
-                z = (_numbers(values, normals) - m) * scale
+                m, low, scale = self.normal
+                z = ((_numbers(values, normals) - m) - low) * scale
                 joint = joint - 0.5 * np.vecdot(z, z)
         if others:
             at = [cells[values[k]] for cells, k in zip(self.cells, others, strict=True)]
@@ -230,8 +229,8 @@ def compile(self: Classifier) -> CompiledClassifier:
         columns = [place[column] for column in feature.columns]
         if isinstance(feature.family, Gaussian | GaussianKnownVariance):
             height, *curve = _curve(self, name, feature)
-            (students if len(curve) == 3 else normals).append(curve)
-            at[0 if len(curve) == 3 else 1].extend(columns)
+            (students if len(curve) == 4 else normals).append(curve)
+            at[0 if len(curve) == 4 else 1].extend(columns)
             base += height.sum(axis=1)
             continue
         for j, column in enumerate(columns):
@@ -249,8 +248,8 @@ def compile(self: Classifier) -> CompiledClassifier:
         self,
         self.classes,
         base,
-        joined(students, 3),
-        joined(normals, 2),
+        joined(students, 4),
+        joined(normals, 3),
         np.concatenate(table) if table else np.empty((0, n)),
         tuple(cells),
         (tuple(at[0]), tuple(at[1]), tuple(at[2])),
@@ -258,32 +257,21 @@ def compile(self: Classifier) -> CompiledClassifier:
 
 
 def _curve(self: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Log height, location and scale of real columns, (class, column); the exponent is last if they are Student-t's."""
+    """Log height, location, its rest and scale of real columns, (class, column); a Student-t has its exponent last."""
     family, n = feature.family, len(feature.columns)
     spread = of_each_column("variance", family.variance, n) if isinstance(family, GaussianKnownVariance) else None
     believed = self.posterior.features[name]
     if self.plug_in is not None:
         theta = self.plug_in.features[name]
-        m, low, unit = theta["mu"], theta.get("low", 0.0), theta.get("unit", 1.0)
         scale = np.sqrt(theta["tau"] if spread is None else 1 / spread)
-        curve = [log(scale), m, scale]
+        curve = [log(scale), theta["mu"], theta["low"], scale]
     elif spread is None:
-        m, scale, exponent, height = believed.marginal
-        low, unit = believed.placed()
-        curve = [height, m, scale, exponent]
+        *curve, height = believed.marginal
+        curve = [height, *curve]
     else:
-        low, unit = believed.placed(), 1.0
         scale = 1 / np.sqrt(spread + believed.v)
-        curve = [log(scale), believed.m, scale]
-    curve = [np.broadcast_to(part, (len(self.classes), n)) for part in curve]
-    near = ordinary(low * curve[2], np.broadcast_to(unit, curve[2].shape))
-    if not near.all():
-        column = feature.columns[int(np.flatnonzero(~near)[0])]
-        raise ValueError(
-            f"column {column!r} is so large, so small or so far from 0 beside its spread that one float does not hold "
-            "where it lies, so it cannot be compiled; divide it or subtract its mean, or ask the classifier itself"
-        )
-    return curve
+        curve = [log(scale), believed.m, believed.low, scale]
+    return [np.broadcast_to(part, (len(self.classes), n)) for part in curve]
 
 
 def _tabulated(self: Classifier, name: Any, feature: Feature, j: int) -> tuple[Sequence[Any], Array]:

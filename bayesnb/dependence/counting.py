@@ -17,7 +17,6 @@ import numpy as np
 from bayesnb.dependence import terms
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.grid import DEPTH, PAIR_DEPTH, SCREEN_DEPTH, Grid
-from bayesnb.dependence.joint import JointMoments
 from bayesnb.dependence.pairs import PairCounts, every_pair, log_bayes_factors, selected
 from bayesnb.dependence.polya import ShapeCounts
 from bayesnb.families.gaussian import Gaussian
@@ -25,6 +24,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.scatter import Scatter
 from bayesnb.statistics.statistic import Statistic
 
 MOST_COLUMNS = 200
@@ -104,7 +104,7 @@ class Cells:
             shapes.append(ShapeCounts.of(codes, own, 2**DEPTH))
         x = gaussian_columns(posterior, data) if self.joint else np.zeros((len(labels), 0))
         pairs = counted(self.grid, data, labels, self.pairs, PAIR_DEPTH)
-        return DependenceStatistics(self, reduce(add, shapes), pairs, JointMoments.of(x, labels))
+        return DependenceStatistics(self, reduce(add, shapes), pairs, Scatter.of(x, labels))
 
     def same(self, other: Cells) -> bool:
         """Whether rows are counted in the same way."""
@@ -122,14 +122,14 @@ class DependenceStatistics:
         What is counted.
     shapes : ShapeCounts
     pairs : PairCounts
-    joint : JointMoments
+    joint : Scatter
         Each with nothing in it where nothing is asked for.
     """
 
     cells: Cells
     shapes: ShapeCounts
     pairs: PairCounts
-    joint: JointMoments
+    joint: Scatter
 
     def _each(self, change: Callable[[Statistic], Statistic]) -> DependenceStatistics:
         return DependenceStatistics(self.cells, change(self.shapes), change(self.pairs), change(self.joint))

@@ -1,70 +1,19 @@
 """All real columns together: a Gaussian with a full covariance in each class, as one term.
 
-Start with :class:`JointMoments`, the additive statistic, and :class:`JointGaussian`, what is believed after it.
+Start with :class:`JointGaussian`, what is believed after the moments of the columns (``Scatter``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import multigammaln
 
-from bayesnb.kernels.blocks import cuts
-from bayesnb.numerics import Array, log
+from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic
-
-
-@dataclass(frozen=True, eq=False)
-class JointMoments(Statistic):
-    """Weight (class, 1), mean (class, column) and scatter Σ w (x - mean)(x - mean)ᵀ (class, column, column).
-
-    A row with a missing cell counts nowhere.
-    """
-
-    n: Array
-    mean: Array
-    scatter: Array
-
-    signed = frozenset({"mean", "scatter"})
-
-    @classmethod
-    def of(cls, x: Array, labels: Labels) -> JointMoments:
-        """Moments of the rows (row, column), blocks of them joined by ``+``."""
-        return reduce(add, (cls._of(x[cut], labels[cut]) for cut in cuts(len(x), x.shape[1])))
-
-    @classmethod
-    def _of(cls, x: Array, labels: Labels) -> JointMoments:
-        n, mean = np.zeros((labels.n, 1)), np.zeros((labels.n, x.shape[1]))
-        scatter, known = np.zeros((labels.n, x.shape[1], x.shape[1])), ~np.isnan(x).any(1)
-        for c in np.unique(labels.codes):
-            rows = known & (labels.codes == c) & (labels.weight > 0)
-            if rows.any():
-                w, own = labels.weight[rows], x[rows]
-                n[c], mean[c] = w.sum(), w @ own / w.sum()
-                away = own - mean[c]
-                scatter[c] = away.T @ (w[:, None] * away)
-        return cls(n, mean, scatter)
-
-    def __add__(self, other: JointMoments) -> JointMoments:
-        """Chan, Golub and LeVeque (1983)."""
-        n = self.n + other.n
-        share = other.n / np.where(n != 0, n, 1.0)
-        gap = other.mean - self.mean
-        between = gap[:, :, None] * gap[:, None, :] * (self.n * share)[:, :, None]
-        empty = n == 0
-        mean = np.where(empty, 0.0, self.mean + share * gap)
-        return JointMoments(n, mean, np.where(empty[:, :, None], 0.0, self.scatter + other.scatter + between))
-
-    def __mul__(self, factor: float) -> JointMoments:
-        return JointMoments(self.n * factor, self.mean, self.scatter * factor)
-
-    def seen(self) -> Array:
-        return self.n
+from bayesnb.statistics.scatter import Scatter
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +49,16 @@ class JointGaussian:
     factor: Array
 
     @classmethod
-    def of(cls, moments: JointMoments) -> JointGaussian:
+    def of(cls, moments: Scatter) -> JointGaussian:
         """The posterior after the moments."""
         columns = moments.mean.shape[1]
-        pooled = reduce(add, (moments.take([c]) for c in range(len(moments.n))))
+        pooled = moments.pooled()
         variance = np.diagonal(pooled.scatter[0]) / max(float(pooled.n[0, 0]), 1.0)
         nothing = np.zeros((0, columns))
         before = cls(pooled.mean[0], np.sqrt(np.where(variance > 0, variance, 1.0)), *4 * [nothing])
         return before.given(moments)
 
-    def given(self, moments: JointMoments) -> JointGaussian:
+    def given(self, moments: Scatter) -> JointGaussian:
         """What is believed after other moments, the prior held as it is."""
         n = moments.n[:, 0]
         kappa, nu, gap = 1.0 + n, len(self.centre) + n, (moments.mean - self.centre) / self.scale
@@ -122,15 +71,7 @@ class JointGaussian:
         """The rise of ln Z of a class by δ further rows at x, (row,), x in units of the prior."""
         kappa, nu, columns = self.kappa[c], self.nu[c], len(self.centre)
         away = solve_triangular(self.factor[c], (x - self.mean[c]).T, lower=True)
-        # The square of a value of 1e200 overflows, and its logarithm does not.
-        size = np.abs(away).max(0)
-        size = np.where(size > 0, size, 1.0)
-        log_far = 2 * np.log(size) + log(((away / size) ** 2).sum(0))
-        step = np.broadcast_to(kappa * delta / (kappa + delta), size.shape)
-        near = np.where(step < 0, size, 0.0) ** 2 * ((away / size) ** 2).sum(0)
-        wider = np.where(
-            step < 0, np.log1p(np.minimum(step, 0.0) * near), np.logaddexp(0.0, log(np.maximum(step, 0.0)) + log_far)
-        )
+        wider = np.log1p(kappa * delta / (kappa + delta) * (away**2).sum(0))
         log_det = 2 * np.log(np.diagonal(self.factor[c])).sum()
         rise = multigammaln((nu + np.asarray(delta)) / 2, columns) - multigammaln(nu / 2, columns)
         return rise - delta / 2 * log_det - (nu + delta) / 2 * wider - columns / 2 * np.log1p(delta / kappa)

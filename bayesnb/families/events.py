@@ -27,7 +27,7 @@ class Events(Statistic):
     exposure: Array = per("column")
     events: Array = per("column")
     rows: Array = per("column")
-    log_peak: Array = per("column", before="log_base")
+    log_peak: Array = per("column")
 
     group = "poisson"
     signed = frozenset({"log_peak"})
@@ -44,9 +44,6 @@ class Events(Statistic):
 
     def seen(self) -> Array:
         return self.rows
-
-    def renewed(self) -> Events:
-        return replace(self, log_peak=self.log_peak + Gamma.peak(self.events, self.exposure))
 
 
 LEAST = 1e-300
@@ -97,5 +94,5 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
         power = start
     top = log_rising(start, np.broadcast_to(events, start.shape)) - events * np.log(posterior.beta)
     if labels is None:
-        return densities.students(np.sqrt(x), nowhere, scale, power, top)
-    return densities.students_left_out(np.sqrt(x), labels.codes, nowhere, scale, power, top)
+        return densities.students(np.sqrt(x), nowhere, nowhere, scale, power, top)
+    return densities.students_left_out(np.sqrt(x), labels.codes, nowhere, nowhere, scale, power, top)

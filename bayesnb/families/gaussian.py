@@ -11,12 +11,11 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families import normals, stored
-from bayesnb.families.columns import dense_cells, gathered_columns, of_each_column, over_columns
+from bayesnb.families.columns import dense_cells, gathered_columns, of_each_column
 from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.kernels import densities
 from bayesnb.numerics import Array
 from bayesnb.priors import Normal, NormalGamma, Theta
-from bayesnb.priors.locations import ordinary
 from bayesnb.statistics.membership import Column, Labels, Membership
 from bayesnb.statistics.moments import Moments
 
@@ -80,53 +79,44 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         as in scikit-learn. This b grows with the rows. So it is fixed by the data, as a unit-information prior is, and
         stays the same where a row is left out.
         """
-        mean, variance, low, unit = normals.pooled(s)
-        full = prior.over(mean, variance, len(s.n), low, unit)
+        mean, low, variance = normals.pooled(s)
+        full = prior.over(mean, variance, len(s.n), low)
         if not self.var_smoothing:
             return full
-        known = np.isfinite(variance)
-        with np.errstate(over="ignore"):
-            share = self.var_smoothing * np.max((variance * unit * unit)[known], initial=0.0)
-            return replace(full, b=full.b + share * s.n / 2 / full.placed()[1] ** 2)
+        added = self.var_smoothing * np.max(variance[np.isfinite(variance)], initial=0.0)
+        return replace(full, b=full.b + added * s.n / 2)
 
     def of_columns(self, s: Moments) -> dict[str, Array]:
         return normals.mean_and_sd(s)
 
     def added(self, s: Moments) -> Added:
-        return (s.n, s.mean, s.low, s.scatter, s.unit), -0.5 * normals.LOG_2PI * s.n
+        return (s.n, s.mean, s.low, s.scatter), -0.5 * normals.LOG_2PI * s.n
 
     def said(self, x: Array) -> Added:
-        return (1.0, x[:, None], 0.0, 0.0, None), -0.5 * normals.LOG_2PI
+        return (1.0, x[:, None], 0.0, 0.0), -0.5 * normals.LOG_2PI
 
     def of_reals(self, posterior: NormalGamma, x: Column, labels: Labels | None = None) -> Array | None:
         return self.quick_predictive(posterior, x) if labels is None else self.quick_left_out(posterior, x, labels)
 
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        return {"mean": theta["mu"], "sd": 1 / np.sqrt(theta["tau"])}
+
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
-        return normals.log_normals(x, theta, np.sqrt(theta["tau"]))
+        return normals.log_normals(x, theta["mu"], theta["low"], np.sqrt(theta["tau"]))
 
     def quick_predictive(self, posterior: NormalGamma, x: Column) -> Array:
-        m, scale, exponent, log_height = posterior.marginal
-        low, unit = posterior.placed()
-        if sparse.issparse(x):
-            return stored.over_stored(normals.log_student, x, m, scale, exponent, log_height - np.log(unit), low, unit)
-        near = ordinary(low * scale, unit)
-        if near.all():
-            return normals.log_students(x, m, scale, exponent, log_height)
-        far = (v[:, ~near] for v in (m, scale, exponent, log_height - np.log(unit), low, unit))
-        total = normals.log_students(x[:, near], *(v[:, near] for v in (m, scale, exponent, log_height)))
-        return total + over_columns(normals.log_student, x[:, ~near], *far)
+        return normals.log_students(x, *posterior.marginal)
 
     def quick_left_out(self, posterior: NormalGamma, x: Column, labels: Labels) -> Array | None:
         if sparse.issparse(x):
             return stored.left_out(self.log_left_out, posterior, x, labels)
-        low, unit = posterior.placed()
-        if not labels.unweighted or not ordinary(low / np.sqrt(posterior.b), unit).all():
+        if not labels.unweighted:
             return None
         # NaN where nothing proper is left of a cell, or nearly so.
         return densities.students_left_out(x, labels.codes, *normals.without_row(posterior))
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
-        return rng.normal(theta["mu"] + theta.get("low", 0.0), 1 / np.sqrt(theta["tau"])) * theta.get("unit", 1.0)
+        return rng.normal(theta["mu"] + theta["low"], 1 / np.sqrt(theta["tau"]))
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))
@@ -177,18 +167,16 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
         return stored.moments(x, members)
 
     def resolve_prior(self, prior: Normal, s: Moments) -> Normal:
-        mean, _, low, unit = normals.pooled(s)
-        return prior.over(mean * unit, self._row_variance(s.n.shape[1]), len(s.n), low * unit)
+        mean, low, _ = normals.pooled(s)
+        return prior.over(mean, self._row_variance(s.n.shape[1]), len(s.n), low)
 
     def of_columns(self, s: Moments) -> dict[str, Array]:
         return normals.mean_and_sd(s)
 
     def added(self, s: Moments) -> Added:
         one = self._row_variance(s.n.shape[1])
-        with np.errstate(over="ignore"):
-            scale = s.unit / np.sqrt(one)
-            log_h = -0.5 * (s.n * (normals.LOG_2PI + np.log(one)) + s.scatter * scale * scale)
-        return (s.n / one, s.mean * s.unit, s.low * s.unit), log_h
+        log_h = -0.5 * (s.n * (normals.LOG_2PI + np.log(one)) + s.scatter / one)
+        return (s.n / one, s.mean, s.low), log_h
 
     def said(self, x: Array) -> Added:
         one = self._row_variance(x.shape[1])
@@ -197,20 +185,21 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
     def of_reals(self, posterior: Normal, x: Column, labels: Labels | None = None) -> Array | None:
         return self.quick_predictive(posterior, x) if labels is None else self.quick_left_out(posterior, x, labels)
 
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        return {"mean": theta["mu"]}
+
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
-        scale = 1 / np.sqrt(self._row_variance(x.shape[1]))
-        return normals.log_normals(x, theta, np.broadcast_to(scale, theta["mu"].shape))
+        return normals.log_normals(x, theta["mu"], theta["low"], 1 / np.sqrt(self._row_variance(x.shape[1])))
 
     def quick_predictive(self, posterior: Normal, x: Column) -> Array:
-        theta = {"mu": posterior.m, "low": posterior.placed()}
-        return normals.log_normals(x, theta, 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v))
+        scale = 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v)
+        return normals.log_normals(x, posterior.m, posterior.low, scale)
 
     def quick_left_out(self, posterior: Normal, x: Column, labels: Labels) -> Array | None:
         return stored.left_out(self.log_left_out, posterior, x, labels) if sparse.issparse(x) else None
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
-        location = theta["mu"] + theta.get("low", 0.0)
-        return rng.normal(location, np.sqrt(self._row_variance(theta["mu"].shape[-1])))
+        return rng.normal(theta["mu"] + theta["low"], np.sqrt(self._row_variance(theta["mu"].shape[-1])))
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, one = theta["mu"], self._row_variance(theta["mu"].shape[-1])

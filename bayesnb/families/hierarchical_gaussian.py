@@ -52,10 +52,10 @@ class LearnedCentre(Declared):
 
     def over(self, moments: Moments) -> LearnedCentre:
         """The prior at its full shape (class, column)."""
-        mean, variance, low, unit = normals.pooled(moments)
-        centre = np.where(np.isfinite(mean), (mean + low) * unit, 0.0)
+        mean, _, variance = normals.pooled(moments)
+        centre = np.where(np.isfinite(mean), mean, 0.0)
         m = centre if self.m is None else self.m
-        s = np.sqrt(positive_scale(centre, variance * unit**2)) if self.s is None else self.s
+        s = np.sqrt(positive_scale(centre, variance)) if self.s is None else self.s
         reach = 10 * s if self.reach is None else self.reach
         between = s if self.between is None else self.between
         return LearnedCentre(*(spread(value, moments.n.shape) for value in (m, s, reach, between)))
@@ -180,8 +180,7 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
         from pytensor import tensor as pt
 
         mu, sigma = theta["mu"], theta["sigma"]
-        away = (s.mean * s.unit - mu) + s.low * s.unit
-        square = s.scatter * s.unit**2 + s.n * away**2
+        square = s.scatter + s.n * ((s.mean - mu) + s.low) ** 2
         return (-s.n * (0.5 * normals.LOG_2PI + pt.log(sigma)) - square / (2 * sigma**2)).sum()
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
@@ -208,7 +207,7 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
         return found | ({"scale": stats.halfnorm.logpdf(scale)} if self.together else {})
 
     def density(self) -> Callable[[Theta, Array], Array]:
-        return lambda theta, x: normals.log_normals(x, {"mu": theta["mu"]}, 1 / theta["sigma"])
+        return lambda theta, x: normals.log_normals(x, theta["mu"], 0.0, 1 / theta["sigma"])
 
     def mean(self, posterior: Draws) -> Theta:
         return posterior.mean()
@@ -236,8 +235,8 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
 
 def _measured(s: Moments, prior: LearnedCentre) -> tuple[Array, Array, Array]:
     """Weight, mean and scatter of each class, in units of (x - m) / s, (class, column)."""
-    mean = (s.mean * s.unit - prior.m) + s.low * s.unit
-    return s.n, np.where(s.n > 0, mean / prior.s, 0.0), s.scatter * (s.unit / prior.s) ** 2
+    mean = (s.mean - prior.m) + s.low
+    return s.n, np.where(s.n > 0, mean / prior.s, 0.0), s.scatter / prior.s**2
 
 
 def _log_marginal(n: Array, mean: Array, scatter: Array, centre: Any, between: Any, sigma: Any) -> Any:

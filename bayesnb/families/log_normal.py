@@ -66,8 +66,7 @@ class LogNormal(Conjugate[NormalGamma, Moments]):
 
     def added(self, s: Moments) -> Added:
         d, log_h = _LOGARITHM.added(s)
-        # Σ ln x is the weight times the mean of the logarithms.
-        return d, log_h - s.n * ((s.mean + s.low) * s.unit)
+        return d, log_h - s.total
 
     def read(self, x: Array) -> tuple[Array, Array]:
         logarithm = np.log(x)

@@ -67,7 +67,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
             rows = members.weights()[:, None]
         else:
             rows = members.totals(~np.isnan(x.counts).all(axis=1)[:, None])
-        return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], x.words, fractions)
+        return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], fractions, x.words)
 
     def _of_long(self, x: Bag, members: Membership) -> WordCounts:
         """The statistic of long rows: the log-likelihood of each at its best θ, minus how much the rows disagree."""
@@ -82,7 +82,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         own = log_peak(counts).sum(-1, keepdims=True) - log_peak(lengths)
         apart = members.costs(cost, share).sum(-1, keepdims=True)
         fractions = members.totals(words.fractional(counts))
-        return WordCounts(totals, members.weights()[:, None], members.totals(own) - apart, x.words, fractions)
+        return WordCounts(totals, members.weights()[:, None], members.totals(own) - apart, fractions, x.words)
 
     def resolve_prior(self, prior: Dirichlet, s: WordCounts) -> Dirichlet:
         return Dirichlet(prior.over((s.words,), s.counts.shape[0], s.counts.sum(0)[None]).alpha[:, 0])

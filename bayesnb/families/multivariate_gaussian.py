@@ -52,6 +52,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return True
 
     def statistic(self, x: Array, members: Membership) -> Scatter:
+        require_whole(x)
         return Scatter.of(x, members)
 
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
@@ -99,8 +100,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         known = ~np.isnan(x[:, 0])
         for c in np.unique(labels.codes[known]):
             own, believed = np.flatnonzero(known & (labels.codes == c)), posterior.at(c)
-            with np.errstate(over="ignore"):
-                squares = np.exp(vectors.log_distances(believed, x[own]))
+            squares = vectors.distances(believed, x[own])
             total[own] = vectors.log_student_without(believed, squares, labels.weight[own])
         return total
 

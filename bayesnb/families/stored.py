@@ -5,7 +5,7 @@ A cell that is not stored is 0, and a stored NaN is missing. No function here ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,71 +15,31 @@ from bayesnb.families.columns import over_columns
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels, Membership
-from bayesnb.statistics.moments import EXACT, Moments
+from bayesnb.statistics.moments import Moments
 
 
 def moments(x: Array | sparse.csr_array, members: Membership) -> Moments:
     """The moments of a dense table or of a sparse matrix.
 
-    A stored value is taken as a row of its own, whose class is its column. So the sums of the stored values are as
-    exact as those of a dense table. The cells that are not stored are added as so many zeros.
+    A stored value is taken as a row of its own, whose class is its class and column together. The cells that are not
+    stored are added as so many zeros.
     """
     if not sparse.issparse(x):
         return Moments.of(x, members)
-    x, d = sparse.csr_array(x), x.shape[1]
-    parts = []
-    at = 0
+    x, shape = sparse.csr_array(x), (members.n, x.shape[1])
+    zeros, codes, values, weights = np.zeros(shape), [np.empty(0, np.intp)], [np.empty(0)], [np.empty(0)]
     for c, rows, weight in members.each_class():
-        parts += [_nothing(c - at, d)] if c > at else []
-        parts.append(_of_class(x[rows], weight))
-        at = c + 1
-    parts += [_nothing(members.n - at, d)] if members.n > at else []
-    return _beside(parts, 0)
-
-
-def _of_class(x: sparse.csr_array, weight: Array) -> Moments:
-    """The moments of rows of one class, (1, column)."""
-    d = x.shape[1]
-    weights = np.repeat(np.asarray(weight, float), np.diff(x.indptr))
-    order = np.argsort(x.indices, kind="stable")
-    column, value, weights = x.indices[order], np.asarray(x.data, float)[order], weights[order]
-    found = []
-    for low, high, cut in _blocks(column, d):
-        labels = Labels(column[cut] - low, weights[cut], high - low)
-        s = Moments.of(value[cut, None], labels)
-        found.append(Moments(**{name: v.swapaxes(0, 1) for name, v in s.for_file().items()}))
-    stored = _beside(found, 1)
-    held = np.bincount(column, weights, d)
-    empty = len(weight) - np.bincount(column, minlength=d)
-    rest = np.where(empty > 0, np.maximum(np.sum(weight) - held, 0.0), 0.0)[None]
-    zeros = np.zeros_like(rest)
-    return stored + Moments(rest, zeros, zeros, zeros)
-
-
-def _blocks(column: Array, d: int) -> Iterator[tuple[int, int, slice]]:
-    """Ranges of columns, and where their stored values are among all, sorted by column.
-
-    A range has so few values that they are summed without rounding, all columns at once, or is a single column.
-    """
-    low = 0
-    while low < d:
-        first = int(np.searchsorted(column, low))
-        last = min(first + EXACT, len(column))
-        high = d if last == len(column) else max(low + 1, int(column[last]))
-        high = min(high, low + EXACT)
-        yield low, high, slice(first, int(np.searchsorted(column, high)))
-        low = high
-
-
-def _nothing(classes: int, d: int) -> Moments:
-    """Classes that have seen nothing."""
-    return Moments(*np.zeros((4, classes, d)))
-
-
-def _beside(parts: list[Moments], axis: int) -> Moments:
-    """Moments of other classes (axis 0), or of other columns (axis 1), side by side."""
-    each = [s.for_file() for s in parts]
-    return Moments(**{name: np.concatenate([s[name] for s in each], axis) for name in each[0]})
+        part = x[rows]
+        codes.append(c * shape[1] + part.indices.astype(np.intp))
+        values.append(np.asarray(part.data, float))
+        weights.append(np.repeat(np.asarray(weight, float), np.diff(part.indptr)))
+        empty = len(weight) - np.bincount(part.indices, minlength=shape[1])
+        held = np.bincount(part.indices, weights[-1], shape[1])
+        zeros[c] = np.where(empty > 0, np.maximum(np.sum(weight) - held, 0.0), 0.0)
+    cells = Labels(np.concatenate(codes), np.concatenate(weights), shape[0] * shape[1])
+    stored = Moments.of(np.concatenate(values)[:, None], cells).arrays()
+    nothing = dict.fromkeys(stored, np.zeros(shape))
+    return Moments(**{name: v.reshape(shape) for name, v in stored.items()}) + Moments(**nothing | {"n": zeros})
 
 
 def in_blocks(ask: Callable[..., Array], x: sparse.csr_array, *others: Array) -> Array:

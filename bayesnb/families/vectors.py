@@ -12,8 +12,7 @@ from bayesnb.priors import NormalWishart
 def log_student(believed: NormalWishart, x: Array) -> Array:
     """The log predictive of each row, (row,)."""
     share = believed.kappa / (believed.kappa + 1)
-    far = np.logaddexp(0.0, np.log(share) + log_distances(believed, x))
-    return _log_height(believed, share) - (believed.nu + 1) / 2 * far
+    return _log_height(believed, share) - (believed.nu + 1) / 2 * np.log1p(share * distances(believed, x))
 
 
 def log_student_without(believed: NormalWishart, squares: Array, weight: Array) -> Array:
@@ -42,25 +41,19 @@ def log_student_without_square(
     """
     inverse = believed.root[1].T
     with np.errstate(all="ignore"):
-        g, v = own_gap @ inverse, ((x - believed.m) - believed.placed()) @ inverse
+        g, v = own_gap @ inverse, ((x - believed.m) - believed.low) @ inverse
         b = believed.share * square
         lost = 1 - b * (g * g).sum(1)
         squares = (v * v).sum(1) + b * (g * v).sum(1) ** 2 / lost
         return log_student_without(believed, squares, weight) - 0.5 * np.log(lost)
 
 
-def log_distances(believed: NormalWishart, x: Array) -> Array:
-    """The logarithm of the squared distance of each row from the location, in terms of Ψ."""
-    found = np.empty(len(x))
-    inverse, low = believed.root[1].T, believed.placed()
+def distances(believed: NormalWishart, x: Array) -> Array:
+    """The squared distance of each row from the location, in terms of Ψ."""
+    found, inverse = np.empty(len(x)), believed.root[1].T
     for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            z = ((x[rows] - believed.m) - low) @ inverse
-            squares = np.einsum("ij,ij->i", z, z)
-            found[rows] = np.log(squares)
-            if len(odd := np.flatnonzero(~(squares > 1e-290) | ~(squares < 1e290))):
-                size = np.maximum(np.abs(z[odd]).max(1), np.finfo(float).tiny)
-                found[rows.start + odd] = 2 * np.log(size) + np.log(np.square(z[odd] / size[:, None]).sum(1))
+        z = ((x[rows] - believed.m) - believed.low) @ inverse
+        found[rows] = np.einsum("ij,ij->i", z, z)
     return found
 
 

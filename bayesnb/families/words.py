@@ -14,7 +14,6 @@ from bayesnb.families.levels import united
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.numerics import Array, disagreement, log_rising
-from bayesnb.priors import Dirichlet
 from bayesnb.statistics.membership import Column
 from bayesnb.statistics.statistic import Statistic, per
 
@@ -47,16 +46,12 @@ class WordCounts(Statistic):
 
     counts: Array = per("category")
     rows: Array = per("bag")
-    log_peak: Array = per("bag", before="log_base")
+    log_peak: Array = per("bag")
+    fractions: Array = per("bag")
     words: tuple[Any, ...]
-    fractions: Any = per("bag", default=None)
 
     group = "multinomial"
     signed = frozenset({"log_peak"})
-
-    def __post_init__(self) -> None:
-        if self.fractions is None:
-            object.__setattr__(self, "fractions", np.zeros_like(self.rows))
 
     def __add__(self, other: WordCounts) -> WordCounts:
         words = self.words if self.words == other.words else united(self.words, other.words)
@@ -64,7 +59,7 @@ class WordCounts(Statistic):
         lengths = (counts.sum(-1, keepdims=True) for counts in (mine, theirs))
         apart = disagreement(mine, theirs, *lengths).sum(-1, keepdims=True)
         log_peak = self.log_peak + other.log_peak - apart
-        return WordCounts(mine + theirs, self.rows + other.rows, log_peak, words, self.fractions + other.fractions)
+        return WordCounts(mine + theirs, self.rows + other.rows, log_peak, self.fractions + other.fractions, words)
 
     def _for_words(self, words: tuple[Any, ...]) -> Array:
         if self.words is words or self.words == words:
@@ -84,9 +79,6 @@ class WordCounts(Statistic):
     @classmethod
     def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> WordCounts:
         return cls(**cells, words=columns)
-
-    def renewed(self) -> WordCounts:
-        return replace(self, log_peak=self.log_peak + Dirichlet.peak(self.counts)[:, None])
 
 
 def counts(x: Bag) -> Column:

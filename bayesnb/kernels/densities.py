@@ -43,8 +43,8 @@ def runs(power: Array) -> tuple[Array, Array, Array]:
     return order, run, powers
 
 
-def students(x: Array, location: Array, scale: Array, power: Array, top: Array) -> Array:
-    """Σ_j top - power ln(1 + ((x - location) scale)²), (row, class), NaN adding nothing.
+def students(x: Array, location: Array, low: Array, scale: Array, power: Array, top: Array) -> Array:
+    """Σ_j top - power ln(1 + ((x - location - low) scale)²), (row, class), NaN adding nothing.
 
     The logarithms of up to ``RUN`` columns of one power are one logarithm, of the product of their 1 + z². The product
     is carried less 1, which keeps every digit where z is small. Where it is beyond all floats, each cell has a
@@ -53,10 +53,10 @@ def students(x: Array, location: Array, scale: Array, power: Array, top: Array) 
     Parameters
     ----------
     x : array (row, column)
-    location, scale, power, top : arrays (class, column)
+    location, low, scale, power, top : arrays (class, column)
     """
     order, run, powers = runs(power)
-    cells = [np.take_along_axis(v, order, axis=1) for v in (location, scale, top)]
+    cells = [np.take_along_axis(v, order, axis=1) for v in (location, low, scale, top)]
     total = np.empty((len(x), len(location)))
     compiled = blocks.worthwhile(x.size * len(location), SMALL)
 
@@ -83,15 +83,23 @@ def students(x: Array, location: Array, scale: Array, power: Array, top: Array) 
     with np.errstate(all="ignore"):
         beyond = np.concatenate(list(blocks.each(part, blocks.cuts(len(x), max(x.shape[1], powers.size)))))
         if len(beyond):
-            away = np.abs((x[beyond][:, None] - location) * scale)
+            away = np.abs(((x[beyond][:, None] - location) - low) * scale)
             each = top - power * np.where(away > 1e9, 2 * np.log(away), np.log1p(away * away))
             total[beyond] = np.where(np.isnan(away), 0.0, each).sum(-1)
     return total
 
 
 def _carried(
-    x: Array, order: Array, run: Array, location: Array, scale: Array, top: Array, product: Array, sign: float
-) -> Array:
+    x: Array,
+    order: Array,
+    run: Array,
+    location: Array,
+    low: Array,
+    scale: Array,
+    top: Array,
+    product: Array,
+    sign: float,
+) -> Array:  # fmt: skip
     """∏ (1 ± z²) - 1 over the columns of each run, into ``product`` (row, run); Σ top is returned, (row,).
 
     The columns come in ``order`` (column,), and the other arrays in that order too.
@@ -100,7 +108,7 @@ def _carried(
     for k in range(x.shape[1]):
         cells = x[:, order[k]]
         known = cells == cells
-        z = np.where(known, (cells - location[k]) * scale[k], 0.0)
+        z = np.where(known, ((cells - location[k]) - low[k]) * scale[k], 0.0)
         carried = carried + sign * (z * z * (1.0 + carried))
         summed = summed + np.where(known, top[k], 0.0)
         if k + 1 == x.shape[1] or run[k + 1] != run[k]:
@@ -108,13 +116,15 @@ def _carried(
     return summed
 
 
-def students_left_out(x: Array, codes: Array, location: Array, scale: Array, power: Array, top: Array) -> Array:
-    """Σ_j top + power ln(1 - ((x - location) scale)²) at a row's own class, (row,), a missing cell adding nothing.
+def students_left_out(
+    x: Array, codes: Array, location: Array, low: Array, scale: Array, power: Array, top: Array
+) -> Array:
+    """Σ_j top + power ln(1 - ((x - location - low) scale)²) at a row's own class, (row,), NaN adding nothing.
 
     NaN where such a square is 1 or more.
     """
     order, run, powers = runs(power)
-    cells = [np.take_along_axis(v, order, axis=1) for v in (location, scale, top)]
+    cells = [np.take_along_axis(v, order, axis=1) for v in (location, low, scale, top)]
     total = np.empty(len(x))
     compiled = blocks.worthwhile(x.size, SMALL)
 
@@ -141,11 +151,11 @@ def students_left_out(x: Array, codes: Array, location: Array, scale: Array, pow
     return total
 
 
-def normal(x: Array, location: Array, scale: Array, top: Array) -> Array:
-    """Σ_j top - ((x - location) scale)² / 2, (row, class), NaN adding nothing."""
+def normal(x: Array, location: Array, low: Array, scale: Array, top: Array) -> Array:
+    """Σ_j top - ((x - location - low) scale)² / 2, (row, class), NaN adding nothing."""
     from bayesnb.kernels.compiled import densities as loops
 
-    cells = [blocks.contiguous(v, float) for v in (location, scale, top)]
+    cells = [blocks.contiguous(v, float) for v in (location, low, scale, top)]
     total = np.empty((len(x), len(location)))
 
     def part(cut: slice) -> None:

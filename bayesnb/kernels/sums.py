@@ -86,15 +86,13 @@ def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> 
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
-    """Weight, mean as high and low part, and scatter of each class, (4, class, column), block by block.
+    """Sums about one value of each class, (class, 8, column), block by block: see ``compiled.sums.moments``.
 
     For tables that are :func:`bayesnb.kernels.blocks.large_enough`.
     """
     from bayesnb.kernels.compiled import sums as loops
 
-    chunk = max(64, 8 * n, 2**14 // max(1, x.shape[1]))
-
     def part(cut: slice) -> Array:
-        return loops.moments(blocks.contiguous(x[cut], float), *_labels(codes, weight, cut), n, chunk)
+        return loops.moments(blocks.contiguous(x[cut], float), *_labels(codes, weight, cut), n)
 
     return blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n))

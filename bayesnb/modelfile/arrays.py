@@ -9,7 +9,6 @@ after the other. Which arrays there are, and along what, the statistic itself de
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING
 from typing import Any
 
 import numpy as np
@@ -63,29 +62,30 @@ def unpacked(
         If an array is missing, too many, or of another shape.
     """
     groups = _groups(schema)
-    paths = {group: _paths(group, kind, arrays) for group, (kind, _) in groups.items()}
     expected = {"/rows", "/class_label"}
     for group, (kind, _) in groups.items():
-        for what, path in paths[group].items():
-            expected |= {path, *(f"/{group}/{title}" for title in COORDINATES[kind.axes()[what].metadata["axis"]])}
+        for what in kind.axes():
+            expected |= {
+                f"/{group}/{what}",
+                *(f"/{group}/{title}" for title in COORDINATES[kind.axes()[what].metadata["axis"]]),
+            }
             expected |= {f"/{group}/part"} if kind.axes()[what].metadata["parts"] else set()
     if set(arrays) != expected:
         raise ModelFileError(f"Expected the arrays {sorted(expected)}; got {sorted(arrays)}")
     found: dict[Any, Statistic] = {(name, ()): s for name, s in others.items()}
     for group, (kind, leaves) in groups.items():
         each: dict[Any, dict[str, Array]] = {leaf: {} for leaf in leaves}
-        for what, path in paths[group].items():
-            axis, parts = (kind.axes()[what].metadata[key] for key in ("axis", "parts"))
+        for what, field in kind.axes().items():
+            path, axis, parts = f"/{group}/{what}", field.metadata["axis"], field.metadata["parts"]
             sizes = [len(_cells(schema, name, axis)) for name, _ in leaves]
             shape = (n_classes, sum(sizes), *([len(parts)] if parts else []))
             if arrays[path].shape != shape:
                 raise ModelFileError(f"its array {path[1:]} is of shape {arrays[path].shape}, not {shape}")
             for leaf, own in zip(leaves, np.split(arrays[path], np.cumsum(sizes)[:-1], axis=1), strict=True):
                 each[leaf][what] = own
-        older = any(path != f"/{group}/{what}" for what, path in paths[group].items())
         for leaf in leaves:
-            s = kind.from_file(each[leaf], schema.features[leaf[0]].columns, schema.features[leaf[0]].levels)
-            found[leaf] = s.renewed() if older else s
+            feature = schema.features[leaf[0]]
+            found[leaf] = kind.from_file(each[leaf], feature.columns, feature.levels)
     return {name: _whole(name, feature.family, found) for name, feature in schema.features.items()}
 
 
@@ -109,17 +109,6 @@ def _whole(name: Any, family: Family, leaves: Mapping[Any, Statistic], place: tu
     if not family.parts:
         return leaves[name, place]
     return family.statistic_class(tuple(_whole(name, p, leaves, (*place, k)) for k, p in enumerate(family.parts)))
-
-
-def _paths(group: str, kind: type[Statistic], arrays: Mapping[str, Array]) -> dict[str, str]:
-    """Find the path of each field of a group. Older files hold some fields under another name, or do not hold them."""
-    paths = {}
-    for what, field in kind.axes().items():
-        before = f"/{group}/{field.metadata['before']}"
-        path = before if before in arrays else f"/{group}/{what}"
-        if path in arrays or field.default is MISSING:
-            paths[what] = path
-    return paths
 
 
 def claim(schema: Schema, n_classes: int) -> int:

@@ -16,7 +16,6 @@ from bayesnb.data.schema import Schema
 from bayesnb.dependence.counting import Cells, DependenceStatistics
 from bayesnb.dependence.exponents import CELLS, OWN, Exponents, layout_of
 from bayesnb.dependence.grid import DEPTH, MOST_LEVELS, PAIR_DEPTH, Grid
-from bayesnb.dependence.joint import JointMoments
 from bayesnb.dependence.laplace import Laplace
 from bayesnb.dependence.learned import Dependence
 from bayesnb.dependence.learned_exponents import LearnedExponents
@@ -26,6 +25,7 @@ from bayesnb.dependence.termset import TermSet
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.modelfile.container import ModelFileError, Variable
 from bayesnb.priors import Array
+from bayesnb.statistics.scatter import Scatter
 
 GROUP = "/dependence/"
 DIMENSIONS = (
@@ -38,6 +38,12 @@ NUMBERS = ("weight", "off", "log_evidence")
 def owns(path: str) -> bool:
     """Whether an array belongs to this part of the file."""
     return path.startswith(GROUP)
+
+
+def _dimensions(name: str) -> tuple[str, ...]:
+    """The dimensions of a field of the joint moments."""
+    of = {"bag": ("whole",), "column": ("gaussian_column",), "pair": ("gaussian_column", "other_column")}
+    return ("class_label", *of[Scatter.axes()[name].metadata["axis"]])
 
 
 def packed(found: Dependence | None) -> tuple[dict[str, Any] | None, dict[str, Variable]]:
@@ -62,10 +68,9 @@ def packed(found: Dependence | None) -> tuple[dict[str, Any] | None, dict[str, V
         "points": (("draw", "parameter"), exponents.points),
         "shapes": (("class_label", "real_column", "cell"), statistics.shapes.counts),
         "pairs": (("class_label", "cell_of_pair"), statistics.pairs.counts),
-        "joint_n": (("class_label", "whole"), statistics.joint.n),
-        "joint_mean": (("class_label", "gaussian_column"), statistics.joint.mean),
-        "joint_scatter": (("class_label", "gaussian_column", "other_column"), statistics.joint.scatter),
     }
+    for name, value in statistics.joint.arrays().items():
+        arrays[f"joint_{name}"] = (_dimensions(name), value)
     held = {GROUP + name: Variable(dims, value) for name, (dims, value) in arrays.items() if value.size}
     sizes = {dim: n for each in held.values() for dim, n in zip(each.dims, each.values.shape, strict=True)}
     numbered = {GROUP + dim: Variable((dim,), np.arange(float(sizes[dim]))) for dim in DIMENSIONS if dim in sizes}
@@ -103,8 +108,10 @@ def unpacked(said: Any, arrays: Mapping[str, Array], schema: Schema, rows: Array
     n_cells = sum(sizes[i] * sizes[j] for i, j in cells.pairs)
     shapes = ShapeCounts(array("shapes", n_classes, len(cells.shaped), 2**DEPTH))
     pairs = PairCounts(array("pairs", n_classes, n_cells), cells.pairs, sizes)
-    joint = [array("joint_n", n_classes, 1), array("joint_mean", n_classes, cells.joint)]
-    joint = JointMoments(*joint, array("joint_scatter", n_classes, cells.joint, cells.joint))
+    lengths = {"class_label": n_classes, "whole": 1, "gaussian_column": cells.joint, "other_column": cells.joint}
+    joint = Scatter(
+        **{name: array(f"joint_{name}", *(lengths[dim] for dim in _dimensions(name))) for name in Scatter.axes()}
+    )
     for statistic in (shapes, pairs, joint):
         counts = next(iter(statistic.arrays().values()))
         if (counts < 0).any() or (statistic.seen() > rows[:, None] * (1 + 1e-6)).any():

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
-from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import elicitation
 from bayesnb.priors.belief import Prior, Theta, spread
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.locations import between, ordinary
+from bayesnb.priors.locations import between
 from bayesnb.priors.tensors import shared
+from bayesnb.statistics.two_floats import two_sum
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,15 +43,17 @@ class Normal(Prior):
 
     m: float | Array | None = None
     v: float | Array | None = None
-    low: Any = field(default=None, repr=False)
+    low: float | Array = field(default=0.0, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("m", "v"):
+        for name in ("m", "v", "low"):
             if (value := getattr(self, name)) is not None:
                 value = np.asarray(value, float)
                 if name == "v" and not np.all(value >= 0):
                     raise ValueError(f"Expected v not to be negative; got {value!r}")
                 object.__setattr__(self, name, value)
+        if self.m is not None:
+            object.__setattr__(self, "low", np.array(np.broadcast_to(self.low, self.m.shape)))
 
     @classmethod
     def unit_information(cls) -> Normal:
@@ -81,10 +83,6 @@ class Normal(Prior):
         v = row_variance if self.v is None else self.v
         return Normal(spread(m, shape), spread(v, shape), spread(pooled_low if self.m is None else 0.0, shape))
 
-    def placed(self) -> Array:
-        """``low``, 0 where it was not given."""
-        return np.zeros_like(self.m) if self.low is None else self.low
-
     def proper(self) -> Array:
         return np.isfinite(self.v) & (self.v > 0)
 
@@ -101,13 +99,16 @@ class Normal(Prior):
         return self.m
 
     def draw(self, rng: Generator, size: Size = ()) -> Array:
-        self.require_proper("A draw")
-        return self.m + self.draw_away(rng, size)
+        return self.m + self._draw_away(rng, size)
 
-    def draw_away(self, rng: Generator, size: Size = ()) -> Array:
+    def _draw_away(self, rng: Generator, size: Size = ()) -> Array:
         """Draws of μ - m."""
         self.require_proper("A draw")
-        return self.placed() + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape)
+        return self.low + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape)
+
+    def _gap(self, mean: Array, low: Array) -> Array:
+        """How far a mean is from the location."""
+        return (mean - self.m) + (low - self.low)
 
     def log_prob(self, *theta: Array) -> Array:
         (mu,) = theta
@@ -128,21 +129,21 @@ class Normal(Prior):
         ratio = 1 / np.where(known, precision, 1.0) / np.where(self.v > 0, self.v, 1.0)
         share = np.where(known & (self.v > 0), 1 / (1 + ratio), 0.0)
         v = np.where(share != 0, share / np.where(known, precision, 1.0), self.v)
-        gap = (mean - self.m) + (low - self.placed())
-        m, low = between(self.m, self.placed(), mean, low, gap, share)
+        gap = self._gap(mean, low)
+        m, low = between(self.m, self.low, mean, low, gap, share)
         return self._with(m=m, v=v, low=low)
 
     def along(self, precision: Array, mean: Array, low: Array, t: float | Array = 1.0) -> Array:
         """ln E[L^t], where L(μ) = exp(-precision (mean - μ)² / 2), whose maximum is 1."""
         precision = t * precision
         with np.errstate(all="ignore"):
-            wide, gap = 1 + precision * self.v, (mean - self.m) + (low - self.placed())
+            wide, gap = 1 + precision * self.v, self._gap(mean, low)
             value = -0.5 * (np.log1p(precision * self.v) + precision * (gap / np.sqrt(wide)) ** 2)
         return np.where(wide > 0, np.where(precision == 0, 0.0, value), np.inf)
 
     def slopes(self, precision: Array, mean: Array, low: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
-            wide, gap = 1 + t * precision * self.v, (mean - self.m) + (low - self.placed())
+            wide, gap = 1 + t * precision * self.v, self._gap(mean, low)
             share, squared = precision * self.v / wide, precision * (gap / wide) ** 2
             return -0.5 * (share + squared), share * (0.5 * share + squared)
 
@@ -151,7 +152,7 @@ class Normal(Prior):
             return np.broadcast_to(-1 / (precision * self.v), np.broadcast_shapes(np.shape(mean), np.shape(self.v)))
 
     def drawn_along(self, precision: Array, mean: Array, low: Array, *, common: CommonDraws) -> Array:
-        gap = (mean - self.m) + (low - self.placed())
+        gap = self._gap(mean, low)
         with np.errstate(over="ignore"):
             return -0.5 * precision * (gap - np.sqrt(self.v) * common.normal(*self.v.shape[-2:])) ** 2
 
@@ -162,26 +163,22 @@ class Normal(Prior):
 
     def mean_theta(self) -> Theta:
         self.require_proper("A mean")
-        return self._theta()
+        return {"mu": self.m, "low": self.low}
 
     def mode_theta(self) -> Theta:
         self.require_proper("A mode")
-        return self._theta()
+        return {"mu": self.m, "low": self.low}
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        return self._theta(self.draw_away(rng, size))
+        return dict(zip(("mu", "low"), two_sum(self.m, self._draw_away(rng, size)), strict=True))
 
-    def _theta(self, away: Array | None = None) -> Theta:
-        """θ at the location m + away, in two parts if one float is not exact enough."""
-        low = self.placed()
-        if ordinary(low / np.sqrt(self.v), 1.0).all():
-            return {"mu": self.m if away is None else self.m + away}
-        mu, low = two_sum(self.m, low if away is None else away)
-        return {"mu": mu, "low": low}
+    @classmethod
+    def theta(cls, *point: Array) -> Theta:
+        return {"mu": point[0], "low": np.zeros_like(point[0])}
 
     @staticmethod
     def log_kernel(theta: Theta, precision: Array, mean: Array, low: Array) -> Array:
-        return -0.5 * precision * ((mean - theta["mu"]) + (low - theta.get("low", 0.0))) ** 2
+        return -0.5 * precision * ((mean - theta["mu"]) + (low - theta["low"])) ** 2
 
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], precision: Any, mean: Any, low: Any) -> Any:

@@ -12,12 +12,10 @@ from numpy.random import Generator
 from scipy import stats
 from scipy.special import digamma, gammaln, zeta
 
-from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array, Size, log, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation
 from bayesnb.priors.belief import (
     BoundaryError,
-    ImproperError,
     Prior,
     Theta,
     first,
@@ -26,8 +24,9 @@ from bayesnb.priors.belief import (
     spread,
 )
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.locations import between, ordinary, unit_of
+from bayesnb.priors.locations import between
 from bayesnb.priors.tensors import shared
+from bayesnb.statistics.two_floats import two_sum
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,8 +50,6 @@ class NormalGamma(Prior):
         Whether κ, a with b, and b are multiplied by the factors with the largest evidence; see :meth:`learned`.
     low : array, optional
         The rest of the location, which is m + low: far from 0, one float is not exact enough.
-    unit : array, optional
-        The unit of m, low and √b: 1, or a power of two in columns whose squares are no ordinary floats.
 
     Examples
     --------
@@ -74,8 +71,7 @@ class NormalGamma(Prior):
     kappa: float | Array = 1.0
     a: float | Array = 0.5
     b: float | Array | None = None
-    low: Any = field(default=None, repr=False)
-    unit: Any = field(default=None, repr=False)
+    low: float | Array = field(default=0.0, repr=False)
     tuned: bool | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -138,72 +134,36 @@ class NormalGamma(Prior):
         pooled_variance: Array,
         n_classes: int,
         pooled_low: float | Array = 0.0,
-        unit: float | Array = 1.0,
     ) -> NormalGamma:
         """The prior at its full shape (class, column).
 
         Parameters
         ----------
         pooled_mean, pooled_variance : arrays (column,)
-            Mean and variance of each column, in units of ``unit``.
+            Mean and variance of each column.
         n_classes : int
         pooled_low : float or array (column,)
             The rest of the pooled mean, beyond one float.
-        unit : float or array (column,)
         """
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
-        a, kappa, pooled_unit = spread(self.a, shape), spread(self.kappa, shape), spread(unit, shape)
-        m, b = (None if value is None else spread(value, shape) for value in (self.m, self.b))
-        # Given parameters have the unit 1. The larger of two units is taken, in which neither overflows.
-        size = np.maximum(0.0 if m is None else np.abs(m), 0.0 if b is None else np.sqrt(b))
-        own = unit_of(np.broadcast_to(size, shape))
-        joint = (
-            own if m is not None and b is not None else np.where(size > 0, np.maximum(own, pooled_unit), pooled_unit)
-        )
-        ratio = pooled_unit / joint
-        low = spread(pooled_low, shape) * ratio if m is None else np.zeros(shape)
-        m = centre * ratio if m is None else m / joint
-        b = a * positive_scale(centre, pooled_variance) * ratio * ratio if b is None else b / joint / joint
-        return NormalGamma(m, kappa, a, b, low, joint)
-
-    def measured_in(self, unit: Array) -> NormalGamma:
-        """The same belief in another unit."""
-        if self.unit is not None and (unit == self.unit).all():
-            return self
-        low, own = self.placed()
-        power = np.frexp(own)[1] - np.frexp(unit)[1]
-        with np.errstate(all="ignore"):
-            m, low, b = np.ldexp(self.m, power), np.ldexp(low, power), np.ldexp(self.b, 2 * power)
-        return NormalGamma(m, self.kappa, self.a, b, low, unit)
-
-    def placed(self) -> tuple[Array, Array]:
-        """``low`` and ``unit``, 0 and 1 where they were not given."""
-        low = np.zeros_like(self.m) if self.low is None else self.low
-        return low, np.ones_like(self.m) if self.unit is None else self.unit
+        a, kappa = spread(self.a, shape), spread(self.kappa, shape)
+        m, low = (centre, pooled_low) if self.m is None else (self.m, self.low)
+        b = a * positive_scale(centre, pooled_variance) if self.b is None else self.b
+        return NormalGamma(spread(m, shape), kappa, a, spread(b, shape), spread(low, shape))
 
     def proper(self) -> Array:
         return (self.kappa > 0) & (self.a > 0) & (self.b > 0)
 
     def mean(self) -> tuple[Array, Array]:
         self.require_proper("A mean")
-        return self._in_units(self.m, self.a / self.b)
-
-    def _in_units(self, mu: Array, tau: Array) -> tuple[Array, Array]:
-        """A location and a precision in units of the column."""
-        if self.unit is None or (self.unit == 1).all():
-            return mu, tau
-        with np.errstate(over="ignore"):
-            return mu * self.unit, tau / self.unit / self.unit
+        return self.m, self.a / self.b
 
     def variance(self) -> tuple[Array, Array]:
         self.require_proper("A variance")
         finite = self.a > 1
-        with np.errstate(over="ignore"):
-            of_mu = np.where(finite, self.b / self.kappa / np.where(finite, self.a - 1, 1.0), np.inf)
-            if self.unit is None or (self.unit == 1).all():
-                return of_mu, self.a / self.b**2
-            return of_mu * self.unit * self.unit, self.a / self.b**2 / self.unit**4
+        of_mu = np.where(finite, self.b / self.kappa / np.where(finite, self.a - 1, 1.0), np.inf)
+        return of_mu, self.a / self.b**2
 
     def fourth_moments(self) -> tuple[Any, ...]:
         # That of μ, a Student-t, exists above 4 degrees of freedom, 2a.
@@ -219,17 +179,17 @@ class NormalGamma(Prior):
                 'use the mean (estimate="mean") or a larger a',
                 where,
             )
-        return self._in_units(self.m, (self.a - 0.5) / self.b)
+        return self.m, (self.a - 0.5) / self.b
 
-    def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
-        """Draws of μ - m and of τ, in terms of ``unit``."""
+    def _draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
+        """Draws of μ - m and of τ."""
         self.require_proper("A draw")
         tau = np.exp(log_gamma_draw(self.a, rng, size) - np.log(self.b))
-        return self.placed()[0] + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau), tau
+        return self.low + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau), tau
 
     def draw(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
-        away, tau = self.draw_away(rng, size)
-        return self._in_units(self.m + away, tau)
+        away, tau = self._draw_away(rng, size)
+        return self.m + away, tau
 
     def log_prob(self, *theta: Array) -> Array:
         mu, tau = theta
@@ -249,153 +209,110 @@ class NormalGamma(Prior):
         return gammaln(self.a) - self.a * np.log(self.b) + 0.5 * np.log(2 * np.pi / self.kappa)
 
     @cached_property
-    def marginal(self) -> tuple[Array, Array, Array, Array]:
-        """The Student-t of a number x ~ Normal(μ, 1/τ), as log_height - exponent ln(1 + ((x - m) scale)²) (BDA3 3.3).
+    def marginal(self) -> tuple[Array, ...]:
+        """The Student-t of x ~ Normal(μ, 1/τ) (BDA3 3.3), log_height - exponent ln(1 + ((x - m - low) scale)²).
 
         Returns
         -------
-        m, scale, exponent, log_height : arrays (class, column)
+        m, low, scale, exponent, log_height : arrays (class, column)
             ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``exponent`` is a + 1/2, and ``log_height`` is the log density at m.
-            The unit of x is ``unit``.
         """
         self.require_proper("A predictive")
         scale = np.sqrt(self.kappa / (self.kappa + 1) / 2) / np.sqrt(self.b)
-        return self.m, scale, self.a + 0.5, log_rising(self.a, 0.5) - 0.5 * np.log(np.pi) + np.log(scale)
+        log_height = log_rising(self.a, 0.5) - 0.5 * np.log(np.pi) + np.log(scale)
+        return self.m, np.broadcast_to(self.low, self.m.shape), scale, self.a + 0.5, log_height
 
-    # A cell is d = (1, x, 0, 0, None). Its number has the unit 1, and is converted to the unit of the prior.
+    # A cell is d = (1, x, 0, 0).
 
-    def plus(self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, t: float | Array = 1.0) -> NormalGamma:
-        rows = t * n
-        own, scatter, gap, unit, where = self.in_one_unit(rows, mean, low, scatter, unit)
-        kappa = own.kappa + rows
+    def gap(self, mean: Array, low: Array) -> Array:
+        """How far a mean is from the location."""
+        return (mean - self.m) + (low - self.low)
+
+    def plus(self, n: Array, mean: Array, low: Array, scatter: Array, t: float | Array = 1.0) -> NormalGamma:
+        rows, gap = t * n, self.gap(mean, low)
+        kappa = self.kappa + rows
         share = rows / np.where(kappa > 0, kappa, 1.0)
-        m, low = between(own.m, own.placed()[0], *where, gap, share)
-        b = own.b + t * scatter / 2 + gap * (gap * (own.kappa * share / 2))
-        return self._with(m=m, kappa=kappa, a=own.a + rows / 2, b=b, low=low, unit=unit)
+        m, low = between(self.m, self.low, mean, low, gap, share)
+        b = self.b + t * scatter / 2 + gap * (gap * (self.kappa * share / 2))
+        return self._with(m=m, kappa=kappa, a=self.a + rows / 2, b=b, low=low)
 
-    def along(self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, t: float | Array = 1.0) -> Array:
+    def along(self, n: Array, mean: Array, low: Array, scatter: Array, t: float | Array = 1.0) -> Array:
         """ln E[L^t], where L(μ, τ) = τ^(n/2) exp(-τ [scatter + n (mean - μ)²] / 2), which is not divided by a maximum.
 
         If a is large, the logarithms of the two normalizers are far larger than their difference. So the difference is
         written without them; ``gain`` is what the rows add to b.
         """
-        rows = t * n
+        rows, gap = t * n, self.gap(mean, low)
         with np.errstate(all="ignore"):
-            own, scatter, gap, unit, _ = self.in_one_unit(rows, mean, low, scatter, unit)
-            gain = t * scatter / 2 + gap * (gap * (own.kappa * rows / (own.kappa + rows) / 2))
-            shift = 2 * (np.log(self.placed()[1]) - np.log(unit))
-            b = self.b * np.exp(shift)
-            far = np.log(gain) - np.log(self.b) - shift
-            growth = np.where(far >= 500, far, np.log1p(gain / b))
-            value = log_rising(self.a, rows / 2) - rows * (0.5 * np.log(b + gain) + np.log(unit)) - self.a * growth
+            gain = t * scatter / 2 + gap * (gap * (self.kappa * rows / (self.kappa + rows) / 2))
+            # Where b is tiny, the ratio may be above all floats.
+            growth = np.where(gain > 1e8 * self.b, np.log(gain + self.b) - np.log(self.b), np.log1p(gain / self.b))
+            value = log_rising(self.a, rows / 2) - rows * (0.5 * np.log(self.b + gain)) - self.a * growth
             value = value - 0.5 * np.log1p(rows / self.kappa)
-        exists = (self.kappa + rows > 0) & (self.a + rows / 2 > 0) & ~(gain <= -b)
+        exists = (self.kappa + rows > 0) & (self.a + rows / 2 > 0) & ~(gain <= -self.b)
         return np.where(rows == 0, 0.0, np.where(exists, value, np.inf))
 
-    def slopes(
-        self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, t: float | Array = 0.0
-    ) -> tuple[Array, Array]:
+    def slopes(self, n: Array, mean: Array, low: Array, scatter: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
-            own, scatter, gap, unit, _ = self.in_one_unit(n, mean, low, scatter, unit)
             # With b(t) = b (1 + z), growth is b'(t) / b(t), and curvature is the derivative of growth.
-            squared, wide = (gap * own.kappa) ** 2 / (2 * own.b), own.kappa + t * n
-            spread = scatter / 2 / own.b
-            z = t * (n * squared / (own.kappa * wide) + spread)
+            squared, wide = (self.gap(mean, low) * self.kappa) ** 2 / (2 * self.b), self.kappa + t * n
+            spread = scatter / 2 / self.b
+            z = t * (n * squared / (self.kappa * wide) + spread)
             growth = (n * squared / wide**2 + spread) / (1 + z)
             curvature = -2 * n**2 * squared / wide**3 / (1 + z) - growth**2
-            a = own.a + t * n / 2
-            level = 0.5 * (digamma(a) - np.log(own.b) - 1 / wide - np.log1p(z)) - np.log(unit)
+            a = self.a + t * n / 2
+            level = 0.5 * (digamma(a) - np.log(self.b) - 1 / wide - np.log1p(z))
             second = 0.5 * n**2 / wide**2 + 0.25 * n**2 * zeta(2.0, a) - n * growth - a * curvature
         return n * level - a * growth, second
 
-    def floor(self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> Array:
+    def floor(self, n: Array, mean: Array, low: Array, scatter: Array) -> Array:
         """The floor of a single row, whose scatter is 0."""
         with np.errstate(all="ignore"):
-            own, _, gap, _, _ = self.in_one_unit(n, mean, low, scatter, unit)
-            return -np.minimum(2 * own.a, own.kappa / (1 + own.kappa * gap**2 / (2 * own.b))) / n
+            squared = self.gap(mean, low) ** 2 / (2 * self.b)
+            return -np.minimum(2 * self.a, self.kappa / (1 + self.kappa * squared)) / n
 
-    def drawn_along(
-        self, n: Array, mean: Array, low: Array, scatter: Array, unit: Any, *, common: CommonDraws
-    ) -> Array:
-        own, scatter, gap, unit, _ = self.in_one_unit(n, mean, low, scatter, unit)
-        log_tau = common.log_gamma(own.a) - np.log(own.b)
+    def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Array, *, common: CommonDraws) -> Array:
+        log_tau = common.log_gamma(self.a) - np.log(self.b)
         with np.errstate(over="ignore"):
             root = np.exp(0.5 * log_tau)
-            away = root * gap - common.normal(*own.a.shape[-2:]) / np.sqrt(own.kappa)
-            return n * (0.5 * log_tau - np.log(unit)) - 0.5 * (root * (root * scatter) + n * away**2)
-
-    def in_one_unit(self, rows: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> tuple[Any, ...]:
-        """The prior and d in one unit: the prior, scatter, distance of the means, unit, and the mean in two parts."""
-        own_low, own_unit = self.placed()
-        if unit is None:
-            mean = mean / own_unit
-            return self, scatter, (mean - self.m) - own_low, own_unit, (mean, low)
-        # Under a flat prior, only the rows determine a unit.
-        nothing = (self.kappa == 0) & (self.b == 0)
-        joint = np.where(rows == 0, own_unit, np.where(nothing, unit, np.maximum(own_unit, unit)))
-        own, power = self.measured_in(joint), np.frexp(unit)[1] - np.frexp(joint)[1]
-        with np.errstate(all="ignore"):
-            mean, low, scatter = np.ldexp(mean, power), np.ldexp(low, power), np.ldexp(scatter, 2 * power)
-        return own, scatter, (mean - own.m) + (low - own.placed()[0]), joint, (mean, low)
+            away = root * self.gap(mean, low) - common.normal(*self.a.shape[-2:]) / np.sqrt(self.kappa)
+            return n * (0.5 * log_tau) - 0.5 * (root * (root * scatter) + n * away**2)
 
     @staticmethod
-    def peak(n: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> Array:
+    def peak(n: Array, mean: Array, low: Array, scatter: Array) -> Array:
         """0, because the likelihood has no maximum if all rows are equal."""
         return np.zeros(np.shape(n))
 
     @classmethod
-    def point(cls, theta: Theta) -> tuple[Array, ...]:
-        with np.errstate(over="ignore"):
-            unit = theta.get("unit", 1.0)
-            return theta["mu"] * unit, theta["tau"] / unit / unit
+    def theta(cls, *point: Array) -> Theta:
+        return {"mu": point[0], "tau": point[1], "low": np.zeros_like(point[0])}
 
     def mean_theta(self) -> Theta:
-        self.require_proper("A mean")
-        return self._theta(self.a / self.b)
+        return dict(zip(("mu", "tau"), self.mean(), strict=True)) | {"low": self.low}
 
     def mode_theta(self) -> Theta:
-        self.mode()
-        return self._theta((self.a - 0.5) / self.b)
+        return dict(zip(("mu", "tau"), self.mode(), strict=True)) | {"low": self.low}
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        away, tau = self.draw_away(rng, size)
-        return self._theta(tau, away)
-
-    def _theta(self, tau: Array, away: Array | None = None) -> Theta:
-        """θ at the location m + away and a precision; with a second part and a unit if one float is not enough."""
-        low, unit = self.placed()
-        if ordinary(low * np.sqrt(self.a / self.b), unit).all():
-            return {"mu": self.m if away is None else self.m + away, "tau": tau}
-        mu, low = two_sum(self.m, low if away is None else away)
-        return {"mu": mu, "tau": tau, "low": low, "unit": np.broadcast_to(unit, mu.shape)}
+        away, tau = self._draw_away(rng, size)
+        mu, low = two_sum(self.m, away)
+        return {"mu": mu, "tau": tau, "low": low}
 
     @staticmethod
-    def log_kernel(theta: Theta, n: Array, mean: Array, low: Array, scatter: Array, unit: Any) -> Array:
-        own = theta.get("unit", 1.0)
-        with np.errstate(over="ignore"):
-            if unit is not None:
-                mean, low, scatter = mean * unit, low * unit, scatter * unit * unit
-            gap = (mean / own - theta["mu"]) + (low / own - theta.get("low", 0.0))
-            squares = theta["tau"] * (scatter / own / own + n * gap**2)
-        return n * (0.5 * log(theta["tau"]) - np.log(own)) - 0.5 * squares
+    def log_kernel(theta: Theta, n: Array, mean: Array, low: Array, scatter: Array) -> Array:
+        gap = (mean - theta["mu"]) + (low - theta["low"])
+        return 0.5 * (n * log(theta["tau"]) - theta["tau"] * (scatter + n * gap**2))
 
     @staticmethod
-    def pymc_likelihood(theta: Mapping[str, Any], n: Any, mean: Any, low: Any, scatter: Any, unit: Any) -> Any:
+    def pymc_likelihood(theta: Mapping[str, Any], n: Any, mean: Any, low: Any, scatter: Any) -> Any:
         from pytensor import tensor as pt
 
-        unit = 1.0 if unit is None else unit
-        away = (mean * unit - theta["mu"]) + low * unit
-        return 0.5 * (n * pt.log(theta["tau"]) - theta["tau"] * (scatter * unit**2 + n * away**2))
+        away = (mean - theta["mu"]) + low
+        return 0.5 * (n * pt.log(theta["tau"]) - theta["tau"] * (scatter + n * away**2))
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
         self.require_sampled()
-        if self.unit is not None and (self.unit != 1).any():
-            raise ImproperError(
-                "its numbers are too large or too small for PyMC, which takes their squares; divide the column by a "
-                "constant",
-                first(self.unit != 1),
-            )
         tau = pm.Gamma(name("tau"), alpha=shared(self.a), beta=shared(self.b), dims=dims)
         return pm.Normal(name("mu"), mu=shared(self.m), tau=shared(self.kappa) * tau, dims=dims), tau

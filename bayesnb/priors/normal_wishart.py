@@ -60,7 +60,7 @@ class NormalWishart(Prior):
     kappa: float | Array = 1.0
     dof: float | Array | None = 1.0
     scale: float | Array | Target | None = None
-    low: Any = field(default=None, repr=False)
+    low: float | Array = field(default=0.0, repr=False)
     share: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -145,10 +145,6 @@ class NormalWishart(Prior):
         """The lower root of Ψ, its inverse, and ln det Ψ; NaN where Ψ is singular."""
         return matrices.root(self.scale)
 
-    def placed(self) -> Array:
-        """``low``, 0 where it was not given."""
-        return np.zeros_like(self.m) if self.low is None else self.low
-
     @property
     def cell_size(self) -> int:
         return self.size**2
@@ -159,7 +155,7 @@ class NormalWishart(Prior):
 
     def marginal(self, index: Array) -> NormalWishart:
         """The belief about some of the columns."""
-        low = self.placed()[..., index]
+        low = self.low[..., index]
         return self._with(m=self.m[..., index], scale=self.scale[..., index[:, None], index], low=low)
 
     def proper(self) -> Array:
@@ -172,7 +168,7 @@ class NormalWishart(Prior):
 
     def mean(self) -> tuple[Array, Array]:
         self.require_proper("A mean")
-        return self.m + self.placed(), self._precision(self.nu)
+        return self.m + self.low, self._precision(self.nu)
 
     def _precision(self, times: Array) -> Array:
         """``times`` Ψ⁻¹."""
@@ -197,7 +193,7 @@ class NormalWishart(Prior):
                 'use the mean (estimate="mean") or a larger dof',
                 where,
             )
-        return self.m + self.placed(), self._precision(self.dof - 1)
+        return self.m + self.low, self._precision(self.dof - 1)
 
     def draw(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
         """Draws by Bartlett's decomposition: Ψ = L Lᵀ and Λ = L⁻ᵀ A Aᵀ L⁻¹, A lower with independent cells."""
@@ -210,20 +206,20 @@ class NormalWishart(Prior):
         away = rng.standard_normal(squares.shape) / np.sqrt(self.kappa)[..., None]
         away = root @ np.linalg.solve(np.swapaxes(factor, -1, -2), away[..., None])
         half = np.swapaxes(inverse, -1, -2) @ factor
-        return self.m + (self.placed() + away[..., 0]), half @ np.swapaxes(half, -1, -2)
+        return self.m + (self.low + away[..., 0]), half @ np.swapaxes(half, -1, -2)
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         return self.theta(*self.draw(rng, size))
 
     def log_prob(self, *theta: Array) -> Array:
         mu, precision = theta
-        gap, level = (mu - self.m) - self.placed(), matrices.root(precision)[2]
+        gap, level = (mu - self.m) - self.low, matrices.root(precision)[2]
         squares = (self.scale * precision).sum((-2, -1)) + self.kappa * matrices.square(precision, gap)
         return 0.5 * ((self.dof - 1) * level - squares) - self.log_normalizer()
 
     def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
         mu, precision = theta
-        away = self.kappa * matrices.square(precision, (mu - self.m) - self.placed())
+        away = self.kappa * matrices.square(precision, (mu - self.m) - self.low)
         of_mu = 0.5 * (self.size * np.log(self.kappa / (2 * np.pi)) + matrices.root(precision)[2] - away)
         return of_mu, self.log_prob(*theta) - of_mu
 
@@ -240,7 +236,7 @@ class NormalWishart(Prior):
 
     def gap(self, mean: Array, low: Array) -> Array:
         """How far a mean is from the location, (..., column)."""
-        return (mean - self.m) + (low - self.placed())
+        return (mean - self.m) + (low - self.low)
 
     def distance(self, mean: Array, low: Array) -> Array:
         """gapᵀ Ψ⁻¹ gap."""
@@ -250,7 +246,7 @@ class NormalWishart(Prior):
         rows, gap = t * n, self.gap(mean, low)
         kappa = self.kappa + rows
         share = rows / np.where(kappa > 0, kappa, 1.0)
-        m, rest = between(self.m, self.placed(), mean, low, gap, share[..., None])
+        m, rest = between(self.m, self.low, mean, low, gap, share[..., None])
         scale = self.scale + (self.kappa * share)[..., None, None] * (gap[..., :, None] * gap[..., None, :])
         if scatter is not None:
             scale = scale + np.asarray(t)[..., None, None] * scatter
@@ -341,5 +337,5 @@ class NormalWishart(Prior):
             name("precision"), shared(self.nu), shared(self._precision(np.ones(self.nu.shape))), dims
         )
         root = matrices.pymc_root(shared(self.kappa)[:, None, None] * precision)
-        mu = pm.MvNormal(name("mu"), mu=shared(self.m + self.placed()), chol=root, dims=dims[:2])
+        mu = pm.MvNormal(name("mu"), mu=shared(self.m + self.low), chol=root, dims=dims[:2])
         return mu, precision

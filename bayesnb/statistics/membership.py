@@ -16,8 +16,8 @@ from scipy import sparse
 
 from bayesnb.kernels import sums, tables
 from bayesnb.kernels.blocks import large_enough, slices
-from bayesnb.kernels.expansions import two_sum
 from bayesnb.numerics import Array
+from bayesnb.statistics.two_floats import TwoFloat, two_sum
 
 type Column = Any
 
@@ -58,9 +58,10 @@ class Membership(ABC):
 
     @abstractmethod
     def moments(self, x: Array) -> Iterator[Array]:
-        """Yield the weight, the mean in two parts, and the scatter of each block of rows, (4, class, column).
+        """Yield the sums of each block of rows about a number v of each class and column, (class, 8, column).
 
-        NaN adds nothing.
+        They are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by what one float lacks of it, and the weight
+        of the values other than 0. NaN adds nothing.
         """
 
 
@@ -119,27 +120,14 @@ class Labels(Membership):
             rows = order[ends[c] : ends[c + 1]]
             yield int(c), rows, self.weight[rows]
 
+    def _blocks(self, columns: int) -> list[slice]:
+        """Blocks of rows whose sums stay in the cache, and have fewer cells than the table, however many classes."""
+        return slices(len(self), max(4 * self.n, 2**14 // max(1, columns)))
+
     def moments(self, x: Array) -> Iterator[Array]:
         if large_enough(x.size):
             return sums.moments(x, self.codes, self.weight, self.n)
-        return (_two_passes(x[cut], self[cut], self[cut]._a_value(x[cut])) for cut in slices(len(self)))
-
-    def _a_value(self, x: Array) -> Array:
-        """Some value of each class and column that is not NaN, or 0 where there is none."""
-        near = np.full((self.n, x.shape[1]), np.nan)
-        # The first rows hold a value of nearly every class.
-        for rows in (slice(64 * self.n), slice(None)):
-            row, column = np.nonzero(~np.isnan(x[rows]))
-            near[self.codes[row], column] = x[row, column]
-            if not np.isnan(near).any():
-                break
-        return np.nan_to_num(near, nan=0.0)
-
-    def deviations(self, x: Array, centre: Array) -> tuple[Array, Array]:
-        """Sums of x - centre_c and of its square, as (class, column); NaN adds nothing."""
-        away = x - centre[self.codes]
-        away[np.isnan(away)] = 0.0
-        return self.totals(away), self.totals(away * away)
+        return (_about_a_value(x[cut], self.codes[cut], self.weight[cut], self.n) for cut in self._blocks(x.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,12 +171,19 @@ class Responsibilities(Membership):
             yield c, slice(None), self.r[:, c]
 
     def moments(self, x: Array) -> Iterator[Array]:
-        one_class = Labels.of(np.zeros(len(x), int), 1)
+        """The sums about the mean of each class, in plain floats: EM does not unlearn."""
         for cut in slices(len(self)):
-            near = np.repeat(one_class[cut]._a_value(x[cut]), self.n, axis=0)
-            yield _two_passes(x[cut], self[cut], near)
+            part, known = x[cut], ~np.isnan(x[cut])
+            n, nothing = self[cut].totals(known), np.zeros((self.n, x.shape[1]))
+            row, column = np.nonzero(known)
+            near = nothing.copy()
+            near[:, column] = part[row, column]
+            near = near + self[cut]._deviations(part, near)[0] / np.where(n > 0, n, 1.0)
+            first, second = self[cut]._deviations(part, near)
+            other = self[cut].totals(known & (part != 0))
+            yield np.stack([n, nothing, near, first, nothing, second, nothing, other], axis=1)
 
-    def deviations(self, x: Array, centre: Array) -> tuple[Array, Array]:
+    def _deviations(self, x: Array, centre: Array) -> tuple[Array, Array]:
         """Sums of x - centre_c and of its square, as (class, column); NaN adds nothing."""
         first, second = np.zeros_like(centre), np.zeros_like(centre)
         for c in range(self.n):
@@ -203,14 +198,55 @@ def every_row(n: int) -> Array:
     return np.broadcast_to(1.0, n)
 
 
-def _two_passes(x: Array, members: Any, near: Array) -> Array:
-    """The moments of one block: the mean, from a value nearby, and then the scatter about it."""
-    n = members.totals(~np.isnan(x))
-    weight = np.where(n > 0, n, 1.0)
-    mean = near + members.deviations(x, near)[0] / weight
-    away, squares = members.deviations(x, mean)
-    low = away / weight
-    return np.stack([n, *two_sum(mean, low), np.maximum(squares - away * low, 0.0)])
+# The sums are taken about a value of the class, where the digits of the location are out of the way. Rows are sorted by
+# class and added in pairs, as two floats, until one row of each class is left: so n rows take n additions however many
+# classes they have, and no addition costs a digit that unlearning a far row could need. A pair of two classes is not
+# added: its first row is put aside, and what was put aside is added in the same way, by its place within its class.
+
+
+def _about_a_value(x: Array, codes: Array, weight: Array, n: int) -> Array:
+    """The sums of the rows of each class about one of its values, (class, 8, column)."""
+    order = np.argsort(codes, kind="stable")
+    x, codes, weight = np.ascontiguousarray(np.asarray(x, float)[order].T), codes[order], weight[order]
+    counts = ~np.isnan(x) & (weight > 0)
+    found = np.zeros((n, 8, len(x)))
+    found[:, 7] = sums.totals((counts & (x != 0)).T, codes, weight, n)
+    column, row = np.nonzero(counts)
+    found[codes[row[::-1]], 2, column[::-1]] = x[column, row][::-1]
+    near = found[codes, 2].T
+    first = away = TwoFloat(*two_sum(np.where(counts, x, near), -near))
+    w = TwoFloat.of(counts * weight)
+    if not (weight == 1).all():
+        first = away * w
+    high, low = (np.concatenate(parts) for parts in zip(w, first, first * away, strict=True))
+    aside = []
+    while len(codes) > 1:
+        if len(codes) % 2:
+            aside.append((codes[-1:], high[:, -1:], low[:, -1:]))
+            codes, high, low = codes[:-1], high[:, :-1], low[:, :-1]
+        apart = np.flatnonzero(codes[0::2] != codes[1::2])
+        aside.append((codes[2 * apart], high[:, 2 * apart], low[:, 2 * apart]))
+        high[:, 2 * apart] = low[:, 2 * apart] = 0.0
+        codes, (high, low) = codes[1::2], _pairs(high, low)
+    codes, high, low = (np.concatenate(parts, axis=-1) for parts in zip(*aside, (codes, high, low), strict=True))
+    order = np.argsort(codes, kind="stable")
+    codes, high, low = codes[order], high[:, order], low[:, order]
+    while (codes[1:] == codes[:-1]).any():
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        odd = (np.arange(len(codes)) - np.repeat(starts, np.diff(starts, append=len(codes)))) % 2 == 1
+        right = np.flatnonzero(odd)
+        pair = right[:, None] + [-1, 0]
+        high[:, right - 1], low[:, right - 1] = _pairs(high[:, pair.ravel()], low[:, pair.ravel()])
+        codes, high, low = codes[~odd], high[:, ~odd], low[:, ~odd]
+    for part, places in ((high, [0, 3, 5]), (low, [1, 4, 6])):
+        found[np.ix_(codes, places)] = np.moveaxis(part.reshape(3, len(x), len(codes)), -1, 0)
+    return found
+
+
+def _pairs(high: Array, low: Array) -> tuple[Array, Array]:
+    """Each two neighbours along the last axis added."""
+    total, error = two_sum(high[:, 0::2], high[:, 1::2])
+    return total, (low[:, 0::2] + low[:, 1::2]) + error
 
 
 def dense(x: Any) -> Array:

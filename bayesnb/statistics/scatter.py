@@ -4,129 +4,95 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from functools import reduce
+from operator import add
+from typing import Any, Self
 
 import numpy as np
 
-from bayesnb.kernels.blocks import slices
-from bayesnb.kernels.expansions import two_sum
+from bayesnb.kernels.blocks import cuts
 from bayesnb.numerics import Array
-from bayesnb.statistics.errors import UnlearnedError, first
 from bayesnb.statistics.membership import Membership
-from bayesnb.statistics.statistic import Statistic, per
+from bayesnb.statistics.moments import Centred
+from bayesnb.statistics.statistic import per
+from bayesnb.statistics.two_floats import TwoFloat
 
-KEPT = 1e-9
-"""The largest share of a sum of squares that may be lost to rounding when rows are unlearned."""
-
-SMALLEST, LARGEST = 1e-140, 1e140
-"""The sizes between which the numbers of a column have squares that are ordinary floats."""
-
-ROUNDING = 2.0**-50
-"""The rounding error of a sum of squares, relative to it."""
+PLAIN = 2.0**-50
+"""The rounding error of products of matrices, relative to the squares that they add up."""
 
 
 @dataclass(frozen=True, eq=False)
-class Scatter(Statistic):
-    """Weight (class, 1), mean as the sum of a float and a far smaller one, and scatter Σ w (x - mean)(x - mean)ᵀ.
-
-    The mean is (class, column), the scatter (class, column, column). Two parts are added about their common mean (Chan,
-    Golub and LeVeque 1983), so that no digits are lost where a mean is far larger than its spread.
-    """
+class Scatter(Centred):
+    """Weight (class, 1), total (class, column) and scatter Σ w (x - mean)(x - mean)ᵀ (class, column, column)."""
 
     n: Array = per("bag")
-    mean: Array = per("column")
-    low: Array = per("column")
+    n_rest: Array = per("bag")
+    total: Array = per("column")
+    total_rest: Array = per("column")
     scatter: Array = per("pair")
+    scatter_rest: Array = per("pair")
+    lost: Array = per("column")
+    nonzero: Array = per("column")
 
     group = "multivariate_gaussian"
-    signed: ClassVar[frozenset[str]] = frozenset({"mean", "low", "scatter"})
 
     @classmethod
     def of(cls, x: Array, members: Membership) -> Scatter:
-        """The scatter of the rows. Rows that are missing as a whole say nothing.
+        """The scatter of the rows; a row with a missing cell says nothing."""
+        return reduce(add, (cls._of_block(x[cut], members[cut]) for cut in cuts(len(x), x.shape[1])))
 
-        Raises
-        ------
-        ValueError
-            If a row is missing in part, or if squares of its numbers are no ordinary floats.
+    @classmethod
+    def _of_block(cls, x: Array, members: Membership) -> Scatter:
+        """The sums of a block about the mean of each class as one float.
+
+        It is found from a value of the class: so equal rows have sums of exactly 0.
         """
-        require_whole(x)
-        d = x.shape[1]
-        empty = np.zeros((members.n, 1)), *np.zeros((2, members.n, d)), np.zeros((members.n, d, d))
-        _require_ordinary(x)
-        total = cls(*empty)
-        for cut in slices(len(x)):
-            part = cls(*(v.copy() for v in empty))
-            for c, rows, weight in members[cut].each_class():
-                for value, found in zip(
-                    (part.n, part.mean, part.low, part.scatter), _of_class(x[cut][rows], weight), strict=True
-                ):
-                    value[c] = found
-            total = total + part
-        return total
+        d, known = x.shape[1], ~np.isnan(x).any(1)
+        n, mean, one, nonzero, two = (np.zeros((members.n, *shape)) for shape in ((1,), (d,), (d,), (d,), (d, d)))
+        for c, rows, weight in members.each_class():
+            counts = known[rows] & (weight > 0)
+            own, w = x[rows][counts], weight[counts]
+            if not len(own):
+                continue
+            n[c], nonzero[c] = w.sum(), w @ (own != 0)
+            mean[c] = own[0] + w @ (own - own[0]) / n[c]
+            away = own - mean[c]
+            one[c] = w @ away
+            away *= np.sqrt(w)[:, None]
+            two[c] = away.T @ away
+        return cls.about(TwoFloat.of(n), mean, TwoFloat.of(one), TwoFloat.of(two), nonzero, PLAIN)
 
-    def __add__(self, other: Scatter) -> Scatter:
-        n = self.n + other.n
-        with np.errstate(all="ignore"):
-            share = np.where(n == 0, 0.0, other.n / n)
-            gap = (other.mean - self.mean) + (other.low - self.low)
-            # The larger side is the one to move from: its mean is nearly the sum's.
-            here = np.abs(self.n) >= np.abs(other.n)
-            step = np.where(here, gap * share, -gap * np.where(n == 0, 0.0, self.n / n))
-            mean, low = two_sum(np.where(here, self.mean, other.mean), np.where(here, self.low, other.low) + step)
-            apart = (self.n * share)[..., None] * (gap[:, :, None] * gap[:, None, :])
-        nothing = (n == 0)[..., None]
-        scatter = self.scatter + other.scatter + np.where(nothing, 0.0, apart)
-        return Scatter(n, np.where(n == 0, 0.0, mean), np.where(n == 0, 0.0, low), scatter)
+    @staticmethod
+    def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:
+        return gap.at((..., None)) * gap.at((slice(None), None)) * share.at((..., None))
 
-    def __mul__(self, factor: float) -> Scatter:
-        return Scatter(self.n * factor, self.mean, self.low, self.scatter * factor)
+    @staticmethod
+    def own(scatter: Array) -> Array:
+        return np.diagonal(scatter, axis1=1, axis2=2)
 
-    def seen(self) -> Array:
-        return self.n
-
-    def rounded(self, before: Scatter) -> Scatter:
-        """The same without rounding errors, where it is ``before`` minus some of its rows.
-
-        Raises
-        ------
-        UnlearnedError
-            Where what is left is below the rounding of what was taken, or no sum of squares.
-        """
-        left = self.n > 1e-12 * np.abs(before.n)
-        own, whole = (np.diagonal(s.scatter, axis1=1, axis2=2) for s in (self, before))
-        doubt, n = ROUNDING * whole, np.where(left, self.n, 1.0)
-        # Squares that are no more than rounding are those of equal numbers, if what is rounded is small in this column.
-        size = np.where(left, np.abs(self.mean) + np.sqrt(np.maximum(own, 0.0) / n), 0.0).max(0, initial=0.0)
-        equal = (np.abs(own) <= doubt) & (np.sqrt(doubt / n) <= 1e-6 * size)
-        lost = left & ~equal & (doubt > KEPT * own)
-        if lost.any():
-            raise UnlearnedError(
-                "these rows cannot be unlearned: they were never learned, or they are so far out that what the other "
-                "rows said is below their rounding; fit the other rows anew",
-                first(lost),
-            )
-        kept = left & ~equal
-        scatter = np.where(kept[:, :, None] & kept[:, None, :], self.scatter, 0.0)
-        return Scatter(self.n, np.where(left, self.mean, 0.0), np.where(left, self.low, 0.0), scatter)
+    @staticmethod
+    def within(some: Array) -> Array:
+        return some[:, :, None] & some[:, None, :]
 
     def contradiction(self) -> str:
-        size = np.sqrt(np.maximum(np.diagonal(self.scatter, axis1=1, axis2=2), np.finfo(float).tiny))
+        size = np.sqrt(np.maximum(self.own(self.scatter), np.finfo(float).tiny))
         smallest = np.linalg.eigvalsh(self.scatter / size[:, :, None] / size[:, None, :]).min(initial=0.0)
-        return "" if smallest >= -1e-6 else "its scatter is not that of any rows"
+        return super().contradiction() or ("" if smallest >= -1e-6 else "its scatter is not that of any rows")
 
     # Model files hold each pair of columns once.
 
     def for_file(self) -> dict[str, Array]:
-        row, column = np.tril_indices(self.mean.shape[1])
-        return self.arrays() | {"scatter": self.scatter[:, row, column]}
+        row, column = np.tril_indices(self.total.shape[1])
+        return {name: v[:, row, column] if v.ndim == 3 else v for name, v in self.arrays().items()}
 
     @classmethod
     def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Self:
         row, column = np.tril_indices(len(columns))
-        scatter = np.zeros((len(cells["n"]), len(columns), len(columns)))
-        scatter[:, row, column] = scatter[:, column, row] = cells["scatter"]
-        return cls(**{**cells, "scatter": scatter})
+        whole = dict(cells)
+        for name in ("scatter", "scatter_rest"):
+            whole[name] = np.zeros((len(cells["n"]), len(columns), len(columns)))
+            whole[name][:, row, column] = whole[name][:, column, row] = cells[name]
+        return cls(**whole)
 
 
 def require_whole(x: Array) -> None:
@@ -165,35 +131,3 @@ def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
     for k, gaps in enumerate(kinds):
         if not gaps.all():
             yield np.flatnonzero(kind.ravel() == k), np.flatnonzero(~gaps) if gaps.any() else None
-
-
-def _of_class(x: Array, weight: Array) -> tuple[Any, ...]:
-    """Weight, mean in two parts, and scatter of rows of one class."""
-    # Without rows of weight 0, equal rows have a scatter of exactly 0.
-    known = ~np.isnan(x[:, 0]) & (weight > 0)
-    if not known.all():
-        x, weight = x[known], weight[known]
-    if not len(x):
-        return np.zeros(()), 0.0, 0.0, 0.0
-    n = weight.sum()
-    near, plain = x[0], bool((weight == 1).all())
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean, low = two_sum(near, weight @ (x - near) / n)
-        away = (x - mean) - low
-        rest = weight @ away / n
-        if not plain:
-            away *= np.sqrt(weight)[:, None]
-        mean, low = two_sum(mean, low + rest)
-        return n, mean, low, away.T @ away - n * np.outer(rest, rest)
-
-
-def _require_ordinary(x: Array) -> None:
-    """Refuse columns whose squares are no ordinary floats. (Infinite cells are refused by name, by the schema.)"""
-    size = np.maximum(np.fmax.reduce(x, axis=0, initial=0.0), -np.fmin.reduce(x, axis=0, initial=0.0))
-    odd = (size > 0) & np.isfinite(size) & ~((size > SMALLEST) & (size < LARGEST))
-    if odd.any():
-        k = int(np.flatnonzero(odd)[0])
-        raise ValueError(
-            f"its column {k} holds numbers of the size {size[k]:g}, whose squares are no ordinary floats; multiply the "
-            "column by a constant"
-        )

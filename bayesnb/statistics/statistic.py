@@ -13,12 +13,7 @@ from bayesnb.numerics import Array
 from bayesnb.statistics.errors import UnlearnedError, first
 
 
-def per(
-    axis: Literal["column", "category", "bag", "pair"],
-    before: str | None = None,
-    parts: Sequence[str] = (),
-    **default: Any,
-) -> Any:
+def per(axis: Literal["column", "category", "bag", "pair"], parts: Sequence[str] = ()) -> Any:
     """Declare a field of a statistic that has one number per class and column, category, feature, or pair of columns.
 
     Parameters
@@ -26,14 +21,10 @@ def per(
     axis : str
         The axis of the field in model files. The categories of a column are its levels, or the words of a bag; "bag" is
         a feature whose columns share one θ.
-    before : str, optional
-        The field that older model files hold instead of this one (see ``renewed``).
     parts : sequence of str
         The names of the numbers along the last axis of the field, if there are several for each cell.
-    **default
-        ``default=None`` for a field that older model files do not hold because it follows from the others.
     """
-    return field(metadata={"axis": axis, "before": before, "parts": tuple(parts)}, **default)
+    return field(metadata={"axis": axis, "parts": tuple(parts)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +82,6 @@ class Statistic(ABC):
     def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Self:
         """The statistic of these columns and levels that ``for_file`` gave. (A hook.)"""
         return cls(**cells)
-
-    def renewed(self) -> Self:
-        """The statistic whose fields were read under the names that older files have for them. (A hook.)"""
-        return self
 
     def contradiction(self) -> str:
         """Why no rows can have this statistic, in words; "" if some rows can. (A hook.)"""

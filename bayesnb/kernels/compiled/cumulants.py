@@ -85,7 +85,7 @@ def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array
     shape : array (class, column, 3)
         a, ln a and R(a), as :func:`gamma_ratio` takes them.
     kappa, base : arrays (class, column)
-        κ, and the part of the log density that is multiplied by t: -(ln 2πb)/2, less the logarithm of the unit.
+        κ, and the part of the log density that is multiplied by t: -(ln 2πb)/2.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):

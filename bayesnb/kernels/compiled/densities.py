@@ -15,8 +15,9 @@ TILE = 64
 
 @compiled
 def excess(
-    x: Array, order: Array, run: Array, location: Array, scale: Array, top: Array, product: Array, lead: Array
-) -> None:
+    x: Array, order: Array, run: Array, location: Array, low: Array, scale: Array, top: Array, product: Array,
+    lead: Array,
+) -> None:  # fmt: skip
     """∏ (1 + z²) - 1 over the columns of each run, and Σ top over all, of columns that are not missing.
 
     The product is carried less 1, which keeps every digit where z is small; a logarithm of it replaces one a cell.
@@ -26,8 +27,8 @@ def excess(
     x : array (row, column)
     order, run : int arrays (class, column)
         The columns of each class by run, and the run of each.
-    location, scale, top : arrays (class, column)
-        In that order. z is (x - location) scale.
+    location, low, scale, top : arrays (class, column)
+        In that order. z is (x - location - low) scale.
     product : array (row, run, class)
     lead : array (row, class)
     """
@@ -47,18 +48,18 @@ def excess(
             summed[:] = 0.0
             whole = 0.0
             for k in range(columns):
-                cells, m, s, t = tile[order[c, k]], location[c, k], scale[c, k], top[c, k]
+                cells, m, rest, s, t = tile[order[c, k]], location[c, k], low[c, k], scale[c, k], top[c, k]
                 if gaps:
                     for r in range(TILE):
                         v = cells[r]
                         known = v == v
-                        z = (v - m) * s if known else 0.0
+                        z = ((v - m) - rest) * s if known else 0.0
                         carried[r] += z * z * (1.0 + carried[r])
                         summed[r] += t if known else 0.0
                 else:
                     whole += t
                     for r in range(TILE):
-                        z = (cells[r] - m) * s
+                        z = ((cells[r] - m) - rest) * s
                         carried[r] += z * z * (1.0 + carried[r])
                 if k + 1 == columns or run[c, k + 1] != run[c, k]:
                     for r in range(width):
@@ -70,8 +71,8 @@ def excess(
 
 @compiled
 def shortfall(
-    x: Array, codes: Array, order: Array, run: Array, location: Array, scale: Array, top: Array, product: Array,
-    lead: Array,
+    x: Array, codes: Array, order: Array, run: Array, location: Array, low: Array, scale: Array, top: Array,
+    product: Array, lead: Array,
 ) -> None:  # fmt: skip
     """∏ (1 - z²) - 1 over the columns of each run, and Σ top, at a row's own class.
 
@@ -83,7 +84,7 @@ def shortfall(
         for k in range(x.shape[1]):
             v = x[i, order[c, k]]
             if v == v:
-                z = (v - location[c, k]) * scale[c, k]
+                z = ((v - location[c, k]) - low[c, k]) * scale[c, k]
                 carried -= z * z * (1.0 + carried)
                 summed += top[c, k]
             if k + 1 == x.shape[1] or run[c, k + 1] != run[c, k]:
@@ -120,15 +121,15 @@ def gather_own(levels: Array, codes: Array, starts: Array, table: Array, found: 
 
 
 @compiled
-def squares(x: Array, location: Array, scale: Array, top: Array, found: Array) -> None:
-    """Σ_j top - z²/2, (row, class), of columns that are not missing, with z = (x - location) scale."""
+def squares(x: Array, location: Array, low: Array, scale: Array, top: Array, found: Array) -> None:
+    """Σ_j top - z²/2, (row, class), of columns that are not missing, with z = (x - location - low) scale."""
     for i in range(len(x)):
         for c in range(len(location)):
             summed = 0.0
             for j in range(x.shape[1]):
                 v = x[i, j]
                 if v == v:
-                    z = (v - location[c, j]) * scale[c, j]
+                    z = ((v - location[c, j]) - low[c, j]) * scale[c, j]
                     summed += top[c, j] - 0.5 * z * z
             found[i, c] = summed
 

@@ -7,126 +7,119 @@ import numpy as np
 from bayesnb.kernels.blocks import Array
 from bayesnb.kernels.compiled import compiled
 
+# Each sum is carried as two floats: the second gathers what rounding takes from the first (Ogita, Rump, Oishi 2005). So
+# the squares of ordinary rows keep their digits beside that of a row 1e9 spreads out, which may be unlearned later. All
+# is summed about one value of the class, where the digits of the location are out of the way, and where a column of
+# equal values has sums of exactly 0. A loop makes the array that it adds to, because only then the compiler knows that
+# it overlaps no other, and adds several columns at once.
+
 
 @compiled
-def moments(x: Array, codes: Array, weight: Array, n_classes: int, chunk: int) -> Array:
-    """Weight, mean as high and low part, and scatter, as (4, class, column), from one reading of memory.
+def moments(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
+    """Σ w, a value v, Σ w (x - v) and Σ w (x - v)² of each class, (class, 8, column).
 
-    Rows are taken ``chunk`` at a time. A chunk is summed about the mean of what came before it, so its squares lose no
-    digit that the whole has; a class of which little came before is first given the mean of its own chunk, which is
-    then read again, from the cache. Chan, Golub and LeVeque (1983) join the chunks.
+    The parts stand in the order weight, rest of it, v, first sum, rest of it, second sum, rest of it, and last is the
+    weight of the values other than 0.
     """
-    rows, columns = x.shape
-    whole = np.zeros((4, n_classes, columns))
-    # Centre, weight, sum and sum of squares of the chunk.
-    part = np.zeros((n_classes, 4, columns))
-    total = np.empty(n_classes)
-    thin = np.empty(n_classes, np.bool_)
-    gaps = False
-    for start in range(0, rows, chunk):
-        stop = min(start + chunk, rows)
-        total[:] = 0.0
-        for i in range(start, stop):
-            total[codes[i]] += weight[i]
-        some_thin = False
-        for c in range(n_classes):
-            thin[c] = False
+    near = _values(x, codes, weight, n_classes)
+    whole, found = _of_whole_rows(x, codes, weight, near)
+    return found if whole else _of_weighed_cells(x, codes, weight, near)
+
+
+@compiled
+def _values(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
+    """A value of each class that counts, (class, column); 0 where there is none."""
+    columns = x.shape[1]
+    near, held = np.zeros((n_classes, columns)), np.zeros((n_classes, columns), np.bool_)
+    left, classes_left = np.full(n_classes, columns), n_classes
+    for i in range(len(x)):
+        c = codes[i]
+        if left[c] and weight[i] > 0.0:
             for j in range(columns):
-                part[c, 0, j] = whole[1, c, j]
-                thin[c] |= total[c] > 8.0 * whole[0, c, j]
-            some_thin |= thin[c]
-        if some_thin:
-            _centre(x, codes, weight, start, stop, thin, part)
-        # Where one cell is missing, others usually are: the later chunks are summed by the slower loop at once.
-        gaps = gaps or not _all_known(x, codes, weight, start, stop, total, part)
-        if gaps:
-            _known(x, codes, weight, start, stop, part)
-        _join(whole, part)
-    return whole
+                if not held[c, j] and x[i, j] == x[i, j]:
+                    held[c, j] = True
+                    near[c, j] = x[i, j]
+                    left[c] -= 1
+            if left[c] == 0:
+                classes_left -= 1
+                if classes_left == 0:
+                    break
+    return near
 
 
 @compiled
-def _all_known(x: Array, codes: Array, weight: Array, start: int, stop: int, total: Array, part: Array) -> bool:
-    """The sums of a chunk of which no cell is missing; whether that is so."""
-    for c in range(len(part)):
-        part[c, 1] = total[c]
-        part[c, 2:] = 0.0
-    for i in range(start, stop):
-        cells, w = part[codes[i]], weight[i]
-        centre, first, second = cells[0], cells[2], cells[3]
-        for j in range(len(centre)):
-            away = x[i, j] - centre[j]
-            first[j] += w * away
-            second[j] += w * away * away
-    for c in range(len(part)):
-        for j in range(part.shape[2]):
-            if np.isnan(part[c, 2, j]):
-                return False
-    return True
+def _of_whole_rows(x: Array, codes: Array, weight: Array, near: Array) -> tuple[bool, Array]:
+    """The sums of rows of weight 1 without a missing cell, and whether the rows are all of this kind."""
+    found = np.zeros((len(near), 8, x.shape[1]))
+    for i in range(len(x)):
+        if weight[i] != 1.0:
+            return False, found
+        c = codes[i]
+        n, _, _, first, first_rest, second, second_rest, nonzero = found[c]
+        centre = near[c]
+        n[0] += 1.0
+        for j in range(x.shape[1]):
+            nonzero[j] += 1.0 if x[i, j] != 0.0 else 0.0
+            away, low = _two_sum(x[i, j], -centre[j])
+            high, half = _halves(away)
+            square = away * away
+            first[j], error = _two_sum(first[j], away)
+            first_rest[j] += error + low
+            second[j], error = _two_sum(second[j], square)
+            second_rest[j] += error + (((high * high - square) + 2.0 * high * half) + half * half + 2.0 * away * low)
+    whole = True
+    for c in range(len(near)):
+        found[c, 0] = found[c, 0, 0]
+        found[c, 2] = near[c]
+        for j in range(x.shape[1]):
+            whole &= not np.isnan(found[c, 3, j])
+    return whole, found
 
 
 @compiled
-def _known(x: Array, codes: Array, weight: Array, start: int, stop: int, part: Array) -> None:
-    """The sums of a chunk over the cells that are not missing."""
-    part[:, 1:] = 0.0
-    for i in range(start, stop):
-        cells, w = part[codes[i]], weight[i]
-        centre, n, first, second = cells
-        for j in range(len(centre)):
+def _of_weighed_cells(x: Array, codes: Array, weight: Array, near: Array) -> Array:
+    """The same of any weights; a missing cell adds nothing."""
+    found = np.zeros((len(near), 8, x.shape[1]))
+    for i in range(len(x)):
+        c, w = codes[i], weight[i]
+        w_high, w_half = _halves(w)
+        n, n_rest, _, first, first_rest, second, second_rest, nonzero = found[c]
+        centre = near[c]
+        for j in range(x.shape[1]):
             v = x[i, j]
             known = v == v
-            away = v - centre[j] if known else 0.0
-            here = w if known else 0.0
-            n[j] += here
-            first[j] += here * away
-            second[j] += here * away * away
+            away, low = _two_sum(v if known else centre[j], -centre[j])
+            high, half = _halves(away)
+            pull = w * away
+            pull_low = ((w_high * high - pull) + w_high * half + w_half * high) + w_half * half + w * low
+            pull_high, pull_half = _halves(pull)
+            square = pull * away
+            rest = ((pull_high * high - square) + pull_high * half + pull_half * high) + pull_half * half
+            n[j], error = _two_sum(n[j], w if known else 0.0)
+            n_rest[j] += error
+            nonzero[j] += w if known and v != 0.0 else 0.0
+            first[j], error = _two_sum(first[j], pull)
+            first_rest[j] += error + pull_low
+            second[j], error = _two_sum(second[j], square)
+            second_rest[j] += error + (rest + (pull * low + pull_low * away))
+    found[:, 2] = near
+    return found
 
 
 @compiled
-def _centre(x: Array, codes: Array, weight: Array, start: int, stop: int, thin: Array, part: Array) -> None:
-    """The mean of a chunk as its centre, for classes of which too little came before."""
-    part[:, 1:] = 0.0
-    for i in range(start, stop):
-        if thin[codes[i]]:
-            cells, w = part[codes[i]], weight[i]
-            for j in range(x.shape[1]):
-                v = x[i, j]
-                if v == v:
-                    if cells[1, j] == 0.0:
-                        cells[0, j] = v
-                    cells[1, j] += w
-                    cells[2, j] += w * (v - cells[0, j])
-    for c in range(len(part)):
-        if thin[c]:
-            for j in range(x.shape[1]):
-                if part[c, 1, j] > 0.0:
-                    part[c, 0, j] += part[c, 2, j] / part[c, 1, j]
+def _two_sum(a: float, b: float) -> tuple[float, float]:
+    """a + b as its rounded sum and the rounding error (Knuth, TAOCP 4.2.2)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
 @compiled
-def _join(whole: Array, part: Array) -> None:
-    """Add a chunk to what came before, the mean in two parts."""
-    for c in range(len(part)):
-        for j in range(part.shape[2]):
-            more = part[c, 1, j]
-            if more == 0.0:
-                continue
-            n, mean, low = whole[0, c, j], whole[1, c, j], whole[2, c, j]
-            step = part[c, 2, j] / more
-            gap = (part[c, 0, j] - mean) + (step - low)
-            both = n + more
-            if n >= more:
-                base, rest = mean, low + gap * (more / both)
-            else:
-                base, rest = part[c, 0, j], step - gap * (n / both)
-            # The rounded sum and its rounding error (Knuth, TAOCP 4.2.2).
-            high = base + rest
-            left = high - base
-            whole[0, c, j] = both
-            whole[1, c, j] = high
-            whole[2, c, j] = (base - (high - left)) + (rest - left)
-            scatter = part[c, 3, j] - part[c, 2, j] * step
-            whole[3, c, j] += max(scatter, 0.0) + gap * (gap * (n * (more / both)))
+def _halves(a: float) -> tuple[float, float]:
+    """A float as the sum of two of at most 26 bits (Veltkamp 1968)."""
+    scaled = 134217729.0 * a
+    high = scaled - (scaled - a)
+    return high, a - high
 
 
 @compiled

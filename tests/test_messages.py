@@ -153,8 +153,6 @@ CLF = BayesianNB().fit(X, Y)
         (lambda: CLF.estimate_class_prior(X, max_iter=1), "did not converge"),
         (lambda: BayesianNB(em_starts=1).fit(X, ["p", None, "q", None]), ""),
         (lambda: BayesianNB().fit({"k": list("abcdefghijkl")}, [0, 1] * 6), "looks like an identifier"),
-        (lambda: CLF.statistics_.over(("p", "q")), "now called reindexed"),
-        (lambda: __import__("bayesnb").Known({"p": 1.0}), "now called FixedProbabilities"),
     ],
 )
 def test_a_warning_points_at_the_line_of_the_user(ask: Callable[[], Any], meant: str) -> None:

@@ -178,7 +178,7 @@ class HierarchicalCategorical(Sampled[LearnedShares, CategoryCounts]):
         return Categorical().pymc_statistic({"theta": theta["theta"] + absent}, s)
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Coded, y: Any) -> None:
-        Categorical().pymc_rows(name, theta, x, y)
+        Categorical().pymc_rows(name, {"theta": theta["theta"]}, x, y)
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Coded) -> Any:
         return Categorical().pymc_log_likelihood(theta, x)

@@ -345,7 +345,7 @@ def test_the_draws_of_a_generating_function_have_its_mean_and_variance():
         (Chance(np.full(shape, 2.0), np.full(shape, 5.0), 2), ()),
         (Gamma(np.full(shape, 2.0), np.full(shape, 3.0)), (np.array([4.0]), np.array([2.0]))),
         (Normal(np.zeros(shape), np.full(shape, 2.0)), (np.array([0.5]), np.array([1.0]), np.array([0.0]))),
-        (NormalGamma(0.0, 2.0, 3.0, 1.5).over(*np.zeros((2, 2)), 1), (3.0, np.array([1.0]), 0.0, 2.0, None)),
+        (NormalGamma(0.0, 2.0, 3.0, 1.5).over(*np.zeros((2, 2)), 1), (3.0, np.array([1.0]), 0.0, 2.0)),
     ]
     for believed, d in cells:
         drawn = believed.drawn_along(*d, common=common)

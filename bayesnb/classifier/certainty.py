@@ -53,7 +53,7 @@ class FarRowError(ValueError):
     >>> clf = BayesianNB().fit({"size": np.arange(6) * 1e-100}, [0, 0, 0, 1, 1, 1])
     >>> clf.predict_proba({"size": [1e60]}).round(1)
     array([[0.5, 0.5]])
-    >>> clf.predict_interval({"size": [1e60]})  # doctest: +ELLIPSIS
+    >>> clf.log_odds({"size": [1e60]})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     bayesnb.classifier.certainty.FarRowError: row 0 lies more than 1e150 standard deviations from ...

@@ -20,6 +20,7 @@ from bayesnb.priors import Beta, Chance, Theta
 from bayesnb.statistics.membership import Column, Membership
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic, per
+from bayesnb.statistics.two_floats import TwoFloat
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +38,8 @@ class BinaryCounts(Statistic):
     def converted(self, kind: type[Statistic]) -> Statistic | None:
         if kind is not Moments:
             return None
-        mean = self.ones / np.where(self.n > 0, self.n, 1.0)
-        return Moments(self.n, mean, np.zeros_like(mean), self.ones * (1 - mean))
+        n, ones = TwoFloat.of(self.n), TwoFloat.of(self.ones)
+        return Moments.about(n, np.zeros_like(self.ones), ones, ones, self.ones)
 
     def contradiction(self) -> str:
         return "more ones were seen than values" if (self.ones > self.n * (1 + 1e-6)).any() else ""

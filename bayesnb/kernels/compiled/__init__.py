@@ -9,8 +9,10 @@ stay one), and is kept on disk once compiled.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numba
+from numba.extending import intrinsic
 
 
 def compiled(loop: Callable, rules: set[str] | bool = False) -> Callable:
@@ -29,3 +31,10 @@ def compiled(loop: Callable, rules: set[str] | bool = False) -> Callable:
 def compiled_sum(loop: Callable) -> Callable:
     """A loop that may add in any order, though never as if a NaN or an infinity could not be."""
     return compiled(loop, {"reassoc", "contract"})
+
+
+@intrinsic
+def rounded_once(context: Any, a: Any, b: Any, c: Any) -> Any:
+    """a b + c, rounded once (a fused multiply-add), so that ``rounded_once(a, b, -(a * b))`` is what a b lost."""
+    real = numba.float64
+    return real(real, real, real), lambda context, builder, signature, numbers: builder.fma(*numbers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesnb.kernels.blocks import Array
-from bayesnb.kernels.compiled import compiled
+from bayesnb.kernels.compiled import compiled, rounded_once
 
 # Each sum is carried as two floats: the second gathers what rounding takes from the first (Ogita, Rump, Oishi 2005). So
 # the squares of ordinary rows keep their digits beside that of a row 1e9 spreads out, which may be unlearned later. All
@@ -61,12 +61,11 @@ def _of_whole_rows(x: Array, codes: Array, weight: Array, near: Array) -> tuple[
         for j in range(x.shape[1]):
             nonzero[j] += 1.0 if x[i, j] != 0.0 else 0.0
             away, low = _two_sum(x[i, j], -centre[j])
-            high, half = _halves(away)
             square = away * away
             first[j], error = _two_sum(first[j], away)
             first_rest[j] += error + low
             second[j], error = _two_sum(second[j], square)
-            second_rest[j] += error + (((high * high - square) + 2.0 * high * half) + half * half + 2.0 * away * low)
+            second_rest[j] += error + (rounded_once(away, away, -square) + 2.0 * away * low)
     whole = True
     for c in range(len(near)):
         found[c, 0] = found[c, 0, 0]
@@ -82,19 +81,16 @@ def _of_weighed_cells(x: Array, codes: Array, weight: Array, near: Array) -> Arr
     found = np.zeros((len(near), 8, x.shape[1]))
     for i in range(len(x)):
         c, w = codes[i], weight[i]
-        w_high, w_half = _halves(w)
         n, n_rest, _, first, first_rest, second, second_rest, nonzero = found[c]
         centre = near[c]
         for j in range(x.shape[1]):
             v = x[i, j]
             known = v == v
             away, low = _two_sum(v if known else centre[j], -centre[j])
-            high, half = _halves(away)
             pull = w * away
-            pull_low = ((w_high * high - pull) + w_high * half + w_half * high) + w_half * half + w * low
-            pull_high, pull_half = _halves(pull)
+            pull_low = rounded_once(w, away, -pull) + w * low
             square = pull * away
-            rest = ((pull_high * high - square) + pull_high * half + pull_half * high) + pull_half * half
+            rest = rounded_once(pull, away, -square)
             n[j], error = _two_sum(n[j], w if known else 0.0)
             n_rest[j] += error
             nonzero[j] += w if known and v != 0.0 else 0.0
@@ -112,14 +108,6 @@ def _two_sum(a: float, b: float) -> tuple[float, float]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
-
-
-@compiled
-def _halves(a: float) -> tuple[float, float]:
-    """A float as the sum of two of at most 26 bits (Veltkamp 1968)."""
-    scaled = 134217729.0 * a
-    high = scaled - (scaled - a)
-    return high, a - high
 
 
 @compiled

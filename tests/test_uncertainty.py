@@ -27,9 +27,12 @@ from bayesnb import (
     datasets,
 )
 from bayesnb.answers import uncertainty
+from bayesnb.answers.given import GivenData, GivenRow
 from bayesnb.answers.log_odds import LogOdds, close
+from bayesnb.answers.uncertainty import PosteriorDraws
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.poisson import Poisson
 from bayesnb.kernels import blocks
 from bayesnb.model import normalize
 from bayesnb.priors import Beta, Chance, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma
@@ -706,3 +709,47 @@ def test_the_search_for_a_quantile_far_out_overflows_without_a_warning():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = BayesianNB(random_state=0).fit(X, y).uncertainty(X[:1], draws=4)
     assert 0 <= found["lower"].iloc[0] <= found["upper"].iloc[0] <= 1
+
+
+# Sums over columns in place of parameters: seeds are fixed, and 20,000 draws of either kind are compared.
+
+
+@pytest.mark.parametrize("given_what", ["row", "data"])
+@pytest.mark.parametrize("kind", ["reals", "levels", "counts", "mixed"])
+def test_drawn_sums_have_the_distribution_of_what_drawn_parameters_say(kind: str, given_what: str):
+    rng = np.random.default_rng(0)
+    n, y = 60, rng.integers(4, size=60)
+    columns = {
+        "reals": rng.normal(size=(n, 8)),
+        "levels": rng.integers(4, size=(n, 8)).astype(str).astype(object),
+        "counts": rng.poisson(2.0, size=(n, 8)).astype(float),
+    }
+    tables = {name: pd.DataFrame(cells).add_prefix(name) for name, cells in columns.items()}
+    X = pd.concat(tables.values(), axis=1) if kind == "mixed" else tables[kind]
+    X.iloc[1, 0] = np.nan
+    features = {name: Poisson() for name in X if name.startswith("counts")}
+    clf = BayesianNB(features).fit(X, y).classifier_
+    data, rows = clf.read(X[:4])
+    given = GivenData() if given_what == "data" else GivenRow(clf.posterior, 5)
+    exact, sums = (PosteriorDraws(clf.posterior, 20_000, 1, None, given, by_sums) for by_sums in (False, True))
+    drawn = np.exp(normalize(exact.log_joint(data, rows)))
+    shares = (0.055, 0.5, 0.945)
+    ends, errors = sums.intervals(data, rows, shares)
+    ranks = (drawn[..., None] < ends).mean(0)
+    # Four standard errors of a difference of two shares of 20,000 draws.
+    assert_allclose(ranks, np.broadcast_to(shares, ranks.shape), atol=4 * np.sqrt(2 * 0.25 / 20_000))
+    assert (errors < 0.02).all()
+
+
+def test_one_row_of_a_model_of_thousands_of_parameters_is_answered_as_by_exact_draws():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(40), 12)
+    x = rng.normal(size=(len(y), 60))
+    clf = BayesianNB(random_state=0).fit(x, y)
+    auto, exact = (clf.predict_interval(x[:1], method=method) for method in ("auto", "draws"))
+    largest = exact.xs("upper", axis=1, level=1).iloc[0].idxmax()
+    assert exact[largest].iloc[0]["upper"] - exact[largest].iloc[0]["lower"] > 0.1
+    assert_allclose(auto[largest], exact[largest], atol=0.06)
+    assert auto.attrs["mcse"] == pytest.approx(exact.attrs["mcse"], rel=0.3)
+    assert clf.prob_top(x[:1]) == pytest.approx(clf.prob_top(x[:1], method="draws"), abs=0.04)
+    assert clf.uncertainty(x[:1])["epistemic"][0] > 0

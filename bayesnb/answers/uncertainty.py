@@ -20,6 +20,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit, ndtr
 
+from bayesnb.answers import drawn_sums
 from bayesnb.answers.given import GivenData, GivenRow
 from bayesnb.answers.log_odds import LogOdds
 from bayesnb.dependence.learned import Dependence, DrawnDependence, draw
@@ -51,6 +52,8 @@ class PosteriorDraws:
         Where there is one, its exponents are drawn with the parameters.
     given : GivenData or GivenRow, optional
         What is believed of θ when a row is asked: what the data say, by default.
+    by_sums : bool
+        Draw what each class says of a row and not its parameters (see ``drawn_sums``).
     """
 
     posterior: Posterior
@@ -58,12 +61,12 @@ class PosteriorDraws:
     seed: Any
     dependence: Dependence | None = None
     given: GivenData | GivenRow = field(default_factory=GivenData)
+    by_sums: bool = False
 
     def __iter__(self) -> Iterator[Parameters | DrawnDependence]:
         """The draws given the data, some at a time."""
         rng = np.random.default_rng(copy.deepcopy(self.seed))
-        size = self.posterior.draw(np.random.default_rng(0)).size
-        for cut in slices(self.draws, max(1, PART // size)):
+        for cut in slices(self.draws, max(1, PART // size_of_draw(self.posterior))):
             yield draw(self.posterior, self.dependence, rng, cut.stop - cut.start)
 
     @cached_property
@@ -86,7 +89,7 @@ class PosteriorDraws:
         n_classes = len(self.posterior.labels)
         offset = np.broadcast_to(offset, (n_rows, n_classes))
         # Draws that do not fit into memory are made anew for every part of the rows, so these parts are larger.
-        size = CHUNK if self._few else 8 * CHUNK
+        size = CHUNK if self.by_sums or self._few else 8 * CHUNK
         parts = []
         for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
             rows = np.arange(cut.start, cut.stop)
@@ -107,8 +110,16 @@ class PosteriorDraws:
 
     def log_joint(self, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
+        if self.by_sums:
+            asked = self.given.power, self.draws, self.seed, data, n_rows, offset
+            return drawn_sums.log_joint(self.posterior, *asked)
         parts = enumerate(self._few or self)
         return np.concatenate([self.given.log_joint(drawn, k, data, n_rows, offset) for k, drawn in parts])
+
+
+def size_of_draw(posterior: Posterior) -> int:
+    """How many numbers one draw of all parameters is."""
+    return posterior.draw(np.random.default_rng(0)).size
 
 
 def quantiles(shares: Sequence[float]) -> Ask:

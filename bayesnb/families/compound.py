@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import numpy as np
 from numpy.random import Generator
 
+from bayesnb.families.columns import known_cells
 from bayesnb.families.conjugate import Added, Cells, Conjugate, of_known
 from bayesnb.families.support import COUNTS, NONNEGATIVE, POSITIVE, REALS
 from bayesnb.numerics import Array
@@ -75,7 +75,7 @@ class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """What each part reads, (row, column) each: NaN where it does not read the cell."""
+        """What each part reads, (row, column) each: NaN, or -1 of integers, where it does not read the cell."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
@@ -149,7 +149,7 @@ class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
     def said(self, x: Array) -> Added:
         d = []
         for part, own in zip(self.parts, self.seen_by(x), strict=True):
-            told = ~np.isnan(own)[:, None]
+            told = known_cells(own)
             cells, within = part.read(own)
             of_part, log_h = part.said(cells)
             log_h = log_h if within is None else log_h + within[:, None]

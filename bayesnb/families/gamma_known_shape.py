@@ -83,7 +83,8 @@ class GammaKnownShape(Conjugate[Gamma, Events]):
 
     def of_reals(self, posterior: Gamma, x: Array, labels: Labels | None = None) -> Array | None:
         shape = self._shape(x.shape[1])
-        base = np.nansum((shape - 1) * np.log(x) - np.where(np.isnan(x), 0.0, gammaln(shape)), axis=1)
+        known = ~np.isnan(x)
+        base = np.where(known, np.log(x), 0.0) @ (shape - 1) - known @ gammaln(shape)
         total = waits(posterior, x, shape, labels)
         return None if total is None else total + (base if labels is not None else base[:, None])
 

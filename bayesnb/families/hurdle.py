@@ -105,8 +105,11 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         return () if self.support is COUNTS else (0.0,)
 
     def seen_by(self, x: Array) -> list[Array]:
-        zero = np.where(np.isnan(x), np.nan, x == 0)
-        return [zero, np.where(x == 0, np.nan, x - (self.support is COUNTS))]
+        zero = x == 0
+        return [
+            np.where(np.isnan(x), np.int8(-1), zero),
+            np.where(zero, np.nan, x - 1 if self.support is COUNTS else x),
+        ]
 
     def learned(self, s: ZerosAndOthers) -> str:
         return self.family.learned(s.parts[1])

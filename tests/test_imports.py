@@ -36,6 +36,11 @@ clf = nb.BayesianNB(random_state=0).fit(X, y)
 clf.predict_proba(X), clf.loo(X, y), clf.sample_proba(X)
 after("fit and predict")
 
+import numpy as np
+rows, labels = np.random.default_rng(0).normal(size=(100_000, 20)), np.arange(100_000) % 3
+before = nb.BayesianNB().fit(rows, labels).predict_proba(rows)
+after("fit and predict a larger table")
+
 list(nb.BayesianNB().fit(iter([frame]), "y").predict_table(iter([frame])))
 after("tables in parts")
 
@@ -49,6 +54,10 @@ after("describe a file")
 
 import bayesnb.plots, bayesnb.report
 after("plots and report")
+
+import bayesnb.kernels.compiled
+again = nb.BayesianNB().fit(rows, labels).predict_proba(rows)
+loaded["bits"] = ["same" if before.tobytes() == again.tobytes() else "other"]
 print(json.dumps(loaded))
 """
 
@@ -86,6 +95,14 @@ def test_families_that_are_sampled_are_made_without_pymc(loaded):
 def test_a_small_table_is_learned_and_predicted_with_neither_sampler_nor_compiler_nor_plot(loaded):
     assert "sklearn" in loaded["fit and predict"]
     assert not loaded["fit and predict"] & {*HEAVY, "h5py", "xarray"}
+
+
+def test_a_process_that_learns_and_predicts_two_million_reals_need_not_load_the_compiler(loaded):
+    assert not loaded["fit and predict a larger table"] & {"numba", "llvmlite"}
+
+
+def test_probabilities_have_the_same_bits_whether_or_not_the_compiler_was_loaded(loaded):
+    assert loaded["bits"] == {"same"}
 
 
 def test_no_engine_is_imported_unless_its_table_is_passed_in(loaded):

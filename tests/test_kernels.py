@@ -560,8 +560,8 @@ LARGE = """
     import sys
     import numpy as np
     from bayesnb import BayesianNB
-    X = np.random.default_rng(0).normal(size=(60_000, 10))
-    y = np.arange(60_000) % 2
+    X = np.random.default_rng(0).normal(size=(450_000, 10))
+    y = np.arange(450_000) % 2
     clf = BayesianNB().fit(X[:100], y[:100])
     assert "numba" not in sys.modules
     proba = clf.predict_proba(X)
@@ -572,7 +572,7 @@ LARGE = """
 
 
 def test_a_large_table_loads_the_compiler_and_caches_the_compiled_code(tmp_path):
-    assert python(LARGE, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["FunctionCache", "60000.0"]
+    assert python(LARGE, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["FunctionCache", "450000.0"]
     assert list(tmp_path.rglob("densities.excess-*.nbc"))
 
 
@@ -580,4 +580,4 @@ def test_a_missing_folder_for_compiled_code_is_not_an_error():
     out = python(
         LARGE, NUMBA_CACHE_DIR="/dev/null/nowhere", NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator"
     )  # fmt: skip
-    assert out.split() == ["NullCache", "60000.0"]
+    assert out.split() == ["NullCache", "450000.0"]

@@ -23,6 +23,9 @@ type Array = np.ndarray
 COMPILED_FROM = 2**19
 """Use compiled loops from this many cells on. Below, importing the compiler takes longer than the work."""
 
+ALONE = 2**23
+"""Cells from which on the compiler is loaded for a loop whose numpy form gives the same bits."""
+
 PART = 2**16
 """In a table large enough for compiled code, use it for features with at least this many cells."""
 
@@ -47,9 +50,12 @@ def large_enough(cells: float) -> bool:
 def worthwhile(cells: float, from_: int) -> bool:
     """Whether a loop over this many cells should be a compiled one, of two forms that give the same bits.
 
-    Where the compiler is loaded already, it is from ``from_`` cells on.
+    Where the compiler is loaded already, it is from ``from_`` cells on. Loading it takes about a second, in which numpy
+    answers for some million cells.
     """
-    return large_enough(cells) or (cells >= from_ and "bayesnb.kernels.compiled" in sys.modules)
+    if "bayesnb.kernels.compiled" in sys.modules:
+        return cells >= from_ or large_enough(cells)
+    return max(cells, _table.get()) >= max(ALONE, COMPILED_FROM)
 
 
 @contextmanager
@@ -132,10 +138,15 @@ def threads() -> int:
     """How many threads work: as many as ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow."""
     if current_thread().name.startswith(WORKER):
         return 1
-    import numba
+    if "numba" in sys.modules:
+        import numba
 
-    limits = [library["num_threads"] for library in _pools().info()]
-    return max(1, min([numba.get_num_threads(), *limits]))
+        cores = numba.get_num_threads()
+    else:
+        import joblib
+
+        cores = joblib.cpu_count()
+    return max(1, min([cores, *(library["num_threads"] for library in _pools().info())]))
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ def extreme(x: Array) -> bool:
     """Whether some cell of a table, (row, column), is infinite, or is too large or too small to be squared."""
     if x.dtype.kind != "f" or not x.size:
         return False
-    if not blocks.large_enough(x.size):
+    if not blocks.worthwhile(x.size, blocks.COMPILED_FROM):
         size = np.abs(x)
         # A table without 0 and NaN needs no look at each cell.
         return not (size.min() >= LEAST and size.max() <= MOST) and bool(extremes(x).any())
@@ -107,8 +106,7 @@ def codes(x: Array, held: Whole, table: Array) -> Array:
 
 def intervals(x: Array, edges: Array, paths: Array) -> Array:
     """The entry of ``paths`` (edge + 1,) for each number, by how many of the edges are not above it; -1 for NaN."""
-    # The answer is the same to the bit by both roads. So a compiler that is loaded is used for small columns too.
-    if not blocks.large_enough(x.size) and "bayesnb.kernels.compiled" not in sys.modules:
+    if not blocks.worthwhile(x.size, 1):
         return np.where(np.isnan(x), -1, paths[np.searchsorted(edges, x, side="right")])
     from bayesnb.kernels.compiled import reading as loops
 

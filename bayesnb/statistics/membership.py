@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.kernels import sums, tables
-from bayesnb.kernels.blocks import large_enough, slices
+from bayesnb.kernels.blocks import COMPILED_FROM, slices, worthwhile
 from bayesnb.numerics import Array
 from bayesnb.statistics.two_floats import TwoFloat, two_sum
 
@@ -125,7 +125,7 @@ class Labels(Membership):
         return slices(len(self), max(4 * self.n, 2**14 // max(1, columns)))
 
     def moments(self, x: Array) -> Iterator[Array]:
-        if large_enough(x.size):
+        if worthwhile(x.size, COMPILED_FROM):
             return sums.moments(x, self.codes, self.weight, self.n)
         return (_about_a_value(x[cut], self.codes[cut], self.weight[cut], self.n) for cut in self._blocks(x.shape[1]))
 

@@ -35,7 +35,7 @@ class CompiledClassifier:
     Call it with one row: a sequence of values in the order of the columns that were fitted, or a mapping from column to
     value. The result is p(c | x, D), (class,), in the order of ``classes``. The logarithm of the joint is
 
-        base - Σ_j exponent_j ln(1 + ((x_j - m_j) scale_j)²) - ½ Σ_j ((x_j - m_j) scale_j)² + Σ_j table[x_j]
+        base - Σ_j exponent_j ln(1 + z_j²) - ½ Σ_j z_j² + Σ_j table[x_j],    z_j = (x_j - m_j - low_j) scale_j,
 
     over the columns with a Student-t (real numbers, if parameters are integrated out), those with a Normal (if they are
     plugged in), and those that have few values: 0 and 1, levels, and counts below 256. Terms that are the same in every
@@ -52,9 +52,9 @@ class CompiledClassifier:
     base : array (class,)
         Log class probabilities, plus the log densities at the centres of the real columns.
     student : tuple of arrays (class, column)
-        m, scale and exponent.
+        m, what one float lacks of it, scale and exponent.
     normal : tuple of arrays (class, column)
-        m and scale.
+        m, what one float lacks of it, and scale.
     table : array (cell, class)
         Log densities of the values of all other columns.
     cells : tuple of {value: row of ``table``}
@@ -78,8 +78,8 @@ class CompiledClassifier:
     classifier: Classifier
     classes: Array
     base: Array
-    student: tuple[Array, Array, Array]
-    normal: tuple[Array, Array]
+    student: tuple[Array, Array, Array, Array]
+    normal: tuple[Array, Array, Array]
     table: Array
     cells: tuple[Mapping[Any, int], ...]
     columns: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]

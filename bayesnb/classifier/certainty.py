@@ -7,8 +7,7 @@ Every function here is a method of :class:`bayesnb.classifier.Classifier`, its `
 from __future__ import annotations
 
 import copy
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +20,12 @@ from bayesnb.answers import weighted
 from bayesnb.answers.given import Given, GivenData, GivenRow
 from bayesnb.answers.log_odds import close
 from bayesnb.answers.log_odds_moments import log_odds_moments
+from bayesnb.classifier.far_rows import FarRowError, of_near_rows, predictive_joint
 from bayesnb.classifier.tabular import index_of
 from bayesnb.data.targets import labels_of
 from bayesnb.dependence.learned import DrawnDependence, draw
 from bayesnb.kernels.blocks import CELLS, each, slices
-from bayesnb.model import ImpossibleRowError, Parameters, counted_in, normalize, part_of, probabilities
+from bayesnb.model import Parameters, counted_in, normalize, part_of, probabilities
 from bayesnb.priors import Array
 
 if TYPE_CHECKING:
@@ -38,56 +38,6 @@ EXPECTED_LABELS = (
     "rows without a label were learned as expected counts, as if their labels had been counted, so the parameters are "
     'known less well than this says; sample_posterior(sampler="gibbs", X=X, y=y) draws the labels too'
 )
-
-
-class FarRowError(ValueError):
-    """A row lies so far from all that was learned that squared distances are beyond all floats.
-
-    Its predictive probability is known, because that needs logarithms of distances only. A Normal density at drawn
-    parameters is not: its logarithm is a squared distance in standard deviations, beyond 1e308 from 1e154 on.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayesnb import BayesianNB
-    >>> clf = BayesianNB().fit({"size": np.arange(6) * 1e-100}, [0, 0, 0, 1, 1, 1])
-    >>> clf.predict_proba({"size": [1e60]}).round(1)
-    array([[0.5, 0.5]])
-    >>> clf.log_odds({"size": [1e60]})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    bayesnb.classifier.certainty.FarRowError: row 0 lies more than 1e150 standard deviations from ...
-    """
-
-    def __init__(self, rows: Array) -> None:
-        more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
-        super().__init__(
-            f"row {rows[0]}{more} lies more than 1e150 standard deviations from everything that was learned in one of "
-            "its columns, so the square of the distance is beyond all floats. Look at this cell and its unit; "
-            "predict_proba answers such rows"
-        )
-
-
-def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """The verb, which now calls a row far instead of impossible if its predictive probability is above 0."""
-
-    @functools.wraps(verb)
-    def told(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return verb(*args, **kwargs)
-        except ImpossibleRowError as error:
-            self, X = args[0], args[1] if len(args) > 1 else kwargs["X"]
-            far = error.rows[np.isfinite(_predictive(self, *self.read(X))[error.rows]).any(axis=1)]
-            if len(far):
-                raise FarRowError(far) from error
-            raise
-
-    return told
-
-
-def _predictive(self: Classifier, data: Any, n: int) -> Array:
-    """log p(class, row | data), (row, class)."""
-    return self.posterior.log_predictive(data, n) + self.offset
 
 
 @of_near_rows
@@ -279,7 +229,7 @@ def log_odds(self: Classifier, X: Any, given: Given | None = None) -> pd.DataFra
         else:
             moments = weighted.log_odds_moments(self.posterior, self.dependence, data, n, self.offset)
     unknown = np.isnan(moments[0]).any(axis=(1, 2))
-    if unknown.any() and (far := unknown & np.isfinite(_predictive(self, data, n)).all(axis=1)).any():
+    if unknown.any() and (far := unknown & np.isfinite(predictive_joint(self, data, n)).all(axis=1)).any():
         raise FarRowError(np.flatnonzero(far))
     pairs = list(combinations(range(len(self.classes)), 2))
     columns = {
@@ -351,7 +301,7 @@ def uncertainty(
     shares = [tail, 1 - tail]
     believed = answering(self, "auto", draws, given)
     drawn = believed.draws if isinstance(believed, formulas.Saddlepoint) else believed
-    predictive = _predictive(self, data, n)
+    predictive = predictive_joint(self, data, n)
     asks = {"entropies": drawn.given.entropies(normalize(predictive))}
     if by_draws := believed is drawn:
         asks |= {"interval": formulas.quantiles(shares), "interval_errors": formulas.quantile_errors(shares)}

@@ -15,8 +15,9 @@ import pandas as pd
 from bayesnb.answers import explain as formulas
 from bayesnb.answers import parameters, weighted
 from bayesnb.answers.uncertainty import probability_of_interval
-from bayesnb.classifier.certainty import FarRowError, answering, require_two_classes
+from bayesnb.classifier.certainty import answering, require_two_classes
 from bayesnb.classifier.exponents import point
+from bayesnb.classifier.far_rows import FarRowError
 from bayesnb.classifier.tabular import index_of
 from bayesnb.data.choice import FamilyChoice
 from bayesnb.data.rows import table_of

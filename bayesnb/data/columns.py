@@ -171,7 +171,8 @@ class Column:
 
     def ordinary(self) -> Array:
         """Its numbers; raise ``ValueError`` if one is infinite or extreme."""
-        x = self.reals()
+        # A column of a table of rows is copied once, and not at each look at it.
+        x = np.ascontiguousarray(self.reals())
         require_ordinary((self.name,), x[:, None])
         return x
 

@@ -15,6 +15,9 @@ SPAN = 2**17
 LEAST, MOST = np.float64(1e-150), np.float64(1e150)
 """Numbers other than 0 are read if their size is between these, so that their squares and sums of them are floats."""
 
+SMALL = 2**14
+"""Cells from which on the compiled look at them is faster than numpy's, where the compiler is loaded already."""
+
 SIDE = 64
 """Cells in a row from which on a loop over its columns is long enough to be fast."""
 
@@ -23,7 +26,7 @@ def extreme(x: Array) -> bool:
     """Whether some cell of a table, (row, column), is infinite, or is too large or too small to be squared."""
     if x.dtype.kind != "f" or not x.size:
         return False
-    if not blocks.worthwhile(x.size, blocks.COMPILED_FROM):
+    if not blocks.worthwhile(x.size, SMALL):
         size = np.abs(x)
         # A table without 0 and NaN needs no look at each cell.
         return not (size.min() >= LEAST and size.max() <= MOST) and bool(extremes(x).any())

@@ -22,8 +22,8 @@ from bayesnb.priors.belief import Theta as Theta
 from bayesnb.priors.belief import positive_scale as positive_scale
 from bayesnb.priors.belief import spread as spread
 from bayesnb.priors.beta import Beta as Beta
-from bayesnb.priors.beta import Chance as Chance
 from bayesnb.priors.beta_tree import BetaTree as BetaTree
+from bayesnb.priors.chance import Chance as Chance
 from bayesnb.priors.compound import Compound as Compound
 from bayesnb.priors.dirichlet import Dirichlet as Dirichlet
 from bayesnb.priors.fixed import FixedProbabilities as FixedProbabilities

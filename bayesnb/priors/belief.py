@@ -195,9 +195,10 @@ class Prior(Belief):
     def mode(self) -> Any:
         """The joint mode of θ. Raises :class:`BoundaryError` where it is not inside the range."""
 
-    @abstractmethod
     def draw(self, rng: Generator, size: Size = ()) -> Any:
         """Independent draws, in the form of ``mean``; the axes of ``size`` lead."""
+        parts = self.point(self.draw_theta(rng, size))
+        return parts if len(parts) > 1 else parts[0]
 
     @abstractmethod
     def log_prob(self, *theta: Array) -> Array:

@@ -180,9 +180,6 @@ class BetaTree(Prior):
             raise BoundaryError(MIXED, first(self.stop > 0))
         return self.own.mode()
 
-    def draw(self, rng: Generator, size: Size = ()) -> Array:
-        return np.exp(self._log_draw(rng, size)[0])
-
     def _log_draw(self, rng: Generator, size: Size) -> tuple[Array, Array]:
         """ln θ and ln (1 - θ) of each node."""
         stops = rng.random((*size, *self.share.shape)) >= np.exp(self.states[1])
@@ -221,12 +218,12 @@ class BetaTree(Prior):
 
     def along(self, left: Array, right: Array, t: float | Array = 1.0) -> Array:
         t = np.asarray(t, float)[..., None]
-        near, own = (v.along(left, right, t) for v in (self.close, self.own))
+        near, own = (v.along(left, right, t=t) for v in (self.close, self.own))
         return climb(near, own, *self.states)[0]
 
     def slopes(self, left: Array, right: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
         t = np.asarray(t, float)[..., None]
-        near, own = ((v.along(left, right, t), *v.slopes(left, right, t)) for v in (self.close, self.own))
+        near, own = ((v.along(left, right, t=t), *v.slopes(left, right, t=t)) for v in (self.close, self.own))
         stopped = total = None
         for here, stop, split in list(zip(HERE, *map(levels, self.states), strict=True))[::-1]:
             stops, going = (tuple(v[..., here] for v in each) for each in (near, own))

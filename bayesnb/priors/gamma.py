@@ -137,9 +137,6 @@ class Gamma(Prior):
         self.require_proper("A draw")
         return log_gamma_draw(self.alpha, rng, size) - np.log(self.beta)
 
-    def draw(self, rng: Generator, size: Size = ()) -> Array:
-        return np.exp(self.log_draw(rng, size))
-
     def log_prob(self, *theta: Array) -> Array:
         (rate,) = theta
         return xlogy(self.alpha - 1, rate) - self.beta * rate - self.log_normalizer()

@@ -32,6 +32,10 @@ class Chance:
     total: Array
     outcomes: int | Array
 
+    def at(self, place: int) -> Chance:
+        """The belief at a place along the last axis."""
+        return Chance(self.own[..., place], self.total[..., place], self.outcomes)
+
     def proper(self) -> Array:
         return self.total > 0
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bayesnb.numerics import Array, deviance, log, log1p, rate_deviance
+from bayesnb.numerics import Array, log, log1p, rate_deviance
 from bayesnb.priors import elicitation
 from bayesnb.priors.belief import Theta, require_nonnegative, spread
 from bayesnb.priors.dirichlet import Dirichlet
@@ -112,16 +112,10 @@ class Beta(SimplexPrior):
         return self._with(alpha=self.alpha + t * ones, beta=self.beta + t * zeros)
 
     @staticmethod
-    def best(ones: Array, zeros: Array) -> Array:
-        """The odds of a zero under which data are most probable."""
-        return zeros / np.where(ones > 0, ones, 1.0)
-
-    @staticmethod
-    def misfit(best: Array, ones: Array, zeros: Array) -> Array:
-        """How much less probable data are at these odds than at their own best ones, as a difference of logarithms."""
-        n, one, zero = ones + zeros, 1 / (1 + best), best / (1 + best)
-        gap = zeros * one - ones * zero
-        return deviance(zeros, n * zero, gap) + deviance(ones, n * one, -gap)
+    def best(ones: Array, zeros: Array) -> Theta:
+        """The probabilities under which data are most probable."""
+        n = np.where(ones + zeros > 0, ones + zeros, 1.0)
+        return {"log_theta": log(np.stack([zeros / n, ones / n], axis=-1))}
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesnb.numerics import Array, log, log_gamma_slopes, log_rising
-from bayesnb.priors.belief import ROUNDING, BoundaryError, Theta
+from bayesnb.priors.belief import ROUNDING, Theta, require_mode
 from bayesnb.priors.common_draws import CommonDraws
 
 
@@ -42,15 +42,17 @@ class Chance:
     def plus(self, t: float | Array = 1.0) -> Chance:
         return Chance(self.own + t, self.total + t, self.outcomes)
 
-    def mode(self) -> Array:
-        """The mode of all outcomes together, at this one; the concentrations of the others are at least 1."""
+    def mode(self, slack: float = 0.0) -> Array:
+        """The mode of all outcomes together, at this one; the concentrations of the others are at least 1.
+
+        A concentration that is more than 1 by no more than ``slack`` is 1.
+        """
         alone = self.outcomes == 1
-        # A weight that is added to 1 and taken away again may leave a little less or more than 1.
+        # A weight that is added to 1 and taken away again may leave a little less than 1.
         outside = (self.own < 1 - ROUNDING) & ~alone
-        if outside.any():
-            raise BoundaryError.of_concentration(self.own, outside)
-        excess = np.where(alone, 1.0, np.where(self.own > 1 + ROUNDING, self.own - 1, 0.0))
-        whole = np.where(alone, 1.0, np.where(self.total > self.outcomes + ROUNDING, self.total - self.outcomes, 0.0))
+        require_mode(self.own, outside, "concentration", "count")
+        excess = np.where(alone, 1.0, np.where(self.own > 1 + slack, self.own - 1, 0.0))
+        whole = np.where(alone, 1.0, np.where(self.total > self.outcomes + slack, self.total - self.outcomes, 0.0))
         # A flat density has no single mode, so its centre is taken.
         return np.where(whole > 0, excess / np.where(whole > 0, whole, 1.0), 1 / self.outcomes)
 
@@ -58,7 +60,8 @@ class Chance:
         return {"log_theta": log(self.own) - log(self.total)}
 
     def mode_theta(self) -> Theta:
-        return {"log_theta": log(self.mode())}
+        # The weight of the row itself was added and taken away again, which may leave a little more than 1.
+        return {"log_theta": log(self.mode(ROUNDING))}
 
     @staticmethod
     def log_kernel(theta: Theta) -> Array:

@@ -136,13 +136,9 @@ class Dirichlet(SimplexPrior):
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
 
-    def log_powers(self, t: Array) -> Array:
-        """ln E[π_c^t], up to a term that all classes share; t is (..., class)."""
-        return log_rising(self.alpha, t)
-
-    def log_power_slopes(self, t: Array) -> tuple[Array, Array]:
-        """First and second derivative of ``log_powers`` in t."""
-        return log_gamma_slopes(self.alpha + t)
+    def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
+        """ln E[π_c^t], up to a term that all classes share, with its first and second derivative; t is (..., class)."""
+        return log_rising(self.alpha, t), *log_gamma_slopes(self.alpha + t)
 
     def log_power_floor(self) -> Array:
         """The t above which ``log_powers`` exists."""

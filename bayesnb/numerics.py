@@ -20,12 +20,6 @@ def log(x: Array) -> Array:
         return np.log(x)
 
 
-def log1p(x: Array) -> Array:
-    """ln(1 + x); that of x = -1 is -inf, without a warning."""
-    with np.errstate(divide="ignore"):
-        return np.log1p(x)
-
-
 def log_rising(a: Array, t: Array) -> Array:
     """ln Γ(a+t) - ln Γ(a), without the cancellation of its two terms where ``a`` is large.
 

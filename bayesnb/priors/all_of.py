@@ -8,7 +8,7 @@ from typing import Any
 from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size
-from bayesnb.priors.belief import Theta
+from bayesnb.priors.belief import Theta, parts_of
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.compound import Compound, fourth_moments, numbered, of_part
 
@@ -40,6 +40,9 @@ class AllOf(Compound):
 
     def mode(self) -> tuple[Array, ...]:
         return tuple(self.moments_of_parts("mode"))
+
+    def draw(self, rng: Generator, size: Size = ()) -> tuple[Array, ...]:
+        return tuple(value for part in self.parts for value in parts_of(part.draw(rng, size)))
 
     def log_prob(self, *theta: Array) -> Array:
         points = self.points_of_parts(theta)

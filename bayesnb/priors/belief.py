@@ -197,7 +197,7 @@ class Prior(Belief):
         """The joint mode of θ. Raises :class:`BoundaryError` where it is not inside the range."""
 
     def draw(self, rng: Generator, size: Size = ()) -> Any:
-        """Independent draws, in the form of ``mean``; the axes of ``size`` lead."""
+        """Independent draws, in the form of ``mean``; the axes of ``size`` lead. (A hook, for a choice among parts.)"""
         parts = self.point(self.draw_theta(rng, size))
         return parts if len(parts) > 1 else parts[0]
 

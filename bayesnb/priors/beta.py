@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bayesnb.numerics import Array, log, log1p, rate_deviance
+from bayesnb.numerics import Array, log, rate_deviance
 from bayesnb.priors import elicitation
 from bayesnb.priors.belief import Theta, require_nonnegative, spread
 from bayesnb.priors.dirichlet import Dirichlet
@@ -120,7 +120,8 @@ class Beta(SimplexPrior):
     @classmethod
     def theta(cls, *point: Array) -> Theta:
         (p,) = point
-        return {"log_theta": np.stack([log1p(-p), log(p)], axis=-1)}
+        with np.errstate(divide="ignore"):
+            return {"log_theta": np.stack([np.log1p(-p), np.log(p)], axis=-1)}
 
     @staticmethod
     def log_kernel(theta: Theta, ones: Array, zeros: Array) -> Array:

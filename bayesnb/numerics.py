@@ -20,12 +20,6 @@ def log(x: Array) -> Array:
         return np.log(x)
 
 
-def log1p(x: Array) -> Array:
-    """ln(1 + x); that of x = -1 is -inf, without a warning."""
-    with np.errstate(divide="ignore"):
-        return np.log1p(x)
-
-
 def log_rising(a: Array, t: Array) -> Array:
     """ln Γ(a+t) - ln Γ(a), without the cancellation of its two terms where ``a`` is large.
 
@@ -98,14 +92,15 @@ def deviance(k: Array, m: Array, gap: Array) -> Array:
     return np.where(np.abs(v) < 0.1, near, far)
 
 
-def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array) -> Array:
+def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array | None = None) -> Array:
     """``deviance`` of k events in the exposure e at a rate, of which the logarithm is known even if it underflows."""
     expected = rate * e
-    gap = k - expected
-    with np.errstate(all="ignore"):
-        far = np.where(k == 0, 0.0, k * (np.log(k) - np.log(e) - log_rate)) - gap
-        near = np.abs(gap) < 0.1 * (k + expected)
-    return np.where(near, deviance(k, expected, gap), far)
+    gap = k - expected if gap is None else gap
+    found = deviance(k, expected, gap)
+    if (lost := (np.abs(expected) < 1e-290) & (k != 0)).any():
+        with np.errstate(all="ignore"):
+            found = np.where(lost, k * (np.log(k) - np.log(e) - log_rate) - gap, found)
+    return found
 
 
 def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:

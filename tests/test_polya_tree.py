@@ -116,11 +116,11 @@ def test_the_slopes_of_a_whole_tree_are_derivatives():
     prior = BetaTree(3.0, 1.5, 0.4, 40.0).over(rng.integers(1, 9, (2, 64)).astype(float), 3)
     left, right = rng.integers(0, 4, (2, 3, 2, 63)).astype(float)
     posterior, step = prior.plus(left, right), 1e-5
-    first, second = posterior.slopes(left, right, 0.3)
-    at = [posterior.along(left, right, 0.3 + k * step) for k in (-1, 0, 1)]
+    first, second = posterior.slopes(left, right, t=0.3)
+    at = [posterior.along(left, right, t=0.3 + k * step) for k in (-1, 0, 1)]
     peak = BetaTree.peak(left, right)
     assert_allclose(first, (at[2] - at[0]) / (2 * step), rtol=1e-6)
-    others = [posterior.slopes(left, right, 0.3 + k * step)[0] for k in (-1, 1)]
+    others = [posterior.slopes(left, right, t=0.3 + k * step)[0] for k in (-1, 1)]
     assert_allclose(second, (others[1] - others[0]) / (2 * step), rtol=1e-6)
     assert peak.shape == first.shape
 

@@ -112,10 +112,7 @@ class LogOdds:
         for family, believed, x in self.factors:
             found += family.cumulants(believed, x, both)
         if self.label is not None:
-            slopes = self.label.log_power_slopes(both)
-            level += self.label.log_powers(both)
-            first += slopes[0]
-            second += slopes[1]
+            found += np.stack(self.label.log_powers(both))
         with np.errstate(invalid="ignore"):
             return level.sum(1) + t * self.offset, first[:, 0] - first[:, 1] + self.offset, second.sum(1)
 

@@ -62,9 +62,9 @@ def _component(posterior: Posterior, data: Data, n_rows: int, offset: Array, c: 
         mean += own_mean
         variance += np.diagonal(covariance, axis1=1, axis2=2)
         shared += covariance
-    slopes = posterior.label.log_power_slopes(t)
-    mean += slopes[0]
-    variance += slopes[1]
+    _, first, second = posterior.label.log_powers(t)
+    mean += first
+    variance += second
     mean = mean + offset
     with np.errstate(invalid="ignore"):
         difference, between = (

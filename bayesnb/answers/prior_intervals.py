@@ -71,7 +71,7 @@ def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> t
     """A level is most probable if its own concentration is largest and all others are smallest."""
     codes = x.codes if hasattr(x, "codes") else np.where(np.isnan(x := np.asarray(x, float)), -1, x).astype(np.intp)
     learned = [family.update(prior, s) for prior in ends]
-    after = [(prior.pair() if isinstance(prior, Beta) else prior).alpha for prior in learned]
+    after = [prior.concentrations for prior in learned]
     low, high = np.minimum(*after), np.maximum(*after)
     found = []
     for own, others in ((low, high), (high, low)):

@@ -256,7 +256,7 @@ def _moments_of_classes(
         level, spread = level.sum(-1, keepdims=True), spread.sum(-1, keepdims=True)
     level = np.concatenate([level, dependence.beside(posterior, data, n_rows)], axis=-1)[..., :n]
     squares = mean[:n] ** 2 + np.diagonal(covariance)[:n]
-    first, second = posterior.label.log_power_slopes(np.zeros(layout.classes))
+    _, first, second = posterior.label.log_powers(np.zeros(layout.classes))
     held = np.column_stack([indicators(dependence.cells(data, n_rows), n_rows, layout.cells), np.ones(n_rows)])
     own = np.einsum("ck,rj->rckj", np.eye(layout.classes), held).reshape(n_rows, layout.classes, -1)
     steps = np.concatenate([level, own], axis=-1)

@@ -90,7 +90,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
 
     def cells(self, posterior: Beta, x: Column) -> Cells:
         own = np.where(x[:, None] == 1, posterior.alpha, posterior.beta)
-        return Chance(own, posterior.alpha + posterior.beta, posterior.pair().outcomes), *self.said(x)
+        return Chance(own, posterior.total, posterior.outcomes), *self.said(x)
 
     def said(self, x: Column) -> Added:
         # One trial says which outcome it had, and nothing else.

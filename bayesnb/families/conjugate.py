@@ -174,12 +174,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                 d = [cells(v) for v in said]
                 totals = [tally.totals(v) for v in d]
 
-                def misfit(best: Array, d: list[Array] = d, seen: Array = seen) -> Array:
-                    value = self.conjugate.misfit(best, *d)
+                best = self.conjugate.best(*totals)
+
+                def misfit(c: Any, best: Theta = best, d: list[Array] = d, seen: Array = seen) -> Array:
+                    value = -self.conjugate.log_kernel({name: v[c] for name, v in best.items()}, *d)
                     # A class of which no row is has no θ that fits it best, and adds nothing.
                     return np.where(seen & np.isfinite(value), value, 0.0)
 
-                height = tally.totals(cells(log_h)) - tally.costs(misfit, self.conjugate.best(*totals))
+                height = tally.totals(cells(log_h)) - tally.costs(misfit)
             yield tally.totals(seen), totals, height
 
     def table(self, x: Column) -> Tabulated | None:
@@ -545,12 +547,11 @@ class Tally:
         """Σ w f, of a function given as its values at the cells, (row, column), 0 where they are missing."""
         return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
 
-    def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
-        """Σ w f, of a function of a cell and of the ``centre`` of its class and column."""
+    def costs(self, cost: Callable[[Any], Array]) -> Array:
+        """Σ w f, of a function of a cell and its class; it takes one class, or the class of each row."""
         if self.counts is None:
-            return self.members.costs(cost, centre)
-        classes = zip(self.counts, centre, strict=True)
-        return np.stack([(own.T * cost(np.broadcast_to(at, own.T.shape))).sum(0) for own, at in classes])
+            return self.members.costs(cost)
+        return np.stack([(own.T * cost(c)).sum(0) for c, own in enumerate(self.counts)])
 
 
 def columns_in(x: Column) -> int:

@@ -75,12 +75,12 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
         share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)
 
-        def cost(share: Array) -> Array:
-            each = deviance(counts, lengths * share, counts - lengths * share)
-            return np.where(share > 0, each, 0.0)
+        def cost(c: Any) -> Array:
+            expected = lengths * share[c]
+            return np.where(share[c] > 0, deviance(counts, expected, counts - expected), 0.0)
 
         own = log_peak(counts).sum(-1, keepdims=True) - log_peak(lengths)
-        apart = members.costs(cost, share).sum(-1, keepdims=True)
+        apart = members.costs(cost).sum(-1, keepdims=True)
         fractions = members.totals(words.fractional(counts))
         return WordCounts(totals, members.weights()[:, None], members.totals(own) - apart, fractions, x.words)
 

@@ -9,7 +9,6 @@ the data is known.
 from bayesnb.numerics import Array as Array
 from bayesnb.numerics import Size as Size
 from bayesnb.numerics import log as log
-from bayesnb.numerics import log1p as log1p
 from bayesnb.numerics import log_gamma_slopes as log_gamma_slopes
 from bayesnb.numerics import log_rising as log_rising
 from bayesnb.priors.all_of import AllOf as AllOf
@@ -22,8 +21,8 @@ from bayesnb.priors.belief import Theta as Theta
 from bayesnb.priors.belief import positive_scale as positive_scale
 from bayesnb.priors.belief import spread as spread
 from bayesnb.priors.beta import Beta as Beta
-from bayesnb.priors.beta import Chance as Chance
 from bayesnb.priors.beta_tree import BetaTree as BetaTree
+from bayesnb.priors.chance import Chance as Chance
 from bayesnb.priors.compound import Compound as Compound
 from bayesnb.priors.dirichlet import Dirichlet as Dirichlet
 from bayesnb.priors.fixed import FixedProbabilities as FixedProbabilities

@@ -68,16 +68,6 @@ class BoundaryError(LocatedError):
     bayesnb.priors.belief.BoundaryError: the mode is on the boundary, where concentration plus count is 0.5 < 1; ...
     """
 
-    @classmethod
-    def of_concentration(cls, alpha: Array, outside: Array) -> Self:
-        """The error that a concentration is too small for a mode inside the range of θ."""
-        where = first(outside)
-        return cls(
-            f"the mode is on the boundary, where concentration plus count is {alpha[where]:g} < 1; "
-            'use the mean (estimate="mean") or a concentration of at least 1',
-            where,
-        )
-
 
 def by_label(value: Any) -> Any:
     """A pandas Series as {label: number}, so that it is never read by position; anything else as it is."""
@@ -91,6 +81,17 @@ def by_label(value: Any) -> Any:
 def parts_of(point: Any) -> tuple[Any, ...]:
     """θ as a tuple of its parts."""
     return point if isinstance(point, tuple) else (point,)
+
+
+def require_mode(alpha: Array, outside: Array, name: str, added: str) -> None:
+    """Refuse a mode where a parameter, to which the data have added, is too small for one inside the range of θ."""
+    if outside.any():
+        where = first(outside)
+        raise BoundaryError(
+            f"the mode is on the boundary, where {name} plus {added} is {alpha[where]:g} < 1; "
+            f'use the mean (estimate="mean") or a {name} of at least 1',
+            where,
+        )
 
 
 def require_nonnegative(name: str, value: Array) -> None:
@@ -195,9 +196,10 @@ class Prior(Belief):
     def mode(self) -> Any:
         """The joint mode of θ. Raises :class:`BoundaryError` where it is not inside the range."""
 
-    @abstractmethod
     def draw(self, rng: Generator, size: Size = ()) -> Any:
-        """Independent draws, in the form of ``mean``; the axes of ``size`` lead."""
+        """Independent draws, in the form of ``mean``; the axes of ``size`` lead. (A hook, for a choice among parts.)"""
+        parts = self.point(self.draw_theta(rng, size))
+        return parts if len(parts) > 1 else parts[0]
 
     @abstractmethod
     def log_prob(self, *theta: Array) -> Array:

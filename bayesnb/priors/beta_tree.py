@@ -13,31 +13,20 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import xlog1py, xlogy
+from scipy.special import xlogy
 
-from bayesnb.numerics import Array, Size, log, log_gamma_draw
+from bayesnb.numerics import Array, Size, log
 from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, spread
 from bayesnb.priors.beta import Beta
+from bayesnb.priors.chance import Chance
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.tensors import shared
-from bayesnb.priors.tree_nodes import (
-    CELLS,
-    HERE,
-    LEVEL,
-    NODES,
-    cell_logs,
-    climb,
-    descend,
-    levels,
-    mixed,
-    nodes_above,
-    splits,
-)
-from bayesnb.priors.tree_path import MIXED, Path
+from bayesnb.priors.tree_nodes import CELLS, LEVEL, NODES, cell_logs, climb, descend, nodes_above, splits
+from bayesnb.priors.tree_path import MIXED, Path, Stopping
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BetaTree(Prior):
+class BetaTree(Stopping, Prior):
     """A density that is halved again and again, each time in shares θ and 1 - θ (Lavine 1992; Wong and Ma 2010).
 
     Each node of a dyadic tree either *splits* or *stops*; below a node that stops, all nodes stop. At depth d, the
@@ -151,9 +140,7 @@ class BetaTree(Prior):
 
     @cached_property
     def states(self) -> tuple[Array, Array]:
-        """ln P(stop) and ln P(split) of each node after the data, given that those above it split."""
-        before, d = self.before(), (self.left, self.right)
-        return climb(before.close.along(*d), before.own.along(*d), *self._states())[1:]
+        return self.before().after(self._states(), self.left, self.right)
 
     def log_splits(self) -> Array:
         """ln of the probability that a node and all those above it split, (class, column, node)."""
@@ -180,31 +167,14 @@ class BetaTree(Prior):
             raise BoundaryError(MIXED, first(self.stop > 0))
         return self.own.mode()
 
-    def draw(self, rng: Generator, size: Size = ()) -> Array:
-        return np.exp(self._log_draw(rng, size)[0])
-
-    def _log_draw(self, rng: Generator, size: Size) -> tuple[Array, Array]:
-        """ln θ and ln (1 - θ) of each node."""
-        stops = rng.random((*size, *self.share.shape)) >= np.exp(self.states[1])
-        split = descend(np.where(stops, -np.inf, 0.0)) == 0.0
-        own, close = self.own, self.close
-        a, b = (np.where(split, getattr(own, name), getattr(close, name)) for name in ("alpha", "beta"))
-        left, right = (log_gamma_draw(v, rng, ()) for v in (a, b))
-        whole = np.logaddexp(left, right)
-        return left - whole, right - whole
-
     def log_prob(self, *theta: Array) -> Array:
-        (share,) = theta
-        before = self.before()
-
-        def log_power(left: Array, right: Array) -> Array:
-            """ln of share^left (1 - share)^right, where 0^0 is 1: a draw may be rounded to 0 or 1."""
-            return xlogy(left, share) + xlog1py(right, -share)
-
-        near, own = (log_power(v.alpha - 1, v.beta - 1) - v.log_normalizer() for v in (before.close, before.own))
-        seen = np.where(self.open, log_power(self.left, self.right), 0.0).sum(-1)
+        self.require_proper("A density")
+        before, d = self.before(), (self.left, self.right)
+        # The density before the data, times the likelihood, by the evidence.
+        near, own = ((v.log_prob(*theta),) for v in (before.close, before.own))
         with np.errstate(invalid="ignore"):  # The states of a node are not needed here.
-            return climb(near, own, *self._states())[0] + seen - self.log_normalizer()
+            density = climb(near, own, *self._states())[0][0]
+        return density + self.log_kernel(self.theta(*theta), *d) - before.along(*d)
 
     def log_jacobian(self, *theta: Array) -> Array:
         (share,) = theta
@@ -218,28 +188,6 @@ class BetaTree(Prior):
     def plus(self, left: Array, right: Array, t: float | Array = 1.0) -> BetaTree:
         t = np.asarray(t)[..., None]
         return self._with(left=self.left + t * left, right=self.right + t * right)
-
-    def along(self, left: Array, right: Array, t: float | Array = 1.0) -> Array:
-        t = np.asarray(t, float)[..., None]
-        near, own = (v.along(left, right, t) for v in (self.close, self.own))
-        return climb(near, own, *self.states)[0]
-
-    def slopes(self, left: Array, right: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
-        t = np.asarray(t, float)[..., None]
-        near, own = ((v.along(left, right, t), *v.slopes(left, right, t)) for v in (self.close, self.own))
-        stopped = total = None
-        for here, stop, split in list(zip(HERE, *map(levels, self.states), strict=True))[::-1]:
-            stops, going = (tuple(v[..., here] for v in each) for each in (near, own))
-            if total is not None:
-                stops, going = (
-                    tuple(v + below[..., ::2] + below[..., 1::2] for v, below in zip(*pair, strict=True))
-                    for pair in ((stops, stopped), (going, total))
-                )
-            stopped, total = stops, mixed([stop, split], [stops, going])
-        return total[1][..., 0], total[2][..., 0]
-
-    def floor(self, left: Array, right: Array) -> Array:
-        return self.own.floor(left, right).max(-1)
 
     def drawn_along(self, left: Array, right: Array, *, common: CommonDraws) -> Array:
         theta = self.draw_theta(common.generator(), (common.draws,))
@@ -268,30 +216,25 @@ class BetaTree(Prior):
         return {"log_cell": cell_logs(left, right), "share": share}
 
     def mean_theta(self) -> Theta:
-        return {"log_cell": self.log_mean, "share": self.mean()}
+        return {"log_cell": self.log_cells(), "share": self.mean()}
 
     def mode_theta(self) -> Theta:
         mode = self.mode()
         return self.shaped(log(mode), log(1 - mode))
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        return self.shaped(*self._log_draw(rng, size))
+        stops = rng.random((*size, *self.share.shape)) >= np.exp(self.states[1])
+        split, own, close = descend(np.where(stops, -np.inf, 0.0)) == 0.0, self.own, self.close
+        chosen = [np.where(split, getattr(own, name), getattr(close, name)) for name in ("alpha", "beta")]
+        log_theta = own._with(alpha=chosen[0], beta=chosen[1]).log_draw(rng)
+        return self.shaped(log_theta[..., 1], log_theta[..., 0])
 
-    @cached_property
-    def log_mean(self) -> Array:
+    def log_cells(self) -> Array:
         """ln of the predictive probability of each cell, (class, column, cell)."""
-        return self.log_cells()
-
-    def log_cells(self, less: float = 0.0) -> Array:
-        """ln of the predictive probability of each cell, (class, column, cell), without a row of weight ``less`` in it.
-
-        A cell without so much weight in it has NaN.
-        """
         cells = np.arange(CELLS)[:, None, None] + np.zeros(self.share.shape[:-1], int)
-        path = self.path(cells)
-        value = np.moveaxis(np.where(path.floor() < -less, path.plus(-less).along(), np.nan), 0, -1)
         half = np.where(self.open, 0.5, self.share)
-        return np.where(np.isneginf(cell_logs(log(half), log(1 - half))), -np.inf, value)
+        exists = np.isfinite(cell_logs(log(half), log(1 - half)))
+        return np.where(exists, np.moveaxis(self.path(cells).along(), 0, -1), -np.inf)
 
     def path(self, cell: Array) -> Path:
         """The nodes above cells, (..., class, column): all that one further row in the cell changes."""
@@ -299,12 +242,14 @@ class BetaTree(Prior):
         classes, columns = np.ogrid[tuple(map(slice, self.share.shape[:-1]))]
         at = (classes[..., None], columns[..., None], node)
         leftward, open_ = side == 0, self.open[at]
-        own, close = self.own, self.close
-        picked = [np.where(leftward, v.alpha[at], v.beta[at]) for v in (own, close)]
-        totals = [v.alpha[at] + v.beta[at] for v in (own, close)]
-        # A node with one half only gives it everything: so much is known that no row changes it.
-        halves, wholes = ([np.where(open_, v, 1e300) for v in each] for each in (picked, totals))
-        return Path(*halves, *wholes, *(v[at] for v in self.states), np.zeros(()))
+
+        def chance(node: Beta) -> Chance:
+            own, total = np.where(leftward, node.alpha[at], node.beta[at]), node.alpha[at] + node.beta[at]
+            # A node with one half only gives it everything: so much is known that no row changes it.
+            return Chance(np.where(open_, own, 1e300), np.where(open_, total, 1e300), np.where(open_, 2, 1))
+
+        stop, split = (v[at] for v in self.states)
+        return Path(chance(self.own), chance(self.close), (stop, split))
 
     @staticmethod
     def log_kernel(theta: Theta, left: Array, right: Array) -> Array:
@@ -329,6 +274,6 @@ class BetaTree(Prior):
         near, split = (
             (v.alpha - 1) * pt.log(share) + (v.beta - 1) * pt.log1p(-share) - v.log_normalizer() for v in (close, own)
         )
-        summed = climb(near, split, *self._states(), pt.logaddexp)[0]
+        summed = climb((near,), (split,), *self._states(), pt.logaddexp)[0][0]
         pm.Potential(name("stopping"), (summed - split.sum(-1)).sum())
         return share

@@ -8,30 +8,16 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import gammaln, xlogy
 
-from bayesnb.kernels.densities import over_last
-from bayesnb.numerics import (
-    Array,
-    Size,
-    deviance,
-    disagreement,
-    log,
-    log_gamma_draw,
-    log_gamma_slopes,
-    log_rising,
-    log_root,
-    log_root_slopes,
-    sums_of_others,
-)
-from bayesnb.priors.belief import ROUNDING, BoundaryError, Prior, Theta, by_label, require_nonnegative
-from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.numerics import Array, log, log_gamma_draw, log_gamma_slopes, log_rising
+from bayesnb.priors.belief import Theta, by_label, require_nonnegative
 from bayesnb.priors.concentrations import Per, concentrations
+from bayesnb.priors.simplex import SimplexPrior
 from bayesnb.priors.tensors import shared
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dirichlet(Prior):
+class Dirichlet(SimplexPrior):
     """θ ~ Dirichlet(α), the prior of a table of probabilities (Murphy, PML1, 4.6.3).
 
     Parameters
@@ -59,8 +45,6 @@ class Dirichlet(Prior):
     tuned: bool | None = field(default=None, repr=False)
 
     _own_cell = "level"
-    point_axes = 3
-    parameters = ("theta",)
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"alpha": ("alpha",)}
 
     def __post_init__(self) -> None:
@@ -82,6 +66,10 @@ class Dirichlet(Prior):
         return cls(alpha)
 
     @classmethod
+    def imaginary(cls, rows: float, per: Per, tuned: bool | None = None) -> Dirichlet:
+        return cls(rows, per, tuned)
+
+    @classmethod
     def m_estimate(cls, m: float, p: Array | Mapping[Any, float] | None = None) -> Dirichlet:
         """m imaginary rows spread as ``p``: the posterior mean is (n + m p) / (N + m).
 
@@ -100,45 +88,12 @@ class Dirichlet(Prior):
         return cls(dict(zip(p, m * shares, strict=True)) if isinstance(p, Mapping) else m * shares)
 
     @classmethod
-    def jeffreys(cls) -> Dirichlet:
-        """1/2 for every level."""
-        return cls(0.5)
-
-    @classmethod
-    def perks(cls) -> Dirichlet:
-        """1/K for every one of K levels (Perks 1947): one imaginary row a class."""
-        return cls(1.0, per="class")
-
-    @classmethod
-    def bdeu(cls, ess: float) -> Dirichlet:
-        """ess / (classes × levels) for every cell (Heckerman, Geiger and Chickering 1995)."""
-        return cls(ess, per="feature")
-
-    @classmethod
-    def pooled(cls, m: float) -> Dirichlet:
-        """m imaginary rows spread as the whole column, all classes together: a level that is rare in it stays rare."""
-        return cls(m, per="pooled")
-
-    @classmethod
-    def learned(cls) -> Dirichlet:
-        """Imaginary rows spread as the whole column, as many as the evidence says (Minka 2000).
-
-        The columns of a feature share their number, so many columns teach it. ``ln m ~ Normal(ln 2, 1)`` beforehand.
-        """
-        return cls(2.0, "pooled", True)
-
-    @classmethod
     def from_rows(cls, n: float, rows: Sequence[Any]) -> Dirichlet:
         """The belief worth ``n`` rows like these, of which each is the name of a level."""
         names = list(rows)
         if not names:
             raise ValueError("Expected the names of the levels of one row or more; got none")
         return cls({name: n * names.count(name) / len(names) for name in dict.fromkeys(names)})
-
-    @classmethod
-    def flat(cls) -> Dirichlet:
-        """The uniform density, whose mode is plain counting."""
-        return cls(1.0)
 
     # The methods of a prior of the class probabilities. FixedProbabilities has the same ones.
 
@@ -181,13 +136,9 @@ class Dirichlet(Prior):
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
 
-    def log_powers(self, t: Array) -> Array:
-        """ln E[π_c^t], up to a term that all classes share; t is (..., class)."""
-        return log_rising(self.alpha, t)
-
-    def log_power_slopes(self, t: Array) -> tuple[Array, Array]:
-        """First and second derivative of ``log_powers`` in t."""
-        return log_gamma_slopes(self.alpha + t)
+    def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
+        """ln E[π_c^t], up to a term that all classes share, with its first and second derivative; t is (..., class)."""
+        return log_rising(self.alpha, t), *log_gamma_slopes(self.alpha + t)
 
     def log_power_floor(self) -> Array:
         """The t above which ``log_powers`` exists."""
@@ -214,151 +165,28 @@ class Dirichlet(Prior):
         return Dirichlet(full)
 
     @property
-    def outcomes(self) -> Array:
-        """How many levels have a positive concentration, without the last axis."""
-        return (self.alpha > 0).sum(-1)
-
-    @property
-    def total(self) -> Array:
-        """A, the sum of the concentrations of each table."""
+    def concentrations(self) -> Array:
         if not isinstance(self.alpha, np.ndarray):
             raise ValueError(
                 f"Expected one concentration a level; got {self.alpha!r}, and how many levels there are "
                 "is not known yet: write Dirichlet([1, 1, 1]), or call over(levels, n_classes)"
             )
-        return self.alpha.sum(-1)
+        return self.alpha
 
-    def proper(self) -> Array:
-        return self.total > 0
+    @staticmethod
+    def counted(*d: Array) -> Array:
+        return d[0]
 
-    def zeros(self) -> Array:
-        return np.asarray(self.alpha == 0)
-
-    def mean(self) -> Array:
-        self.require_proper("A mean")
-        return self.alpha / self.total[..., None]
-
-    def variance(self) -> Array:
-        mean, total = self.mean(), self.total[..., None]
-        # Not 1 - mean, which loses its digits if one level has nearly all of the concentration.
-        return mean * (sums_of_others(self.alpha) / total) / (total + 1)
-
-    def mode(self) -> Array:
-        self.require_proper("A mode")
-        support = self.alpha > 0
-        alone = support.sum(-1, keepdims=True) == 1
-        outside = support & (self.alpha < 1 - ROUNDING) & ~alone
-        if outside.any():
-            raise BoundaryError.of_concentration(self.alpha, outside)
-        excess = np.where(support, np.maximum(self.alpha - 1, 0.0), 0.0)
-        share = np.where(alone, support, excess)
-        rest = share.sum(-1, keepdims=True)
-        # A flat density has no single mode, so its centre is taken.
-        centre = support / support.sum(-1, keepdims=True)
-        return np.where(rest > 0, share / np.where(rest > 0, rest, 1.0), centre)
-
-    def log_draw(self, rng: Generator, size: Size = ()) -> Array:
-        """Draws of ln θ; at a concentration of 1e-3, half of the θ would be 0 as floats."""
-        self.require_proper("A draw")
-        drawn = log_gamma_draw(self.alpha, rng, size)
-        drawn -= over_last(np.maximum, drawn)
-        return drawn - np.log(over_last(np.add, np.exp(drawn)))
-
-    def draw(self, rng: Generator, size: Size = ()) -> Array:
-        return np.exp(self.log_draw(rng, size))
-
-    def log_prob(self, *theta: Array) -> Array:
-        (theta,) = theta
-        support = self.alpha > 0
-        outside = np.where(theta > 0, -np.inf, 0.0)
-        return np.where(support, xlogy(self.alpha - 1, theta), outside).sum(-1) - self.log_normalizer()
-
-    def log_jacobian(self, *theta: Array) -> Array:
-        (theta,) = theta
-        support = self.alpha > 0
-        alone = support.sum(-1, keepdims=True) == 1
-        return np.where(support & ~alone, log(np.where(support, theta, 1.0)), 0.0).sum(-1)
-
-    def log_normalizer(self) -> Array:
-        self.require_proper("A density")
-        support = self.alpha > 0
-        return np.where(support, gammaln(np.where(support, self.alpha, 1.0)), 0.0).sum(-1) - gammaln(self.total)
+    @staticmethod
+    def shown(each: Array) -> Array:
+        return each
 
     def plus(self, counts: Array, t: float | Array = 1.0) -> Dirichlet:
         return self._with(alpha=self.alpha + np.asarray(t)[..., None] * counts)
 
-    def along(self, counts: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L(θ) / max L)^t], where L(θ) = ∏_k θ_k^n_k, with ``counts`` n as (..., level).
-
-        With κ = t n, of sum T, this is ln Z(α + κ) - ln Z(α) - Σ κ_k ln(κ_k / T), written as half the likelihood ratio
-        statistic of the counts against the concentrations (see ``numerics.disagreement``). Infinite below where a
-        structural zero is counted.
-        """
-        added = np.asarray(t, float)[..., None] * counts
-        total, more, support = self.total, added.sum(-1), self.alpha > 0
-        alpha = np.where(support, self.alpha, 1.0)
-        each = log_root(alpha, alpha + added) - disagreement(alpha, added, total[..., None], more[..., None])
-        each = np.where(alpha + added > 0, each, np.inf)
-        # A structural zero that is counted makes the likelihood 0 at every θ.
-        each = np.where(support, each, np.where(added > 0, -np.inf, np.where(added < 0, np.inf, 0.0)))
-        own = each.sum(-1)
-        # Where the moment does not exist, the sum of the concentrations may be negative too.
-        return np.where(np.isposinf(own), np.inf, own - log_root(total, total + more))
-
-    def slopes(self, counts: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
-        t = np.asarray(t, float)[..., None]
-        size = counts.sum(-1, keepdims=True)
-        after, whole = self.alpha + t * counts, self.total[..., None] + t * size
-        with np.errstate(all="ignore"):
-            expected = size * (after / whole)
-            gap = counts * (self.total[..., None] / whole) - size * (self.alpha / whole)
-            own, all_of_it = log_root_slopes(after), log_root_slopes(whole)
-            first = counts * own[0] - deviance(counts, expected, gap)
-            second = counts**2 * own[1] + gap**2 / after
-            empty = after == 0
-            first, second = (np.where(empty & (counts == 0), 0.0, v).sum(-1) for v in (first, second))
-            return first - (size * all_of_it[0])[..., 0], second - (size**2 * all_of_it[1])[..., 0]
-
-    def floor(self, counts: Array) -> Array:
-        with np.errstate(all="ignore"):
-            return -np.where(counts > 0, self.alpha / counts, np.inf).min(-1)
-
-    def drawn_along(self, counts: Array, *, common: CommonDraws) -> Array:
-        alpha, counts = np.broadcast_arrays(self.alpha, counts)
-        alpha, counts = (v.reshape(-1, *v.shape[-3:]) for v in (alpha, counts))
-        found = np.zeros((common.draws, *alpha.shape[:-1]))
-        for row, c, column in np.ndindex(alpha.shape[:-1]):
-            n, own = counts[row, c, column], alpha[row, c, column]
-            seen, here = np.flatnonzero(n), common.within(c).from_column(column)
-            # Only the levels that are counted need a draw of their own, and all others together one more.
-            shapes = zip([*seen, -1], [*own[seen], np.delete(own, seen).sum()], strict=True)
-            drawn = [here.log_gamma(np.full((1, 1), shape), kind=k + 1) for k, shape in shapes]
-            log_theta = np.stack([v[:, 0, 0, 0] for v in drawn], axis=-1)
-            log_theta -= np.logaddexp.reduce(log_theta, axis=-1, keepdims=True)
-            # ln L less its maximum is a sum of deviances, whose last one is that of the levels that are not counted.
-            expected = n.sum() * np.exp(log_theta)
-            gap = np.append(n[seen], 0.0) - expected
-            found[:, row, c, column] = -deviance(np.append(n[seen], 0.0), expected, gap).sum(-1)
-        return found
-
-    @staticmethod
-    def peak(counts: Array) -> Array:
-        """Σ_k n_k ln(n_k / N)."""
-        with np.errstate(all="ignore"):
-            share = np.abs(counts / counts.sum(-1, keepdims=True))
-            return np.where(counts == 0, 0.0, counts * np.log(share)).sum(-1)
-
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        (p,) = point
-        return {"log_theta": log(p)}
-
-    @classmethod
-    def point(cls, theta: Theta) -> tuple[Array, ...]:
-        return (np.exp(theta["log_theta"]),)
-
-    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        return {"log_theta": self.log_draw(rng, size)}
+        return {"log_theta": log(point[0])}
 
     @staticmethod
     def log_kernel(theta: Theta, counts: Array) -> Array:

@@ -83,14 +83,11 @@ class FixedProbabilities(Belief):
         """The same: a row that is counted changes nothing."""
         return log_pi
 
-    def log_powers(self, t: Array) -> Array:
-        """ln E[π_c^t], up to a term that all classes share; t is (..., class)."""
+    def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
+        """ln E[π_c^t], up to a term that all classes share, with its first and second derivative; t is (..., class)."""
         with np.errstate(invalid="ignore"):
-            return np.where(t == 0, 0.0, t * log(self.p))
-
-    def log_power_slopes(self, t: Array) -> tuple[Array, Array]:
-        """First and second derivative of ``log_powers`` in t."""
-        return np.broadcast_to(log(self.p), np.shape(t)), np.zeros(np.shape(t))
+            value = np.where(t == 0, 0.0, t * log(self.p))
+        return value, np.broadcast_to(log(self.p), np.shape(t)), np.zeros(np.shape(t))
 
     def log_power_floor(self) -> Array:
         """The t above which ``log_powers`` exists."""
@@ -116,10 +113,6 @@ class FixedProbabilities(Belief):
     def log_draw(self, rng: Generator, size: Size = ()) -> Array:
         """Their logarithms, at every draw."""
         return np.broadcast_to(log(self.p), size + self.p.shape)
-
-    def draw(self, rng: Generator, size: Size = ()) -> Array:
-        """The probabilities, at every draw."""
-        return np.broadcast_to(self.p, size + self.p.shape)
 
     def log_prob(self, *theta: Array) -> Array:
         """0 at the probabilities, and -inf elsewhere."""

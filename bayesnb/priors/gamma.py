@@ -22,7 +22,7 @@ from bayesnb.numerics import (
     rate_deviance,
 )
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import ROUNDING, BoundaryError, Prior, Theta, first, require_nonnegative, spread
+from bayesnb.priors.belief import ROUNDING, Prior, Theta, require_mode, require_nonnegative, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.tensors import shared
 
@@ -122,23 +122,8 @@ class Gamma(Prior):
     def mode(self) -> Array:
         self.require_proper("A mode")
         # An event that is added to 1 and taken away again may leave a little less than 1.
-        outside = self.alpha < 1 - ROUNDING
-        if outside.any():
-            where = first(outside)
-            raise BoundaryError(
-                f"the mode is on the boundary, where shape plus events is {self.alpha[where]:g} < 1; "
-                'use the mean (estimate="mean") or a shape of at least 1',
-                where,
-            )
+        require_mode(self.alpha, self.alpha < 1 - ROUNDING, "shape", "events")
         return np.maximum(self.alpha - 1, 0.0) / self.beta
-
-    def log_draw(self, rng: Generator, size: Size = ()) -> Array:
-        """Draws of ln λ."""
-        self.require_proper("A draw")
-        return log_gamma_draw(self.alpha, rng, size) - np.log(self.beta)
-
-    def draw(self, rng: Generator, size: Size = ()) -> Array:
-        return np.exp(self.log_draw(rng, size))
 
     def log_prob(self, *theta: Array) -> Array:
         (rate,) = theta
@@ -192,15 +177,10 @@ class Gamma(Prior):
                 log_rate = np.where(beyond, np.log(np.abs(events)) - np.log(np.abs(exposure)), log_rate)
             return np.where(events == 0, 0.0, events * (log_rate - 1.0))
 
-    @staticmethod
-    def best(events: Array, exposure: Array) -> Array:
+    @classmethod
+    def best(cls, events: Array, exposure: Array) -> Theta:
         """The rate under which data are most probable."""
-        return np.where(events > 0, events / np.where(exposure > 0, exposure, 1.0), 0.0)
-
-    @staticmethod
-    def misfit(best: Array, events: Array, exposure: Array) -> Array:
-        """How much less probable data are at a rate than at their own best one, as a difference of logarithms."""
-        return rate_deviance(events, exposure, log(best), best)
+        return cls.theta(np.where(events > 0, events / np.where(exposure > 0, exposure, 1.0), 0.0))
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
@@ -209,7 +189,8 @@ class Gamma(Prior):
         return {"log_rate": log(rate), "rate": rate}
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        log_rate = self.log_draw(rng, size)
+        self.require_proper("A draw")
+        log_rate = log_gamma_draw(self.alpha, rng, size) - np.log(self.beta)
         return {"log_rate": log_rate, "rate": np.exp(log_rate)}
 
     @staticmethod

@@ -98,9 +98,6 @@ class Normal(Prior):
         self.require_proper("A mode")
         return self.m
 
-    def draw(self, rng: Generator, size: Size = ()) -> Array:
-        return self.m + self._draw_away(rng, size)
-
     def _draw_away(self, rng: Generator, size: Size = ()) -> Array:
         """Draws of μ - m."""
         self.require_proper("A draw")

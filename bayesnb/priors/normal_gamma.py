@@ -187,10 +187,6 @@ class NormalGamma(Prior):
         tau = np.exp(log_gamma_draw(self.a, rng, size) - np.log(self.b))
         return self.low + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau), tau
 
-    def draw(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
-        away, tau = self._draw_away(rng, size)
-        return self.m + away, tau
-
     def log_prob(self, *theta: Array) -> Array:
         mu, tau = theta
         distance = np.sqrt(self.kappa * tau) * (mu - self.m)

@@ -195,7 +195,7 @@ class NormalWishart(Prior):
             )
         return self.m + self.low, self._precision(self.dof - 1)
 
-    def draw(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
+    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         """Draws by Bartlett's decomposition: Ψ = L Lᵀ and Λ = L⁻ᵀ A Aᵀ L⁻¹, A lower with independent cells."""
         self.require_proper("A draw")
         d, (root, inverse, _) = self.size, self.root
@@ -206,10 +206,7 @@ class NormalWishart(Prior):
         away = rng.standard_normal(squares.shape) / np.sqrt(self.kappa)[..., None]
         away = root @ np.linalg.solve(np.swapaxes(factor, -1, -2), away[..., None])
         half = np.swapaxes(inverse, -1, -2) @ factor
-        return self.m + (self.low + away[..., 0]), half @ np.swapaxes(half, -1, -2)
-
-    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        return self.theta(*self.draw(rng, size))
+        return self.theta(self.m + (self.low + away[..., 0]), half @ np.swapaxes(half, -1, -2))
 
     def log_prob(self, *theta: Array) -> Array:
         mu, precision = theta

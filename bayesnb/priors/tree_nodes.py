@@ -6,11 +6,17 @@ Nodes are numbered level by level, the root first. :func:`splits` turns numbers 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from bayesnb.numerics import Array
+
+type Terms = tuple[Any, ...]
+"""Logarithms at nodes, alone or with their first and second derivative."""
 
 DEPTH = 6
 """How often a column is halved."""
@@ -20,6 +26,9 @@ NODES = CELLS - 1
 
 HERE = [slice(2**d - 1, 2 ** (d + 1) - 1) for d in range(DEPTH)]
 """Where the nodes of each depth stand among all nodes."""
+
+PATH = [slice(d, d + 1) for d in range(DEPTH)]
+"""Where the node of each depth stands among the nodes above a cell."""
 
 LEVEL = np.repeat(np.arange(DEPTH), 2 ** np.arange(DEPTH))
 """The depth of each node. Nodes are numbered level by level, the root first."""
@@ -42,59 +51,63 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
 
-def levels(nodes: Any) -> list[Any]:
-    """The nodes of each depth, the root first."""
-    return [nodes[..., here] for here in HERE]
-
-
-def climb(near: Any, own: Any, log_stop: Any, log_split: Any, logaddexp: Any = np.logaddexp) -> tuple[Any, ...]:
+def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """Sum over all ways to stop, from the log evidence of each node where it stops and where it splits.
+
+    Parameters
+    ----------
+    near, own : tuples of arrays (..., node)
+        The log evidence, alone or with its first and second derivative. The nodes are those of a whole tree, or those
+        of a path, which has one node of each depth.
+    log_stop, log_split : arrays (..., node)
+        ln of the probabilities of both states of each node.
 
     Returns
     -------
-    total : array (...)
-        The log evidence of the root.
-    log_stop, log_split : arrays (..., node)
-        The posterior of the two states of each node; only of numpy arrays.
+    total : tuple of arrays (...)
+        The log evidence of the root, and its derivatives.
+    states : list of pairs, one for each depth, the root first
+        ln of the posterior probabilities of both states of each node.
     """
-    stopped = total = None
-    after: list[tuple[Any, Any]] = []
-    for near_, own_, stop, split in list(zip(*map(levels, (near, own, log_stop, log_split)), strict=True))[::-1]:
-        if total is not None:
-            near_ = near_ + stopped[..., ::2] + stopped[..., 1::2]
-            own_ = own_ + total[..., ::2] + total[..., 1::2]
-        stopped, total = near_, logaddexp(stop + near_, split + own_)
-        after.insert(0, (stop + near_ - total, split + own_ - total))
-    if logaddexp is not np.logaddexp:
-        return (total[..., 0],)
-    return total[..., 0], *(np.concatenate(state, axis=-1) for state in zip(*after, strict=True))
+    tree, total, stopped, states = log_stop.shape[-1] == NODES, (), (), []
+    for here in reversed(HERE if tree else PATH):
+        stops, splits = (tuple(v[..., here] for v in each) for each in (near, own))
+        if total:
+            stops = tuple(v + (w[..., ::2] + w[..., 1::2] if tree else w) for v, w in zip(stops, stopped, strict=True))
+            splits = tuple(v + (w[..., ::2] + w[..., 1::2] if tree else w) for v, w in zip(splits, total, strict=True))
+        stop, split = log_stop[..., here], log_split[..., here]
+        stopped, total = stops, mixed([stop, split], [stops, splits], logaddexp)
+        states.insert(0, (stop + stops[0] - total[0], split + splits[0] - total[0]))
+    return tuple(v[..., 0] for v in total), states
 
 
-def descend(log_split: Array) -> Array:
+def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
+    """ln Σ w exp f; where each term is f with its first and second derivative, with these."""
+    values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
+    total = reduce(logaddexp, values)
+    if len(terms[0]) == 1:
+        return (total,)
+    with np.errstate(invalid="ignore"):
+        shares = [np.exp(value - total) for value in values]
+
+    def average(each: Iterable[Array]) -> Array:
+        return sum(np.where(w > 0, w * value, 0.0) for w, value in zip(shares, each, strict=True))
+
+    first = average(slope for _, slope, _ in terms)
+    return total, first, average(second + (slope - first) ** 2 for _, slope, second in terms)
+
+
+def descend(nodes: Array) -> Array:
     """The sum over each node and those above it."""
-    sums = [levels(log_split)[0]]
-    for level in levels(log_split)[1:]:
-        sums.append(np.repeat(sums[-1], 2, axis=-1) + level)
-    return np.concatenate(sums, axis=-1)
+    return np.concatenate(_sums_from_above([nodes[..., here] for here in HERE]), axis=-1)
 
 
 def cell_logs(left: Array, right: Array) -> Array:
     """The logarithm of the probability of each cell, from those of both halves of each node."""
-    total = np.zeros((*left.shape[:-1], 1))
-    for low, high in zip(levels(left), levels(right), strict=True):
-        both = np.stack([low, high], axis=-1)
-        total = (total[..., None] + both).reshape(*both.shape[:-2], -1)
-    return total
+    halves = np.stack([left, right], axis=-1)
+    return _sums_from_above([halves[..., here, :].reshape(*left.shape[:-1], -1) for here in HERE])[-1]
 
 
-def mixed(log_weights: Any, terms: Any) -> tuple[Array, Array, Array]:
-    """ln Σ w exp f, with its first and second derivative; each term is f with its own two derivatives."""
-    values = np.stack(np.broadcast_arrays(*(w + term[0] for w, term in zip(log_weights, terms, strict=True))))
-    total = np.logaddexp.reduce(values, axis=0)
-    with np.errstate(invalid="ignore"):
-        share = np.exp(values - total)
-    first = sum(np.where(w > 0, w * term[1], 0.0) for w, term in zip(share, terms, strict=True))
-    second = sum(
-        np.where(w > 0, w * (term[2] + (term[1] - first) ** 2), 0.0) for w, term in zip(share, terms, strict=True)
-    )
-    return total, first, second
+def _sums_from_above(levels: Sequence[Array]) -> list[Array]:
+    """Each level added to the sums of the level above, which has half as many nodes."""
+    return list(accumulate(levels, lambda above, level: np.repeat(above, 2, axis=-1) + level))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
-from bayesnb.numerics import Array, log, log_gamma_slopes, log_rising
+from bayesnb.numerics import Array, log
 from bayesnb.priors.belief import BoundaryError, Theta, first
-from bayesnb.priors.beta import Beta
+from bayesnb.priors.chance import Chance
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.tree_nodes import DEPTH, mixed
+from bayesnb.priors.tree_nodes import DEPTH, climb
 
 MIXED = (
     "a tree whose nodes may stop is a mixture of many densities, whose mode has no closed form; use the mean "
@@ -19,112 +20,100 @@ MIXED = (
 )
 
 
+class Stopping(ABC):
+    """Nodes that stop or split, and below a node that stops all nodes stop: of a whole tree, or of the path to a cell.
+
+    With d further rows, the evidence changes by the factor R of the root. Let r_stop and r_split be the factors by
+    which the evidence of a node alone changes in its two states. At each node
+
+        R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child,
+
+    where the first product is over the node and all those below it.
+    """
+
+    own: Any
+    """The belief about each node where it splits, (..., node)."""
+
+    close: Any
+    """The belief about each node where it stops, (..., node)."""
+
+    states: tuple[Array, Array]
+    """ln P(stop) and ln P(split) of each node, given that those above it split."""
+
+    def along(self, *d: Array, t: float | Array = 1.0) -> Array:
+        """ln R, for t times d."""
+        t = np.asarray(t, float)[..., None]
+        near, own = ((v.along(*d, t=t),) for v in (self.close, self.own))
+        return climb(near, own, *self.states)[0][0]
+
+    def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
+        """First and second derivative of ``along`` in t."""
+        t = np.asarray(t, float)[..., None]
+        near, own = ((v.along(*d, t=t), *v.slopes(*d, t=t)) for v in (self.close, self.own))
+        return climb(near, own, *self.states)[0][1:]
+
+    def after(self, states: tuple[Array, Array], *d: Array, t: float | Array = 1.0) -> tuple[Array, Array]:
+        """The states after t times d, from those before."""
+        near, own = ((v.along(*d, t=t),) for v in (self.close, self.own))
+        with np.errstate(invalid="ignore"):
+            found = climb(near, own, *states)[1]
+        stop, split = (np.concatenate(state, axis=-1) for state in zip(*found, strict=True))
+        return stop, split
+
+    def floor(self, *d: Array) -> Array:
+        """The t < 0 above which ``along`` exists."""
+        return self.own.floor(*d).max(-1)
+
+
 @dataclass(frozen=True, eq=False)
-class Path:
+class Path(Stopping):
     """The nodes above a cell, with the methods that a prior has for the data of one trial in that cell.
-
-    With δ further rows in the cell, the evidence changes by the factor R of the root. Let a and A be the concentrations
-    of the half that holds the cell and of the node, n and s mark nodes that stop and that split, and [a]_δ be the
-    rising factorial Γ(a + δ) / Γ(a). At each node
-
-        R = P(stop) · ∏ [a_n]_δ / [A_n]_δ + P(split) · [a_s]_δ / [A_s]_δ · R_child,
-
-    where the product is over the node and those below it on the path, and R = 1 at the cell.
 
     Parameters
     ----------
-    own, near, own_total, near_total : arrays (..., depth)
-    log_stop, log_split : arrays (..., depth)
-    offset : array
-        The δ that has been added already.
+    own, close : Chance
+        The belief that a row of a node is in the half that holds the cell, (..., depth), where the node splits and
+        where it stops.
+    states : pair of arrays (..., depth)
     """
 
-    own: Array
-    near: Array
-    own_total: Array
-    near_total: Array
-    log_stop: Array
-    log_split: Array
-    offset: Array
+    own: Chance
+    close: Chance
+    states: tuple[Array, Array]
 
     def proper(self) -> Array:
-        return (self.own + self.offset[..., None] > 0).all(-1)
+        return (self.own.own > 0).all(-1)
 
     def plus(self, t: float | Array = 1.0) -> Path:
-        return Path(*list(vars(self).values())[:-1], self.offset + np.asarray(t, float))
-
-    def floor(self) -> Array:
-        return -self.own.min(-1) - self.offset
+        t = np.asarray(t, float)[..., None]
+        return Path(self.own.plus(t), self.close.plus(t), self.after(self.states, t=t))
 
     def mean_theta(self) -> Theta:
         return {"log_cell": self.along()}
 
     def mode_theta(self) -> Theta:
         """The mode of the cell; only trees whose nodes do not stop have one in closed form."""
-        if (may_stop := self.log_stop > -np.inf).any():
+        if (may_stop := self.states[0] > -np.inf).any():
             raise BoundaryError(MIXED, first(may_stop)[:-1])
-        half, whole = self.own + self.offset[..., None], self.own_total + self.offset[..., None]
-        return {"log_cell": log(Beta()._with(alpha=half, beta=whole - half).mode()).sum(-1)}
+        return {"log_cell": log(self.own.mode()).sum(-1)}
 
     @staticmethod
     def log_kernel(theta: Theta) -> Array:
         return theta["log_cell"]
 
-    def along(self, t: float | Array = 1.0) -> Array:
-        with np.errstate(invalid="ignore"):
-            value = self._log_factor(self.offset + t) - self._log_factor(self.offset)
-        return np.where(np.asarray(t) == 0, 0.0, value)
-
-    def _log_factor(self, delta: Array) -> Array:
-        delta = delta[..., None]
-        own = _rise(self.own, self.own_total, delta)
-        near = _rise(self.near, self.near_total, delta)
-        total = stopped = 0.0
-        for k in range(DEPTH - 1, -1, -1):
-            stopped = stopped + near[..., k]
-            total = np.logaddexp(self.log_stop[..., k] + stopped, self.log_split[..., k] + own[..., k] + total)
-        return total
-
     def drawn_along(self, *, common: CommonDraws) -> Array:
-        delta = self.offset[..., None]
-        own, near = _rise(self.own, self.own_total, delta), _rise(self.near, self.near_total, delta)
-        none = np.zeros((*own.shape[:-1], 1))
-        # The probability that the path stops at each node, or at none: those above split, those below stop with it.
-        above = np.concatenate([none, np.cumsum(self.log_split + own, -1)], -1)
-        below = np.concatenate([np.cumsum(near[..., ::-1], -1)[..., ::-1] + self.log_stop, none], -1)
-        share = np.cumsum(softmax(above + below, -1), -1)[..., :-1]
-        columns = range(common.first, common.first + own.shape[-2])
+        stop, split = self.states
+        # The probability that the path stops at each node: those above split. Else it stops at none.
+        above = np.cumsum(split, -1) - split
+        share = np.cumsum(np.exp(above + stop), -1)
+        columns = range(common.first, common.first + stop.shape[-2])
         u = np.stack([common.generator(2, column).random(common.draws) for column in columns], -1)
-        stop = (u[:, None, None, :, None] >= share).sum(-1)
-        total = np.zeros(stop.shape)
+        stopped = (u[:, None, None, :, None] >= share).sum(-1)
+        total = np.zeros(stopped.shape)
         for k in range(DEPTH):
-            drawn = []
-            for place, (half, whole) in enumerate(((self.own, self.own_total), (self.near, self.near_total))):
-                kind = 3 + 4 * k + 2 * place
-                mine = common.log_gamma(half[..., k] + self.offset, kind)
-                others = common.log_gamma(whole[..., k] - half[..., k], kind + 1)
-                drawn.append(mine - np.logaddexp(mine, others))
-            total += np.where(k < stop, *drawn)
+            drawn = (
+                v.at(k).drawn_along(common=common, kind=3 + 4 * k + 2 * place)
+                for place, v in enumerate((self.own, self.close))
+            )
+            total += np.where(k < stopped, *drawn)
         return total
-
-    def slopes(self, t: float | Array = 0.0) -> tuple[Array, Array]:
-        delta = (self.offset + t)[..., None]
-        own, near = (_rises(*v, delta) for v in ((self.own, self.own_total), (self.near, self.near_total)))
-        total = stopped = (0.0, 0.0, 0.0)
-        for k in range(DEPTH - 1, -1, -1):
-            stopped = tuple(s + v[..., k] for s, v in zip(stopped, near, strict=True))
-            going = tuple(s + v[..., k] for s, v in zip(total, own, strict=True))
-            total = mixed([self.log_stop[..., k], self.log_split[..., k]], [stopped, going])
-        return total[1:]
-
-
-def _rise(half: Array, whole: Array, delta: Array) -> Array:
-    """ln [half]_δ / [whole]_δ, infinite where it does not exist."""
-    up, over = log_rising(half, delta), log_rising(whole, delta)
-    return np.where(np.isposinf(up), np.inf, up - np.where(np.isposinf(over), 0.0, over))
-
-
-def _rises(half: Array, whole: Array, delta: Array) -> tuple[Array, Array, Array]:
-    """The same with its first and second derivative in δ."""
-    up, over = log_gamma_slopes(half + delta), log_gamma_slopes(whole + delta)
-    return _rise(half, whole, delta), up[0] - over[0], up[1] - over[1]

@@ -46,10 +46,10 @@ class Membership(ABC):
         """Weight of each level as (class, column, level); a code of -1 is not counted."""
 
     @abstractmethod
-    def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
-        """Σ_i w_ic cost(centre_c)_ij as (class, column).
+    def costs(self, cost: Callable[[Any], Array]) -> Array:
+        """Σ_i w_ic cost(c)_ij as (class, column).
 
-        ``cost`` takes the ``centre`` of the class of each row, (row, column), and returns an array of that shape.
+        ``cost`` takes one class, or the class of each row, and returns an array (row, column).
         """
 
     @abstractmethod
@@ -110,8 +110,8 @@ class Labels(Membership):
     def table(self, codes: Array, n_levels: int) -> Array:
         return tables.count(codes, self.codes, self.weight, self.n, n_levels)
 
-    def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
-        return self.totals(cost(centre[self.codes]))
+    def costs(self, cost: Callable[[Any], Array]) -> Array:
+        return self.totals(cost(self.codes))
 
     def each_class(self) -> Iterator[tuple[int, Any, Array]]:
         order = np.argsort(self.codes, kind="stable")
@@ -162,9 +162,8 @@ class Responsibilities(Membership):
             tables[:, column] = dense(self.r.T @ hot)
         return tables
 
-    def costs(self, cost: Callable[[Array], Array], centre: Array) -> Array:
-        each = (cost(np.broadcast_to(of_class, (len(self), centre.shape[1]))) for of_class in centre)
-        return np.stack([self.r[:, c] @ value for c, value in enumerate(each)])
+    def costs(self, cost: Callable[[Any], Array]) -> Array:
+        return np.stack([self.r[:, c] @ cost(c) for c in range(self.n)])
 
     def each_class(self) -> Iterator[tuple[int, Any, Array]]:
         for c in range(self.n):

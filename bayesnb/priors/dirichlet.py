@@ -83,7 +83,7 @@ class Dirichlet(SimplexPrior):
         if p is None:
             return cls(m, per="class")
         shares = np.array(list(p.values()) if isinstance(p, Mapping) else p, float)
-        if not np.allclose(shares.sum(-1), 1.0, atol=1e-9) or (shares < 0).any():
+        if not np.allclose(shares.sum(-1), 1.0, rtol=0, atol=1e-9) or (shares < 0).any():
             raise ValueError(f"Expected the probabilities p to sum to 1; got {p!r}")
         return cls(dict(zip(p, m * shares, strict=True)) if isinstance(p, Mapping) else m * shares)
 

@@ -39,7 +39,7 @@ class FixedProbabilities(Belief):
         if self.p is None or isinstance(self.p, str):
             return
         value = np.array(list(self.p.values()) if isinstance(self.p, Mapping) else self.p, float)
-        if not (np.isclose(value.sum(), 1.0, atol=1e-9) and np.all(value >= 0)):
+        if not (np.isclose(value.sum(), 1.0, rtol=0, atol=1e-9) and np.all(value >= 0)):
             raise ValueError(f"Expected class probabilities that sum to 1; got {self.p!r}")
         if not isinstance(self.p, Mapping):
             object.__setattr__(self, "p", value)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal
+from threading import Lock
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.levels import CategoryCounts
 from bayesnb.families.pointwise import Pointwise
-from bayesnb.families.sampled import CHUNK, Declared
+from bayesnb.families.sampled import CHUNK, Declared, Dims, Name
 from bayesnb.families.support import COUNTS, POSITIVE, REALS, Support
 from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Theta
-
-if TYPE_CHECKING:
-    pass
-
 
 NO_PARAMETERS = ("initval", "transform", "default_transform")
 """Arguments of a PyMC variable that are none of its distribution."""
@@ -74,9 +72,6 @@ class Given(Declared):
                 "anything to learn is the same for every class"
             )
         return cls(of)
-
-    def proper(self) -> Array:
-        return np.ones(np.shape(self.cells), bool)
 
     @property
     def known(self) -> dict[str, Any]:
@@ -193,9 +188,7 @@ class FromPyMC(Pointwise[Given]):
     def resolve_prior(self, prior: Given, s: CategoryCounts) -> Given:
         return Given(prior.of, np.ones(s.counts.shape[:2], bool))
 
-    def pymc_prior(
-        self, prior: Given, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]
-    ) -> dict[str, Any]:
+    def pymc_prior(self, prior: Given, name: Name, dims: Dims) -> dict[str, Any]:
         import pymc as pm
 
         model, made = pm.modelcontext(None), {}
@@ -206,12 +199,9 @@ class FromPyMC(Pointwise[Given]):
         return made
 
     def vectors(self) -> dict[str, tuple[int, ...]]:
-        import pymc as pm
-
-        with pm.Model(model=None) as model:
-            made = {key: make(key, shape=(1, 1)) for key, make in self.prior.learned.items()}
-            shapes = model.eval_rv_shapes()
-        found = {}
+        """The shape that each parameter has for a class and a column: () if it is a number."""
+        model, made = _of_one_cell(self)
+        shapes, found = model.eval_rv_shapes(), {}
         for key, variable in made.items():
             shape = shapes.get(key, variable.type.shape)
             if len(shape) < 2 or None in shape:
@@ -219,78 +209,78 @@ class FromPyMC(Pointwise[Given]):
                     f"Expected the prior of {key!r} to make a variable of the shape (class, column, ...), as its "
                     f"argument shape says; got {tuple(shape)} where that is (1, 1)"
                 )
-            found |= {key: tuple(map(int, shape[2:]))} if len(shape) > 2 else {}
+            found[key] = tuple(map(int, shape[2:]))
         return found
+
+    def variable_axes(self) -> dict[str, tuple[str, ...]]:
+        return {
+            key: ("class", "column", *(f"{key}_{i}" for i in range(len(own)))) for key, own in self.vectors().items()
+        }
 
     def given(self, theta: Mapping[str, Any]) -> Any:
         return self.dist.dist(**theta, **self.prior.known)
 
-    def log_prior(self, prior: Given, variables: Mapping[str, Array]) -> dict[str, Array]:
-        import pymc as pm
-        import pytensor
-        from pytensor.graph.replace import graph_replace
-
+    def log_prior(
+        self, prior: Given, variables: Mapping[str, Array], names: Sequence[str] | None = None
+    ) -> dict[str, Array]:
         if not self.has_log_prior:
             raise ValueError(
                 f"the priors of {list(prior.learned)} are made of further variables, whose draws are not kept: their "
                 "density is not known, so leave log_prior out of include"
             )
-        with pm.Model(model=None):
-            made = self.pymc_prior(prior, str, {})
-        values = [variable.type(name=key) for key, variable in made.items()]
-        densities = [pm.logp(variable, value) for variable, value in zip(made.values(), values, strict=True)]
-        # A prior may depend on another parameter.
-        densities = graph_replace(densities, dict(zip(made.values(), values, strict=True)), strict=False)
-        # One draw after the other: the variables of a model have no axes for draws.
-        compiled = pytensor.function(values, densities, mode="FAST_COMPILE")
-        lead = next(iter(variables.values())).ndim - next(iter(made.values())).ndim
-        size = next(iter(variables.values())).shape[:lead]
-        flat = [variables[key].reshape(-1, *variables[key].shape[lead:]) for key in made]
-        each = [compiled(*point) for point in zip(*flat, strict=True)]
-        return {key: np.reshape([d[i] for d in each], (*size, *each[0][i].shape)) for i, key in enumerate(made)}
+        return super().log_prior(prior, variables, names)
 
     @property
     def has_log_prior(self) -> bool:
-        import pymc as pm
+        model, made = _of_one_cell(self)
+        return set(model.free_RVs) == set(made.values())
 
-        with pm.Model(model=None) as model:
-            made = [make(key, shape=(1, 1)) for key, make in self.prior.learned.items()]
-        return set(model.free_RVs) == set(made)
-
-    def cell_density(self) -> Callable[..., Array]:
-        import pytensor
-        from pytensor import tensor as pt
-
-        vectors = self.vectors()
-        numbers = {
-            key: [pt.dvector(f"{key}_{i}") for i in range(int(np.prod(vectors.get(key, ()))))]
-            for key in self.prior.learned
-        }
-        theta = {
-            key: pt.stack(parts, axis=-1).reshape((-1, *vectors[key])) if key in vectors else parts[0]
-            for key, parts in numbers.items()
-        }
-        given = self.given(theta)
-        value = pt.vector("value", dtype=given.dtype)
-        inputs = [value, *(part for parts in numbers.values() for part in parts)]
-        # The function is compiled in each call and used a few times, so fast compilation matters most.
-        compiled = pytensor.function(inputs, self.log_densities(theta, value), mode="FAST_COMPILE")
-
-        def density(x: Array, *parameters: Array) -> Array:
-            missing = np.isnan(x)
-            x = np.where(missing, 1.0, x).astype(given.dtype)
-            views = np.broadcast_arrays(x, *(np.asarray(p, float) for p in parameters))
-            shape = views[0].shape
-            log_p = np.zeros(shape)
-            step = max(1, CHUNK // max(1, int(np.prod(shape[1:]))))
-            for cut in slices(shape[0], step):
-                with np.errstate(all="ignore"):
-                    log_p[cut] = compiled(*(v[cut].ravel() for v in views)).reshape(log_p[cut].shape)
-            return log_p
-
-        return density
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        vectors, compiled = self.vectors(), _compiled(self)
+        first, further = next(iter(vectors.items()))
+        *lead, n_classes, _ = theta[first].shape[: theta[first].ndim - len(further)]
+        total = np.zeros((*lead, len(x), n_classes))
+        for cut in slices(len(x), max(1, CHUNK // max(1, total[..., :1, :].size))):
+            for j, cells in enumerate(x[cut].T):
+                known = np.flatnonzero(~np.isnan(cells))
+                shape, numbers = (*lead, len(known), n_classes), []
+                for key, own in vectors.items():
+                    mine = np.expand_dims(np.take(theta[key], j, -1 - len(own)), -2 - len(own))
+                    numbers.append(np.broadcast_to(mine, shape + own).reshape(-1, *own))
+                each = np.broadcast_to(cells[known, None], shape).ravel()
+                total[..., cut.start + known, :] += compiled(each, *numbers).reshape(shape)
+        return total
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         import pymc as pm
 
         return pm.draw(self.given(theta), random_seed=int(rng.integers(2**31)), mode="FAST_COMPILE").astype(float)
+
+
+@lru_cache(64)
+def _of_one_cell(family: FromPyMC) -> tuple[Any, dict[str, Any]]:
+    """A model that holds the parameters of one class and one column, and these parameters."""
+    import pymc as pm
+
+    with pm.Model(model=None) as model:
+        return model, {key: make(key, shape=(1, 1)) for key, make in family.prior.learned.items()}
+
+
+@lru_cache(64)
+def _compiled(family: FromPyMC) -> Callable[..., Array]:
+    """log p of cells (cell,) as a function of them and of the parameters of each, (cell, ...)."""
+    import pytensor
+    from pytensor import tensor as pt
+
+    theta = {key: pt.tensor(key, dtype="float64", shape=(None, *own)) for key, own in family.vectors().items()}
+    value = pt.vector("value", dtype=family.given(theta).dtype)
+    # It is used a few times, so fast compilation matters most.
+    compiled = pytensor.function([value, *theta.values()], family.log_densities(theta, value), mode="FAST_COMPILE")
+    turn = Lock()
+
+    def log_density(x: Array, *numbers: Array) -> Array:
+        # A compiled function works in memory of its own, so one thread uses it at a time.
+        with turn, np.errstate(all="ignore"):
+            return compiled(x.astype(value.dtype), *numbers)
+
+    return log_density

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from inspect import signature
@@ -220,15 +220,29 @@ class FromPyMC(Pointwise[Given]):
     def given(self, theta: Mapping[str, Any]) -> Any:
         return self.dist.dist(**theta, **self.prior.known)
 
-    def log_prior(
-        self, prior: Given, variables: Mapping[str, Array], names: Sequence[str] | None = None
-    ) -> dict[str, Array]:
+    def log_prior(self, prior: Given, variables: Mapping[str, Array]) -> dict[str, Array]:
+        import pymc as pm
+        import pytensor
+        from pytensor import tensor as pt
+        from pytensor.graph.replace import graph_replace, vectorize_graph
+
         if not self.has_log_prior:
             raise ValueError(
                 f"the priors of {list(prior.learned)} are made of further variables, whose draws are not kept: their "
                 "density is not known, so leave log_prior out of include"
             )
-        return super().log_prior(prior, variables, names)
+        with pm.Model(model=None):
+            made = self.pymc_prior(prior, str, {})
+        values = {key: variable.type(name=key) for key, variable in made.items()}
+        densities = [pm.logp(variable, values[key]) for key, variable in made.items()]
+        # A prior may depend on another parameter.
+        densities = graph_replace(densities, {made[key]: value for key, value in values.items()}, strict=False)
+        # The variables of a model have no axes for draws.
+        drawn = {v: pt.tensor(key, dtype=v.dtype, shape=(None, *v.type.shape)) for key, v in values.items()}
+        compiled = pytensor.function(list(drawn.values()), vectorize_graph(densities, drawn), mode="FAST_COMPILE")
+        lead = next(variables[key].shape[: variables[key].ndim - v.ndim] for key, v in values.items())
+        each = compiled(*(variables[key].reshape(-1, *variables[key].shape[len(lead) :]) for key in made))
+        return {key: value.reshape(*lead, *value.shape[1:]) for key, value in zip(made, each, strict=True)}
 
     @property
     def has_log_prior(self) -> bool:

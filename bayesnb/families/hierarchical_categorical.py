@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy import stats
 from scipy.special import logsumexp
 
 from bayesnb.chains import Convergence
@@ -161,15 +162,18 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         absent = np.arange(s.counts.shape[-1]) >= np.array([len(names) for names in s.levels])[:, None]
         return super().pymc_statistic({"theta": theta["theta"] + absent}, s)
 
-    def log_prior(
-        self, prior: LearnedShares, variables: Mapping[str, Array], names: Sequence[str] | None = None
-    ) -> dict[str, Array]:
+    def log_prior(self, prior: LearnedShares, variables: Mapping[str, Array]) -> dict[str, Array]:
         pooled, strength = variables["pooled"], variables["strength"]
-        return {
+        shared = {key: variables[key] for key in ("location", "scale") if self.together}
+        location, scale = (value[..., None] for value in shared.values()) if shared else (0.0, 1.0)
+        away = (np.log(strength / prior.strength[0]) - location) / scale
+        found = {
             "theta": Dirichlet((strength[..., None] * pooled)[..., None, :, :]).log_prob(variables["theta"]),
             "pooled": Dirichlet(prior.alpha[0]).log_prob(pooled),
-            **super().log_prior(prior, variables, [key for key in variables if key not in ("theta", "pooled")]),
+            "strength": stats.logistic.logpdf(away) - np.log(scale * strength),
         }
+        densities = {"location": stats.logistic.logpdf, "scale": stats.halfnorm.logpdf}
+        return found | {key: densities[key](value) for key, value in shared.items()}
 
     def log_likelihood(self, theta: Theta, x: Coded) -> Array:
         return self.likelihood.log_likelihood(theta, x)

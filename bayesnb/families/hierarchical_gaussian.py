@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy import stats
 
 from bayesnb.families import normals
 from bayesnb.families.gaussian import Gaussian
@@ -157,6 +158,18 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
 
     def point(self, theta: Mapping[str, Any]) -> dict[str, Any]:
         return {"mu": theta["mu"], "tau": 1 / theta["sigma"] ** 2}
+
+    def log_prior(self, prior: LearnedCentre, variables: Mapping[str, Array]) -> dict[str, Array]:
+        sigma, centre, between = (variables[key] for key in ("sigma", "centre", "between"))
+        scale = variables.get("scale", np.ones(between.shape[:-1]))
+        found = {
+            "mu": stats.norm.logpdf(variables["mu"], centre[..., None, :], between[..., None, :]),
+            # The density of 1/σ, and the Jacobian 1/σ².
+            "sigma": stats.halfnorm.logpdf(1 / sigma, scale=10 / prior.s) - 2 * np.log(sigma),
+            "centre": stats.norm.logpdf(centre, prior.m[0], prior.reach[0]),
+            "between": stats.halfnorm.logpdf(between, scale=scale[..., None] * prior.between[0]),
+        }
+        return found | ({"scale": stats.halfnorm.logpdf(scale)} if self.together else {})
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         return normals.log_normals(x, theta["mu"], 0.0, 1 / theta["sigma"])

@@ -9,7 +9,7 @@ feature, and the posterior is then a :class:`Draws`. An average over the paramet
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -123,7 +123,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
     Columns must be independent given the class, a priori and therefore a posteriori; or given the class and the numbers
-    that :meth:`shared` names. The predictive is then a product over columns of averages over draws, or an average of
+    that the columns share. The predictive is then a product over columns of averages over draws, or an average of
     such products (see ``strata``), which varies less between runs than the average of the products of single draws.
 
     Parameters
@@ -158,10 +158,14 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         """Sets of draws in each of which the columns are independent. (A hook, if columns share some numbers.)"""
         return Strata.of(None, len(posterior))
 
+    @abstractmethod
+    def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
+        """The log prior density of each variable, given those that its prior depends on; a vector has one density."""
+
     has_log_prior: ClassVar[bool] = True
     """Whether ``log_prior`` can be computed from the variables."""
 
-    # The same family in PyMC, as a part of the whole model. Its variables are those that `axes` names.
+    # The same family in PyMC, as a part of the whole model. Its variables are those that `variable_axes` names.
 
     @abstractmethod
     def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
@@ -212,45 +216,6 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         drawn = pm.draw(list(made.values()), n, random_seed=rng, mode="FAST_COMPILE")
         # One draw comes without an axis for it.
         return {key: np.reshape(value, (n, *np.shape(value)[n > 1 :])) for key, value in zip(made, drawn, strict=True)}
-
-    def log_prior(
-        self, prior: P, variables: Mapping[str, Array], names: Sequence[str] | None = None
-    ) -> dict[str, Array]:
-        """The log prior density of each variable, given those that its prior depends on; a vector has one density.
-
-        Parameters
-        ----------
-        prior : prior
-            At its full shape.
-        variables : {name: array (..., class, column)}
-        names : sequence of str, optional
-            The variables whose density is asked for; all those that have one by default.
-        """
-        import pymc as pm
-        import pytensor
-        from pytensor import tensor as pt
-        from pytensor.graph.replace import graph_replace, vectorize_graph
-
-        with pm.Model(model=None):
-            made = self.pymc_prior(prior, str, {})
-        values = {key: variable.type(name=key) for key, variable in made.items()}
-        found = []
-        for key in names or made:
-            others = {made[other]: value for other, value in values.items() if other != key}
-            (given,) = graph_replace([made[key]], others, strict=False)
-            found.append(pm.logp(given, values[key]))
-        # The variables of a model have no axes for draws.
-        many = {
-            value: pt.tensor(key, dtype=value.dtype, shape=(None, *value.type.shape)) for key, value in values.items()
-        }
-        compiled = pytensor.function(
-            list(many.values()), vectorize_graph(found, many), mode="FAST_COMPILE", on_unused_input="ignore"
-        )
-        first = next(iter(made))
-        lead = variables[first].ndim - made[first].ndim
-        each = compiled(*(variables[key].reshape(-1, *variables[key].shape[lead:]) for key in made))
-        size = variables[first].shape[:lead]
-        return {key: value.reshape(*size, *value.shape[1:]) for key, value in zip(names or made, each, strict=True)}
 
     def log_predictive(self, posterior: Draws, x: Column) -> Array:
         return self.log_moment(posterior, x, 1.0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy import stats
 from scipy.special import gammaln
 
 from bayesnb.families.columns import over_columns
@@ -116,11 +117,14 @@ class StudentT(Pointwise[LocationScale]):
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         return {"mu": ("class", "column"), "sigma": ("class", "column"), "nu": ("column",)}
 
-    def log_prior(
-        self, prior: LocationScale, variables: Mapping[str, Array], names: Sequence[str] | None = None
-    ) -> dict[str, Array]:
-        # Degrees of freedom that are given have no density.
-        return super().log_prior(prior, variables, names or ("mu", "sigma", "nu")[: 3 if prior.nu is None else 2])
+    def log_prior(self, prior: LocationScale, variables: Mapping[str, Array]) -> dict[str, Array]:
+        sigma = variables["sigma"]
+        found = {
+            "mu": stats.norm.logpdf(variables["mu"], prior.m, prior.reach),
+            # The density of 1/σ, and the Jacobian 1/σ².
+            "sigma": stats.halfnorm.logpdf(1 / sigma, scale=10 / prior.s) - 2 * np.log(sigma),
+        }
+        return found if prior.nu is not None else found | {"nu": stats.gamma.logpdf(variables["nu"], 2.0, scale=10.0)}
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         return over_columns(_log_student, x, theta["mu"], theta["sigma"], theta["nu"])

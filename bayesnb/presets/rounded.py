@@ -101,7 +101,7 @@ class RoundedGaussian(Pointwise[Precision]):
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         return np.rint(rng.normal(theta["mu"], theta["sigma"]) / theta["h"]) * theta["h"]
 
-    def log_prior(self, prior: Precision, variables: Any, names: Any = None) -> NoReturn:
+    def log_prior(self, prior: Precision, variables: Any) -> NoReturn:
         raise ValueError(NO_MODEL)
 
     def pymc_prior(self, prior: Precision, name: Any, dims: Any) -> NoReturn:

@@ -14,9 +14,8 @@ from numpy.random import Generator
 
 from bayesnb.families.levels import CategoryCounts
 from bayesnb.families.pointwise import Pointwise
-from bayesnb.families.sampled import CHUNK, Declared, Dims, Name
+from bayesnb.families.sampled import CELL, Declared, Dims, Name
 from bayesnb.families.support import COUNTS, POSITIVE, REALS, Support
-from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Theta
 
 NO_PARAMETERS = ("initval", "transform", "default_transform")
@@ -159,8 +158,8 @@ class FromPyMC(Pointwise[Given]):
     ...         "sigma": (pm.HalfNormal, {"sigma": [2, 2]}),
     ...     },
     ... )
-    >>> mixture.vectors()
-    {'w': (2,), 'mu': (2,), 'sigma': (2,)}
+    >>> mixture.variable_axes()["mu"]
+    ('class', 'column', 'mu_0')
     """
 
     dist: Any
@@ -198,8 +197,7 @@ class FromPyMC(Pointwise[Given]):
                 model.named_vars_to_dims[name(key)] = dims[key]
         return made
 
-    def vectors(self) -> dict[str, tuple[int, ...]]:
-        """The shape that each parameter has for a class and a column: () if it is a number."""
+    def variable_axes(self) -> dict[str, tuple[str, ...]]:
         model, made = _of_one_cell(self)
         shapes, found = model.eval_rv_shapes(), {}
         for key, variable in made.items():
@@ -209,13 +207,8 @@ class FromPyMC(Pointwise[Given]):
                     f"Expected the prior of {key!r} to make a variable of the shape (class, column, ...), as its "
                     f"argument shape says; got {tuple(shape)} where that is (1, 1)"
                 )
-            found[key] = tuple(map(int, shape[2:]))
+            found[key] = (*CELL, *(f"{key}_{i}" for i in range(len(shape) - 2)))
         return found
-
-    def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        return {
-            key: ("class", "column", *(f"{key}_{i}" for i in range(len(own)))) for key, own in self.vectors().items()
-        }
 
     def given(self, theta: Mapping[str, Any]) -> Any:
         return self.dist.dist(**theta, **self.prior.known)
@@ -250,19 +243,18 @@ class FromPyMC(Pointwise[Given]):
         return set(model.free_RVs) == set(made.values())
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        vectors, compiled = self.vectors(), _compiled(self)
-        first, further = next(iter(vectors.items()))
-        *lead, n_classes, _ = theta[first].shape[: theta[first].ndim - len(further)]
-        total = np.zeros((*lead, len(x), n_classes))
-        for cut in slices(len(x), max(1, CHUNK // max(1, total[..., :1, :].size))):
-            for j, cells in enumerate(x[cut].T):
-                known = np.flatnonzero(~np.isnan(cells))
-                shape, numbers = (*lead, len(known), n_classes), []
-                for key, own in vectors.items():
-                    mine = np.expand_dims(np.take(theta[key], j, -1 - len(own)), -2 - len(own))
-                    numbers.append(np.broadcast_to(mine, shape + own).reshape(-1, *own))
-                each = np.broadcast_to(cells[known, None], shape).ravel()
-                total[..., cut.start + known, :] += compiled(each, *numbers).reshape(shape)
+        axes, compiled, total = self.variable_axes(), _compiled(self), np.zeros(())
+        for j, cells in enumerate(x.T):
+            missing, numbers, shape = np.isnan(cells), [], ()
+            for key, own in axes.items():
+                further = len(own) - len(CELL)
+                # (..., row, class, further axes)
+                mine = np.expand_dims(np.take(theta[key], j, -1 - further), -2 - further)
+                mine = np.repeat(mine, len(cells), -2 - further)
+                shape = mine.shape[: mine.ndim - further]
+                numbers.append(mine.reshape(-1, *mine.shape[mine.ndim - further :]))
+            each = np.broadcast_to(np.where(missing, 1.0, cells)[:, None], shape).ravel()
+            total = total + np.where(missing[:, None], 0.0, compiled(each, *numbers).reshape(shape))
         return total
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
@@ -286,7 +278,8 @@ def _compiled(family: FromPyMC) -> Callable[..., Array]:
     import pytensor
     from pytensor import tensor as pt
 
-    theta = {key: pt.tensor(key, dtype="float64", shape=(None, *own)) for key, own in family.vectors().items()}
+    axes = family.variable_axes()
+    theta = {key: pt.tensor(key, dtype="float64", shape=(None,) * (len(own) - 1)) for key, own in axes.items()}
     value = pt.vector("value", dtype=family.given(theta).dtype)
     # It is used a few times, so fast compilation matters most.
     compiled = pytensor.function([value, *theta.values()], family.log_densities(theta, value), mode="FAST_COMPILE")

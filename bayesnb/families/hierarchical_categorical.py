@@ -122,7 +122,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         if self.together:
             shared["location"] = pm.Logistic(name("location"), 0.0, 1.0)
             shared["scale"] = pm.HalfNormal(name("scale"), 1.0)
-        pooled = _dirichlets("pooled", alpha, (alpha > 0).sum(-1), alpha.shape, name, dims)
+        pooled = _dirichlets("pooled", alpha, alpha > 0, name, dims)
         # The odds of a uniform have a standard logistic logarithm.
         away = pm.Logistic(name("standard_strength"), 0.0, 1.0, shape=median.shape)
         log_strength = np.log(median) + shared.get("location", 0.0) + shared.get("scale", 1.0) * away
@@ -133,8 +133,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         from pytensor import tensor as pt
 
         alpha = pt.broadcast_to(common["strength"][:, None] * common["pooled"], prior.alpha.shape)
-        widths = (prior.alpha[0] > 0).sum(-1)
-        return {"theta": _dirichlets("theta", alpha, widths, prior.alpha.shape, name, dims)}
+        return {"theta": _dirichlets("theta", alpha, prior.alpha > 0, name, dims)}
 
     def log_marginal(self, common: Mapping[str, Any], s: CategoryCounts) -> Any:
         """The Dirichlet-multinomial density of the counts."""
@@ -201,14 +200,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return self.likelihood.linear(theta)
 
 
-def _dirichlets(
-    key: str,
-    alpha: Any,
-    widths: Array,
-    shape: tuple[int, ...],
-    name: Name,
-    dims: Dims,
-) -> Any:
+def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
     """Dirichlet variables (..., column, level) in the open model; 0 where a column has no such level.
 
     Columns with as many levels share a variable. If all have as many, it is the only one.
@@ -216,6 +208,7 @@ def _dirichlets(
     import pymc as pm
     from pytensor import tensor as pt
 
+    shape, widths = exists.shape, exists.reshape(-1, *exists.shape[-2:])[0].sum(-1)
     if (widths == shape[-1]).all() and shape[-1] > 1:
         return pm.Dirichlet(name(key), a=alpha, shape=shape, dims=dims.get(key))
     found = pt.zeros(shape)

@@ -198,17 +198,7 @@ class FromPyMC(Pointwise[Given]):
         return made
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        model, made = _of_one_cell(self)
-        shapes, found = model.eval_rv_shapes(), {}
-        for key, variable in made.items():
-            shape = shapes.get(key, variable.type.shape)
-            if len(shape) < 2 or None in shape:
-                raise ValueError(
-                    f"Expected the prior of {key!r} to make a variable of the shape (class, column, ...), as its "
-                    f"argument shape says; got {tuple(shape)} where that is (1, 1)"
-                )
-            found[key] = (*CELL, *(f"{key}_{i}" for i in range(len(shape) - 2)))
-        return found
+        return _described(self)[0]
 
     def given(self, theta: Mapping[str, Any]) -> Any:
         return self.dist.dist(**theta, **self.prior.known)
@@ -239,8 +229,7 @@ class FromPyMC(Pointwise[Given]):
 
     @property
     def has_log_prior(self) -> bool:
-        model, made = _of_one_cell(self)
-        return set(model.free_RVs) == set(made.values())
+        return _described(self)[1]
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         axes, compiled, total = self.variable_axes(), _compiled(self), np.zeros(())
@@ -264,12 +253,22 @@ class FromPyMC(Pointwise[Given]):
 
 
 @lru_cache(64)
-def _of_one_cell(family: FromPyMC) -> tuple[Any, dict[str, Any]]:
-    """A model that holds the parameters of one class and one column, and these parameters."""
+def _described(family: FromPyMC) -> tuple[dict[str, tuple[str, ...]], bool]:
+    """The axes of each parameter, and whether the priors draw nothing but these parameters."""
     import pymc as pm
 
     with pm.Model(model=None) as model:
-        return model, {key: make(key, shape=(1, 1)) for key, make in family.prior.learned.items()}
+        made = {key: make(key, shape=(1, 1)) for key, make in family.prior.learned.items()}
+    shapes, found = model.eval_rv_shapes(), {}
+    for key, variable in made.items():
+        shape = shapes.get(key, variable.type.shape)
+        if len(shape) < 2 or None in shape:
+            raise ValueError(
+                f"Expected the prior of {key!r} to make a variable of the shape (class, column, ...), as its "
+                f"argument shape says; got {tuple(shape)} where that is (1, 1)"
+            )
+        found[key] = (*CELL, *(f"{key}_{i}" for i in range(len(shape) - 2)))
+    return found, set(model.free_RVs) == set(made.values())
 
 
 @lru_cache(64)

@@ -103,7 +103,6 @@ def test_the_whole_model_of_levels_is_the_sampled_one_times_the_posterior_of_the
     import pytensor
     from pytensor import tensor as pt
 
-    from bayesnb.families.hierarchical import _dirichlet_multinomial
     from bayesnb.priors import Dirichlet
 
     rng, family = default_rng(1), HierarchicalCategorical()
@@ -111,7 +110,8 @@ def test_the_whole_model_of_levels_is_the_sampled_one_times_the_posterior_of_the
     prior = family.priors(s, tuple(range(4)))
     point = {"theta": rng.dirichlet([1, 1], (4, 1)), "pooled": rng.dirichlet([1, 1], 1), "strength": np.array([3.7])}
     alpha = point["strength"][:, None] * point["pooled"]
-    of_counts = pytensor.function([], _dirichlet_multinomial(COUNTS, pt.constant(alpha)), mode="FAST_COMPILE")()
+    common = {key: pt.constant(point[key]) for key in ("pooled", "strength")}
+    of_counts = pytensor.function([], family.log_marginal(common, s), mode="FAST_COMPILE")()
     given = family.pymc_statistic({key: pt.constant(value) for key, value in point.items()}, s)
     given = pytensor.function([], given, mode="FAST_COMPILE")()
     of_theta = Dirichlet(alpha + COUNTS).log_prob(point["theta"]).sum()
@@ -222,7 +222,7 @@ def test_a_level_that_a_class_never_had_is_likelier_where_others_have_it():
     pooled, strength = np.array([[[0.6, 0.3, 0.1]]]), np.array([[4.0]])
     prior = family.priors(s, ("a", "b"))
     drawn = {"pooled": np.repeat(pooled, 4000, 0), "strength": np.repeat(strength, 4000, 0)}
-    theta = family._drawn(prior, s, drawn)
+    theta = family.theta(drawn | family.draw_of_classes(prior, drawn, s, default_rng(0)))
     expected = (4.0 * pooled[0, 0] + counts[:, 0]) / (4.0 + counts[:, 0].sum(-1, keepdims=True))
     assert_allclose(np.exp(theta["log_theta"]).mean(0)[:, 0], expected, atol=0.01)
     x = Coded(np.array([[1], [2]]), s.levels)

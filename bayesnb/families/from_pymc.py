@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal
+from threading import Lock
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.levels import CategoryCounts
 from bayesnb.families.pointwise import Pointwise
-from bayesnb.families.sampled import CHUNK, Declared
+from bayesnb.families.sampled import CELL, Declared, Dims, Name
 from bayesnb.families.support import COUNTS, POSITIVE, REALS, Support
-from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array, Theta
-
-if TYPE_CHECKING:
-    pass
-
 
 NO_PARAMETERS = ("initval", "transform", "default_transform")
 """Arguments of a PyMC variable that are none of its distribution."""
@@ -74,9 +71,6 @@ class Given(Declared):
                 "anything to learn is the same for every class"
             )
         return cls(of)
-
-    def proper(self) -> Array:
-        return np.ones(np.shape(self.cells), bool)
 
     @property
     def known(self) -> dict[str, Any]:
@@ -164,8 +158,8 @@ class FromPyMC(Pointwise[Given]):
     ...         "sigma": (pm.HalfNormal, {"sigma": [2, 2]}),
     ...     },
     ... )
-    >>> mixture.vectors()
-    {'w': (2,), 'mu': (2,), 'sigma': (2,)}
+    >>> mixture.variable_axes()["mu"]
+    ('class', 'column', 'mu_0')
     """
 
     dist: Any
@@ -193,9 +187,7 @@ class FromPyMC(Pointwise[Given]):
     def resolve_prior(self, prior: Given, s: CategoryCounts) -> Given:
         return Given(prior.of, np.ones(s.counts.shape[:2], bool))
 
-    def pymc_prior(
-        self, prior: Given, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]
-    ) -> dict[str, Any]:
+    def pymc_prior(self, prior: Given, name: Name, dims: Dims) -> dict[str, Any]:
         import pymc as pm
 
         model, made = pm.modelcontext(None), {}
@@ -205,22 +197,8 @@ class FromPyMC(Pointwise[Given]):
                 model.named_vars_to_dims[name(key)] = dims[key]
         return made
 
-    def vectors(self) -> dict[str, tuple[int, ...]]:
-        import pymc as pm
-
-        with pm.Model(model=None) as model:
-            made = {key: make(key, shape=(1, 1)) for key, make in self.prior.learned.items()}
-            shapes = model.eval_rv_shapes()
-        found = {}
-        for key, variable in made.items():
-            shape = shapes.get(key, variable.type.shape)
-            if len(shape) < 2 or None in shape:
-                raise ValueError(
-                    f"Expected the prior of {key!r} to make a variable of the shape (class, column, ...), as its "
-                    f"argument shape says; got {tuple(shape)} where that is (1, 1)"
-                )
-            found |= {key: tuple(map(int, shape[2:]))} if len(shape) > 2 else {}
-        return found
+    def variable_axes(self) -> dict[str, tuple[str, ...]]:
+        return _described(self)[0]
 
     def given(self, theta: Mapping[str, Any]) -> Any:
         return self.dist.dist(**theta, **self.prior.known)
@@ -228,7 +206,8 @@ class FromPyMC(Pointwise[Given]):
     def log_prior(self, prior: Given, variables: Mapping[str, Array]) -> dict[str, Array]:
         import pymc as pm
         import pytensor
-        from pytensor.graph.replace import graph_replace
+        from pytensor import tensor as pt
+        from pytensor.graph.replace import graph_replace, vectorize_graph
 
         if not self.has_log_prior:
             raise ValueError(
@@ -237,60 +216,77 @@ class FromPyMC(Pointwise[Given]):
             )
         with pm.Model(model=None):
             made = self.pymc_prior(prior, str, {})
-        values = [variable.type(name=key) for key, variable in made.items()]
-        densities = [pm.logp(variable, value) for variable, value in zip(made.values(), values, strict=True)]
+        values = {key: variable.type(name=key) for key, variable in made.items()}
+        densities = [pm.logp(variable, values[key]) for key, variable in made.items()]
         # A prior may depend on another parameter.
-        densities = graph_replace(densities, dict(zip(made.values(), values, strict=True)), strict=False)
-        # One draw after the other: the variables of a model have no axes for draws.
-        compiled = pytensor.function(values, densities, mode="FAST_COMPILE")
-        lead = next(iter(variables.values())).ndim - next(iter(made.values())).ndim
-        size = next(iter(variables.values())).shape[:lead]
-        flat = [variables[key].reshape(-1, *variables[key].shape[lead:]) for key in made]
-        each = [compiled(*point) for point in zip(*flat, strict=True)]
-        return {key: np.reshape([d[i] for d in each], (*size, *each[0][i].shape)) for i, key in enumerate(made)}
+        densities = graph_replace(densities, {made[key]: value for key, value in values.items()}, strict=False)
+        # The variables of a model have no axes for draws.
+        drawn = {v: pt.tensor(key, dtype=v.dtype, shape=(None, *v.type.shape)) for key, v in values.items()}
+        compiled = pytensor.function(list(drawn.values()), vectorize_graph(densities, drawn), mode="FAST_COMPILE")
+        lead = next(variables[key].shape[: variables[key].ndim - v.ndim] for key, v in values.items())
+        each = compiled(*(variables[key].reshape(-1, *variables[key].shape[len(lead) :]) for key in made))
+        return {key: value.reshape(*lead, *value.shape[1:]) for key, value in zip(made, each, strict=True)}
 
     @property
     def has_log_prior(self) -> bool:
-        import pymc as pm
+        return _described(self)[1]
 
-        with pm.Model(model=None) as model:
-            made = [make(key, shape=(1, 1)) for key, make in self.prior.learned.items()]
-        return set(model.free_RVs) == set(made)
-
-    def cell_density(self) -> Callable[..., Array]:
-        import pytensor
-        from pytensor import tensor as pt
-
-        vectors = self.vectors()
-        numbers = {
-            key: [pt.dvector(f"{key}_{i}") for i in range(int(np.prod(vectors.get(key, ()))))]
-            for key in self.prior.learned
-        }
-        theta = {
-            key: pt.stack(parts, axis=-1).reshape((-1, *vectors[key])) if key in vectors else parts[0]
-            for key, parts in numbers.items()
-        }
-        given = self.given(theta)
-        value = pt.vector("value", dtype=given.dtype)
-        inputs = [value, *(part for parts in numbers.values() for part in parts)]
-        # The function is compiled in each call and used a few times, so fast compilation matters most.
-        compiled = pytensor.function(inputs, self.log_densities(theta, value), mode="FAST_COMPILE")
-
-        def density(x: Array, *parameters: Array) -> Array:
-            missing = np.isnan(x)
-            x = np.where(missing, 1.0, x).astype(given.dtype)
-            views = np.broadcast_arrays(x, *(np.asarray(p, float) for p in parameters))
-            shape = views[0].shape
-            log_p = np.zeros(shape)
-            step = max(1, CHUNK // max(1, int(np.prod(shape[1:]))))
-            for cut in slices(shape[0], step):
-                with np.errstate(all="ignore"):
-                    log_p[cut] = compiled(*(v[cut].ravel() for v in views)).reshape(log_p[cut].shape)
-            return log_p
-
-        return density
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        axes, compiled, total = self.variable_axes(), _compiled(self), np.zeros(())
+        for j, cells in enumerate(x.T):
+            missing, numbers, shape = np.isnan(cells), [], ()
+            for key, own in axes.items():
+                further = len(own) - len(CELL)
+                # (..., row, class, further axes)
+                mine = np.expand_dims(np.take(theta[key], j, -1 - further), -2 - further)
+                mine = np.repeat(mine, len(cells), -2 - further)
+                shape = mine.shape[: mine.ndim - further]
+                numbers.append(mine.reshape(-1, *mine.shape[mine.ndim - further :]))
+            each = np.broadcast_to(np.where(missing, 1.0, cells)[:, None], shape).ravel()
+            total = total + np.where(missing[:, None], 0.0, compiled(each, *numbers).reshape(shape))
+        return total
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         import pymc as pm
 
         return pm.draw(self.given(theta), random_seed=int(rng.integers(2**31)), mode="FAST_COMPILE").astype(float)
+
+
+@lru_cache(64)
+def _described(family: FromPyMC) -> tuple[dict[str, tuple[str, ...]], bool]:
+    """The axes of each parameter, and whether the priors draw nothing but these parameters."""
+    import pymc as pm
+
+    with pm.Model(model=None) as model:
+        made = {key: make(key, shape=(1, 1)) for key, make in family.prior.learned.items()}
+    shapes, found = model.eval_rv_shapes(), {}
+    for key, variable in made.items():
+        shape = shapes.get(key, variable.type.shape)
+        if len(shape) < 2 or None in shape:
+            raise ValueError(
+                f"Expected the prior of {key!r} to make a variable of the shape (class, column, ...), as its "
+                f"argument shape says; got {tuple(shape)} where that is (1, 1)"
+            )
+        found[key] = (*CELL, *(f"{key}_{i}" for i in range(len(shape) - 2)))
+    return found, set(model.free_RVs) == set(made.values())
+
+
+@lru_cache(64)
+def _compiled(family: FromPyMC) -> Callable[..., Array]:
+    """log p of cells (cell,) as a function of them and of the parameters of each, (cell, ...)."""
+    import pytensor
+    from pytensor import tensor as pt
+
+    axes = family.variable_axes()
+    theta = {key: pt.tensor(key, dtype="float64", shape=(None,) * (len(own) - 1)) for key, own in axes.items()}
+    value = pt.vector("value", dtype=family.given(theta).dtype)
+    # It is used a few times, so fast compilation matters most.
+    compiled = pytensor.function([value, *theta.values()], family.log_densities(theta, value), mode="FAST_COMPILE")
+    turn = Lock()
+
+    def log_density(x: Array, *numbers: Array) -> Array:
+        # A compiled function works in memory of its own, so one thread uses it at a time.
+        with turn, np.errstate(all="ignore"):
+            return compiled(x.astype(value.dtype), *numbers)
+
+    return log_density

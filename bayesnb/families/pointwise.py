@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bayesnb.chains import Convergence
-from bayesnb.families.columns import over_columns
 from bayesnb.families.levels import CategoryCounts, widest
-from bayesnb.families.sampled import Declared, Draws, Sampled
-from bayesnb.priors import Array, Theta
-from bayesnb.statistics.membership import Membership
+from bayesnb.families.sampled import Declared, Sampled
+from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.moments import Moments
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -29,17 +28,6 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
     def given(self, theta: Mapping[str, Any]) -> Any:
         """The PyMC distribution of cells, θ at each of them as tensors (cell, ...)."""
 
-    @abstractmethod
-    def cell_density(self) -> Callable[..., Array]:
-        """log p(v | θ), elementwise, as a function of v (NaN where missing) and of the numbers of θ.
-
-        They come in the order of the names in θ, a vector one by one.
-        """
-
-    def vectors(self) -> Mapping[str, tuple[int, ...]]:
-        """The shape of the vector parameters; all others are numbers. (A hook.)"""
-        return {}
-
     def statistic(self, x: Array, members: Membership) -> CategoryCounts:
         codes, levels = np.full(np.shape(x), -1, np.intp), []
         for k, column in enumerate(np.asarray(x, float).T):
@@ -47,30 +35,6 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
             values, codes[known, k] = np.unique(column[known], return_inverse=True)
             levels.append(tuple(values.tolist()))
         return CategoryCounts(members.table(codes, widest(tuple(levels))), tuple(levels))
-
-    def density(self) -> Callable[[Theta, Array], Array]:
-        cell, vectors = self.cell_density(), self.vectors()
-
-        def density(theta: Theta, x: Array) -> Array:
-            numbers: list[Array] = []
-            for name, value in theta.items():
-                own = value.ndim - len(vectors.get(name, ()))
-                numbers.extend(np.moveaxis(value.reshape(*value.shape[:own], -1), -1, 0))
-            return over_columns(cell, x, *numbers)
-
-        return density
-
-    def mean(self, posterior: Draws) -> Theta:
-        return posterior.mean()
-
-    def sampled(self, prior: P, s: CategoryCounts) -> tuple[Theta, Convergence]:
-        import pymc as pm
-
-        with pm.Model() as model:
-            theta = self.pymc_prior(prior, str, {})
-            pm.Potential("rows", self.pymc_statistic(theta, s))
-        drawn, convergence = self.sampler.run(model, list(theta), type(self).__name__)
-        return self.theta({name: drawn[name] for name in theta}), convergence
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: CategoryCounts) -> Any:
         from pytensor import tensor as pt
@@ -92,35 +56,32 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
         from pytensor import tensor as pt
 
         row, column = np.nonzero(~np.isnan(x))
+        n_classes = next(theta[key].shape[0] for key, own in self.variable_axes().items() if "class" in own)
         # Each cell under each class, (class, cell), is added to its row.
-        log_p = self.log_densities(self._at(theta, slice(None), column), x[row, column])
-        return pt.inc_subtensor(pt.zeros((log_p.shape[0], len(x)))[:, row], log_p).T
+        code = pt.repeat(pt.arange(n_classes), len(row))
+        each = self._at(theta, code, pt.tile(column, n_classes))
+        log_p = self.log_densities(each, pt.tile(x[row, column], n_classes)).reshape((n_classes, len(row)))
+        return pt.inc_subtensor(pt.zeros((n_classes, len(x)))[:, row], log_p).T
 
     def log_densities(self, theta: Mapping[str, Any], value: Any) -> Any:
-        """log p of cells, a tensor (..., cell), from θ at each of them."""
+        """log p of cells, a tensor (cell,), from θ at each of them."""
         import pymc as pm
         from pytensor import tensor as pt
 
         given = self.given(theta)
-        value = pt.as_tensor(value).astype(given.dtype)
-        if given.ndim > 1:
-            key = next(iter(theta))
-            first = theta[key][(..., *(0 for _ in self.vectors().get(key, ())))]
-            value = value + pt.zeros_like(first, dtype=given.dtype)
-        density = pm.logp(given, value)
-        if given.ndim != value.ndim or density.ndim != value.ndim:
+        density = pm.logp(given, pt.as_tensor(value).astype(given.dtype))
+        if given.ndim != 1 or density.ndim != 1:
             raise ValueError(
                 f"Expected a univariate distribution, with a density of each cell; got {given.owner.op.name}"
             )
         return density
 
-    def _at(self, theta: Mapping[str, Any], code: Any, column: Array) -> dict[str, Any]:
+    def _at(self, theta: Mapping[str, Any], code: Any, column: Any) -> dict[str, Any]:
         """θ at cells of these classes and columns, (cell, ...)."""
-        return {key: value[self.place(key, code, column)] for key, value in theta.items()}
-
-    def place(self, key: str, code: Any, column: Array) -> tuple[Any, ...]:
-        """Where a variable holds the numbers of cells of these classes and columns. (A hook, if classes share it.)"""
-        return code, column
+        at = {"class": code, "column": column}
+        return {
+            key: theta[key][tuple(at[axis] for axis in own if axis in at)] for key, own in self.variable_axes().items()
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,20 +108,13 @@ class WeightedValues:
 
     def variance(self, n_columns: int) -> Array:
         """The variance of each whole column (divisor: the weight), (column,); NaN where nothing was seen."""
-
-        def totals(x: Array) -> Array:
-            return np.bincount(self.column, self.weight * x, minlength=n_columns)
-
-        n = totals(np.ones(len(self.value)))
-        weight = np.where(n > 0, n, np.nan)
-        mean = totals(self.value) / weight
-        return totals((self.value - mean[self.column]) ** 2) / weight
+        cells = Moments.of(self.value[:, None], Labels(self.column, self.weight, n_columns))
+        return cells.scatter[:, 0] / np.where(cells.n[:, 0] > 0, cells.n[:, 0], np.nan)
 
     def quantiles(self, shares: Sequence[float], n_columns: int) -> Array:
         """The values below which those shares of each column's weight lie, (share, column); NaN where unseen."""
         values = np.full((len(shares), n_columns), np.nan)
         for column in np.unique(self.column):
-            value, weight = self.value[self.column == column], self.weight[self.column == column]
-            below = np.cumsum(weight)
-            values[:, column] = value[np.searchsorted(below, np.multiply(shares, below[-1]))]
+            own = self.column == column
+            values[:, column] = np.quantile(self.value[own], shares, weights=self.weight[own], method="inverted_cdf")
         return values

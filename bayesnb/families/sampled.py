@@ -9,8 +9,8 @@ feature, and the posterior is then a :class:`Draws`. An average over the paramet
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,23 +30,38 @@ from bayesnb.statistics.statistic import Statistic
 CHUNK = 2**20
 """Numbers of a temporary array."""
 
+type Name = Callable[[str], str]
+type Dims = Mapping[str, tuple[str, ...]]
+
+CELL = ("class", "column")
+"""The first axes of θ."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Declared(Belief):
-    """The prior of a sampled family: the numbers that its PyMC model needs."""
+    """The prior of a sampled family: the numbers that its PyMC model needs.
 
-    def _as_arrays(self, *names: str) -> None:
-        """Turn those of these fields that are given into arrays of floats."""
-        for name in names:
-            if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, np.asarray(value, float))
+    At its full shape, the last of its fields is an array (class, column).
+    """
 
-    def _require_positive(self, *names: str) -> None:
-        """Raise ``ValueError`` unless each of these fields is positive and finite, or None."""
-        for name in names:
-            value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) & (np.asarray(value, float) > 0)).all():
-                raise ValueError(f"Expected {name} to be positive and finite, or None; got {value!r}")
+    finite: ClassVar[tuple[str, ...]] = ()
+    """The fields that hold finite numbers, or None."""
+
+    positive: ClassVar[tuple[str, ...]] = ()
+    """The fields that hold positive numbers, or None."""
+
+    def __post_init__(self) -> None:
+        for name in (*self.finite, *self.positive):
+            if (given := getattr(self, name)) is None:
+                continue
+            value = np.asarray(given, float)
+            if not (np.isfinite(value) & ((value > 0) | (name in self.finite))).all():
+                needs = "finite" if name in self.finite else "positive and finite, or None"
+                raise ValueError(f"Expected {name} to be {needs}; got {given!r}")
+            object.__setattr__(self, name, value if value.ndim else float(value))
+
+    def proper(self) -> Array:
+        return np.ones(np.shape(getattr(self, fields(self)[-1].name)), bool)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +123,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
     Columns must be independent given the class, a priori and therefore a posteriori; or given the class and the numbers
-    that :meth:`shared` names. The predictive is then a product over columns of averages over draws, or an average of
+    that the columns share. The predictive is then a product over columns of averages over draws, or an average of
     such products (see ``strata``), which varies less between runs than the average of the products of single draws.
 
     Parameters
@@ -132,38 +147,28 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return made
 
     @abstractmethod
-    def sampled(self, prior: P, s: S) -> tuple[Theta, Convergence]:
-        """θ from NUTS on the model of this one feature given the labels, (draw, class, column, ...)."""
+    def variable_axes(self) -> dict[str, tuple[str, ...]]:
+        """The axes of each PyMC variable, without those of draws.
 
-    @abstractmethod
-    def density(self) -> Callable[[Theta, Column], Array]:
-        """``log_likelihood`` as a function, compiled once if it needs compiling."""
+        They are "class", "column", "level", or a name of its own for an axis of a vector parameter. A variable without
+        an axis of classes or of columns is one that these share.
+        """
+
+    def strata(self, posterior: Draws) -> Strata:
+        """Sets of draws in each of which the columns are independent. (A hook, if columns share some numbers.)"""
+        return Strata.of(None, len(posterior))
 
     @abstractmethod
     def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
         """The log prior density of each variable, given those that its prior depends on; a vector has one density."""
 
-    @property
-    def reads_together(self) -> bool:
-        return super().reads_together or self.one_term
+    has_log_prior: ClassVar[bool] = True
+    """Whether ``log_prior`` can be computed from the variables."""
 
-    def shared(self, theta: Theta) -> Array | None:
-        """The numbers given which the columns are independent, (draw, number). (A hook, if columns share some.)"""
-        return None
-
-    def strata(self, posterior: Draws) -> Strata:
-        """Sets of draws in each of which the columns are independent."""
-        return Strata.of(self.shared(posterior.theta), len(posterior))
-
-    @property
-    def has_log_prior(self) -> bool:
-        """Whether ``log_prior`` can be computed from the variables. (A hook.)"""
-        return True
-
-    # The same family in PyMC, as a part of the whole model. Its variables are those that `axes` names.
+    # The same family in PyMC, as a part of the whole model. Its variables are those that `variable_axes` names.
 
     @abstractmethod
-    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
         """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one."""
 
     @abstractmethod
@@ -180,10 +185,16 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     def update(self, prior: P, s: S) -> Draws:
         """Bayes' rule by NUTS. The result says whether the chains converged (``convergence``)."""
-        return Draws(*self.sampled(prior, s))
+        import pymc as pm
 
-    def log_likelihood(self, theta: Theta, x: Column) -> Array:
-        return self.density()(theta, x)
+        with pm.Model() as model:
+            made = self.pymc_prior(prior, str, {})
+            pm.Potential("rows", self.pymc_statistic(made, s))
+        drawn, convergence = self.sampler.run(model, list(made), type(self).__name__)
+        return Draws(self.theta(drawn), convergence)
+
+    def mean(self, posterior: Draws) -> Theta:
+        return posterior.mean()
 
     def draw(self, posterior: Draws, rng: Generator, size: Size = ()) -> Theta:
         return posterior.draw(rng, size)
@@ -246,18 +257,14 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
         A draw is a θ of all classes. What they share, such as a learned concentration, makes the classes dependent.
         """
-        density = self.density()
         for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
-            yield cut, density(posterior.theta, x[cut])
+            yield cut, self.log_likelihood(posterior.theta, x[cut])
 
     def by_column(self, posterior: Draws, x: Column) -> Iterator[tuple[int, slice, Array]]:
         """The columns, and log p(x_j | θ) of each at every draw, (draw, row, class), a few rows at a time."""
-        (n_classes, n_columns), density = posterior.proper().shape, self.density()
-        for column in range(n_columns):
-            theta = {name: value[:, :, [column]] for name, value in posterior.theta.items()}
-            cells = columns_of(x, [column])
-            for cut in slices(len(x), max(1, CHUNK // (len(posterior) * n_classes))):
-                yield column, cut, density(theta, cells[cut])
+        for column in range(posterior.proper().shape[1]):
+            for cut, value in self.paired(posterior.columns([column]), columns_of(x, [column])):
+                yield column, cut, value
 
     def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
         """What was learned says of rows that were learned, each left out.
@@ -276,91 +283,71 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
             The prior at its full shape, and the statistic that led to the draws: sample again, without the cell (or the
             row, if columns share parameters), where weights cannot be trusted.
         """
-        strata, shape = self.strata(posterior), posterior.proper().shape
-        k, again = np.full((len(labels), shape[1]), np.nan), []
-        # What each stratum says of each cell, the cell left out of it, and how the strata then weigh.
-        alone = len(strata) == 1
-        terms = np.zeros((len(strata), len(labels), shape[0], shape[1] if alone else 1))
-        weights = np.zeros(terms.shape[:2])
-        for j, rows, place in self._distinct(x, labels):
-            log_p, log_weight, own_k = self._without(
-                posterior.columns([j]), columns_of(x, [j])[rows], labels[rows], strata
-            )
-            if alone and learned is not None:
-                for i in np.flatnonzero(own_k > GOOD_K):
-                    row = rows[[i]]
-                    believed = self._again(*learned, x[row], labels[row], [j])
-                    log_p[:, i], own_k[i] = self.log_predictive(believed, columns_of(x, [j])[row])[0], 0.0
-                    again.append(believed.convergence)
-            known = place >= 0
-            terms[..., j if alone else 0][:, known] += log_p[:, place[known]]
-            weights[:, known] += log_weight[:, place[known]]
-            k[known, j] = own_k[place[known]]
-        if alone:
-            return LeftOut(terms[0], k, tuple(again))
-        total = strata.average(terms, weights[:, :, None, None])
-        for i in np.flatnonzero((k > GOOD_K).any(1)) if learned is not None else ():
-            believed = self._again(*learned, x[[i]], labels[[i]], range(shape[1]))
-            total[i, :, 0], k[i, k[i] > GOOD_K] = self.log_predictive(believed, x[[i]])[0], 0.0
-            again.append(believed.convergence)
-        return LeftOut(total, k, tuple(again))
-
-    def _distinct(self, x: Column, labels: Labels) -> Iterator[tuple[int, Array, Array]]:
-        """Each column, one row of each of its distinct cells, and the place of each row's cell there; -1 is missing.
-
-        Equal cells of a class with equal weights leave the same behind.
-        """
-        cells = dense_cells(x)
-        for j, column in enumerate(cells.T):
-            known = np.flatnonzero(~np.isnan(column))
-            if not len(known):
-                continue
-            each = np.column_stack([column[known], labels.codes[known], labels.weight[known]])
-            _, first, own = np.unique(each, axis=0, return_index=True, return_inverse=True)
-            place = np.full(len(column), -1)
-            place[known] = own.ravel()
-            yield j, known[first], place
-
-    def _without(self, posterior: Draws, x: Column, labels: Labels, strata: Strata) -> tuple[Array, Array, Array]:
-        """What each stratum says of cells of one column, each left out of its draws.
-
-        Returns
-        -------
-        log_p : array (stratum, row, class)
-            The weighted averages over draws.
-        log_weight : array (stratum, row)
-            The average of the weights.
-        k : array (row,)
-        """
-        n_classes, density = posterior.proper().shape[0], self.density()
-        total, k = np.zeros((len(strata), len(labels), n_classes)), np.zeros(len(labels))
-        log_weights = np.zeros(total.shape[:2])
-        for cut in slices(len(labels), max(1, CHUNK // (len(posterior) * n_classes))):
-            value = density(posterior.theta, x[cut])
-            own = value[:, np.arange(value.shape[1]), labels.codes[cut]]
-            log_weight, k[cut] = weights_without(own, labels.weight[cut], self.sampler.chains)
-            log_weights[:, cut] = strata.averages(log_weight)
-            total[:, cut] = strata.averages(log_weight[:, :, None] + value) - log_weights[:, cut, None]
-        return total, log_weights, k
-
-    def _again(self, prior: P, s: S, x: Column, labels: Labels, columns: Sequence[int]) -> Draws:
-        """The posterior of some columns without these rows, sampled."""
-        rest = (s - self.statistic(x, labels)).settled(s)
-        return self.update(prior.columns(columns), rest.columns(columns))
-
-    def axes(self, variables: Mapping[str, Array]) -> dict[str, tuple[str, ...]]:
-        """The axes of each variable, without those of draws, from a point of them. (A hook.)
-
-        They are "class", "column", "level", or a name of its own for an axis of a vector parameter.
-        """
-        return {
-            key: ("class", "column", *(f"{key}_{i}" for i in range(value.ndim - 2))) for key, value in variables.items()
-        }
+        n_classes, n_columns = posterior.proper().shape
+        if n_columns > 1 and not self.one_term:
+            each = []
+            for j in range(n_columns):
+                own = None if learned is None else (learned[0].columns([j]), learned[1].columns([j]))
+                each.append(self.left_out(posterior.columns([j]), columns_of(x, [j]), labels, own))
+            log_p, k = (np.concatenate([getattr(part, f) for part in each], -1) for f in ("log_predictive", "k"))
+            return LeftOut(log_p, k, sum((part.again for part in each), ()))
+        strata, cells = self.strata(posterior), dense_cells(x)
+        # What each stratum says of each row, the row left out of it, and how the strata then weigh.
+        says, weights = np.zeros((len(strata), len(x), n_classes)), np.zeros((len(strata), len(x), 1))
+        k = np.full(cells.shape, np.nan)
+        for j in range(n_columns):
+            first, place = _distinct(cells[:, [j]], labels)
+            for cut, value in self.paired(posterior.columns([j]), columns_of(x, [j])[first]):
+                own = labels[first[cut]]
+                log_weight, tail = weights_without(
+                    value[:, np.arange(len(own)), own.codes], own.weight, self.sampler.chains
+                )
+                weight = strata.averages(log_weight)[..., None]
+                log_p = strata.averages(log_weight[..., None] + value) - weight
+                rows = np.flatnonzero((place >= cut.start) & (place < cut.stop) & ~np.isnan(cells[:, j]))
+                line = place[rows] - cut.start
+                says[:, rows] += log_p[:, line]
+                weights[:, rows] += weight[:, line]
+                k[rows, j] = tail[line]
+        total, again = strata.average(says, weights), []
+        if learned is not None:
+            prior, s = learned
+            first, place = _distinct(cells, labels)
+            for i in first[(k[first] > GOOD_K).any(1)]:
+                believed = self.update(prior, (s - self.statistic(x[[i]], labels[[i]])).settled(s))
+                total[place == place[i]] = self.log_predictive(believed, x[[i]])
+                again.append(believed.convergence)
+            k[k > GOOD_K] = 0.0
+        return LeftOut(total[..., None], k, tuple(again))
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        """θ from its variables. (A hook, if classes share some of them.)"""
-        return dict(variables)
+        """θ from its variables: what classes or columns share is repeated for each of them."""
+        axes, sizes, found = self.variable_axes(), {}, {}
+        for key, own in axes.items():
+            sizes |= zip(own, variables[key].shape[variables[key].ndim - len(own) :], strict=True)
+        for key, own in axes.items():
+            value, lead = variables[key], variables[key].ndim - len(own)
+            shared = [i for i, axis in enumerate(CELL) if axis not in own]
+            if shared:
+                shape = (*value.shape[:lead], *(sizes[axis] for axis in CELL), *value.shape[lead + 2 - len(shared) :])
+                value = np.array(np.broadcast_to(np.expand_dims(value, [lead + i for i in shared]), shape))
+            found[key] = value
+        return found
 
     def variables(self, theta: Theta) -> dict[str, Array]:
-        """θ as its variables. (A hook, if classes share some of them.)"""
-        return dict(theta)
+        """θ as its variables: what classes or columns share stands there once."""
+        found = {}
+        for key, own in self.variable_axes().items():
+            further = [slice(None) for axis in own if axis not in CELL]
+            found[key] = theta[key][(..., *(slice(None) if axis in own else 0 for axis in CELL), *further)]
+        return found
+
+
+def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
+    """One row of each kind of rows, and which of them each row is like, (row,).
+
+    Rows of equal cells, of one class and of equal weights leave the same behind.
+    """
+    each = np.column_stack([np.where(np.isnan(cells), np.inf, cells), labels.codes, labels.weight])
+    _, first, place = np.unique(each, axis=0, return_index=True, return_inverse=True)
+    return first, place.ravel()

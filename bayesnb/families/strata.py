@@ -31,23 +31,20 @@ class Strata:
 
     Parameters
     ----------
-    members : tuple of int arrays (draw,) or slices
+    members : tuple of int arrays (draw,)
         The draws of each stratum.
-    n : int
-        The number of all draws.
     """
 
-    members: tuple[Array | slice, ...]
-    n: int
+    members: tuple[Array, ...]
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
         """The strata of ``n`` draws of shared numbers, (draw, number); one stratum if nothing is shared."""
         if shared is None:
-            return cls((slice(None),), n)
+            return cls((np.arange(n),))
         deviation = shared.std(0)
         unit = np.where(deviation > 0, deviation, 1.0)
-        return cls(tuple(_halved(shared / unit, np.arange(n), max(1, min(DRAWS, n // FEWEST)))), n)
+        return cls(tuple(_halved(shared / unit, np.arange(n), max(1, min(DRAWS, n // FEWEST)))))
 
     def __len__(self) -> int:
         return len(self.members)
@@ -55,14 +52,13 @@ class Strata:
     @property
     def log_share(self) -> Array:
         """The logarithm of the share of the draws that each stratum has, (stratum,)."""
-        return np.log([len(range(self.n)[own]) if isinstance(own, slice) else len(own) for own in self.members]) - (
-            np.log(self.n)
-        )
+        sizes = np.array([len(own) for own in self.members])
+        return np.log(sizes) - np.log(sizes.sum())
 
     def averages(self, value: Array) -> Array:
         """The logarithm of the average of exp(value) over the draws of each stratum; draws lead, then strata do."""
-        found = [logsumexp(value[own], axis=0) for own in self.members]
-        return np.stack(found) - (self.log_share + np.log(self.n)).reshape(-1, *(1 for _ in value.shape[1:]))
+        parts = [value] if len(self) == 1 else [value[own] for own in self.members]
+        return np.stack([logsumexp(part, axis=0) - np.log(len(part)) for part in parts])
 
     def average(self, value: Array, log_weight: Array | float = 0.0) -> Array:
         """The logarithm of the weighted average of exp(value) over the strata, which lead."""
@@ -98,7 +94,7 @@ class Strata:
         """
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
-            members, mine = np.arange(self.n)[self.members[k]], stratum == k
+            members, mine = self.members[k], stratum == k
             own = log_weight[members]
             below = np.cumsum(np.exp(own - own.max()))
             found[mine] = members[np.minimum(np.searchsorted(below, u[mine] * below[-1]), len(members) - 1)]

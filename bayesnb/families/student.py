@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from scipy import stats
 from scipy.special import gammaln
 
+from bayesnb.families.columns import over_columns
 from bayesnb.families.levels import CategoryCounts
 from bayesnb.families.pointwise import Pointwise, WeightedValues
-from bayesnb.families.sampled import Declared
+from bayesnb.families.sampled import Declared, Dims, Name
 from bayesnb.priors import Array, Theta, positive_scale, spread
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,11 +45,8 @@ class LocationScale(Declared):
     s: float | Array | None = None
     reach: float | Array | None = None
 
-    def __post_init__(self) -> None:
-        self._as_arrays("m", "s", "reach")
-        if self.m is not None and not np.isfinite(self.m).all():
-            raise ValueError(f"Expected m to be finite; got {self.m!r}")
-        self._require_positive("nu", "s", "reach")
+    finite = ("m",)
+    positive = ("nu", "s", "reach")
 
     def over(self, cells: WeightedValues, n_classes: int, n_columns: int) -> LocationScale:
         """The prior at its full shape (class, column)."""
@@ -62,9 +57,6 @@ class LocationScale(Declared):
         s = np.where(high > low, (high - low) / 1.349, deviation) if self.s is None else self.s
         reach = 10 * np.maximum(deviation, s) if self.reach is None else self.reach
         return LocationScale(self.nu, *(spread(v, shape) for v in (m, s, reach)))
-
-    def proper(self) -> Array:
-        return np.ones(np.shape(self.m), bool)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -102,9 +94,7 @@ class StudentT(Pointwise[LocationScale]):
     def resolve_prior(self, prior: LocationScale, s: CategoryCounts) -> LocationScale:
         return prior.over(WeightedValues.of(s), *s.counts.shape[:2])
 
-    def pymc_prior(
-        self, prior: LocationScale, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]
-    ) -> dict[str, Any]:
+    def pymc_prior(self, prior: LocationScale, name: Name, dims: Dims) -> dict[str, Any]:
         """The free variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column."""
         import pymc as pm
 
@@ -124,18 +114,8 @@ class StudentT(Pointwise[LocationScale]):
 
         return pm.StudentT.dist(**theta)
 
-    def place(self, key: str, code: Any, column: Array) -> tuple[Any, ...]:
-        return (column,) if key == "nu" else (code, column)
-
-    def axes(self, variables: Mapping[str, Array]) -> dict[str, tuple[str, ...]]:
+    def variable_axes(self) -> dict[str, tuple[str, ...]]:
         return {"mu": ("class", "column"), "sigma": ("class", "column"), "nu": ("column",)}
-
-    def variables(self, theta: Theta) -> dict[str, Array]:
-        return {**theta, "nu": theta["nu"][..., 0, :]}
-
-    def theta(self, variables: Mapping[str, Array]) -> Theta:
-        nu = np.broadcast_to(variables["nu"][..., None, :], variables["mu"].shape)
-        return {**variables, "nu": np.array(nu)}
 
     def log_prior(self, prior: LocationScale, variables: Mapping[str, Array]) -> dict[str, Array]:
         sigma = variables["sigma"]
@@ -146,8 +126,8 @@ class StudentT(Pointwise[LocationScale]):
         }
         return found if prior.nu is not None else found | {"nu": stats.gamma.logpdf(variables["nu"], 2.0, scale=10.0)}
 
-    def cell_density(self) -> Callable[..., Array]:
-        return _log_student
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        return over_columns(_log_student, x, theta["mu"], theta["sigma"], theta["nu"])
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         return theta["mu"] + theta["sigma"] * rng.standard_t(theta["nu"])

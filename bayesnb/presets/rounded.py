@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -11,6 +10,7 @@ from numpy.random import Generator
 from scipy.special import log_ndtr
 
 from bayesnb.chains import Convergence
+from bayesnb.families.columns import over_columns
 from bayesnb.families.levels import CategoryCounts
 from bayesnb.families.pointwise import Pointwise, WeightedValues
 from bayesnb.families.sampled import Declared, Draws
@@ -29,9 +29,6 @@ class Precision(Declared):
     """The width h that the values of a column are rounded to, (column,) or (class, column); ``None`` finds it."""
 
     h: Any = None
-
-    def proper(self) -> Array:
-        return np.ones(np.shape(self.h), bool)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -90,8 +87,11 @@ class RoundedGaussian(Pointwise[Precision]):
         # An estimate has no sampling error.
         return Draws({name: v[None] for name, v in theta.items()}, Convergence(1.0, 1.0, np.inf, 0, "nothing moves"))
 
-    def cell_density(self) -> Callable[..., Array]:
-        return _log_interval
+    def variable_axes(self) -> dict[str, tuple[str, ...]]:
+        return dict.fromkeys(("mu", "sigma", "h"), ("class", "column"))
+
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        return over_columns(_log_interval, x, theta["mu"], theta["sigma"], theta["h"])
 
     def draw(self, posterior: Draws, rng: Generator, size: Size = ()) -> NoReturn:
         raise ValueError(

@@ -162,7 +162,7 @@ def blocks_of(posterior: Posterior) -> list[Block]:
     for name in posterior.model.sampled:
         family = posterior.model.features[name]
         point = family.variables(family.draw(posterior.features[name], np.random.default_rng(0)))
-        axes = family.axes(point)
+        axes = family.variable_axes()
         lengths = {axis: n for key, own in axes.items() for axis, n in zip(own, point[key].shape, strict=True)}
         own = {axis: n for axis, n in lengths.items() if axis not in ("class", "column", "level")}
         sampled[name] = axes, own
@@ -317,9 +317,7 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
 
 def _axes(family: Family, variables: Mapping[str, Array]) -> Mapping[str, tuple[str, ...]]:
     """The axes of the variables of a family that is no bag of words, from a point of them."""
-    if not family.exact:
-        return family.axes(variables)
-    if family.parts:
+    if family.parts or not family.exact:
         return family.variable_axes()
     return {key: ("class", "column", "level")[: value.ndim] for key, value in variables.items()}
 

@@ -131,17 +131,19 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        mu, precision = theta["mu"], theta["precision"]
+        mu, low, precision = theta["mu"], theta["low"], theta["precision"]
+        low = np.broadcast_to(low, mu.shape)
         lead = mu.shape[:-1]
         total = np.zeros((*lead[:-1], len(x), lead[-1]))
         for rows, columns in patterns(x):
-            part, centre, own = x[rows], mu, precision
+            part, centre, rest, own = x[rows], mu, low, precision
             if columns is not None:
                 cells = (..., columns[:, None], columns)
-                part, centre, own = part[:, columns], mu[..., columns], np.linalg.inv(np.linalg.inv(precision)[cells])
+                part, centre, rest = part[:, columns], mu[..., columns], low[..., columns]
+                own = np.linalg.inv(np.linalg.inv(precision)[cells])
             root, _, level = matrices.root(own)
             for at in np.ndindex(lead):
-                z = (part - centre[at]) @ root[at]
+                z = ((part - centre[at]) - rest[at]) @ root[at]
                 squares = np.einsum("ij,ij->i", z, z)
                 total[(*at[:-1], rows, at[-1])] = 0.5 * (level[at] - squares - part.shape[1] * LOG_2PI)
         return total
@@ -149,7 +151,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def sample(self, theta: Theta, rng: Generator, s: Scatter) -> Array:
         inverse = matrices.root(theta["precision"])[1]
         z = rng.standard_normal(theta["mu"].shape)
-        return theta["mu"] + (z[..., None, :] @ inverse)[..., 0, :]
+        return theta["mu"] + (theta["low"] + (z[..., None, :] @ inverse)[..., 0, :])
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         covariance = np.linalg.inv(theta["precision"])

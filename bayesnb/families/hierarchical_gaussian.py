@@ -13,6 +13,7 @@ from scipy import stats
 from bayesnb.chains import Convergence
 from bayesnb.families import normals
 from bayesnb.families.sampled import Declared, Draws, Sampled
+from bayesnb.numerics import LOG_2PI
 from bayesnb.priors import Array, Theta, positive_scale, spread
 from bayesnb.statistics.membership import Membership
 from bayesnb.statistics.moments import Moments
@@ -181,7 +182,7 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
 
         mu, sigma = theta["mu"], theta["sigma"]
         square = s.scatter + s.n * ((s.mean - mu) + s.low) ** 2
-        return (-s.n * (0.5 * normals.LOG_2PI + pt.log(sigma)) - square / (2 * sigma**2)).sum()
+        return (-s.n * (0.5 * LOG_2PI + pt.log(sigma)) - square / (2 * sigma**2)).sum()
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
         import pymc as pm
@@ -191,7 +192,7 @@ class HierarchicalGaussian(Sampled[LearnedCentre, Moments]):
         pm.Normal(name, mu=theta["mu"][cell], sigma=theta["sigma"][cell], observed=x[row, column])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        return normals.pymc_log_normal(theta["mu"], 1 / theta["sigma"] ** 2, x)
+        return _log_normal(theta["mu"], 1 / theta["sigma"] ** 2, x)
 
     def log_prior(self, prior: LearnedCentre, variables: Mapping[str, Array]) -> dict[str, Array]:
         sigma, centre, between = (variables[key] for key in ("sigma", "centre", "between"))
@@ -252,3 +253,12 @@ def _log_marginal(n: Array, mean: Array, scatter: Array, centre: Any, between: A
     variance = between[column] ** 2 + own**2 / n
     away = (mean - centre[column]) ** 2 / variance
     return -(0.5 * (pt.log(variance) + away) + (n - 1) * pt.log(own) + scatter / (2 * own**2)).sum()
+
+
+def _log_normal(mu: Any, tau: Any, x: Array) -> Any:
+    """Σ_j ln Normal(x_j | μ_j, 1/τ_j) as a (row, class) tensor, where NaN adds nothing."""
+    from pytensor import tensor as pt
+
+    seen = ~np.isnan(x)[:, None, :]
+    away = np.nan_to_num(x)[:, None, :] - mu[None]
+    return (seen * 0.5 * (pt.log(tau) - LOG_2PI - tau * away**2)).sum(-1)

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import digamma
 
+from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, highest, log_rising
 from bayesnb.priors import matrices
 from bayesnb.priors.belief import positive_scale, spread
-from bayesnb.statistics.two_floats import two_sum
 
 type Target = Literal["shared"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import digamma, gammaln, zeta
 
+from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, Size, log_rising
 from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, parts_of
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.two_floats import two_sum
 
 
 class Located(Prior):

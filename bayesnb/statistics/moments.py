@@ -19,11 +19,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
 from bayesnb.statistics.errors import UnlearnedError, first
 from bayesnb.statistics.membership import Membership
 from bayesnb.statistics.statistic import Statistic, per
-from bayesnb.statistics.two_floats import TwoFloat
 
 ROUNDING = 2.0**-102
 """What a step of two-float arithmetic takes from a number at most, relative to the largest number of the step."""

@@ -11,11 +11,11 @@ from typing import Any, Self
 import numpy as np
 
 from bayesnb.kernels.blocks import cuts
+from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Membership
 from bayesnb.statistics.moments import Centred
 from bayesnb.statistics.statistic import per
-from bayesnb.statistics.two_floats import TwoFloat
 
 PLAIN = 2.0**-50
 """The rounding error of products of matrices, relative to the squares that they add up."""

@@ -27,12 +27,8 @@ class Scatter(Centred):
 
     n: Array = per("bag")
     n_rest: Array = per("bag")
-    total: Array = per("column")
-    total_rest: Array = per("column")
     scatter: Array = per("pair")
     scatter_rest: Array = per("pair")
-    lost: Array = per("column")
-    nonzero: Array = per("column")
 
     group = "multivariate_gaussian"
 

@@ -32,7 +32,7 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
         return stored.moments(self.read(x)[0], members)
 
     def of_columns(self, s: Moments) -> dict[str, Array]:
-        mean, _, variance = normals.pooled(s)
+        mean, _, variance = s.of_columns()
         return {"mean": mean, "sd": np.sqrt(variance)}
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
@@ -56,7 +56,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return np.sqrt(theta["tau"])
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
-        mean, low, variance = normals.pooled(s)
+        mean, low, variance = s.of_columns()
         return prior.over(mean, variance, len(s.n), low)
 
     def added(self, s: Moments) -> Added:
@@ -135,7 +135,7 @@ class Gaussian(OfUnknownVariance):
         full = super().resolve_prior(prior, s)
         if not self.var_smoothing:
             return full
-        _, _, variance = normals.pooled(s)
+        _, _, variance = s.of_columns()
         added = self.var_smoothing * np.max(variance[np.isfinite(variance)], initial=0.0)
         return replace(full, b=full.b + added * s.n / 2)
 
@@ -183,7 +183,7 @@ class GaussianKnownVariance(OfNormals[Normal]):
         return np.broadcast_to(1 / np.sqrt(self._row_variance(theta["mu"].shape[-1])), theta["mu"].shape)
 
     def resolve_prior(self, prior: Normal, s: Moments) -> Normal:
-        mean, low, _ = normals.pooled(s)
+        mean, low, _ = s.of_columns()
         return prior.over(mean, self._row_variance(s.n.shape[1]), len(s.n), low)
 
     def added(self, s: Moments) -> Added:

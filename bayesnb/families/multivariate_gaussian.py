@@ -55,7 +55,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return Scatter.of(x, members)
 
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
-        return prior.over(s.n[:, 0], s.mean, s.low, s.scatter)
+        return prior.over(s)
 
     def learned(self, s: Scatter) -> str:
         learns = isinstance(self.prior, NormalWishart) and self.prior.dof is None

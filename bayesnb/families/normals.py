@@ -14,14 +14,6 @@ from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import large_enough, slices
 from bayesnb.numerics import LOG_2PI, Array, log
 from bayesnb.statistics.membership import Column
-from bayesnb.statistics.moments import Moments
-
-
-def pooled(s: Moments) -> tuple[Array, Array, Array]:
-    """Mean, its rest and variance (divisor: the weight) of each whole column, NaN where nothing was seen."""
-    whole = s.pooled()
-    n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
-    return whole.mean[0] + 0 * n, whole.low[0], whole.scatter[0] / n
 
 
 def log_normal(x: Array, m: Array, low: Array, root_tau: Array) -> Array:

@@ -16,6 +16,7 @@ from bayesnb.priors.belief import require_nonnegative
 from bayesnb.priors.covariances import Target, resolved
 from bayesnb.priors.locations import UnknownPrecision
 from bayesnb.priors.tensors import shared
+from bayesnb.statistics.scatter import Scatter
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,19 +116,9 @@ class NormalWishart(UnknownPrecision):
         """Improper, κ=0, dof=1, Ψ=0: the posterior mode is the inverse of the covariance with divisor N."""
         return cls(0.0, 0.0, 1.0, 0.0)
 
-    def over(self, n: Array, mean: Array, low: Array, scatter: Array) -> NormalWishart:
-        """The prior at its full shape, (class, column[, column]).
-
-        Parameters
-        ----------
-        n : array (class,)
-            Weight of the rows.
-        mean, low : arrays (class, column)
-            Mean of the rows, as the sum of a float and a far smaller one.
-        scatter : array (class, column, column)
-            Sum of squares and products about the mean.
-        """
-        return NormalWishart(*resolved(self.m, self.kappa, self.dof, self.scale, (n, mean, low, scatter)))
+    def over(self, s: Scatter) -> NormalWishart:
+        """The prior at its full shape, (class, column[, column]), for rows of which these are the sums."""
+        return NormalWishart(*resolved(self.m, self.kappa, self.dof, self.scale, s))
 
     @property
     def size(self) -> int:

@@ -125,6 +125,12 @@ class Centred(Statistic):
         """All classes together, as one."""
         return (self if len(self.n) else self.take([-1])).joined(1)
 
+    def of_columns(self) -> tuple[Array, Array, Array]:
+        """Mean, its rest and variance (divisor: the weight) of each whole column, NaN where nothing was seen."""
+        whole = self.pooled()
+        n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
+        return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n
+
     def joined(self, n: int) -> Self:
         """The sum of blocks of n classes, which stand one after the other; halves are added until one block is left."""
         s = self

@@ -83,14 +83,15 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
             total = np.zeros((len(x), len(posterior.kappa)))
             for rows, believed, part in self.alike(posterior, x):
                 for c in range(len(posterior.kappa)):
-                    total[rows, c] = vectors.log_student(believed.at(c), part)
+                    own = believed.at(c)
+                    total[rows, c] = vectors.log_student(own, vectors.distances(own, part))
             return total
         require_whole(x)
         total, known = np.zeros(len(x)), ~np.isnan(x[:, 0])
         for c in np.unique(labels.codes[known]):
             own, believed = np.flatnonzero(known & (labels.codes == c)), posterior.at(c)
             squares = vectors.distances(believed, x[own])
-            total[own] = vectors.log_student_without(believed, squares, labels.weight[own])
+            total[own] = vectors.log_student(believed, squares, labels.weight[own])
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:

@@ -6,6 +6,7 @@ Start with :class:`Located`. A location is kept as two floats, so that no distan
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.special import digamma, gammaln, zeta
 
 from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, Size, log_rising
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, parts_of
+from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, parts_of, require_nonnegative
 from bayesnb.priors.common_draws import CommonDraws
 
 
@@ -81,6 +82,19 @@ class UnknownPrecision(Located):
     """The degrees of freedom of the predictive Student-t, ν - d + 1."""
     _rows_of_precision: ClassVar[tuple[str, str]]
     """The parameter that counts the rows which Λ is worth, and the value above which Λ has a mode."""
+    _not_negative: ClassVar[frozenset[str]]
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value is None or isinstance(value, str | bool):
+                continue
+            value = np.asarray(value, float)
+            if f.name in self._not_negative:
+                require_nonnegative(f.name, value)
+            elif not np.isfinite(value).all():
+                raise ValueError(f"Expected {f.name} to be finite; got {value!r}")
+            object.__setattr__(self, f.name, value)
 
     @property
     @abstractmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -15,7 +15,6 @@ from bayesnb.numerics import LOG_2PI, Array, Size, log, log_gamma_draw, log_risi
 from bayesnb.priors import elicitation
 from bayesnb.priors.belief import (
     positive_scale,
-    require_nonnegative,
     spread,
 )
 from bayesnb.priors.locations import UnknownPrecision
@@ -58,6 +57,7 @@ class NormalGamma(UnknownPrecision):
 
     _where_none = "pooled"
     _rows_of_precision = ("a", "1/2")
+    _not_negative = frozenset({"kappa", "b"})
     parameters = ("mu", "tau")
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"kappa": ("kappa",), "a": ("a", "b"), "b": ("b",)}
 
@@ -67,16 +67,6 @@ class NormalGamma(UnknownPrecision):
     b: float | Array | None = None
     low: float | Array = field(default=0.0, repr=False)
     tuned: bool | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        for f in fields(self):
-            if f.name != "tuned" and (value := getattr(self, f.name)) is not None:
-                value = np.asarray(value, float)
-                if f.name in ("kappa", "b"):
-                    require_nonnegative(f.name, value)
-                elif not np.isfinite(value).all():
-                    raise ValueError(f"Expected {f.name} to be finite; got {value!r}")
-                object.__setattr__(self, f.name, value)
 
     @classmethod
     def unit_information(cls, rows: float = 1.0) -> NormalGamma:

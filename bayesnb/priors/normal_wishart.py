@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,7 +12,6 @@ from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size, log_gamma_draw
 from bayesnb.priors import elicitation, matrices
-from bayesnb.priors.belief import require_nonnegative
 from bayesnb.priors.covariances import Target, resolved
 from bayesnb.priors.locations import UnknownPrecision
 from bayesnb.priors.tensors import shared
@@ -53,6 +52,7 @@ class NormalWishart(UnknownPrecision):
     """
 
     _rows_of_precision = ("dof", "1")
+    _not_negative = frozenset({"kappa", "dof"})
     parameters = ("mu", "precision")
     axes: ClassVar[Mapping[str, int]] = {"mu": 2, "precision": 3}
 
@@ -64,16 +64,7 @@ class NormalWishart(UnknownPrecision):
     share: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if value is None or isinstance(value, str):
-                continue
-            value = np.asarray(value, float)
-            if f.name in ("kappa", "dof"):
-                require_nonnegative(f.name, value)
-            elif not np.isfinite(value).all():
-                raise ValueError(f"Expected {f.name} to be finite; got {value!r}")
-            object.__setattr__(self, f.name, value)
+        super().__post_init__()
         if isinstance(self.scale, str) and self.scale != "shared":
             raise ValueError(f'Expected scale to be a matrix, "shared" or None; got {self.scale!r}')
         if isinstance(self.scale, np.ndarray):

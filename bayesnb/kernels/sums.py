@@ -123,23 +123,30 @@ def _moments(x: Array, codes: Array, weight: Array, n: int) -> Array:
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
     for many in np.unique(digits[counts > 0]):
         own = np.flatnonzero(digits == many)
-        rank = np.arange(counts[own].max())[:, None]
-        there = rank < counts[own]
-        row = order[np.where(there, (ends - counts)[own] + rank, 0)]
-        v = x[row]
-        w = np.where(np.isnan(v), 0.0, np.where(there, weight[row], 0.0)[..., None])
-        near = np.take_along_axis(np.where(w > 0, v, 0.0), np.argmax(w > 0, axis=0)[None], axis=0)
-        away, low = two_sum(np.where(np.isnan(v), near, v), -near)
-        pull, pull_low = two_product(w, away)
-        pull_low += w * low
-        square, rest = two_product(pull, away)
-        rest += pull * low + pull_low * away
-        sums = np.stack([w, pull, square, np.where(v != 0, w, 0.0)])
-        total = np.cumsum(sums, axis=1)
-        before = np.concatenate([np.zeros_like(total[:, :1]), total[:, :-1]], axis=1)
-        _, error = two_sum(before, sums)
-        error[1] += pull_low
-        error[2] += rest
-        (weights, first, second, nonzero), lost = total[:, -1], np.cumsum(error, axis=1)[:, -1]
-        found[own] = np.stack([weights, lost[0], near[0], first, lost[1], second, lost[2], nonzero], axis=1)
+        rank = np.arange(counts[own].max())
+        there = rank < counts[own][:, None]
+        row = order[np.where(there, (ends - counts)[own][:, None] + rank, 0)]
+        weights = np.where(there, weight[row], 0.0)
+        # So few columns at once that temporary arrays stay in the cache.
+        for columns in blocks.slices(x.shape[1], max(1, SMALL // row.size)):
+            sums = _cumulated(x.T[columns][:, row], weights)
+            found[own, :, columns] = np.moveaxis(sums, -1, 0)
     return found
+
+
+def _cumulated(x: Array, weight: Array) -> Array:
+    """The sums of cells (column, class, row) that have a weight (class, row), (8, column, class)."""
+    w = np.where(np.isnan(x), 0.0, weight)
+    near = np.take_along_axis(np.where(w > 0, x, 0.0), np.argmax(w > 0, axis=-1)[..., None], axis=-1)
+    away, low = two_sum(np.where(np.isnan(x), near, x), -near)
+    pull, pull_low = two_product(w, away)
+    pull_low += w * low
+    square, rest = two_product(pull, away)
+    rest += pull * low + pull_low * away
+    last = []
+    for each, below in ((w, 0.0), (pull, pull_low), (square, rest)):
+        total = np.cumsum(each, axis=-1)
+        _, error = two_sum(np.concatenate([np.zeros_like(near), total[..., :-1]], axis=-1), each)
+        last += [total[..., -1], np.cumsum(error + below, axis=-1)[..., -1]]
+    nonzero = np.cumsum(np.where(x != 0, w, 0.0), axis=-1)[..., -1]
+    return np.stack([*last[:2], near[..., 0], *last[2:], nonzero])

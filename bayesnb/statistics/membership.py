@@ -168,16 +168,14 @@ class Responsibilities(Membership):
         for cut in slices(len(self)):
             part, own = x[cut], self[cut]
             known = ~np.isnan(part)
-            n, nothing = own.totals(known), np.zeros((self.n, x.shape[1]))
-
-            def away(centre: Array, part: Array = part, known: Array = known) -> Array:
-                return np.where(known, part - centre, 0.0)
-
+            n, nothing, value = own.totals(known), np.zeros((self.n, x.shape[1])), np.zeros(x.shape[1])
             row, column = np.nonzero(known)
-            near = nothing.copy()
-            near[:, column] = part[row, column]
-            near += own.costs(away, near) / np.where(n > 0, n, 1.0)
-            first, second = own.costs(away, near), own.costs(lambda centre, away=away: away(centre) ** 2, near)
+            value[column] = part[row, column]
+            near = value + own.totals(np.where(known, part - value, 0.0)) / np.where(n > 0, n, 1.0)
+            first, second = nothing.copy(), nothing.copy()
+            for c, r in enumerate(own.r.T):
+                away = np.where(known, part - near[c], 0.0)
+                first[c], second[c] = r @ away, r @ (away * away)
             yield np.stack([n, nothing, near, first, nothing, second, nothing, own.totals(known & (part != 0))], axis=1)
 
 

@@ -29,7 +29,7 @@ class LogNormal(OfUnknownVariance):
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB
+    >>> from bayesnb import BayesianNB, NormalGamma
     >>> clf = BayesianNB({"income": LogNormal(NormalGamma(m=10, kappa=1, a=1, b=1))})
     >>> clf.fit({"income": [20_000, 45_000, 30_000]}, ["rents", "owns", "rents"]).tables()["income"].round(1)
             median  sd of the logarithm

@@ -11,7 +11,8 @@ from scipy.special import digamma, gammaln, zeta
 type Array = np.ndarray
 type Size = tuple[int, ...]
 
-HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+LOG_2PI = float(np.log(2 * np.pi))
+HALF_LOG_2PI = 0.5 * LOG_2PI
 
 
 def log(x: Array) -> Array:

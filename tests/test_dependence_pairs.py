@@ -281,11 +281,11 @@ def test_a_joint_gaussian_predicts_by_a_multivariate_student(labels):
     x = related()
     joint = JointGaussian.of(Scatter.of(x, labels))
     for c in range(3):
-        s = joint.factor[c] @ joint.factor[c].T
-        freedom = joint.nu[c] - 2
-        shape = s * (joint.kappa[c] + 1) / (joint.kappa[c] * freedom)
-        z = (x - joint.centre) / joint.scale
-        expected = multivariate_t(joint.mean[c], shape, df=freedom).logpdf(z) - np.log(joint.scale).sum()
+        own = joint.posterior.at(c)
+        shape = own.scale * (own.kappa + 1) / (own.kappa * own.dof)
+        unit = np.sqrt(np.diagonal(shape))
+        student = multivariate_t(np.zeros(3), shape / np.outer(unit, unit), df=own.dof)
+        expected = student.logpdf((x - own.m) / unit) - np.log(unit).sum()
         assert_allclose(joint.predictive(x)[:, c], expected, rtol=1e-9)
 
 

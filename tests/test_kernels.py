@@ -91,6 +91,21 @@ def test_compiled_loops_give_the_results_of_numpy(kind, classes, compiled):
     assert_allclose(fast.loo(X, y, weight), left_out, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("columns", [1, 5, 20])
+@pytest.mark.parametrize("classes", [3, 400])
+@pytest.mark.parametrize("kind", ["reals", "reals with holes", "weighed"])
+def test_compiled_moments_have_the_bits_of_numpy(kind, classes, columns, monkeypatch):
+    rng = default_rng(columns)
+    x = rng.normal(1e3, 1.0, (N, columns)) * rng.choice([0.0, 1.0], (N, columns))
+    x[rng.random(x.shape) < (0.3 if kind == "reals with holes" else 0.0)] = np.nan
+    weight = rng.choice([0.0, 0.3, 1.0, 2.7], N) if kind == "weighed" else np.ones(N)
+    labels, found = Labels(rng.integers(0, classes, N), weight, classes), []
+    for compiled in (False, True):
+        monkeypatch.setattr(blocks, "worthwhile", lambda *size, compiled=compiled: compiled)
+        found.append(np.concatenate(list(labels.moments(x))))
+    assert_array_equal(*found)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_number_of_threads_gives_the_same_bits(kind, compiled):
     family, X, y, weight = table(kind, 4)

@@ -22,7 +22,7 @@ from bayesnb import (
     load,
 )
 from bayesnb.priors import UnlearnedError
-from bayesnb.priors.covariances import SPREAD, resolved
+from bayesnb.priors.covariances import SPREAD
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.scatter import Scatter
 
@@ -155,19 +155,18 @@ def test_a_shared_covariance_worth_many_rows_is_linear_discriminant_analysis(win
 
 def _seen(rng, n_classes=3, rows=12, d=4):
     x = rng.normal(size=(n_classes * rows, d)) @ rng.normal(size=(d, d))
-    s = Scatter.of(x, Labels.of(np.repeat(range(n_classes), rows)))
-    return s, (s.n[:, 0], s.mean, s.low, s.scatter)
+    return Scatter.of(x, Labels.of(np.repeat(range(n_classes), rows)))
 
 
 def test_the_learned_weight_maximizes_the_evidence_times_its_hyperprior():
-    s, seen = _seen(default_rng(7))
+    s = _seen(default_rng(7))
 
     def score(dof):
-        prior = NormalWishart.shared(dof).over(*seen)
+        prior = NormalWishart.shared(dof).over(s)
         evidence = MultivariateGaussian().log_evidence(prior, s).sum()
         return evidence - 0.5 * ((np.log(dof) - np.log(4)) / SPREAD) ** 2
 
-    found = NormalWishart.shared().over(*seen).dof
+    found = NormalWishart.shared().over(s).dof
     assert (found == found[0]).all()
     best = score(found[0])
     assert all(score(found[0] * factor) < best for factor in (0.5, 0.9, 0.999, 1.001, 1.1, 2.0))
@@ -181,7 +180,7 @@ def test_classes_of_one_covariance_are_drawn_together_and_others_are_not():
     weights = []
     for x in (alike, different):
         s = Scatter.of(x.reshape(-1, 3), Labels.of(np.repeat(range(3), 200)))
-        weights.append(resolved(None, np.ones(()), None, "shared", (s.n[:, 0], s.mean, s.low, s.scatter))[2][0])
+        weights.append(NormalWishart.shared().over(s).dof[0])
     assert weights[0] > 200
     assert weights[1] < 20
 

@@ -15,12 +15,12 @@ from scipy import sparse
 from bayesnb.families.columns import dense_cells
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.support import ZEROS_AND_ONES, InvalidCellError
+from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
 from bayesnb.priors import Beta, Chance, Theta
 from bayesnb.statistics.membership import Column, Membership
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic, per
-from bayesnb.statistics.two_floats import TwoFloat
 
 
 @dataclass(frozen=True, eq=False)

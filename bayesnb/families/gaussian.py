@@ -2,26 +2,84 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy import sparse
 
 from bayesnb.families import normals, stored
-from bayesnb.families.columns import dense_cells, gathered_columns, of_each_column
+from bayesnb.families.columns import gathered_columns, of_each_column
 from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.kernels import densities
-from bayesnb.numerics import Array
-from bayesnb.priors import Normal, NormalGamma, Theta
+from bayesnb.numerics import LOG_2PI, Array
+from bayesnb.priors import Normal, NormalGamma, Prior, Theta
 from bayesnb.statistics.membership import Column, Labels, Membership
 from bayesnb.statistics.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussian(Conjugate[NormalGamma, Moments]):
+class OfNormals[P: Prior](Conjugate[P, Moments]):
+    """A likelihood under which what ``read`` makes of a cell is Normal, for each class and column."""
+
+    @abstractmethod
+    def root_precision(self, theta: Theta) -> Array:
+        """1 / the standard deviation of a row within a class."""
+
+    def statistic(self, x: Column, members: Membership) -> Moments:
+        return stored.moments(self.read(x)[0], members)
+
+    def of_columns(self, s: Moments) -> dict[str, Array]:
+        mean, _, variance = s.of_columns()
+        return {"mean": mean, "sd": np.sqrt(variance)}
+
+    def log_likelihood(self, theta: Theta, x: Column) -> Array:
+        x, within = self.read(x)
+        total = normals.log_normals(x, theta["mu"], theta["low"], self.root_precision(theta))
+        return total if within is None else total + within.sum(-1, keepdims=True)
+
+    def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
+        return rng.normal(theta["mu"] + theta["low"], 1 / self.root_precision(theta))
+
+
+@dataclass(frozen=True, eq=False)
+class OfUnknownVariance(OfNormals[NormalGamma]):
+    """The variance within a class is unknown, and the predictive is a Student-t."""
+
+    prior: Any = field(default_factory=NormalGamma)
+
+    conjugate = NormalGamma
+
+    def root_precision(self, theta: Theta) -> Array:
+        return np.sqrt(theta["tau"])
+
+    def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
+        mean, low, variance = s.of_columns()
+        return prior.over(mean, variance, len(s.n), low)
+
+    def added(self, s: Moments) -> Added:
+        return (s.n, s.mean, s.low, s.scatter), -0.5 * LOG_2PI * s.n
+
+    def said(self, x: Array) -> Added:
+        return (1.0, x[:, None], 0.0, 0.0), -0.5 * LOG_2PI
+
+    def of_reals(self, posterior: NormalGamma, x: Column, labels: Labels | None = None) -> Array | None:
+        if labels is None:
+            return normals.log_students(x, *posterior.marginal)
+        if not labels.unweighted:
+            return None
+        return densities.students_left_out(x, labels.codes, *posterior.marginal_without())
+
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
+        import pymc as pm
+
+        pm.Normal(name, mu=theta["mu"], tau=theta["tau"], observed=x[row, column])
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian(OfUnknownVariance):
     """x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma (Murphy 2007, section 3; BDA3 3.3).
 
     The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ). A sparse matrix
@@ -47,11 +105,9 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
     male    176.7  7.0
     """
 
-    prior: Any = field(default_factory=NormalGamma)
     # Hidden from the dataclass, so that model files without it can still be read and are written as they were.
     var_smoothing: float | None = field(default=None, repr=False)
 
-    conjugate = NormalGamma
     reads_sparse = True
 
     def __post_init__(self) -> None:
@@ -67,9 +123,6 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
     def reads_together(self) -> bool:
         return self.learns_prior or bool(self.var_smoothing)
 
-    def statistic(self, x: Column, members: Membership) -> Moments:
-        return stored.moments(x, members)
-
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
         """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.
 
@@ -79,44 +132,15 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
         as in scikit-learn. This b grows with the rows. So it is fixed by the data, as a unit-information prior is, and
         stays the same where a row is left out.
         """
-        mean, low, variance = normals.pooled(s)
-        full = prior.over(mean, variance, len(s.n), low)
+        full = super().resolve_prior(prior, s)
         if not self.var_smoothing:
             return full
+        _, _, variance = s.of_columns()
         added = self.var_smoothing * np.max(variance[np.isfinite(variance)], initial=0.0)
         return replace(full, b=full.b + added * s.n / 2)
 
-    def of_columns(self, s: Moments) -> dict[str, Array]:
-        return normals.mean_and_sd(s)
-
-    def added(self, s: Moments) -> Added:
-        return (s.n, s.mean, s.low, s.scatter), -0.5 * normals.LOG_2PI * s.n
-
-    def said(self, x: Array) -> Added:
-        return (1.0, x[:, None], 0.0, 0.0), -0.5 * normals.LOG_2PI
-
-    def of_reals(self, posterior: NormalGamma, x: Column, labels: Labels | None = None) -> Array | None:
-        return self.quick_predictive(posterior, x) if labels is None else self.quick_left_out(posterior, x, labels)
-
     def readable(self, theta: Theta) -> dict[str, Array]:
         return {"mean": theta["mu"], "sd": 1 / np.sqrt(theta["tau"])}
-
-    def log_likelihood(self, theta: Theta, x: Column) -> Array:
-        return normals.log_normals(x, theta["mu"], theta["low"], np.sqrt(theta["tau"]))
-
-    def quick_predictive(self, posterior: NormalGamma, x: Column) -> Array:
-        return normals.log_students(x, *posterior.marginal)
-
-    def quick_left_out(self, posterior: NormalGamma, x: Column, labels: Labels) -> Array | None:
-        if sparse.issparse(x):
-            return stored.left_out(self.log_left_out, posterior, x, labels)
-        if not labels.unweighted:
-            return None
-        # NaN where nothing proper is left of a cell, or nearly so.
-        return densities.students_left_out(x, labels.codes, *normals.without_row(posterior))
-
-    def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
-        return rng.normal(theta["mu"] + theta["low"], 1 / np.sqrt(theta["tau"]))
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))
@@ -127,17 +151,9 @@ class Gaussian(Conjugate[NormalGamma, Moments]):
             )
         return mu * tau, -0.5 * (mu**2 * tau).sum(-1)
 
-    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
-        import pymc as pm
-
-        pm.Normal(name, mu=theta["mu"], tau=theta["tau"], observed=x[row, column])
-
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
-        return normals.pymc_log_normal(theta["mu"], theta["tau"], dense_cells(x))
-
 
 @dataclass(frozen=True, eq=False)
-class GaussianKnownVariance(Conjugate[Normal, Moments]):
+class GaussianKnownVariance(OfNormals[Normal]):
     """x | μ ~ Normal(μ, variance) with μ ~ Normal(m, v), the variance given (BDA3 2.5).
 
     Parameters
@@ -163,43 +179,30 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
     conjugate = Normal
     reads_sparse = True
 
-    def statistic(self, x: Column, members: Membership) -> Moments:
-        return stored.moments(x, members)
+    def root_precision(self, theta: Theta) -> Array:
+        return np.broadcast_to(1 / np.sqrt(self._row_variance(theta["mu"].shape[-1])), theta["mu"].shape)
 
     def resolve_prior(self, prior: Normal, s: Moments) -> Normal:
-        mean, low, _ = normals.pooled(s)
+        mean, low, _ = s.of_columns()
         return prior.over(mean, self._row_variance(s.n.shape[1]), len(s.n), low)
-
-    def of_columns(self, s: Moments) -> dict[str, Array]:
-        return normals.mean_and_sd(s)
 
     def added(self, s: Moments) -> Added:
         one = self._row_variance(s.n.shape[1])
-        log_h = -0.5 * (s.n * (normals.LOG_2PI + np.log(one)) + s.scatter / one)
+        log_h = -0.5 * (s.n * (LOG_2PI + np.log(one)) + s.scatter / one)
         return (s.n / one, s.mean, s.low), log_h
 
     def said(self, x: Array) -> Added:
         one = self._row_variance(x.shape[1])
-        return (1 / one, x[:, None], 0.0), -0.5 * (normals.LOG_2PI + np.log(one))
+        return (1 / one, x[:, None], 0.0), -0.5 * (LOG_2PI + np.log(one))
 
     def of_reals(self, posterior: Normal, x: Column, labels: Labels | None = None) -> Array | None:
-        return self.quick_predictive(posterior, x) if labels is None else self.quick_left_out(posterior, x, labels)
-
-    def readable(self, theta: Theta) -> dict[str, Array]:
-        return {"mean": theta["mu"]}
-
-    def log_likelihood(self, theta: Theta, x: Column) -> Array:
-        return normals.log_normals(x, theta["mu"], theta["low"], 1 / np.sqrt(self._row_variance(x.shape[1])))
-
-    def quick_predictive(self, posterior: Normal, x: Column) -> Array:
+        if labels is not None:
+            return None
         scale = 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v)
         return normals.log_normals(x, posterior.m, posterior.low, scale)
 
-    def quick_left_out(self, posterior: Normal, x: Column, labels: Labels) -> Array | None:
-        return stored.left_out(self.log_left_out, posterior, x, labels) if sparse.issparse(x) else None
-
-    def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
-        return rng.normal(theta["mu"] + theta["low"], np.sqrt(self._row_variance(theta["mu"].shape[-1])))
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        return {"mean": theta["mu"]}
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, one = theta["mu"], self._row_variance(theta["mu"].shape[-1])
@@ -210,9 +213,6 @@ class GaussianKnownVariance(Conjugate[Normal, Moments]):
 
         sigma = np.sqrt(self._row_variance(x.shape[1]))[column]
         pm.Normal(name, mu=theta["mu"], sigma=sigma, observed=x[row, column])
-
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
-        return normals.pymc_log_normal(theta["mu"], 1 / self._row_variance(x.shape[1]), dense_cells(x))
 
     def gathered(self, cells: Sequence[tuple[GaussianKnownVariance, int]]) -> GaussianKnownVariance:
         return replace(self, variance=gathered_columns([(family.variance, k) for family, k in cells]))

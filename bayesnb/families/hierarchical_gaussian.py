@@ -49,7 +49,7 @@ class LearnedCentre(Declared):
 
     def over(self, moments: Moments) -> LearnedCentre:
         """The prior at its full shape (class, column)."""
-        mean, _, variance = normals.pooled(moments)
+        mean, _, variance = moments.of_columns()
         centre = np.where(np.isfinite(mean), mean, 0.0)
         m = centre if self.m is None else self.m
         s = np.sqrt(positive_scale(centre, variance)) if self.s is None else self.s

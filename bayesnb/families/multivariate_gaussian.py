@@ -11,9 +11,8 @@ from numpy.random import Generator
 
 from bayesnb.families import vectors
 from bayesnb.families.conjugate import ROUNDED, Added, Cells, Conjugate
-from bayesnb.families.normals import LOG_2PI
 from bayesnb.kernels.blocks import CELLS, slices
-from bayesnb.numerics import Array
+from bayesnb.numerics import LOG_2PI, Array
 from bayesnb.priors import ImproperError, NormalWishart, Theta, matrices
 from bayesnb.statistics.membership import Labels, Membership
 from bayesnb.statistics.scatter import Scatter, patterns, require_whole
@@ -56,7 +55,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return Scatter.of(x, members)
 
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
-        return prior.over(s.n[:, 0], s.mean, s.low, s.scatter)
+        return prior.over(s)
 
     def learned(self, s: Scatter) -> str:
         learns = isinstance(self.prior, NormalWishart) and self.prior.dof is None
@@ -80,28 +79,19 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return (1.0, x[:, None, None], 0.0, None), -0.5 * LOG_2PI * x.shape[1]
 
     def of_reals(self, posterior: NormalWishart, x: Array, labels: Labels | None = None) -> Array:
-        return self.quick_predictive(posterior, x) if labels is None else self.quick_left_out(posterior, x, labels)
-
-    def quick_predictive(self, posterior: NormalWishart, x: Array) -> Array:
-        total = np.zeros((len(x), len(posterior.kappa)))
-        for rows, believed, part in self.alike(posterior, x):
-            for c in range(len(posterior.kappa)):
-                total[rows, c] = vectors.log_student(believed.at(c), part)
-        return total
-
-    def quick_left_out(self, posterior: NormalWishart, x: Array, labels: Labels) -> Array:
-        """The ratio of evidences, of which det Ψ without the row follows by the determinant lemma.
-
-        With h the squared distance of the row in terms of Ψ and w its weight, det Ψ loses the factor 1 - κw/(κ-w) h;
-        and relative to what is left, the distance is (κ/(κ-w))² h divided by that factor.
-        """
+        if labels is None:
+            total = np.zeros((len(x), len(posterior.kappa)))
+            for rows, believed, part in self.alike(posterior, x):
+                for c in range(len(posterior.kappa)):
+                    own = believed.at(c)
+                    total[rows, c] = vectors.log_student(own, vectors.distances(own, part))
+            return total
         require_whole(x)
-        total = np.zeros(len(x))
-        known = ~np.isnan(x[:, 0])
+        total, known = np.zeros(len(x)), ~np.isnan(x[:, 0])
         for c in np.unique(labels.codes[known]):
             own, believed = np.flatnonzero(known & (labels.codes == c)), posterior.at(c)
             squares = vectors.distances(believed, x[own])
-            total[own] = vectors.log_student_without(believed, squares, labels.weight[own])
+            total[own] = vectors.log_student(believed, squares, labels.weight[own])
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
@@ -131,17 +121,18 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        mu, precision = theta["mu"], theta["precision"]
+        mu, low, precision = theta["mu"], np.broadcast_to(theta["low"], theta["mu"].shape), theta["precision"]
         lead = mu.shape[:-1]
         total = np.zeros((*lead[:-1], len(x), lead[-1]))
         for rows, columns in patterns(x):
-            part, centre, own = x[rows], mu, precision
+            part, centre, rest, own = x[rows], mu, low, precision
             if columns is not None:
                 cells = (..., columns[:, None], columns)
-                part, centre, own = part[:, columns], mu[..., columns], np.linalg.inv(np.linalg.inv(precision)[cells])
+                part, centre, rest = part[:, columns], mu[..., columns], low[..., columns]
+                own = np.linalg.inv(np.linalg.inv(precision)[cells])
             root, _, level = matrices.root(own)
             for at in np.ndindex(lead):
-                z = (part - centre[at]) @ root[at]
+                z = ((part - centre[at]) - rest[at]) @ root[at]
                 squares = np.einsum("ij,ij->i", z, z)
                 total[(*at[:-1], rows, at[-1])] = 0.5 * (level[at] - squares - part.shape[1] * LOG_2PI)
         return total
@@ -149,7 +140,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def sample(self, theta: Theta, rng: Generator, s: Scatter) -> Array:
         inverse = matrices.root(theta["precision"])[1]
         z = rng.standard_normal(theta["mu"].shape)
-        return theta["mu"] + (z[..., None, :] @ inverse)[..., 0, :]
+        return theta["mu"] + (theta["low"] + (z[..., None, :] @ inverse)[..., 0, :])
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         covariance = np.linalg.inv(theta["precision"])

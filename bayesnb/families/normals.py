@@ -5,34 +5,15 @@ A location is m + low, the sum of a float and a far smaller one: at 1e12 spreads
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
 from bayesnb.families.columns import over_columns
-from bayesnb.families.stored import in_blocks, over_stored
+from bayesnb.families.stored import over_stored
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import large_enough, slices
-from bayesnb.numerics import Array, log, log_rising
-from bayesnb.priors import NormalGamma
+from bayesnb.numerics import LOG_2PI, Array, log
 from bayesnb.statistics.membership import Column
-from bayesnb.statistics.moments import Moments
-
-LOG_2PI = float(np.log(2 * np.pi))
-
-
-def pooled(s: Moments) -> tuple[Array, Array, Array]:
-    """Mean, its rest and variance (divisor: the weight) of each whole column, NaN where nothing was seen."""
-    whole = s.pooled()
-    n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
-    return whole.mean[0] + 0 * n, whole.low[0], whole.scatter[0] / n
-
-
-def mean_and_sd(s: Moments) -> dict[str, Array]:
-    """Mean and standard deviation of each whole column, (column,)."""
-    mean, _, variance = pooled(s)
-    return {"mean": mean, "sd": np.sqrt(variance)}
 
 
 def log_normal(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
@@ -45,8 +26,6 @@ def log_normals(x: Column, m: Array, low: Array, root_tau: Array) -> Array:
     """Σ_j ln Normal(x_j | m_j + low_j, 1/root_tau_j²) as (..., row, class), where NaN adds nothing."""
     low, root_tau = (np.broadcast_to(v, m.shape) for v in (low, root_tau))
     if sparse.issparse(x):
-        if m.ndim > 2:
-            return in_blocks(lambda block: log_normals(block, m, low, root_tau), x)
         return over_stored(log_normal, x, m, low, root_tau)
     if m.ndim > 2 and len(x) * m.size >= _DRAWN_FROM:
         return _log_normals_drawn(x, m, low, root_tau)
@@ -111,26 +90,3 @@ def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, l
         if np.isinf(growth).any():
             growth = np.where(np.isinf(growth), 2 * (np.log(np.abs(away)) + np.log(scale)), growth)
     return log_height - exponent * growth
-
-
-def without_row(posterior: NormalGamma) -> tuple[Array, Array, Array, Array, Array]:
-    """Location in two parts, scale, exponent and log height of the predictive of a learned row without that row.
-
-    Its log density is log_height + exponent ln(1 - ((x - location) scale)²), the ratio of two evidences. The log height
-    is NaN where nothing proper is left without the row.
-    """
-    kappa, a, b = posterior.kappa, posterior.a, posterior.b
-    with np.errstate(all="ignore"):
-        less, exponent = np.where(kappa > 1, kappa - 1, np.nan), np.where(a > 0.5, a - 0.5, np.nan)
-        scale = np.sqrt(kappa / less / 2) / np.sqrt(b)
-        log_height = log_rising(exponent, 0.5) + 0.5 * (np.log(less / kappa) - np.log(b) - LOG_2PI)
-    return posterior.m, posterior.low, scale, exponent, np.where(np.isnan(exponent + less), np.nan, log_height)
-
-
-def pymc_log_normal(mu: Any, tau: Any, x: Array) -> Any:
-    """Σ_j ln Normal(x_j | μ_j, 1/τ_j) as a (row, class) tensor, where NaN adds nothing."""
-    from pytensor import tensor as pt
-
-    seen = ~np.isnan(x)[:, None, :]
-    away = np.nan_to_num(x)[:, None, :] - mu[None]
-    return (seen * 0.5 * (pt.log(tau) - LOG_2PI - tau * away**2)).sum(-1)

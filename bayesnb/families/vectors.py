@@ -9,32 +9,28 @@ from bayesnb.numerics import Array, log_rising
 from bayesnb.priors import NormalWishart
 
 
-def log_student(believed: NormalWishart, x: Array) -> Array:
-    """The log predictive of each row, (row,)."""
-    share = believed.kappa / (believed.kappa + 1)
-    return _log_height(believed, share) - (believed.nu + 1) / 2 * np.log1p(share * distances(believed, x))
-
-
-def log_student_without(believed: NormalWishart, squares: Array, weight: Array) -> Array:
-    """The log predictive of rows that were learned, each without itself; NaN where nothing proper is left.
+def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
+    """The log predictive of each row, less a weight of the row that was learned; NaN where nothing proper is left.
 
     ``squares`` are their squared distances from the location in terms of Ψ. Without a row of weight w, det Ψ loses the
     factor 1 - κw/(κ-w) h (determinant lemma); relative to what is left, the squared distance is (κ/(κ-w))² h divided by
     that factor.
     """
+    d = believed.size
     with np.errstate(all="ignore"):
         kappa, nu, dof = believed.kappa - weight, believed.nu - weight, believed.dof - weight
         rest = 1 - believed.kappa * weight / kappa * squares
-        away = kappa / (kappa + 1) * (believed.kappa / kappa) ** 2 * squares / rest
-        left = np.stack([kappa, nu, dof, rest]).min(0) > 1e-8
-        height = _log_height(believed, kappa / (kappa + 1), weight) - 0.5 * np.log(rest)
-        return np.where(left, height - (nu + 1) / 2 * np.log1p(away), np.nan)
+        share = kappa / (kappa + 1)
+        away = share * (believed.kappa / kappa) ** 2 * squares / rest
+        left = np.minimum(np.minimum(kappa, dof), rest) > 1e-8
+        height = log_rising(dof / 2, d / 2) + 0.5 * (d * np.log(share / np.pi) - believed.root[2] - np.log(rest))
+        return np.where(left | (weight == 0), height - (nu + 1) / 2 * np.log1p(away), np.nan)
 
 
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """The same where Ψ also loses ``share`` · ``square`` times g gᵀ of each row, which the prior held; (row,).
+    """``log_student`` where Ψ also loses ``share`` · ``square`` times g gᵀ of each row, which the prior held; (row,).
 
     ``own_gap`` (row, column) is g, and ``weight`` is 0 for rows of other classes. Distances grow as the formula of
     Sherman and Morrison says.
@@ -45,7 +41,7 @@ def log_student_without_square(
         b = believed.share * square
         lost = 1 - b * (g * g).sum(1)
         squares = (v * v).sum(1) + b * (g * v).sum(1) ** 2 / lost
-        return log_student_without(believed, squares, weight) - 0.5 * np.log(lost)
+        return log_student(believed, squares, weight) - 0.5 * np.log(lost)
 
 
 def distances(believed: NormalWishart, x: Array) -> Array:
@@ -55,9 +51,3 @@ def distances(believed: NormalWishart, x: Array) -> Array:
         z = ((x[rows] - believed.m) - believed.low) @ inverse
         found[rows] = np.einsum("ij,ij->i", z, z)
     return found
-
-
-def _log_height(believed: NormalWishart, share: Array, weight: Array | float = 0.0) -> Array:
-    """The log density at the location, up to what a row of this weight has added to ln det Ψ."""
-    d = believed.size
-    return log_rising((believed.dof - weight) / 2, d / 2) + 0.5 * (d * np.log(share / np.pi) - believed.root[2])

@@ -17,6 +17,7 @@ from threading import Lock, current_thread
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 type Array = np.ndarray
 
@@ -158,8 +159,8 @@ def _pools() -> Any:
 
 
 def contiguous(x: Array, dtype: Any = None) -> Array:
-    """The block as a contiguous array for the loops; not copied if it is one already."""
-    return np.ascontiguousarray(x, dtype)
+    """The block as a contiguous array for the loops; not copied if it is one already. A sparse block becomes dense."""
+    return np.ascontiguousarray(x.toarray() if sparse.issparse(x) else x, dtype)
 
 
 def cells(x: Array) -> Array:

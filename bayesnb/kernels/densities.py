@@ -121,25 +121,25 @@ def students_left_out(
 ) -> Array:
     """Σ_j top + power ln(1 - ((x - location - low) scale)²) at a row's own class, (row,), NaN adding nothing.
 
-    NaN where such a square is 1 or more.
+    NaN where such a square is 1 or more. A sparse x is made dense in blocks.
     """
     order, run, powers = runs(power)
     cells = [np.take_along_axis(v, order, axis=1) for v in (location, low, scale, top)]
-    total = np.empty(len(x))
-    compiled = blocks.worthwhile(x.size, SMALL)
+    total = np.empty(x.shape[0])
+    compiled = blocks.worthwhile(np.prod(x.shape), SMALL)
 
     def part(cut: slice) -> None:
-        own, lead = codes[cut], total[cut]
+        block, own, lead = blocks.contiguous(x[cut], float), codes[cut], total[cut]
         product = np.zeros((len(lead), len(powers)))
         if compiled:
             from bayesnb.kernels.compiled import densities as loops
 
-            loops.shortfall(blocks.contiguous(x[cut], float), own, order, run, *cells, product, lead)
+            loops.shortfall(block, own, order, run, *cells, product, lead)
         else:
             for c in np.unique(own):
                 rows = np.flatnonzero(own == c)
                 found = np.zeros((len(rows), len(powers)))
-                lead[rows] = _carried(x[cut][rows], order[c], run[c], *(v[c] for v in cells), found, -1.0)
+                lead[rows] = _carried(block[rows], order[c], run[c], *(v[c] for v in cells), found, -1.0)
                 product[rows] = found
         product[product <= -1] = np.nan
         np.log1p(product, out=product)
@@ -147,7 +147,7 @@ def students_left_out(
             lead += product[:, place] * of_class[own]
 
     with np.errstate(all="ignore"):
-        list(blocks.each(part, blocks.cuts(len(x), max(x.shape[1], len(powers)))))
+        list(blocks.each(part, blocks.cuts(x.shape[0], max(x.shape[1], len(powers)))))
     return total
 
 

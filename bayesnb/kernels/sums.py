@@ -12,6 +12,10 @@ from scipy import sparse
 
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array
+from bayesnb.kernels.two_floats import two_product, two_sum
+
+SMALL = 2**14
+"""Cells from which on the compiled loop of moments is faster than numpy, where the compiler is loaded already."""
 
 FEW = 4
 """Up to this many columns, counting each is faster than making a matrix of memberships."""
@@ -86,13 +90,63 @@ def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> 
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
-    """Sums about one value of each class, (class, 8, column), block by block: see ``compiled.sums.moments``.
+    """The sums of each block of rows about a value v of each class and column, (class, 8, column).
 
-    For tables that are :func:`bayesnb.kernels.blocks.large_enough`.
+    They are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by what one float lacks of it, and the weight of
+    the values other than 0. NaN adds nothing.
     """
-    from bayesnb.kernels.compiled import sums as loops
+    compiled = blocks.worthwhile(x.size, SMALL)
 
     def part(cut: slice) -> Array:
-        return loops.moments(blocks.contiguous(x[cut], float), *_labels(codes, weight, cut), n)
+        rows = blocks.contiguous(x[cut], float), *_labels(codes, weight, cut)
+        return _compiled_moments(*rows, n) if compiled else _moments(*rows, n)
 
-    return blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n))
+    parts = blocks.cuts(len(x), x.shape[1], 16 * n)
+    return blocks.each(part, parts) if compiled else map(part, parts)
+
+
+def _compiled_moments(x: Array, codes: Array, weight: Array, n: int) -> Array:
+    from bayesnb.kernels.compiled import sums as loops
+
+    near = loops.values(x, codes, weight, n)
+    if (weight == 1).all() and not np.isnan(found := loops.moments(x, codes, None, near)).any():
+        return found
+    return loops.moments(x, codes, weight, near)
+
+
+def _moments(x: Array, codes: Array, weight: Array, n: int) -> Array:
+    """The same sums to the last bit: a cumulative sum adds row by row.
+
+    Classes of about as many rows are summed side by side, filled up with rows of weight 0.
+    """
+    found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
+    order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
+    for many in np.unique(digits[counts > 0]):
+        own = np.flatnonzero(digits == many)
+        rank = np.arange(counts[own].max())
+        there = rank < counts[own][:, None]
+        row = order[np.where(there, (ends - counts)[own][:, None] + rank, 0)]
+        weights = np.where(there, weight[row], 0.0)
+        # So few columns at once that temporary arrays stay in the cache.
+        for columns in blocks.slices(x.shape[1], max(1, SMALL // row.size)):
+            sums = _cumulated(x.T[columns][:, row], weights)
+            found[own, :, columns] = np.moveaxis(sums, -1, 0)
+    return found
+
+
+def _cumulated(x: Array, weight: Array) -> Array:
+    """The sums of cells (column, class, row) that have a weight (class, row), (8, column, class)."""
+    w = np.where(np.isnan(x), 0.0, weight)
+    near = np.take_along_axis(np.where(w > 0, x, 0.0), np.argmax(w > 0, axis=-1)[..., None], axis=-1)
+    away, low = two_sum(np.where(np.isnan(x), near, x), -near)
+    pull, pull_low = two_product(w, away)
+    pull_low += w * low
+    square, rest = two_product(pull, away)
+    rest += pull * low + pull_low * away
+    last = []
+    for each, below in ((w, 0.0), (pull, pull_low), (square, rest)):
+        total = np.cumsum(each, axis=-1)
+        _, error = two_sum(np.concatenate([np.zeros_like(near), total[..., :-1]], axis=-1), each)
+        last += [total[..., -1], np.cumsum(error + below, axis=-1)[..., -1]]
+    nonzero = np.cumsum(np.where(x != 0, w, 0.0), axis=-1)[..., -1]
+    return np.stack([*last[:2], near[..., 0], *last[2:], nonzero])

@@ -10,12 +10,9 @@ from scipy.special import digamma
 from bayesnb.numerics import Array, highest, log_rising
 from bayesnb.priors import matrices
 from bayesnb.priors.belief import positive_scale, spread
-from bayesnb.statistics.two_floats import two_sum
+from bayesnb.statistics.scatter import Scatter
 
 type Target = Literal["shared"]
-
-type Seen = tuple[Array, Array, Array, Array]
-"""Weight (class,), mean in two parts (class, column) and scatter (class, column, column) of the rows."""
 
 SPREAD = 2.0
 """The standard deviation of the hyperprior of ln dof."""
@@ -24,57 +21,44 @@ MOST = 1e6
 """The largest ``dof`` that is learned: more rows make no difference that can be measured."""
 
 
-def resolved(m: Any, kappa: Array, dof: Any, scale: Any, seen: Seen) -> tuple[Array, ...]:
+def resolved(m: Any, kappa: Array, dof: Any, scale: Any, s: Scatter) -> tuple[Array, ...]:
     """Location, κ, dof, Ψ, the low part of the location, and the share of each row in Ψ, each at its full shape."""
-    n, d = seen[0], seen[1].shape[1]
-    shape = (len(n), d)
-    centre, rest, variance = _pooled(*seen)
-    rest = spread(rest, shape) if m is None else np.zeros(shape)
-    m, kappa = spread(centre if m is None else m, shape), spread(kappa, (len(n),))
-    if not isinstance(scale, str):
-        dof = spread(dof, (len(n),))
-        if scale is None:
-            return m, kappa, dof, dof[:, None, None] * np.diag(variance), rest, np.zeros(len(n))
-        return m, kappa, dof, spread(scale, (*shape, d)), rest, np.zeros(len(n))
-    target = _within(n, seen[3], variance)
-    dof = spread(_learned(m, rest, kappa, target, seen) if dof is None else dof, (len(n),))
-    return m, kappa, dof, dof[:, None, None] * target, rest, dof / (n.sum() + d / 2)
+    (n_classes, d), n = s.mean.shape, s.n[:, 0]
+    centre, low, variance = s.of_columns()
+    centre = np.where(np.isfinite(centre), centre, 0.0)
+    variance = positive_scale(centre, variance)
+    m, low = (centre, low) if m is None else (m, 0.0)
+    m, low, kappa = spread(m, (n_classes, d)), spread(low, (n_classes, d)), spread(kappa, (n_classes,))
+    if isinstance(scale, str):
+        target = _within(s, variance)
+        dof = spread(_learned(m, low, kappa, target, s) if dof is None else dof, (n_classes,))
+        return m, kappa, dof, dof[:, None, None] * target, low, dof / (n.sum() + d / 2)
+    dof = spread(dof, (n_classes,))
+    scale = dof[:, None, None] * np.diag(variance) if scale is None else spread(scale, (n_classes, d, d))
+    return m, kappa, dof, scale, low, np.zeros(n_classes)
 
 
-def _pooled(n: Array, mean: Array, low: Array, scatter: Array) -> tuple[Array, Array, Array]:
-    """Mean in two parts and variance (divisor: the weight) of each whole column, with fallbacks where unknown."""
-    total = n.sum()
-    share = n / total if total > 0 else np.zeros_like(n)
-    near = share @ mean
-    away = (mean - near) + low
-    step = share @ away
-    centre, rest = two_sum(near, step)
-    squares = np.diagonal(scatter, axis1=-2, axis2=-1).sum(0) + n @ (away - step) ** 2
-    return centre, rest, positive_scale(centre, squares / total if total > 0 else np.full(centre.shape, np.nan))
-
-
-def _within(n: Array, scatter: Array, variance: Array) -> Array:
+def _within(s: Scatter, variance: Array) -> Array:
     """The covariance within classes, of the rows and of d / 2 imaginary ones that have the pooled variances.
 
     The imaginary rows have no correlations. Without them, the covariance of d columns in fewer rows is singular, and
     the evidence would trust it all the more.
     """
     imaginary = len(variance) / 2
-    return (scatter.sum(0) + imaginary * np.diag(variance)) / (n.sum() + imaginary)
+    return (s.scatter.sum(0) + imaginary * np.diag(variance)) / (s.n.sum() + imaginary)
 
 
-def _learned(m: Array, rest: Array, kappa: Array, target: Array, seen: Seen) -> float:
+def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> float:
     """The ``dof`` with the largest evidence times its hyperprior, ln dof ~ Normal(ln d, ``SPREAD``²).
 
     With Ψ = dof T, the evidence follows from the eigenvalues, relative to T, of S and the shift of the mean: so a value
     of ``dof`` costs O(d) operations.
     """
-    n, mean, low, scatter = seen
-    d = len(target)
-    gap = (mean - m) + (low - rest)
+    n, d = s.n[:, 0], len(target)
+    gap = (s.mean - m) + (s.low - low)
     with np.errstate(invalid="ignore"):
         weight = np.where(n > 0, kappa * n / np.where(n > 0, kappa + n, 1.0), 0.0)
-    spreads = scatter + weight[:, None, None] * gap[:, :, None] * gap[:, None, :]
+    spreads = s.scatter + weight[:, None, None] * gap[:, :, None] * gap[:, None, :]
     inverse = matrices.root(target)[1]
     values = np.maximum(np.linalg.eigvalsh(inverse @ spreads @ inverse.T), 0.0)
 

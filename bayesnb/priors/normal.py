@@ -12,15 +12,14 @@ from scipy import stats
 
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import Prior, Theta, spread
+from bayesnb.priors.belief import Theta, spread
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.locations import between
+from bayesnb.priors.locations import Located
 from bayesnb.priors.tensors import shared
-from bayesnb.statistics.two_floats import two_sum
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Normal(Prior):
+class Normal(Located):
     """μ ~ Normal(m, variance v), the prior of a mean whose rows have a known variance (BDA3 2.5).
 
     Parameters
@@ -98,14 +97,9 @@ class Normal(Prior):
         self.require_proper("A mode")
         return self.m
 
-    def _draw_away(self, rng: Generator, size: Size = ()) -> Array:
-        """Draws of μ - m."""
+    def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array]:
         self.require_proper("A draw")
-        return self.low + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape)
-
-    def _gap(self, mean: Array, low: Array) -> Array:
-        """How far a mean is from the location."""
-        return (mean - self.m) + (low - self.low)
+        return (self.low + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape),)
 
     def log_prob(self, *theta: Array) -> Array:
         (mu,) = theta
@@ -126,21 +120,19 @@ class Normal(Prior):
         ratio = 1 / np.where(known, precision, 1.0) / np.where(self.v > 0, self.v, 1.0)
         share = np.where(known & (self.v > 0), 1 / (1 + ratio), 0.0)
         v = np.where(share != 0, share / np.where(known, precision, 1.0), self.v)
-        gap = self._gap(mean, low)
-        m, low = between(self.m, self.low, mean, low, gap, share)
-        return self._with(m=m, v=v, low=low)
+        return self._with(v=v, **self.moved(mean, low, share))
 
     def along(self, precision: Array, mean: Array, low: Array, t: float | Array = 1.0) -> Array:
         """ln E[L^t], where L(μ) = exp(-precision (mean - μ)² / 2), whose maximum is 1."""
         precision = t * precision
         with np.errstate(all="ignore"):
-            wide, gap = 1 + precision * self.v, self._gap(mean, low)
+            wide, gap = 1 + precision * self.v, self.gap(mean, low)
             value = -0.5 * (np.log1p(precision * self.v) + precision * (gap / np.sqrt(wide)) ** 2)
         return np.where(wide > 0, np.where(precision == 0, 0.0, value), np.inf)
 
     def slopes(self, precision: Array, mean: Array, low: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
-            wide, gap = 1 + t * precision * self.v, self._gap(mean, low)
+            wide, gap = 1 + t * precision * self.v, self.gap(mean, low)
             share, squared = precision * self.v / wide, precision * (gap / wide) ** 2
             return -0.5 * (share + squared), share * (0.5 * share + squared)
 
@@ -149,29 +141,9 @@ class Normal(Prior):
             return np.broadcast_to(-1 / (precision * self.v), np.broadcast_shapes(np.shape(mean), np.shape(self.v)))
 
     def drawn_along(self, precision: Array, mean: Array, low: Array, *, common: CommonDraws) -> Array:
-        gap = self._gap(mean, low)
+        gap = self.gap(mean, low)
         with np.errstate(over="ignore"):
             return -0.5 * precision * (gap - np.sqrt(self.v) * common.normal(*self.v.shape[-2:])) ** 2
-
-    @staticmethod
-    def peak(precision: Array, mean: Array, low: Array) -> Array:
-        """0, at the mean."""
-        return np.zeros(np.shape(mean))
-
-    def mean_theta(self) -> Theta:
-        self.require_proper("A mean")
-        return {"mu": self.m, "low": self.low}
-
-    def mode_theta(self) -> Theta:
-        self.require_proper("A mode")
-        return {"mu": self.m, "low": self.low}
-
-    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        return dict(zip(("mu", "low"), two_sum(self.m, self._draw_away(rng, size)), strict=True))
-
-    @classmethod
-    def theta(cls, *point: Array) -> Theta:
-        return {"mu": point[0], "low": np.zeros_like(point[0])}
 
     @staticmethod
     def log_kernel(theta: Theta, precision: Array, mean: Array, low: Array) -> Array:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import digamma, gammaln, polygamma
 
-from bayesnb.numerics import Array, Size, log_gamma_draw, log_rising
+from bayesnb.numerics import Array, Size, log_gamma_draw
 from bayesnb.priors import elicitation, matrices
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, require_nonnegative
-from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.covariances import Target, resolved
-from bayesnb.priors.locations import between
+from bayesnb.priors.locations import UnknownPrecision
 from bayesnb.priors.tensors import shared
+from bayesnb.statistics.scatter import Scatter
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NormalWishart(Prior):
+class NormalWishart(UnknownPrecision):
     """(μ, Λ) of a multivariate Normal, Λ the precision matrix: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
     The conjugate prior of a vector of d numbers with mean and covariance unknown (BDA3 3.6; Murphy 2007, section 8).
@@ -53,6 +51,8 @@ class NormalWishart(Prior):
            [0.        , 0.33333333]])
     """
 
+    _rows_of_precision = ("dof", "1")
+    _not_negative = frozenset({"kappa", "dof"})
     parameters = ("mu", "precision")
     axes: ClassVar[Mapping[str, int]] = {"mu": 2, "precision": 3}
 
@@ -64,16 +64,7 @@ class NormalWishart(Prior):
     share: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if value is None or isinstance(value, str):
-                continue
-            value = np.asarray(value, float)
-            if f.name in ("kappa", "dof"):
-                require_nonnegative(f.name, value)
-            elif not np.isfinite(value).all():
-                raise ValueError(f"Expected {f.name} to be finite; got {value!r}")
-            object.__setattr__(self, f.name, value)
+        super().__post_init__()
         if isinstance(self.scale, str) and self.scale != "shared":
             raise ValueError(f'Expected scale to be a matrix, "shared" or None; got {self.scale!r}')
         if isinstance(self.scale, np.ndarray):
@@ -116,29 +107,17 @@ class NormalWishart(Prior):
         """Improper, κ=0, dof=1, Ψ=0: the posterior mode is the inverse of the covariance with divisor N."""
         return cls(0.0, 0.0, 1.0, 0.0)
 
-    def over(self, n: Array, mean: Array, low: Array, scatter: Array) -> NormalWishart:
-        """The prior at its full shape, (class, column[, column]).
-
-        Parameters
-        ----------
-        n : array (class,)
-            Weight of the rows.
-        mean, low : arrays (class, column)
-            Mean of the rows, as the sum of a float and a far smaller one.
-        scatter : array (class, column, column)
-            Sum of squares and products about the mean.
-        """
-        return NormalWishart(*resolved(self.m, self.kappa, self.dof, self.scale, (n, mean, low, scatter)))
+    def over(self, s: Scatter) -> NormalWishart:
+        """The prior at its full shape, (class, column[, column]), for rows of which these are the sums."""
+        return NormalWishart(*resolved(self.m, self.kappa, self.dof, self.scale, s))
 
     @property
     def size(self) -> int:
-        """d, the number of columns."""
         return np.shape(self.scale)[-1]
 
     @property
-    def nu(self) -> Array:
-        """ν, the degrees of freedom of the Wishart distribution."""
-        return self.dof + (self.size - 1)
+    def log_rate(self) -> Array:
+        return self.root[2] - self.size * np.log(2)
 
     @cached_property
     def root(self) -> tuple[Array, Array, Array]:
@@ -166,36 +145,28 @@ class NormalWishart(Prior):
             return "a singular scale: a column follows from the others, or there are fewer rows than columns"
         return ""
 
-    def mean(self) -> tuple[Array, Array]:
-        self.require_proper("A mean")
-        return self.m + self.low, self._precision(self.nu)
-
-    def _precision(self, times: Array) -> Array:
-        """``times`` Ψ⁻¹."""
+    def precision(self, times: Array) -> Array:
         inverse = self.root[1]
         return times[..., None, None] * (np.swapaxes(inverse, -1, -2) @ inverse)
 
+    @staticmethod
+    def log_determinant(precision: Array) -> Array:
+        return matrices.root(precision)[2]
+
+    @staticmethod
+    def squares(precision: Array, gap: Array, n: Array, scatter: Any) -> Array:
+        of_gap = n * (gap * (precision @ gap[..., None])[..., 0]).sum(-1)
+        return of_gap if scatter is None else of_gap + (precision * scatter).sum((-2, -1))
+
     def variance(self) -> tuple[Array, Array]:
         self.require_proper("A variance")
-        finite, inverse = self.dof > 2, self._precision(np.ones(np.shape(self.nu)))
+        finite, inverse = self.dof > 2, self.precision(np.ones(np.shape(self.nu)))
         per = np.where(finite, 1 / self.kappa / np.where(finite, self.dof - 2, 1.0), np.inf)
         diagonal = np.diagonal(inverse, axis1=-2, axis2=-1)
         of_precision = self.nu[..., None, None] * (inverse**2 + diagonal[..., :, None] * diagonal[..., None, :])
         return per[..., None] * np.diagonal(self.scale, axis1=-2, axis2=-1), of_precision
 
-    def mode(self) -> tuple[Array, Array]:
-        self.require_proper("A mode")
-        outside = self.dof <= 1
-        if outside.any():
-            where = first(outside)
-            raise BoundaryError(
-                f"the mode of the precision is 0, where dof is {self.dof[where]:g} <= 1 (no row was seen); "
-                'use the mean (estimate="mean") or a larger dof',
-                where,
-            )
-        return self.m + self.low, self._precision(self.dof - 1)
-
-    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
+    def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
         """Draws by Bartlett's decomposition: Ψ = L Lᵀ and Λ = L⁻ᵀ A Aᵀ L⁻¹, A lower with independent cells."""
         self.require_proper("A draw")
         d, (root, inverse, _) = self.size, self.root
@@ -206,117 +177,29 @@ class NormalWishart(Prior):
         away = rng.standard_normal(squares.shape) / np.sqrt(self.kappa)[..., None]
         away = root @ np.linalg.solve(np.swapaxes(factor, -1, -2), away[..., None])
         half = np.swapaxes(inverse, -1, -2) @ factor
-        return self.theta(self.m + (self.low + away[..., 0]), half @ np.swapaxes(half, -1, -2))
-
-    def log_prob(self, *theta: Array) -> Array:
-        mu, precision = theta
-        gap, level = (mu - self.m) - self.low, matrices.root(precision)[2]
-        squares = (self.scale * precision).sum((-2, -1)) + self.kappa * matrices.square(precision, gap)
-        return 0.5 * ((self.dof - 1) * level - squares) - self.log_normalizer()
-
-    def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
-        mu, precision = theta
-        away = self.kappa * matrices.square(precision, (mu - self.m) - self.low)
-        of_mu = 0.5 * (self.size * np.log(self.kappa / (2 * np.pi)) + matrices.root(precision)[2] - away)
-        return of_mu, self.log_prob(*theta) - of_mu
-
-    def log_jacobian(self, *theta: Array) -> Array:
-        return 0.5 * self.size * matrices.root(theta[1])[2]
-
-    def log_normalizer(self) -> Array:
-        self.require_proper("A density")
-        d, nu = self.size, self.nu
-        gammas = gammaln((nu[..., None] - np.arange(d)) / 2).sum(-1) + d * (d - 1) / 4 * np.log(np.pi)
-        return 0.5 * (nu * (d * np.log(2) - self.root[2]) + d * np.log(2 * np.pi / self.kappa)) + gammas
+        return self.low + away[..., 0], half @ np.swapaxes(half, -1, -2)
 
     # A row is d = (1, x, 0, None): its scatter is 0.
 
-    def gap(self, mean: Array, low: Array) -> Array:
-        """How far a mean is from the location, (..., column)."""
-        return (mean - self.m) + (low - self.low)
-
     def distance(self, mean: Array, low: Array) -> Array:
-        """gapᵀ Ψ⁻¹ gap."""
-        return np.square(self.root[1] @ self.gap(mean, low)[..., None]).sum((-2, -1))
+        return np.linalg.norm(self.root[1] @ self.gap(mean, low)[..., None], axis=(-2, -1)) * np.sqrt(2)
 
     def plus(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> NormalWishart:
         rows, gap = t * n, self.gap(mean, low)
         kappa = self.kappa + rows
         share = rows / np.where(kappa > 0, kappa, 1.0)
-        m, rest = between(self.m, self.low, mean, low, gap, share[..., None])
         scale = self.scale + (self.kappa * share)[..., None, None] * (gap[..., :, None] * gap[..., None, :])
         if scatter is not None:
             scale = scale + np.asarray(t)[..., None, None] * scatter
-        return self._with(m=m, kappa=kappa, dof=self.dof + rows, scale=scale, low=rest)
+        return self._with(kappa=kappa, dof=self.dof + rows, scale=scale, **self.moved(mean, low, share[..., None]))
 
-    def along(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> Array:
-        """ln E[L^t], where L is det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2), which is not divided by a maximum.
-
-        The normalizers are far larger than their difference, so it is written without them. By the determinant lemma,
-        a row multiplies det Ψ by 1 + κt/(κ+t) gapᵀ Ψ⁻¹ gap, so no matrix is decomposed for each row.
-        """
-        rows = t * n
-        with np.errstate(all="ignore"):
-            kappa = self.kappa + rows
-            if scatter is None:
-                z = self.kappa * rows / kappa * self.distance(mean, low)
-                growth, exists = np.log1p(z), z > -1
-            else:
-                growth, exists = matrices.log_growth(
-                    self.root[1], self.plus(n, mean, low, scatter, t).scale - self.scale
-                )
-            gammas = log_rising((self.nu[..., None] - np.arange(self.size)) / 2, np.asarray(rows)[..., None] / 2).sum(
-                -1
-            )
-            level = 0.5 * rows * (self.size * np.log(2) - self.root[2] - growth)
-            value = gammas + level - 0.5 * (self.nu * growth + self.size * np.log1p(rows / self.kappa))
-        exists = exists & (kappa > 0) & (self.dof + rows > 0)
-        return np.where(rows == 0, 0.0, np.where(exists, value, np.inf))
-
-    def slopes(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """The slopes along rows, whose scatter is ``None``."""
-        d, wide, count = self.size, self.kappa + t * n, self.nu + t * n
-        with np.errstate(all="ignore"):
-            squared = self.kappa**2 * self.distance(mean, low)
-            z = 1 + t * n * squared / (self.kappa * wide)
-            growth = n * squared / wide**2 / z
-            curvature = -2 * n**2 * squared / wide**3 / z - growth**2
-            each = (count[..., None] - np.arange(d)) / 2
-            level = 0.5 * (digamma(each).sum(-1) + d * np.log(2) - self.root[2] - np.log(z) - d / wide)
-            second = 0.25 * n**2 * polygamma(1, each).sum(-1) + 0.5 * d * n**2 / wide**2 - n * growth
-        return n * level - 0.5 * count * growth, second - 0.5 * count * curvature
-
-    def floor(self, n: Array, mean: Array, low: Array, scatter: Any) -> Array:
-        """The floor of rows, whose scatter is ``None``."""
-        return -np.minimum(self.dof, self.kappa / (1 + self.kappa * self.distance(mean, low))) / n
-
-    def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Any, *, common: CommonDraws) -> Array:
-        """Draws of ln L of rows, whose scatter is ``None``.
-
-        L depends on the direction of the gap by its length alone: so the first axis may be put there, and then only the
-        diagonal of Bartlett's decomposition is needed, whose squares are independent Gamma variates.
-        """
-        d, logs = self.size, 0.0
-        shapes = [np.broadcast_to((self.nu - k) / 2, np.shape(self.distance(mean, low))) for k in range(d)]
-        diagonals = [common.log_gamma(shape, 3 + k) + np.log(2) for k, shape in enumerate(shapes)]
-        logs = sum(diagonals) - self.root[2]
-        normals = [common.normal(*shapes[0].shape[-2:], kind=3 + d + k) / np.sqrt(self.kappa) for k in range(d)]
-        with np.errstate(over="ignore"):
-            along = np.exp(0.5 * diagonals[0]) * np.sqrt(self.distance(mean, low)) - normals[0]
-            return 0.5 * n * (logs - along**2 - sum(np.square(each) for each in normals[1:]))
-
-    @staticmethod
-    def peak(n: Array, mean: Array, low: Array, scatter: Any) -> Array:
-        """0, because the likelihood has no maximum if there are no more rows than columns."""
-        return np.zeros(np.shape(n))
-
-    @staticmethod
-    def log_kernel(theta: Theta, n: Array, mean: Array, low: Array, scatter: Any) -> Array:
-        precision, gap = theta["precision"], (mean - theta["mu"]) + low
-        squares = n * matrices.square(precision, gap)
-        if scatter is not None:
-            squares = squares + (precision * scatter).sum((-2, -1))
-        return 0.5 * (n * matrices.root(precision)[2] - squares)
+    def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
+        if scatter is None:
+            # By the determinant lemma, rows multiply det Ψ by a number, so no matrix is decomposed for each.
+            z = self.kappa * t * n / (self.kappa + t * n) / 2 * self.distance(mean, low) ** 2
+            return np.log1p(z), self.log_rate + np.log1p(z), z > -1
+        growth, exists = matrices.log_growth(self.root[1], self.plus(n, mean, low, scatter, t).scale - self.scale)
+        return growth, self.log_rate + growth, exists
 
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], n: Any, mean: Any, low: Any, scatter: Any) -> Any:
@@ -331,7 +214,7 @@ class NormalWishart(Prior):
 
         self.require_sampled()
         precision = matrices.pymc_wishart(
-            name("precision"), shared(self.nu), shared(self._precision(np.ones(self.nu.shape))), dims
+            name("precision"), shared(self.nu), shared(self.precision(np.ones(self.nu.shape))), dims
         )
         root = matrices.pymc_root(shared(self.kappa)[:, None, None] * precision)
         mu = pm.MvNormal(name("mu"), mu=shared(self.m + self.low), chol=root, dims=dims[:2])

@@ -15,9 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.kernels import sums, tables
-from bayesnb.kernels.blocks import COMPILED_FROM, slices, worthwhile
+from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
-from bayesnb.statistics.two_floats import TwoFloat, two_sum
 
 type Column = Any
 
@@ -120,14 +119,8 @@ class Labels(Membership):
             rows = order[ends[c] : ends[c + 1]]
             yield int(c), rows, self.weight[rows]
 
-    def _blocks(self, columns: int) -> list[slice]:
-        """Blocks of rows whose sums stay in the cache, and have fewer cells than the table, however many classes."""
-        return slices(len(self), max(4 * self.n, 2**14 // max(1, columns)))
-
     def moments(self, x: Array) -> Iterator[Array]:
-        if worthwhile(x.size, COMPILED_FROM):
-            return sums.moments(x, self.codes, self.weight, self.n)
-        return (_about_a_value(x[cut], self.codes[cut], self.weight[cut], self.n) for cut in self._blocks(x.shape[1]))
+        return sums.moments(x, self.codes, self.weight, self.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,80 +165,22 @@ class Responsibilities(Membership):
     def moments(self, x: Array) -> Iterator[Array]:
         """The sums about the mean of each class, in plain floats: EM does not unlearn."""
         for cut in slices(len(self)):
-            part, known = x[cut], ~np.isnan(x[cut])
-            n, nothing = self[cut].totals(known), np.zeros((self.n, x.shape[1]))
+            part, own = x[cut], self[cut]
+            known = ~np.isnan(part)
+            n, nothing, value = own.totals(known), np.zeros((self.n, x.shape[1])), np.zeros(x.shape[1])
             row, column = np.nonzero(known)
-            near = nothing.copy()
-            near[:, column] = part[row, column]
-            near = near + self[cut]._deviations(part, near)[0] / np.where(n > 0, n, 1.0)
-            first, second = self[cut]._deviations(part, near)
-            other = self[cut].totals(known & (part != 0))
-            yield np.stack([n, nothing, near, first, nothing, second, nothing, other], axis=1)
-
-    def _deviations(self, x: Array, centre: Array) -> tuple[Array, Array]:
-        """Sums of x - centre_c and of its square, as (class, column); NaN adds nothing."""
-        first, second = np.zeros_like(centre), np.zeros_like(centre)
-        for c in range(self.n):
-            away = x - centre[c]
-            away[np.isnan(away)] = 0.0
-            first[c], second[c] = self.r[:, c] @ away, self.r[:, c] @ (away * away)
-        return first, second
+            value[column] = part[row, column]
+            near = value + own.totals(np.where(known, part - value, 0.0)) / np.where(n > 0, n, 1.0)
+            first, second = nothing.copy(), nothing.copy()
+            for c, r in enumerate(own.r.T):
+                away = np.where(known, part - near[c], 0.0)
+                first[c], second[c] = r @ away, r @ (away * away)
+            yield np.stack([n, nothing, near, first, nothing, second, nothing, own.totals(known & (part != 0))], axis=1)
 
 
 def every_row(n: int) -> Array:
     """Weight 1 for each row, (row,), in the memory of one number; it cannot be written to."""
     return np.broadcast_to(1.0, n)
-
-
-# The sums are taken about a value of the class, where the digits of the location are out of the way. Rows are sorted by
-# class and added in pairs, as two floats, until one row of each class is left: so n rows take n additions however many
-# classes they have, and no addition costs a digit that unlearning a far row could need. A pair of two classes is not
-# added: its first row is put aside, and what was put aside is added in the same way, by its place within its class.
-
-
-def _about_a_value(x: Array, codes: Array, weight: Array, n: int) -> Array:
-    """The sums of the rows of each class about one of its values, (class, 8, column)."""
-    order = np.argsort(codes, kind="stable")
-    x, codes, weight = np.ascontiguousarray(np.asarray(x, float)[order].T), codes[order], weight[order]
-    counts = ~np.isnan(x) & (weight > 0)
-    found = np.zeros((n, 8, len(x)))
-    found[:, 7] = sums.totals((counts & (x != 0)).T, codes, weight, n)
-    column, row = np.nonzero(counts)
-    found[codes[row[::-1]], 2, column[::-1]] = x[column, row][::-1]
-    near = found[codes, 2].T
-    first = away = TwoFloat(*two_sum(np.where(counts, x, near), -near))
-    w = TwoFloat.of(counts * weight)
-    if not (weight == 1).all():
-        first = away * w
-    high, low = (np.concatenate(parts) for parts in zip(w, first, first * away, strict=True))
-    aside = []
-    while len(codes) > 1:
-        if len(codes) % 2:
-            aside.append((codes[-1:], high[:, -1:], low[:, -1:]))
-            codes, high, low = codes[:-1], high[:, :-1], low[:, :-1]
-        apart = np.flatnonzero(codes[0::2] != codes[1::2])
-        aside.append((codes[2 * apart], high[:, 2 * apart], low[:, 2 * apart]))
-        high[:, 2 * apart] = low[:, 2 * apart] = 0.0
-        codes, (high, low) = codes[1::2], _pairs(high, low)
-    codes, high, low = (np.concatenate(parts, axis=-1) for parts in zip(*aside, (codes, high, low), strict=True))
-    order = np.argsort(codes, kind="stable")
-    codes, high, low = codes[order], high[:, order], low[:, order]
-    while (codes[1:] == codes[:-1]).any():
-        starts = np.flatnonzero(np.diff(codes, prepend=-1))
-        odd = (np.arange(len(codes)) - np.repeat(starts, np.diff(starts, append=len(codes)))) % 2 == 1
-        right = np.flatnonzero(odd)
-        pair = right[:, None] + [-1, 0]
-        high[:, right - 1], low[:, right - 1] = _pairs(high[:, pair.ravel()], low[:, pair.ravel()])
-        codes, high, low = codes[~odd], high[:, ~odd], low[:, ~odd]
-    for part, places in ((high, [0, 3, 5]), (low, [1, 4, 6])):
-        found[np.ix_(codes, places)] = np.moveaxis(part.reshape(3, len(x), len(codes)), -1, 0)
-    return found
-
-
-def _pairs(high: Array, low: Array) -> tuple[Array, Array]:
-    """Each two neighbours along the last axis added."""
-    total, error = two_sum(high[:, 0::2], high[:, 1::2])
-    return total, (low[:, 0::2] + low[:, 1::2]) + error
 
 
 def dense(x: Any) -> Array:

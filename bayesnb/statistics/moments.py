@@ -19,11 +19,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
 from bayesnb.statistics.errors import UnlearnedError, first
 from bayesnb.statistics.membership import Membership
 from bayesnb.statistics.statistic import Statistic, per
-from bayesnb.statistics.two_floats import TwoFloat
 
 ROUNDING = 2.0**-102
 """What a step of two-float arithmetic takes from a number at most, relative to the largest number of the step."""
@@ -41,14 +41,14 @@ class Centred(Statistic):
     values other than 0: without it, rows of zeros could not be told from rows that are tiny beside what was unlearned.
     """
 
-    n: Array
-    n_rest: Array
-    total: Array
-    total_rest: Array
-    scatter: Array
-    scatter_rest: Array
-    lost: Array
-    nonzero: Array
+    n: Array = per("column")
+    n_rest: Array = per("column")
+    total: Array = per("column")
+    total_rest: Array = per("column")
+    scatter: Array = per("column")
+    scatter_rest: Array = per("column")
+    lost: Array = per("column")
+    nonzero: Array = per("column")
 
     signed: ClassVar[frozenset[str]] = frozenset({"n_rest", "total", "total_rest", "scatter", "scatter_rest", "lost"})
 
@@ -122,10 +122,21 @@ class Centred(Statistic):
         return self.n
 
     def pooled(self) -> Self:
-        """All classes together, as one; halves of them are joined until one is left."""
-        s = self if len(self.n) else self.take([-1])
-        while (n := len(s.n)) > 1:
-            s = s.take(range(0, n, 2)) + s.take([*range(1, n, 2), *[-1] * (n % 2)])
+        """All classes together, as one."""
+        return (self if len(self.n) else self.take([-1])).joined(1)
+
+    def of_columns(self) -> tuple[Array, Array, Array]:
+        """Mean, its rest and variance (divisor: the weight) of each whole column, NaN where nothing was seen."""
+        whole = self.pooled()
+        n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
+        return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n
+
+    def joined(self, n: int) -> Self:
+        """The sum of blocks of n classes, which stand one after the other; halves are added until one block is left."""
+        s = self
+        while (rest := len(s.n)) > n:
+            half = (rest // n + 1) // 2 * n
+            s = s.take(np.arange(half)) + s.take(np.r_[half:rest, np.full(2 * half - rest, -1)])
         return s
 
     def contradiction(self) -> str:
@@ -149,9 +160,9 @@ class Centred(Statistic):
         left = n > 1e-12 * np.abs(np.broadcast_to(before.n, n.shape))
         zeros = self.nonzero <= 1e-12 * np.abs(before.nonzero)
         # If all values that are left are equal, their mean is one float, and its low part is 0 up to rounding.
-        mean, low, weight = np.abs(self.mean), np.abs(self.low), np.where(left, n, 1.0)
-        doubt = np.maximum(low, np.sqrt(self.lost * ROUNDING / weight))
-        equal = left & ((np.abs(own) <= 8 * self.lost) | zeros) & ((doubt <= 2.0**-70 * mean) | zeros)
+        doubt = np.maximum(np.abs(self.low), np.sqrt(self.lost * ROUNDING / np.where(left, n, 1.0)))
+        same_value = (np.abs(own) <= 8 * self.lost) & (doubt <= 2.0**-70 * np.abs(self.mean))
+        equal = left & (zeros | same_value)
         spoilt = left & ~equal & (self.lost > KEPT * np.abs(own))
         if spoilt.any():
             raise UnlearnedError(
@@ -178,32 +189,14 @@ class Centred(Statistic):
 class Moments(Centred):
     """Weight, total Σ w x and scatter Σ w (x - mean)², all (class, column), each as two floats."""
 
-    n: Array = per("column")
-    n_rest: Array = per("column")
-    total: Array = per("column")
-    total_rest: Array = per("column")
-    scatter: Array = per("column")
-    scatter_rest: Array = per("column")
-    lost: Array = per("column")
-    nonzero: Array = per("column")
-
     group = "gaussian"
 
     @classmethod
     def of(cls, x: Array, members: Membership) -> Moments:
         """Moments of the rows."""
-        s, n = cls.from_block(np.concatenate(list(members.moments(x)))), members.n
-        # The blocks stand one after the other, and the two halves of them are joined until one is left.
-        while (rest := len(s.n)) > n:
-            half = (rest // n + 1) // 2 * n
-            s = s.take(np.arange(half)) + s.take(np.r_[half:rest, np.full(2 * half - rest, -1)])
-        return s
-
-    @classmethod
-    def from_block(cls, sums: Array) -> Moments:
-        """Moments from what :meth:`Membership.moments` yields."""
-        n, n_rest, v, one, one_rest, two, two_rest, nonzero = np.moveaxis(sums, 1, 0)
-        return cls.about(TwoFloat(n, n_rest), v, TwoFloat(one, one_rest), TwoFloat(two, two_rest), nonzero)
+        n, n_rest, v, one, one_rest, two, two_rest, nonzero = np.moveaxis(np.concatenate([*members.moments(x)]), 1, 0)
+        sums = TwoFloat(one, one_rest), TwoFloat(two, two_rest)
+        return cls.about(TwoFloat(n, n_rest), v, *sums, nonzero).joined(members.n)
 
     @staticmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:

@@ -11,11 +11,11 @@ from typing import Any, Self
 import numpy as np
 
 from bayesnb.kernels.blocks import cuts
+from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Membership
 from bayesnb.statistics.moments import Centred
 from bayesnb.statistics.statistic import per
-from bayesnb.statistics.two_floats import TwoFloat
 
 PLAIN = 2.0**-50
 """The rounding error of products of matrices, relative to the squares that they add up."""
@@ -27,12 +27,8 @@ class Scatter(Centred):
 
     n: Array = per("bag")
     n_rest: Array = per("bag")
-    total: Array = per("column")
-    total_rest: Array = per("column")
     scatter: Array = per("pair")
     scatter_rest: Array = per("pair")
-    lost: Array = per("column")
-    nonzero: Array = per("column")
 
     group = "multivariate_gaussian"
 

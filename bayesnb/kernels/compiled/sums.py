@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesnb.kernels import two_floats
 from bayesnb.kernels.blocks import Array
 from bayesnb.kernels.compiled import compiled, rounded_once
+
+_two_sum = compiled(two_floats.two_sum)
 
 # Each sum is carried as two floats: the second gathers what rounding takes from the first (Ogita, Rump, Oishi 2005). So
 # the squares of ordinary rows keep their digits beside that of a row 1e9 spreads out, which may be unlearned later. All
@@ -13,22 +16,13 @@ from bayesnb.kernels.compiled import compiled, rounded_once
 # equal values has sums of exactly 0. A loop makes the array that it adds to, because only then the compiler knows that
 # it overlaps no other, and adds several columns at once.
 
-
-@compiled
-def moments(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
-    """Σ w, a value v, Σ w (x - v) and Σ w (x - v)² of each class, (class, 8, column).
-
-    The parts stand in the order weight, rest of it, v, first sum, rest of it, second sum, rest of it, and last is the
-    weight of the values other than 0.
-    """
-    near = _values(x, codes, weight, n_classes)
-    whole, found = _of_whole_rows(x, codes, weight, near)
-    return found if whole else _of_weighed_cells(x, codes, weight, near)
+WIDE = 16
+"""So many columns or more are filled up to a multiple of the eight that are added at once."""
 
 
 @compiled
-def _values(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
-    """A value of each class that counts, (class, column); 0 where there is none."""
+def values(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
+    """The first value of each class that counts, (class, column); 0 where there is none."""
     columns = x.shape[1]
     near, held = np.zeros((n_classes, columns)), np.zeros((n_classes, columns), np.bool_)
     left, classes_left = np.full(n_classes, columns), n_classes
@@ -48,66 +42,46 @@ def _values(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
 
 
 @compiled
-def _of_whole_rows(x: Array, codes: Array, weight: Array, near: Array) -> tuple[bool, Array]:
-    """The sums of rows of weight 1 without a missing cell, and whether the rows are all of this kind."""
-    found = np.zeros((len(near), 8, x.shape[1]))
-    for i in range(len(x)):
-        if weight[i] != 1.0:
-            return False, found
-        c = codes[i]
-        n, _, _, first, first_rest, second, second_rest, nonzero = found[c]
-        centre = near[c]
-        n[0] += 1.0
-        for j in range(x.shape[1]):
-            nonzero[j] += 1.0 if x[i, j] != 0.0 else 0.0
-            away, low = _two_sum(x[i, j], -centre[j])
-            square = away * away
-            first[j], error = _two_sum(first[j], away)
-            first_rest[j] += error + low
-            second[j], error = _two_sum(second[j], square)
-            second_rest[j] += error + (rounded_once(away, away, -square) + 2.0 * away * low)
-    whole = True
-    for c in range(len(near)):
-        found[c, 0] = found[c, 0, 0]
-        found[c, 2] = near[c]
-        for j in range(x.shape[1]):
-            whole &= not np.isnan(found[c, 3, j])
-    return whole, found
+def moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array:
+    """Σ w, v, Σ w (x - v), Σ w (x - v)² and the weight of values other than 0, of each class, (class, 8, column).
 
-
-@compiled
-def _of_weighed_cells(x: Array, codes: Array, weight: Array, near: Array) -> Array:
-    """The same of any weights; a missing cell adds nothing."""
-    found = np.zeros((len(near), 8, x.shape[1]))
+    ``near`` are the values v. Each sum is followed by its rest. Without ``weight``, all rows have the weight 1 and no
+    missing cell; a missing cell makes the sums NaN, and with ``weight`` it adds nothing.
+    """
+    columns = x.shape[1]
+    found = np.zeros((len(near), 8, columns if columns < WIDE else -(-columns // 8) * 8))
+    found[:, 2, :columns] = near
+    line = np.zeros(found.shape[2])
     for i in range(len(x)):
-        c, w = codes[i], weight[i]
-        n, n_rest, _, first, first_rest, second, second_rest, nonzero = found[c]
-        centre = near[c]
-        for j in range(x.shape[1]):
-            v = x[i, j]
-            known = v == v
-            away, low = _two_sum(v if known else centre[j], -centre[j])
-            pull = w * away
-            pull_low = rounded_once(w, away, -pull) + w * low
+        n, n_rest, centre, first, first_rest, second, second_rest, nonzero = found[codes[i]]
+        if weight is None:
+            n[0] += 1.0
+        for j in range(columns):
+            line[j] = x[i, j]
+        for j in range(len(line)):
+            v, w = line[j], 1.0
+            if weight is None:
+                away, low = _two_sum(v, -centre[j])
+                pull, pull_low = away, low
+            else:
+                known = v == v
+                w = weight[i] if known else 0.0
+                away, low = _two_sum(v if known else centre[j], -centre[j])
+                pull = w * away
+                pull_low = rounded_once(w, away, -pull) + w * low
+                n[j], error = _two_sum(n[j], w)
+                n_rest[j] += error
             square = pull * away
-            rest = rounded_once(pull, away, -square)
-            n[j], error = _two_sum(n[j], w if known else 0.0)
-            n_rest[j] += error
-            nonzero[j] += w if known and v != 0.0 else 0.0
+            rest = rounded_once(pull, away, -square) + (pull * low + pull_low * away)
             first[j], error = _two_sum(first[j], pull)
             first_rest[j] += error + pull_low
             second[j], error = _two_sum(second[j], square)
-            second_rest[j] += error + (rest + (pull * low + pull_low * away))
-    found[:, 2] = near
-    return found
-
-
-@compiled
-def _two_sum(a: float, b: float) -> tuple[float, float]:
-    """a + b as its rounded sum and the rounding error (Knuth, TAOCP 4.2.2)."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
+            second_rest[j] += error + rest
+            nonzero[j] += w if v != 0.0 else 0.0
+    if weight is None:
+        for c in range(len(near)):
+            found[c, 0] = found[c, 0, 0]
+    return found[:, :, :columns]
 
 
 @compiled

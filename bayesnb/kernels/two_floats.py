@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayesnb.numerics import Array
+from bayesnb.kernels.blocks import Array
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:

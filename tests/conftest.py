@@ -145,6 +145,7 @@ def road(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "compiled":
             patch.setattr(blocks, "COMPILED_FROM", 0)
+            patch.setattr(blocks, "ALONE", 0)
         yield request.param
 
 

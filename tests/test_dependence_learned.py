@@ -261,6 +261,7 @@ def test_more_exponents_than_can_be_learned_together_are_refused_with_the_cure()
 
 
 def test_booleans_and_numbers_of_0_and_1_have_the_same_exponents(monkeypatch):
+    monkeypatch.setattr(blocks, "ALONE", 0)
     monkeypatch.setattr(blocks, "COMPILED_FROM", 0)  # As in a large table, where booleans are read as bytes.
     rng = default_rng(0)
     y = rng.integers(2, size=200)

@@ -43,7 +43,7 @@ class LogNormal(OfUnknownVariance):
     def read(self, x: Array) -> tuple[Array, Array]:
         logarithm = np.log(x)
         # The logarithm of the Jacobian, with which a density of ln x becomes one of x.
-        return logarithm, -np.nan_to_num(logarithm)
+        return logarithm, np.where(np.isnan(logarithm), 0.0, -logarithm)
 
     def added(self, s: Moments) -> Added:
         d, log_h = super().added(s)

@@ -348,7 +348,7 @@ def test_the_draws_of_a_generating_function_have_its_mean_and_variance():
         (Chance(np.full(shape, 2.0), np.full(shape, 5.0), 2), ()),
         (Gamma(np.full(shape, 2.0), np.full(shape, 3.0)), (np.array([4.0]), np.array([2.0]))),
         (Normal(np.zeros(shape), np.full(shape, 2.0)), (np.array([0.5]), np.array([1.0]), np.array([0.0]))),
-        (NormalGamma(0.0, 2.0, 3.0, 1.5).over(*np.zeros((2, 2)), 1), (3.0, np.array([1.0]), 0.0, 2.0)),
+        (NormalGamma(0.0, 2.0, 3.0, 1.5).over(*np.zeros((2, 2)), 1), (3.0, np.array([1.0]), 0.0, 0.0)),
     ]
     for believed, d in cells:
         drawn = believed.drawn_along(*d, common=common)
@@ -709,6 +709,19 @@ def test_the_search_for_a_quantile_far_out_overflows_without_a_warning():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = BayesianNB(random_state=0).fit(X, y).uncertainty(X[:1], draws=4)
     assert 0 <= found["lower"].iloc[0] <= found["upper"].iloc[0] <= 1
+
+
+def test_drawn_sums_of_reals_are_the_sums_of_what_is_drawn_of_each_cell():
+    rng = default_rng(0)
+    x = rng.normal(3.0, 2.0, (7, 5))
+    x[2, 3] = x[4] = np.nan
+    posterior = NormalGamma(0.0, 2.0, 3.0, 1.5).over(*rng.uniform(0.5, 2.0, (2, 5)), 3)
+    d, known, common = (1.0, x[:, None], 0.0, 0.0), ~np.isnan(x)[:, None], CommonDraws(50, (1, 2))
+    believed = posterior.plus(*d)
+    found = believed.drawn_sums(d[1], d[2], known, common)
+    each = np.where(known, believed.drawn_along(*d, common=common), 0.0)
+    assert found.shape == (50, 7, 3)
+    assert_allclose(found, each.sum(-1), rtol=1e-12, atol=1e-12)
 
 
 # Sums over columns in place of parameters: seeds are fixed, and 20,000 draws of either kind are compared.

@@ -363,9 +363,20 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         x, within = self.read(x)
         total = np.zeros((common.draws, rows_of(x), 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
-            drawn = belief.plus(*d).drawn_along(*d, common=common.from_column(column))
-            total[:, rows] += gather(codes, np.where(known, drawn + log_h, 0.0))
+            belief, here = belief.plus(*d), common.from_column(column)
+            if codes is None:
+                total[:, rows] += self.drawn_sums(belief, (d, log_h), known, here)
+                continue
+            total[:, rows] += gather(codes, np.where(known, belief.drawn_along(*d, common=here) + log_h, 0.0))
         return _with(total, within)[..., 0]
+
+    def drawn_sums(self, belief: Any, said: Added, known: Array, common: CommonDraws) -> Array:
+        """Draws of what the known cells of each row say, (draw, row, class).
+
+        (A hook, for densities whose sums over columns are products of matrices.)
+        """
+        d, log_h = said
+        return np.where(known, belief.drawn_along(*d, common=common) + log_h, 0.0).sum(-1)
 
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
         """log p(x_i | class of i, all rows but i) as (row,), for rows that ``posterior`` has seen.

@@ -16,6 +16,7 @@ from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.kernels import densities
 from bayesnb.numerics import LOG_2PI, Array
 from bayesnb.priors import Normal, NormalGamma, Prior, Theta
+from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Column, Labels, Membership
 from bayesnb.statistics.moments import Moments
 
@@ -76,6 +77,10 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         import pymc as pm
 
         pm.Normal(name, mu=theta["mu"], tau=theta["tau"], observed=x[row, column])
+
+    def drawn_sums(self, belief: NormalGamma, said: Added, known: Array, common: CommonDraws) -> Array:
+        (_, mean, low, _), log_h = said
+        return belief.drawn_sums(mean, low, known, common) + np.where(known, log_h, 0.0).sum(-1)
 
 
 @dataclass(frozen=True, eq=False)

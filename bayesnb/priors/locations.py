@@ -211,7 +211,11 @@ class UnknownPrecision(Located):
         diagonal of Bartlett's decomposition is needed, whose squares are independent Gamma variates.
         """
         d, distance = self.size, self.distance(mean, low)
-        shapes = [np.broadcast_to(half, np.shape(distance)) for half in self.halves()]
+        # The rows share a shape, and then its draws, unless they differ in their weight.
+        shapes = [
+            np.broadcast_to(half, np.broadcast_shapes(np.shape(half), np.shape(distance)[-2:]))
+            for half in self.halves()
+        ]
         diagonals = [common.log_gamma(shape, 3 + k) for k, shape in enumerate(shapes)]
         normals = [common.normal(*shapes[0].shape[-2:], kind=3 + d + k) / np.sqrt(self.kappa) for k in range(d)]
         with np.errstate(over="ignore"):

@@ -29,6 +29,10 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
     def root_precision(self, theta: Theta) -> Array:
         """1 / the standard deviation of a row within a class."""
 
+    @abstractmethod
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        """θ in the terms of the data by name, (class, column)."""
+
     def statistic(self, x: Column, members: Membership) -> Moments:
         return stored.moments(self.read(x)[0], members)
 

@@ -18,9 +18,13 @@ from test_generative import IN_PYTHON
 from bayesnb import (
     BayesianNB,
     Exponential,
+    GammaKnownShape,
     GaussianKnownVariance,
     HierarchicalCategorical,
+    Hurdle,
     ImpossibleRowError,
+    LogNormal,
+    Mixture,
     Multinomial,
     PolyaTree,
     StudentT,
@@ -722,6 +726,19 @@ def test_drawn_sums_of_reals_are_the_sums_of_what_is_drawn_of_each_cell():
     each = np.where(known, believed.drawn_along(*d, common=common), 0.0)
     assert found.shape == (50, 7, 3)
     assert_allclose(found, each.sum(-1), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [GammaKnownShape(shape=[1.0, 2.0, 3.0]), Mixture([LogNormal(), PolyaTree()]), Hurdle(PolyaTree()), PolyaTree()],
+    ids=lambda family: type(family).__name__,
+)
+def test_many_rows_of_columns_that_differ_have_the_intervals_of_one_row(family):
+    rng = default_rng(0)
+    x, y = rng.gamma(2.0, size=(300, 3)), rng.integers(3, size=300)
+    clf = BayesianNB(family, random_state=0).fit(x, y)
+    many = clf.predict_interval(x, draws=1500)
+    assert_allclose(many.iloc[[7]].to_numpy(), clf.predict_interval(x[7:8], draws=1500).to_numpy(), rtol=1e-9)
 
 
 # Sums over columns in place of parameters: seeds are fixed, and 20,000 draws of either kind are compared.

@@ -484,8 +484,9 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                     whole = len(index) == width
                     here = dense(part if whole else columns_of(part, index))
                     believed = posterior if whole else posterior.columns(list(index))
+                    family = self if whole else self.gathered([(self, k) for k in index])
                     codes = None if table is None else table.codes if whole else table.codes[:, list(index)]
-                    yield rows, cut.start, codes, self.cells(believed, here), known_cells(here)
+                    yield rows, cut.start, codes, family.cells(believed, here), known_cells(here)
 
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         """The same of rows whose columns share one θ: a cell is a row, and none of them is missing."""

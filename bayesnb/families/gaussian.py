@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy import sparse
 
 from bayesnb.families import normals, stored
 from bayesnb.families.columns import gathered_columns, of_each_column
@@ -205,10 +206,20 @@ class GaussianKnownVariance(OfNormals[Normal]):
         return (1 / one, x[:, None], 0.0), -0.5 * (LOG_2PI + np.log(one))
 
     def of_reals(self, posterior: Normal, x: Column, labels: Labels | None = None) -> Array | None:
-        if labels is not None:
+        one = self._row_variance(x.shape[1])
+        if labels is None:
+            return normals.log_normals(x, posterior.m, posterior.low, 1 / np.sqrt(one + posterior.v))
+        if not labels.unweighted or sparse.issparse(x):
             return None
-        scale = 1 / np.sqrt(self._row_variance(x.shape[1]) + posterior.v)
-        return normals.log_normals(x, posterior.m, posterior.low, scale)
+        # Without a row the posterior variance v is v / kept with kept = 1 - v / variance, and the distance of the row
+        # to the mean is divided by kept. So the predictive is Normal with the precision kept / variance in this
+        # distance, or 1 / (variance kept) in the distance to the mean of all rows.
+        kept = 1 - posterior.v / one
+        # Where hardly anything is kept, the difference has lost digits, and such rows are computed one by one.
+        kept = np.where(kept > 1e-3, kept, np.nan)
+        total = normals.log_normals(x, posterior.m, posterior.low, 1 / np.sqrt(one * kept))
+        total += (~np.isnan(x)) @ np.log(kept).T
+        return total[np.arange(len(x)), labels.codes]
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         return {"mean": theta["mu"]}

@@ -91,7 +91,9 @@ def counts(x: Bag) -> Column:
             stored = stored.copy()
             stored.sum_duplicates()
         return stored
-    return np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
+    dense = np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
+    # Of many dense rows, too, only the words that occur are summed over, by the loops for sparse rows.
+    return sparse.csr_array(dense) if large_enough(dense.size) else dense
 
 
 def fractional(counts: Column) -> Array:

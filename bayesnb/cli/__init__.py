@@ -60,8 +60,7 @@ def _code(arguments: list[str]) -> int:
         click.echo(terminal.visible(message.getvalue(), keep="\n"), nl=False, err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        return 130
+        return _interrupted()
     except (BrokenPipeError, SystemExit) as ended:
         # The reader of stdout has read enough. click exits with 1 then, and leaves this wrapper behind.
         if isinstance(ended, SystemExit) and not isinstance(sys.stdout, click.utils.PacifyFlushWrapper):
@@ -69,7 +68,16 @@ def _code(arguments: list[str]) -> int:
         terminal.discard_stdout()
         return 0
     except Exception as error:
+        # A package that is interrupted while it is imported calls that an ImportError.
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            return _interrupted()
         if "--debug" in arguments:
             raise
         click.echo(f"bayesnb: {terminal.message_of(error)}", err=True)
         return 1
+
+
+def _interrupted() -> int:
+    """Say that the command was interrupted, and return its exit code."""
+    click.echo("interrupted", err=True)
+    return 130

@@ -783,3 +783,16 @@ def test_one_row_of_a_model_of_thousands_of_parameters_is_answered_as_by_exact_d
     assert auto.attrs["mcse"] == pytest.approx(exact.attrs["mcse"], rel=0.3)
     assert clf.prob_top(x[:1]) == pytest.approx(clf.prob_top(x[:1], method="draws"), abs=0.04)
     assert clf.uncertainty(x[:1])["epistemic"][0] > 0
+
+
+@pytest.mark.parametrize("far", [1e9, 1e100, 1e149])
+def test_rows_far_out_of_a_model_of_thousands_of_parameters_are_answered_as_by_exact_draws(far: float):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(40), 6)
+    x = rng.normal(size=(len(y), 60))
+    clf = BayesianNB(random_state=0).fit(x, y)
+    asked = x[:3].copy()
+    asked[1, 5], asked[2] = far, np.nan
+    auto, exact = (clf.predict_interval(asked, method=method) for method in ("auto", "draws"))
+    assert auto.notna().all(axis=None)
+    assert_allclose(auto.to_numpy(), exact.to_numpy(), atol=0.1)

@@ -20,7 +20,9 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from bayesnb.answers.cells import prepared
-from bayesnb.model import Data, Posterior, normalize
+from bayesnb.answers.given import chosen_classes
+from bayesnb.answers.log_odds import LARGE, WIDE
+from bayesnb.model import Data, Posterior
 from bayesnb.priors import Array
 
 SCORES = np.linspace(-6.0, 6.0, 24)
@@ -31,6 +33,8 @@ def log_joint(
     posterior: Posterior, power: int, draws: int, seed: Any, data: Data, n_rows: int, offset: Array = 0.0
 ) -> Array:
     """Draws of log p(c, x | θ), (draw, row, class), for a posterior in closed form.
+
+    They are NaN for rows so far out that floats do not tell the saddlepoints apart.
 
     Parameters
     ----------
@@ -48,23 +52,23 @@ def log_joint(
     log_pi, score = posterior.label.log_draw(rng, (draws,)), rng.standard_normal((draws, len(classes)))
     features = posterior.model.features.items()
     factors = prepared([(family, posterior.features[name], data[name]) for name, family in features])
-    joint = log_pi[:, None] + _sums(factors, n_rows, 0.0, score)
+    predictive = posterior.log_predictive(data, n_rows) + offset
+    impossible = np.isneginf(predictive)
+    joint = log_pi[:, None] + _sums(factors, impossible, 0.0, score)
     if power:
-        # The row has a class c with its predictive probability, and then only the parameters of c know the row.
-        below = np.exp(normalize(posterior.log_predictive(data, n_rows) + offset)).cumsum(-1)[:, :-1]
-        chosen = (rng.random(draws)[:, None, None] >= below).sum(-1)[..., None]
-        counted = posterior.label.log_counted(log_pi, rng)[:, None] + _sums(factors, n_rows, 1.0, score)
+        chosen = chosen_classes(predictive, rng.random(draws))[..., None]
+        counted = posterior.label.log_counted(log_pi, rng)[:, None] + _sums(factors, impossible, 1.0, score)
         joint = np.where(chosen == classes, counted, joint)
     return joint + offset
 
 
-def _sums(factors: Sequence[tuple[Any, Any, Any]], n_rows: int, origin: float, score: Array) -> Array:
+def _sums(factors: Sequence[tuple[Any, Any, Any]], impossible: Array, origin: float, score: Array) -> Array:
     """ln p(row | θ_c) at normal scores (draw, class), (draw, row, class).
 
-    ``origin`` is 0 for θ given the data, and 1 for θ given the data and the row as one of class c: the cumulant
-    generating function is then K(1 + t) - K(1).
+    ``impossible`` (row, class) says which classes cannot have a row. ``origin`` is 0 for θ given the data, and 1 for θ
+    given the data and the row as one of class c: the cumulant generating function is then K(1 + t) - K(1).
     """
-    shape = (n_rows, score.shape[1])
+    shape = impossible.shape
 
     def cumulants(t: Array) -> Array:
         return sum((family.cumulants(believed, x, t) for family, believed, x in factors), np.zeros((3, *shape)))
@@ -82,11 +86,16 @@ def _sums(factors: Sequence[tuple[Any, Any, Any]], n_rows: int, origin: float, s
             found, z, curvature = cumulants(origin + away)
             w = np.sign(away) * np.sqrt(2 * (away * z - (found - level)))
             nodes.append((w + np.log(away * np.sqrt(curvature) / w) / w, z))
-    scores, values = np.moveaxis(np.array(nodes), 1, 0)
+        scores, values = np.moveaxis(np.array(nodes), 1, 0)
+        near = (variance < WIDE) & (np.abs(level) < LARGE) & (np.diff(scores, axis=0) > 0).all(axis=0)
     total = np.empty((len(score), *shape))
     for row, c in np.ndindex(shape):
-        if variance[row, c] > 0:
+        if impossible[row, c]:
+            total[:, row, c] = -np.inf
+        elif variance[row, c] == 0:
+            total[:, row, c] = mean[row, c]
+        elif near[row, c]:
             total[:, row, c] = PchipInterpolator(scores[:, row, c], values[:, row, c])(score[:, c])
         else:
-            total[:, row, c] = -np.inf if np.isnan(mean[row, c]) else mean[row, c]
+            total[:, row, c] = np.nan
     return total

@@ -61,6 +61,12 @@ class GivenData:
         return split
 
 
+def chosen_classes(log_joint: Array, uniform: Array) -> Array:
+    """The class that each row is taken to be of, by its predictive (row, class) and uniform numbers, (draw, row)."""
+    below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
+    return (uniform[:, None, None] >= below).sum(-1)
+
+
 @dataclass(frozen=True, eq=False)
 class GivenRow:
     """Draws of θ given the row too, made from draws given the data.
@@ -100,9 +106,8 @@ class GivenRow:
         offset : array that spreads to (row, class)
         """
         common = CommonDraws(len(drawn.log_pi), (self.seed, part))
-        log_p = normalize(self.posterior.log_predictive(data, n_rows) + offset)
-        below = np.exp(log_p).cumsum(-1)[:, :-1]
-        chosen = (common.generator(0).random(common.draws)[:, None, None] >= below).sum(-1)
+        log_joint = self.posterior.log_predictive(data, n_rows) + offset
+        chosen = chosen_classes(log_joint, common.generator(0).random(common.draws))
         joint = np.repeat(drawn.log_pi[:, None], n_rows, axis=1)
         counted = self.posterior.label.log_counted(drawn.log_pi, common.generator(1))
         place = chosen[..., None]

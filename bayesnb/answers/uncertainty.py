@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -112,7 +112,11 @@ class PosteriorDraws:
         """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
         if self.by_sums:
             asked = self.given.power, self.draws, self.seed, data, n_rows, offset
-            return drawn_sums.log_joint(self.posterior, *asked)
+            joint = drawn_sums.log_joint(self.posterior, *asked)
+            if len(far := np.flatnonzero(np.isnan(joint).any(axis=(0, 2)))):
+                offset = np.broadcast_to(offset, joint.shape[1:])[far]
+                joint[:, far] = replace(self, by_sums=False).log_joint(part_of(data, far), len(far), offset)
+            return joint
         parts = enumerate(self._few or self)
         return np.concatenate([self.given.log_joint(drawn, k, data, n_rows, offset) for k, drawn in parts])
 

@@ -38,14 +38,17 @@ for _command in (
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code."""
     arguments = list(sys.argv[1:] if args is None else args)
-    with warnings.catch_warnings(), terminal.ended_by_sigterm():
+    with warnings.catch_warnings(), terminal.ended_by_signals() as arrived:
         # The remarks on a table say it already.
         warnings.filterwarnings("ignore", "column .* looks like an identifier")
-        sys.exit(_code(arguments))
+        sys.exit(_code(arguments, arrived))
 
 
-def _code(arguments: list[str]) -> int:
-    """Run the command and return its exit code. An error is written as one line."""
+def _code(arguments: list[str], arrived: Sequence[int]) -> int:
+    """Run the command and return its exit code. An error is written as one line.
+
+    An error after a signal has ``arrived`` is an interruption.
+    """
     try:
         terminal.set_up_streams()
         terminal.require_text(arguments)
@@ -68,8 +71,7 @@ def _code(arguments: list[str]) -> int:
         terminal.discard_stdout()
         return 0
     except Exception as error:
-        # A package that is interrupted while it is imported calls that an ImportError.
-        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+        if arrived:
             return _interrupted()
         if "--debug" in arguments:
             raise

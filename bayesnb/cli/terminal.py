@@ -15,6 +15,7 @@ import threading
 import unicodedata
 import warnings
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any, TextIO
 
 import click
@@ -97,16 +98,29 @@ def set_up_streams() -> None:
 
 
 @contextlib.contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the command as Ctrl-C does, so that what is half written is removed."""
+def ended_by_signals() -> Iterator[list[int]]:
+    """Let SIGTERM end the command as Ctrl-C does, so that what is half written is removed.
+
+    Yields the signals that have arrived: a package that is interrupted while it is imported raises an ImportError,
+    which does not say why.
+    """
+    arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield arrived
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        arrived.append(number)
+        signal.default_int_handler(number, frame)
+
+    # A shell that runs the command in the background has SIGINT ignored, and it stays so.
+    numbers = [signal.SIGTERM, *([] if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else [signal.SIGINT])]
+    before = {number: signal.signal(number, end) for number in numbers}
     try:
-        yield
+        yield arrived
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def discard_stdout() -> None:

@@ -339,7 +339,7 @@ def test_what_is_given_is_left_as_it_was():
     [
         ({"ill": 0.1, "fit": 0.9}, r"\['ill', 'well'\]; got \['ill', 'fit'\], where 'fit' is not a class"),
         ({"ill": 1.0}, r"one probability for each class, \['ill', 'well'\]; got \['ill'\], where 'well' is missing"),
-        (pd.Series([0.1, 0.5, 0.4], index=["ill", "well", "well"]), r"one probability for each class; got 'well' more"),
+        (pd.Series([0.1, 0.5, 0.4], index=["ill", "well", "well"]), r"each label once; got 'well' more"),
         (pd.DataFrame([[0.1, 0.9]] * 3), r"got \[0, 1\], where 0, 1 is not a class"),
         ([[0.2, 0.3, 0.5]], r"in the order of \['ill', 'well'\]; got shape \(1, 3\)"),
         ([0.2, 0.3, 0.5], r"one probability for each class \['ill', 'well'\], in this order; got \[0.2, 0.3, 0.5\]"),

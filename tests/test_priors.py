@@ -367,7 +367,7 @@ def test_a_dirichlet_with_all_concentrations_0_is_improper():
         (lambda: Dirichlet.m_estimate(3, {"a": 0.5, "b": 0.6}), "probabilities p to sum to 1"),
         (lambda: Dirichlet.m_estimate(3, [1.5, -0.5]), "probabilities p to sum to 1"),
         (lambda: Beta.m_estimate(3, 1.2), "p between 0 and 1; got .*1.2"),
-        (lambda: FixedProbabilities([0.5, 0.4]), "class probabilities that sum to 1"),
+        (lambda: FixedProbabilities([0.5, 0.4]), "class prior: Expected probabilities that sum to 1"),
         (lambda: Dirichlet(-1.0), "alpha to be finite and not negative"),
         (lambda: Dirichlet({"a": np.nan}), "alpha to be finite and not negative"),
         (lambda: Beta(1.0, np.inf), "beta to be finite and not negative"),

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayesnb.model import normalize
 from bayesnb.priors import Array
-from bayesnb.priors.fixed import repeated, require_each
+from bayesnb.priors.class_prior import repeated, require_each
 from bayesnb.wording import warn
 
 ROUNDING = 1e-12

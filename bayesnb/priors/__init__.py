@@ -23,9 +23,9 @@ from bayesnb.priors.belief import spread as spread
 from bayesnb.priors.beta import Beta as Beta
 from bayesnb.priors.beta_tree import BetaTree as BetaTree
 from bayesnb.priors.chance import Chance as Chance
+from bayesnb.priors.class_prior import FixedProbabilities as FixedProbabilities
 from bayesnb.priors.compound import Compound as Compound
 from bayesnb.priors.dirichlet import Dirichlet as Dirichlet
-from bayesnb.priors.fixed import FixedProbabilities as FixedProbabilities
 from bayesnb.priors.gamma import Gamma as Gamma
 from bayesnb.priors.normal import Normal as Normal
 from bayesnb.priors.normal_gamma import NormalGamma as NormalGamma

@@ -69,12 +69,13 @@ class BoundaryError(LocatedError):
     """
 
 
-def by_label(value: Any) -> Any:
+def by_label(value: Any, name: str) -> Any:
     """A pandas Series as {label: number}, so that it is never read by position; anything else as it is."""
     if isinstance(value, Mapping) or not hasattr(value, "to_dict"):
         return value
     if not value.index.is_unique:
-        raise ValueError(f"Expected each label once; got {value.index[value.index.duplicated()][0]!r} more than once")
+        twice = value.index[value.index.duplicated()][0]
+        raise ValueError(f"{name}: Expected each label once; got {twice!r} more than once")
     return value.to_dict()
 
 

@@ -1,25 +1,152 @@
 """The prior of the class probabilities, as a user writes it and as the model holds it.
 
 Start with :func:`read`, the one reader: of what :class:`bayesnb.BayesianNB` is given, of what ``with_class_prior`` is
-given, and of what is written on the command line.
+given, and of what is written on the command line. The prior is a Dirichlet or :class:`FixedProbabilities`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
+from numpy.random import Generator
 
-from bayesnb.priors import Array, Dirichlet, FixedProbabilities
-from bayesnb.priors.fixed import repeated, require_each
+from bayesnb.numerics import Array, Size, log
+from bayesnb.priors.belief import Belief, by_label
+from bayesnb.priors.dirichlet import Dirichlet, log_shares_without, named_by
 
 SUM = 1e-9
 """The largest distance from 1 that the sum of class probabilities may have."""
 
 FORMS = "a Dirichlet, {label: probability}, a Series by label, an array in the order of the classes, 'frequencies' or "
 FORMS += "'uniform'"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FixedProbabilities(Belief):
+    """Class probabilities that are known: they have no uncertainty, and no data change them.
+
+    Parameters
+    ----------
+    p : array (class,), {label: float}, "uniform" or None
+        Probabilities that sum to 1. ``None`` is the relative frequency of the labels, ``"uniform"`` the
+        same for each.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> fixed = FixedProbabilities({"a": 0.2, "b": 0.8})
+    >>> BayesianNB(class_prior=fixed).fit({"x": [1.0, 2.0]}, ["a", "b"]).posterior_.label
+    FixedProbabilities(p=[0.2, 0.8])
+    """
+
+    p: Array | Mapping[Any, float] | Literal["uniform"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.p is None or isinstance(self.p, str):
+            return
+        given = by_label(self.p, "class prior")
+        labels = list(given) if isinstance(given, Mapping) else []
+        try:
+            p = np.array(list(given.values()) if labels else given, float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"class prior: Expected {FORMS}; got {self.p!r} ({error})") from error
+        if p.ndim != 1:
+            raise ValueError(f"class prior: Expected {FORMS}; got an array of shape {p.shape}")
+        _require_probabilities(p, labels)
+        object.__setattr__(self, "p", dict(zip(labels, p.tolist(), strict=True)) if labels else p)
+
+    # The methods of a prior of the class probabilities. Dirichlet has the same ones.
+
+    def flat(self) -> FixedProbabilities:
+        """The same: fixed probabilities have no prior that could be made flat."""
+        return self
+
+    def over_classes(self, labels: Sequence[Any], rows: Array) -> FixedProbabilities:
+        """One probability a class, in the order of ``labels``; ``rows`` (class,) are their weights."""
+        return FixedProbabilities(_probabilities(self.p, labels, rows))
+
+    def update(self, rows: Array) -> FixedProbabilities:
+        """The same: rows change nothing."""
+        return self
+
+    def log_evidence(self, rows: Array) -> float:
+        """log p(labels), of which ``rows`` (class,) are the weights."""
+        seen = rows > 0
+        return float((rows[seen] * log(self.p[seen])).sum())
+
+    def log_base(self, rows: Array) -> float:
+        """The part of log p(labels) that does not depend on unknown probabilities: all of it."""
+        return self.log_evidence(rows)
+
+    def named_classes(self, labels: Sequence[Any]) -> list[Any]:
+        """The classes that are named; an array names all classes, by position."""
+        return named_by(self.p, labels)
+
+    def log_left_out(
+        self, posterior: FixedProbabilities, rows: Array, codes: Array, weight: Array, point: str
+    ) -> Array:
+        """log p(c | all labels but one) as (row, class); frequencies are counted without the row."""
+        if self.p is None:
+            return log_shares_without(rows, codes, weight, "mean")
+        return np.tile(log(posterior.p), (len(codes), 1))
+
+    def log_counted(self, log_pi: Array, rng: Generator) -> Array:
+        """The same: a row that is counted changes nothing."""
+        return log_pi
+
+    def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
+        """ln E[π_c^t], up to a term that all classes share, with its first and second derivative; t is (..., class)."""
+        with np.errstate(invalid="ignore"):
+            value = np.where(t == 0, 0.0, t * log(self.p))
+        return value, np.broadcast_to(log(self.p), np.shape(t)), np.zeros(np.shape(t))
+
+    def log_power_floor(self) -> Array:
+        """The t above which ``log_powers`` exists."""
+        return np.full(self.p.shape, -np.inf)
+
+    # As a belief.
+
+    def proper(self) -> Array:
+        return np.ones(np.shape(self.p)[:-1], bool)
+
+    def mean(self) -> Array:
+        """The probabilities."""
+        return self.p
+
+    def variance(self) -> Array:
+        """0."""
+        return np.zeros_like(self.p)
+
+    def mode(self) -> Array:
+        """The probabilities."""
+        return self.p
+
+    def log_draw(self, rng: Generator, size: Size = ()) -> Array:
+        """Their logarithms, at every draw."""
+        return np.broadcast_to(log(self.p), size + self.p.shape)
+
+    def log_prob(self, *theta: Array) -> Array:
+        """0 at the probabilities, and -inf elsewhere."""
+        (theta,) = theta
+        return np.where(np.all(theta == self.p, axis=-1), 0.0, -np.inf)
+
+    def log_jacobian(self, *theta: Array) -> Array:
+        """0."""
+        (theta,) = theta
+        return np.zeros(np.shape(theta)[:-1])
+
+    def log_normalizer(self) -> Array:
+        """0."""
+        return np.zeros(np.shape(self.p)[:-1])
+
+    def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
+        """A constant in the open PyMC model."""
+        import pymc as pm
+
+        return pm.Deterministic(name("theta"), pm.math.constant(self.p), dims=dims)
 
 
 def read(given: Any) -> Dirichlet | FixedProbabilities:
@@ -39,22 +166,9 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
     """
     if isinstance(given, Dirichlet | FixedProbabilities):
         return given
-    if isinstance(given, str):
-        if given not in ("frequencies", "uniform"):
-            raise ValueError(f"class prior: Expected {FORMS}; got {given!r}")
-        return FixedProbabilities(None if given == "frequencies" else "uniform")
-    by_label = isinstance(given, Mapping | pd.Series)
-    labels = list(given.keys()) if by_label else []
-    if twice := repeated(labels):
-        raise ValueError(f"class prior: Expected one probability for each class; got {twice[0]!r} more than once")
-    try:
-        p = np.array(list(dict(given.items()).values()) if by_label else given, float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"class prior: Expected {FORMS}; got {given!r} ({error})") from error
-    if p.ndim != 1:
-        raise ValueError(f"class prior: Expected {FORMS}; got an array of shape {p.shape}")
-    _require_probabilities(p, labels)
-    return FixedProbabilities(dict(zip(labels, p.tolist(), strict=True)) if by_label else p)
+    if given is None or (isinstance(given, str) and given not in ("frequencies", "uniform")):
+        raise ValueError(f"class prior: Expected {FORMS}; got {given!r}")
+    return FixedProbabilities(None if isinstance(given, str) and given == "frequencies" else given)
 
 
 def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
@@ -73,11 +187,11 @@ def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
         For a class that is missing, unknown or repeated, a probability that is negative or not a number, or a sum
         further than 1e-9 from 1.
     """
-    if isinstance(given, pd.DataFrame):
+    if isinstance(given, Belief | Mapping | str):
+        return None
+    if hasattr(given, "columns"):
         require_each(given.columns.tolist(), labels, "class prior", "one column for each class")
         given = given[list(labels)].to_numpy()
-    elif isinstance(given, Dirichlet | FixedProbabilities | Mapping | pd.Series | str):
-        return None
     try:
         p = np.array(given, float)
     except (TypeError, ValueError):
@@ -91,6 +205,42 @@ def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
         )
     _require_probabilities(p, labels)
     return p
+
+
+def _probabilities(p: Array | Mapping[Any, float] | str | None, labels: Sequence[Any], rows: Array) -> Array:
+    """Class probabilities in the order of the classes."""
+    if p is None and rows.sum() > 0:
+        return rows / rows.sum()
+    if p is None or isinstance(p, str):
+        return np.full(len(labels), 1 / len(labels))
+    if isinstance(p, Mapping):
+        require_each(list(p), labels, "class prior", "one probability for each class")
+        return np.array([p[label] for label in labels], float)
+    if len(p) != len(labels):
+        raise ValueError(
+            f"class prior: Expected one probability for each class {list(labels)}, in this order; got {p.tolist()}"
+        )
+    return p
+
+
+def require_each(given: Sequence[Any], labels: Sequence[Any], what: str, expected: str) -> None:
+    """Refuse labels that are not the classes, each once, in any order."""
+    known, given = list(labels), list(given)
+    faults = {
+        "is not a class": [label for label in given if label not in known],
+        "is missing": [label for label in known if label not in given],
+        "is there more than once": repeated(given),
+    }
+    for fault, odd in faults.items():
+        if odd:
+            raise ValueError(
+                f"{what}: Expected {expected}, {known}; got {given}, where {', '.join(map(repr, odd))} {fault}"
+            )
+
+
+def repeated(labels: Sequence[Any]) -> list[Any]:
+    """The labels that are there more than once, each once."""
+    return list(dict.fromkeys(label for label in labels if list(labels).count(label) > 1))
 
 
 def _require_probabilities(p: Array, labels: Sequence[Any]) -> None:

@@ -48,7 +48,7 @@ class Dirichlet(SimplexPrior):
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"alpha": ("alpha",)}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", by_label(self.alpha))
+        object.__setattr__(self, "alpha", by_label(self.alpha, "alpha"))
         if isinstance(self.alpha, Mapping):
             require_nonnegative("alpha", np.array(list(self.alpha.values()), float))
         else:

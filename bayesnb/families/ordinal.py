@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.levels import CategoryCounts, Coded, at_levels, pymc_at_levels, widest
-from bayesnb.families.shares import halves, paths_of, pymc_log_cells, theta_of_shares
+from bayesnb.families.dyadic import Dyadic
+from bayesnb.families.levels import CategoryCounts, Coded, widest
+from bayesnb.families.on_tree import OnTree
 from bayesnb.families.support import LEVELS
 from bayesnb.numerics import Array
-from bayesnb.priors import BetaTree, Theta
-from bayesnb.priors.tree_nodes import CELLS, NODES
+from bayesnb.priors import Theta
+from bayesnb.priors.beta_tree import CELLS, DEPTH
 from bayesnb.statistics.membership import Membership
 
 
 @dataclass(frozen=True, eq=False)
-class Ordinal(Conjugate[BetaTree, CategoryCounts]):
+class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) of levels that have an order; θ has a Pólya tree over this order as its prior.
 
     The levels are halved again and again: the lower half and the upper half, then the halves of these. So a row in a
@@ -48,11 +49,9 @@ class Ordinal(Conjugate[BetaTree, CategoryCounts]):
     dog     0.23    0.14   0.23  0.39
     """
 
-    prior: Any = field(default_factory=BetaTree)
     order: Any = None
     orders: Any = None
 
-    conjugate = BetaTree
     support = LEVELS
 
     def __post_init__(self) -> None:
@@ -82,31 +81,25 @@ class Ordinal(Conjugate[BetaTree, CategoryCounts]):
             return self.orders[column]
         return self.order
 
-    def node_names(self) -> tuple[str, ...]:
-        return tuple(str(k) for k in range(NODES))
-
     def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
         return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)
 
-    def resolve_prior(self, prior: BetaTree, s: CategoryCounts) -> BetaTree:
-        # Half a row in each level, so that no share is 0 or 1.
-        exists = self._exists(s.counts.shape[1])
-        return prior.over(self._cells(s.counts.sum(0)) + 0.5 * exists, len(s.counts))
+    def read(self, x: Coded) -> tuple[Array, None]:
+        paths = self._paths(x.codes.shape[1])
+        return np.where(x.codes < 0, -1, paths[np.arange(len(paths)), x.codes]), None
 
-    def added(self, s: CategoryCounts) -> Added:
-        d = halves(self._cells(s.counts), self._exists(s.counts.shape[1]))
-        return d, BetaTree.peak(*d)
+    def cell_counts(self, s: CategoryCounts) -> Array:
+        paths = self._paths(len(s.levels))
+        column, level = np.nonzero(paths >= 0)
+        cells = np.zeros((*s.counts.shape[:2], CELLS))
+        cells[:, column, paths[column, level]] = s.counts[:, column, level]
+        return cells
 
-    def cells(self, posterior: BetaTree, x: Coded) -> Cells:
-        # A missing cell, of code -1, stands for level 0: every column has one.
-        cell = self._paths(x.codes.shape[1])[np.arange(x.codes.shape[1]), np.maximum(x.codes, 0)]
-        return posterior.path(np.broadcast_to(cell[:, None], (len(x), *posterior.share.shape[:-1]))), *self.said(x)
-
-    def said(self, x: Coded) -> Added:
-        return (), 0.0
-
-    def log_density(self, theta: Theta, x: Coded) -> Array:
-        return at_levels(self._by_level(theta["log_cell"]), x.codes)
+    def exists(self, n_columns: int) -> Array:
+        found = np.zeros((n_columns, CELLS))
+        for k in range(n_columns):
+            found[k, _paths(len(self.order_of(k)))] = 1.0
+        return found
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         table = self._by_level(theta["log_cell"])
@@ -119,42 +112,21 @@ class Ordinal(Conjugate[BetaTree, CategoryCounts]):
         table = self._by_level(theta["log_cell"])
         return table.reshape(len(table), -1), np.zeros(len(table))
 
-    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Coded, row: Array, column: Array) -> None:
-        import pymc as pm
-        from pytensor import tensor as pt
-
-        cell = self._paths(x.codes.shape[1])[column, x.codes[row, column]]
-        p = pt.exp(pymc_log_cells(theta, self._exists(x.codes.shape[1])[column]))
-        pm.Categorical(name, p=p, observed=cell)
-
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Coded) -> Any:
-        log_cells = pymc_log_cells(theta, self._exists(x.codes.shape[1]))
-        paths = np.maximum(self._paths(x.codes.shape[1]), 0)
-        return pymc_at_levels(log_cells[:, np.arange(len(paths))[:, None], paths], x.codes)
-
-    def theta(self, variables: Mapping[str, Array]) -> Theta:
-        return theta_of_shares(variables["share"], self._exists(variables["share"].shape[-2]))
-
     # The levels of each column as cells of the tree.
 
     def _paths(self, n_columns: int) -> Array:
         """The cell of each level, (column, level); -1 where a column has fewer levels than others."""
-        return paths_of([len(self.order_of(k)) for k in range(n_columns)])
-
-    def _exists(self, n_columns: int) -> Array:
-        """1 for each cell that is a level, (column, cell)."""
-        return self._cells((self._paths(n_columns) >= 0).astype(float))
-
-    def _cells(self, by_level: Array) -> Array:
-        """Numbers of levels, (..., column, level), as numbers of cells, (..., column, cell)."""
-        paths = self._paths(by_level.shape[-2])
-        column, level = np.nonzero(paths >= 0)
-        cells = np.zeros((*by_level.shape[:-1], CELLS))
-        cells[..., column, paths[column, level]] = by_level[..., column, level]
-        return cells
+        each = [_paths(len(self.order_of(k))) for k in range(n_columns)]
+        return np.array([np.pad(own, (0, max(map(len, each)) - len(own)), constant_values=-1) for own in each])
 
     def _by_level(self, log_cell: Array) -> Array:
         """ln p of cells, (..., column, cell), as ln p of levels, (..., column, level); -inf where there is no level."""
         paths = self._paths(log_cell.shape[-2])
         picked = log_cell[..., np.arange(len(paths))[:, None], paths]
         return np.where(paths >= 0, picked, -np.inf)
+
+
+@cache
+def _paths(n: int) -> Array:
+    """The cells of n levels: half of them are on either side of the root, and so on."""
+    return Dyadic.given(np.arange(1, n), DEPTH).paths

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added
 from bayesnb.families.dyadic import Boxes, Dyadic
-from bayesnb.families.levels import at_levels, pymc_at_levels
-from bayesnb.families.shares import halves, pymc_log_cells, theta_of_shares
+from bayesnb.families.on_tree import OnTree
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
-from bayesnb.priors import BetaTree, Theta
-from bayesnb.priors.tree_nodes import CELLS, DEPTH, NODES
+from bayesnb.priors import Theta
+from bayesnb.priors.beta_tree import CELLS, DEPTH
 from bayesnb.statistics.membership import Membership
 from bayesnb.statistics.statistic import Statistic, per
 
@@ -42,7 +41,7 @@ class CellCounts(Statistic):
 
 
 @dataclass(frozen=True, eq=False)
-class PolyaTree(Conjugate[BetaTree, CellCounts]):
+class PolyaTree(OnTree[CellCounts]):
     """x has probability θ_k of cell k of its column, and a known density within it; θ has a Pólya tree as its prior.
 
     The 64 cells halve the column again and again, so they are narrow where values are frequent. Within an inner cell
@@ -68,11 +67,8 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
     array(['bus', 'bus', 'train'], dtype='<U5')
     """
 
-    prior: Any = field(default_factory=BetaTree)
     edges: Any = None
     cuts: Any = None
-
-    conjugate = BetaTree
 
     @property
     def needs_rows(self) -> bool:
@@ -88,9 +84,6 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
     def gathered(self, cells: Sequence[tuple[PolyaTree, int]]) -> PolyaTree:
         return replace(self, edges=None, cuts=tuple(family._cuts(k + 1)[k] for family, k in cells))
 
-    def node_names(self) -> tuple[str, ...]:
-        return tuple(str(k) for k in range(NODES))
-
     def read(self, x: Array) -> tuple[Array, Array]:
         return self._boxes(x.shape[1]).read(x)
 
@@ -101,23 +94,15 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
             parts.append(CellCounts(members[cut].table(codes, CELLS), members[cut].totals(within)))
         return reduce(add, parts)
 
-    def resolve_prior(self, prior: BetaTree, s: CellCounts) -> BetaTree:
-        # Half a row in each cell that has a width, so that no share is 0 or 1 where a value may come.
-        return prior.over(s.counts.sum(0) + 0.5 * self._boxes(s.counts.shape[1]).exists, len(s.counts))
+    def cell_counts(self, s: CellCounts) -> Array:
+        return s.counts
+
+    def exists(self, n_columns: int) -> Array:
+        return self._boxes(n_columns).exists
 
     def added(self, s: CellCounts) -> Added:
-        d = halves(s.counts, self._boxes(s.counts.shape[1]).exists)
-        return d, s.log_within + BetaTree.peak(*d)
-
-    def cells(self, posterior: BetaTree, x: Array) -> Cells:
-        cell = np.broadcast_to(np.maximum(x, 0)[:, None], (len(x), *posterior.share.shape[:-1]))
-        return posterior.path(cell), *self.said(x)
-
-    def said(self, x: Array) -> Added:
-        return (), 0.0
-
-    def log_density(self, theta: Theta, x: Array) -> Array:
-        return at_levels(theta["log_cell"], x)
+        d, peak = super().added(s)
+        return d, s.log_within + peak
 
     def sample(self, theta: Theta, rng: Generator, s: CellCounts) -> Array:
         log_cell = theta["log_cell"]
@@ -133,22 +118,6 @@ class PolyaTree(Conjugate[BetaTree, CellCounts]):
             own, up_to = (np.take_along_axis(v, code[..., None], -1)[..., 0] for v in (cells, below))
             shown[f"{p:.0%}"] = boxes.inside(code, np.clip(1 - (up_to - p) / np.where(own > 0, own, 1.0), 0.0, 1.0))
         return shown
-
-    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
-        import pymc as pm
-        from pytensor import tensor as pt
-
-        p = pt.exp(pymc_log_cells(theta, self._boxes(x.shape[1]).exists[column]))
-        pm.Categorical(name, p=p, observed=x[row, column])
-
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        codes, within = self.read(x)
-        log_cells = pymc_log_cells(theta, self._boxes(x.shape[1]).exists)
-        return pymc_at_levels(log_cells, codes) + within.sum(-1, keepdims=True)
-
-    def theta(self, variables: Mapping[str, Array]) -> Theta:
-        share = variables["share"]
-        return theta_of_shares(share, self._boxes(share.shape[-2]).exists)
 
     def _cuts(self, n_columns: int) -> tuple[Dyadic, ...]:
         if self.cuts is not None:

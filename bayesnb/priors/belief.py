@@ -217,9 +217,9 @@ class Prior(Belief):
         The new parameters are log-odds of probabilities, logarithms of rates, and (μ, √τ) of a Normal.
         """
 
-    @abstractmethod
     def log_normalizer(self) -> Array:
-        """Log of the integral by which the density is divided."""
+        """Log of the integral by which the density is divided; 0 if no part of the density is left out of it."""
+        return np.zeros(self.proper().shape)
 
     @abstractmethod
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:

@@ -1,14 +1,16 @@
 """The prior of a density without a shape: a Pólya tree with optional stopping.
 
-Start with :class:`BetaTree`. What it sums over the nodes of a tree is in ``tree_nodes``, and what one further row
-changes in ``tree_path``.
+Start with :class:`BetaTree`, the belief about all nodes of a dyadic tree, and :class:`Path`, that about the nodes above
+a cell, which are all that one further row changes. Nodes are numbered level by level, the root first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import ABC
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,219 @@ from bayesnb.priors.beta import Beta
 from bayesnb.priors.chance import Chance
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.tensors import shared
-from bayesnb.priors.tree_nodes import CELLS, LEVEL, NODES, cell_logs, climb, descend, nodes_above, splits
-from bayesnb.priors.tree_path import MIXED, Path, Stopping
+
+type Terms = tuple[Any, ...]
+"""Logarithms at nodes, alone or with their first and second derivative."""
+
+DEPTH = 6
+"""How often a column is halved."""
+
+CELLS = 2**DEPTH
+NODES = CELLS - 1
+
+HERE = [slice(2**d - 1, 2 ** (d + 1) - 1) for d in range(DEPTH)]
+"""Where the nodes of each depth stand among all nodes."""
+
+PATH = [slice(d, d + 1) for d in range(DEPTH)]
+"""Where the node of each depth stands among the nodes above a cell."""
+
+LEVEL = np.repeat(np.arange(DEPTH), 2 ** np.arange(DEPTH))
+"""The depth of each node."""
+
+MIXED = (
+    "a tree whose nodes may stop is a mixture of many densities, whose mode has no closed form; use the mean "
+    '(estimate="mean" or "predictive"), or BetaTree(stop=0)'
+)
+
+
+def splits(cells: Array) -> tuple[Array, Array]:
+    """The sums over both halves of each node, (..., node), of numbers of cells, (..., cell)."""
+    left: list[Array] = []
+    right: list[Array] = []
+    while cells.shape[-1] > 1:
+        left.insert(0, cells[..., ::2])
+        right.insert(0, cells[..., 1::2])
+        cells = left[0] + right[0]
+    return np.concatenate(left, axis=-1), np.concatenate(right, axis=-1)
+
+
+def nodes_above(cell: Array) -> tuple[Array, Array]:
+    """The nodes above each cell, the root first, and on which side of them it is, 0 or 1, (..., depth)."""
+    path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
+    return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
+
+
+def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
+    """Sum over all ways to stop, from the log evidence of each node where it stops and where it splits.
+
+    Parameters
+    ----------
+    near, own : tuples of arrays (..., node)
+        The log evidence, alone or with its first and second derivative. The nodes are those of a whole tree, or those
+        of a path, which has one node of each depth.
+    log_stop, log_split : arrays (..., node)
+        ln of the probabilities of both states of each node.
+
+    Returns
+    -------
+    total : tuple of arrays (...)
+        The log evidence of the root, and its derivatives.
+    states : list of pairs, one for each depth, the root first
+        ln of the posterior probabilities of both states of each node.
+    """
+    tree, total, stopped, states = log_stop.shape[-1] == NODES, (), (), []
+    for here in reversed(HERE if tree else PATH):
+        stops, splits = (tuple(v[..., here] for v in each) for each in (near, own))
+        if total:
+            stops = tuple(v + (w[..., ::2] + w[..., 1::2] if tree else w) for v, w in zip(stops, stopped, strict=True))
+            splits = tuple(v + (w[..., ::2] + w[..., 1::2] if tree else w) for v, w in zip(splits, total, strict=True))
+        stop, split = log_stop[..., here], log_split[..., here]
+        stopped, total = stops, mixed([stop, split], [stops, splits], logaddexp)
+        states.insert(0, (stop + stops[0] - total[0], split + splits[0] - total[0]))
+    return tuple(v[..., 0] for v in total), states
+
+
+def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
+    """ln Σ w exp f; where each term is f with its first and second derivative, with these."""
+    values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
+    total = reduce(logaddexp, values)
+    if len(terms[0]) == 1:
+        return (total,)
+    with np.errstate(invalid="ignore"):
+        shares = [np.exp(value - total) for value in values]
+
+    def average(each: Iterable[Array]) -> Array:
+        return sum(np.where(w > 0, w * value, 0.0) for w, value in zip(shares, each, strict=True))
+
+    first = average(slope for _, slope, _ in terms)
+    return total, first, average(second + (slope - first) ** 2 for _, slope, second in terms)
+
+
+def descend(nodes: Array) -> Array:
+    """The sum over each node and those above it."""
+    levels = [nodes[..., here] for here in HERE]
+    below = accumulate(levels, lambda above, level: np.repeat(above, 2, axis=-1) + level)
+    return np.concatenate(list(below), axis=-1)
+
+
+def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
+    """The logarithm of the probability of each cell, from those of the shares of both halves of each node.
+
+    Parameters
+    ----------
+    left, right : arrays (..., node)
+    low, high : arrays (..., node)
+        0 for a half without a cell that a value can be in; it gets the probability 0, whatever its share is.
+    arrays : module
+        numpy, or ``pytensor.tensor``.
+    """
+    left = arrays.where(high == 0, 0.0, arrays.where(low == 0, -np.inf, left))
+    right = arrays.where(high == 0, -np.inf, arrays.where(low == 0, 0.0, right))
+    halves = arrays.stack([left, right], axis=-1)
+    if arrays is np:
+        levels = (halves[..., here, :].reshape(*left.shape[:-1], -1) for here in HERE)
+        return reduce(lambda above, level: np.repeat(above, 2, axis=-1) + level, levels)
+    node, side = nodes_above(np.arange(CELLS))
+    return halves[..., node, side].sum(-1)
+
+
+class Stopping(ABC):
+    """Nodes that stop or split, and below a node that stops all nodes stop: of a whole tree, or of the path to a cell.
+
+    With d further rows, the evidence changes by the factor R of the root. Let r_stop and r_split be the factors by
+    which the evidence of a node alone changes in its two states. At each node
+
+        R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child,
+
+    where the first product is over the node and all those below it.
+    """
+
+    own: Any
+    """The belief about each node where it splits, (..., node)."""
+
+    close: Any
+    """The belief about each node where it stops, (..., node)."""
+
+    states: tuple[Array, Array]
+    """ln P(stop) and ln P(split) of each node, given that those above it split."""
+
+    def along(self, *d: Array, t: float | Array = 1.0) -> Array:
+        """ln R, for t times d."""
+        t = np.asarray(t, float)[..., None]
+        near, own = ((v.along(*d, t=t),) for v in (self.close, self.own))
+        return climb(near, own, *self.states)[0][0]
+
+    def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
+        """First and second derivative of ``along`` in t."""
+        t = np.asarray(t, float)[..., None]
+        near, own = ((v.along(*d, t=t), *v.slopes(*d, t=t)) for v in (self.close, self.own))
+        return climb(near, own, *self.states)[0][1:]
+
+    def after(self, states: tuple[Array, Array], *d: Array, t: float | Array = 1.0) -> tuple[Array, Array]:
+        """The states after t times d, from those before."""
+        near, own = ((v.along(*d, t=t),) for v in (self.close, self.own))
+        with np.errstate(invalid="ignore"):
+            found = climb(near, own, *states)[1]
+        stop, split = (np.concatenate(state, axis=-1) for state in zip(*found, strict=True))
+        return stop, split
+
+    def floor(self, *d: Array) -> Array:
+        """The t < 0 above which ``along`` exists."""
+        return self.own.floor(*d).max(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Path(Stopping):
+    """The nodes above a cell, with the methods that a prior has for the data of one trial in that cell.
+
+    Parameters
+    ----------
+    own, close : Chance
+        The belief that a row of a node is in the half that holds the cell, (..., depth), where the node splits and
+        where it stops.
+    states : pair of arrays (..., depth)
+    """
+
+    own: Chance
+    close: Chance
+    states: tuple[Array, Array]
+
+    def proper(self) -> Array:
+        return (self.own.own > 0).all(-1)
+
+    def plus(self, t: float | Array = 1.0) -> Path:
+        t = np.asarray(t, float)[..., None]
+        return Path(self.own.plus(t), self.close.plus(t), self.after(self.states, t=t))
+
+    def mean_theta(self) -> Theta:
+        return {"log_cell": self.along()}
+
+    def mode_theta(self) -> Theta:
+        """The mode of the cell; only trees whose nodes do not stop have one in closed form."""
+        if (may_stop := self.states[0] > -np.inf).any():
+            raise BoundaryError(MIXED, first(may_stop)[:-1])
+        return {"log_cell": log(self.own.mode()).sum(-1)}
+
+    @staticmethod
+    def log_kernel(theta: Theta) -> Array:
+        return theta["log_cell"]
+
+    def drawn_along(self, *, common: CommonDraws) -> Array:
+        stop, split = self.states
+        # The probability that the path stops at each node: those above split. Else it stops at none.
+        above = np.cumsum(split, -1) - split
+        share = np.cumsum(np.exp(above + stop), -1)
+        columns = range(common.first, common.first + stop.shape[-2])
+        u = np.stack([common.generator(2, column).random(common.draws) for column in columns], -1)
+        stopped = (u[:, None, None, :, None] >= share).sum(-1)
+        total = np.zeros(stopped.shape)
+        for k in range(DEPTH):
+            drawn = (
+                v.at(k).drawn_along(common=common, kind=3 + 4 * k + 2 * place)
+                for place, v in enumerate((self.own, self.close))
+            )
+            total += np.where(k < stopped, *drawn)
+        return total
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,21 +382,13 @@ class BetaTree(Stopping, Prior):
 
     def log_prob(self, *theta: Array) -> Array:
         self.require_proper("A density")
-        before, d = self.before(), (self.left, self.right)
-        # The density before the data, times the likelihood, by the evidence.
-        near, own = ((v.log_prob(*theta),) for v in (before.close, before.own))
+        near, own = ((v.log_prob(*theta),) for v in (self.close, self.own))
         with np.errstate(invalid="ignore"):  # The states of a node are not needed here.
-            density = climb(near, own, *self._states())[0][0]
-        return density + self.log_kernel(self.theta(*theta), *d) - before.along(*d)
+            return climb(near, own, *self.states)[0][0]
 
     def log_jacobian(self, *theta: Array) -> Array:
         (share,) = theta
         return np.where(self.open, log(share) + log(1 - share), 0.0).sum(-1)
-
-    def log_normalizer(self) -> Array:
-        self.require_proper("A density")
-        d = self.left, self.right
-        return self.before().along(*d) + self.peak(*d)
 
     def plus(self, left: Array, right: Array, t: float | Array = 1.0) -> BetaTree:
         t = np.asarray(t)[..., None]
@@ -202,38 +407,30 @@ class BetaTree(Stopping, Prior):
     @classmethod
     def theta(cls, *point: Array) -> Theta:
         (share,) = point
-        return {"log_cell": cell_logs(log(share), log(1 - share)), "share": share}
+        return {"log_cell": log_cells(log(share), log(1 - share), np.ones(NODES), np.ones(NODES)), "share": share}
 
-    @classmethod
-    def point(cls, theta: Theta) -> tuple[Array, ...]:
-        return (theta["share"],)
-
-    def shaped(self, left: Array, right: Array) -> Theta:
-        """θ from the logarithms of both shares; a half without width gets nothing, whatever its share is."""
-        share = np.exp(left)
-        left = np.where(self.open, left, log(self.share))
-        right = np.where(self.open, right, log(1 - self.share))
-        return {"log_cell": cell_logs(left, right), "share": share}
+    def of_shares(self, left: Array, right: Array) -> Theta:
+        """θ from the logarithms of both shares of each node."""
+        return {"log_cell": log_cells(left, right, self.share, 1 - self.share), "share": np.exp(left)}
 
     def mean_theta(self) -> Theta:
         return {"log_cell": self.log_cells(), "share": self.mean()}
 
     def mode_theta(self) -> Theta:
         mode = self.mode()
-        return self.shaped(log(mode), log(1 - mode))
+        return self.of_shares(log(mode), log(1 - mode))
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         stops = rng.random((*size, *self.share.shape)) >= np.exp(self.states[1])
         split, own, close = descend(np.where(stops, -np.inf, 0.0)) == 0.0, self.own, self.close
         chosen = [np.where(split, getattr(own, name), getattr(close, name)) for name in ("alpha", "beta")]
         log_theta = own._with(alpha=chosen[0], beta=chosen[1]).log_draw(rng)
-        return self.shaped(log_theta[..., 1], log_theta[..., 0])
+        return self.of_shares(log_theta[..., 1], log_theta[..., 0])
 
     def log_cells(self) -> Array:
         """ln of the predictive probability of each cell, (class, column, cell)."""
         cells = np.arange(CELLS)[:, None, None] + np.zeros(self.share.shape[:-1], int)
-        half = np.where(self.open, 0.5, self.share)
-        exists = np.isfinite(cell_logs(log(half), log(1 - half)))
+        exists = np.isfinite(self.of_shares(0.0 * self.share, 0.0 * self.share)["log_cell"])
         return np.where(exists, np.moveaxis(self.path(cells).along(), 0, -1), -np.inf)
 
     def path(self, cell: Array) -> Path:
@@ -253,7 +450,7 @@ class BetaTree(Stopping, Prior):
 
     @staticmethod
     def log_kernel(theta: Theta, left: Array, right: Array) -> Array:
-        (share,) = BetaTree.point(theta)
+        share = theta["share"]
         return (xlogy(left, share) + xlogy(right, 1 - share)).sum(-1) - BetaTree.peak(left, right)
 
     # In PyMC the shares are Beta distributed as where nodes split, times what summing over the states makes of it.

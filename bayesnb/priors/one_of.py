@@ -13,9 +13,9 @@ from scipy.special import logsumexp
 
 from bayesnb.numerics import Array, Size
 from bayesnb.priors.belief import BoundaryError, Theta, first, parts_of
+from bayesnb.priors.beta_tree import mixed
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.compound import Compound, fourth_moments, numbered
-from bayesnb.priors.tree_nodes import mixed
 
 NO_MODE = (
     "a mixture of families has no mode in closed form, and no maximum of the likelihood; use the mean "
@@ -149,10 +149,6 @@ class OneOf(Compound):
         terms = self._weighed([part.log_prob(*p) - before.log_prob(*p) for part, before, p in each])
         stacked = np.stack(np.broadcast_arrays(*terms), axis=-1)
         return stacked - logsumexp(stacked, axis=-1, keepdims=True)
-
-    def log_normalizer(self) -> Array:
-        # The densities of the parts are normalized already.
-        return np.zeros(self.log_weight.shape[:-1])
 
     def plus(self, *d: Any, t: float | Array = 1.0) -> OneOf:
         terms = np.stack(np.broadcast_arrays(*self._weighed(self.terms(d, t))), axis=-1)

@@ -652,6 +652,7 @@ def repeated() -> list[agreement.Agreement]:
     return found
 
 
+@pytest.mark.slow
 def test_at_most_1_of_100_correct_models_is_reported_as_different(repeated):
     assert sum(not found.agrees for found in repeated) <= 1
 
@@ -660,6 +661,7 @@ def test_at_most_1_of_100_correct_models_is_reported_as_different(repeated):
     ("kind", "loose"),
     [("mean", 0.045), ("variance", 0.08), ("factor", 0.06), ("joint", 0.08), ("class predictive", 0.06)],
 )
+@pytest.mark.slow
 def test_the_standardized_differences_of_a_correct_model_are_standard_normal(kind, loose, repeated):
     # Those of variances are skewed: a fourth moment of 2000 draws is itself unsure.
     z = np.concatenate([found.table.loc[found.table["kind"] == kind, "z"] for found in repeated])

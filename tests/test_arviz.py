@@ -87,7 +87,19 @@ PLOTS = (
 )
 
 
-@pytest.mark.parametrize("name", PLOTS)
+# The trees of all samplers have one layout, so most pictures of those beside "exact" show nothing new.
+PICTURES = [
+    pytest.param(
+        sampler,
+        name,
+        marks=() if sampler == "exact" or name == "plot_pair" else pytest.mark.slow,
+    )
+    for sampler in ("exact", "gibbs", "exponents")
+    for name in PLOTS
+]
+
+
+@pytest.mark.parametrize(("tree", "name"), PICTURES, indirect=["tree"])
 def test_a_plot_needs_nothing_but_the_tree(name, tree):
     plt.close("all")
     with warnings.catch_warnings():

@@ -96,6 +96,7 @@ def test_class_probabilities_that_are_known_have_no_rank():
         assert found.calibrated
 
 
+@pytest.mark.slow
 def test_the_gibbs_sampler_is_calibrated():
     found = agreement.calibrate(sbc.model(), rows=8, simulations=25, sampler="gibbs", draws=39, tune=25, random_seed=2)
     assert found.calibrated, str(found)
@@ -142,6 +143,7 @@ def test_a_calibration_needs_proper_priors_and_closed_forms():
 # Geweke
 
 
+@pytest.mark.slow
 def test_alternating_sampling_and_fitting_keeps_the_prior_distribution():
     z = sbc.geweke(steps=600, seed=2)
     assert len(z) == 26

@@ -42,7 +42,9 @@ def test_play_tennis_is_compared_as_in_the_textbook(capsys):
     assert "exact leave-one-out" in out
 
 
-@pytest.mark.parametrize("name", datasets.names())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "penguins" else ()) for name in datasets.names()]
+)
 def test_every_embedded_table_is_compared_and_printed_as_json_without_nan(capsys, name):
     def refuse(constant):
         raise AssertionError(f"{constant} is not JSON")

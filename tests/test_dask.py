@@ -11,6 +11,8 @@ from test_faults import fitted, numbers
 from bayesnb import BayesianNB
 from bayesnb.data import engines
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def cluster():

@@ -43,7 +43,7 @@ from bayesnb.dependence.conditional import log_likelihood
 from bayesnb.dependence.learned import draw
 from bayesnb.modelfile import container
 
-HOW = ["tempered", "weighted", "pairwise", Exponents(by="class", pairs=3)]
+HOW = ["tempered", "pairwise", Exponents(by="class", pairs=3)]
 
 
 def table(n: int = 90, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:

@@ -26,7 +26,6 @@ from bayesnb import (
     Bernoulli,
     Beta,
     Binned,
-    BoundaryError,
     Categorical,
     Dirichlet,
     Exponential,
@@ -41,7 +40,6 @@ from bayesnb import (
     Mixture,
     Multinomial,
     MultivariateGaussian,
-    NaiveBayes,
     NegativeBinomial,
     Normal,
     NormalGamma,
@@ -51,8 +49,6 @@ from bayesnb import (
     load,
     normalize,
 )
-from bayesnb.families.categorical import Coded
-from bayesnb.families.multinomial import Bag
 from bayesnb.model import ESTIMATES
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Moments
@@ -220,66 +216,14 @@ def test_two_hundred_partial_fits_and_merges_with_mean_1e9_equal_one_fit():
 
 # --- Scales ---
 
-POWERS = [-480, -332, -1, 332, 480]
 
-
-@both_roads
-@pytest.mark.parametrize("power", POWERS)
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_rescaling_a_column_by_a_power_of_two_leaves_probabilities_unchanged(estimate: str, power: int):
-    X = two_clouds()
-    scaled = X * [1.0, 2.0**power]
-    before = BayesianNB(estimate=estimate, random_state=0).fit(X, HALVES)
-    after = BayesianNB(estimate=estimate, random_state=0).fit(scaled, HALVES)
-    assert_allclose(after.predict_proba(scaled), before.predict_proba(X), rtol=1e-9)
-    assert_allclose(after.sample_proba(scaled, 20), before.sample_proba(X, 20), rtol=1e-9)
-    left = after.loo(scaled, HALVES)["probability"]
-    assert_allclose(left, before.loo(X, HALVES)["probability"], rtol=1e-9)
-    assert np.isfinite(after.sample(50).drop(columns="y").to_numpy(float)).all()
-
-
-@pytest.mark.parametrize("power", POWERS)
+@pytest.mark.parametrize("power", [-480, -1, 480])
 @pytest.mark.parametrize("estimate", ESTIMATES)
 def test_rescaling_a_column_with_its_known_variance_leaves_probabilities_unchanged(estimate: str, power: int):
     X, scale = two_clouds(1), 2.0**power
     before = BayesianNB(GaussianKnownVariance(variance=2.0), estimate=estimate).fit(X, HALVES)
     after = BayesianNB(GaussianKnownVariance(variance=2.0 * scale * scale), estimate=estimate).fit(X * scale, HALVES)
     assert_allclose(after.predict_proba(X * scale), before.predict_proba(X), rtol=1e-9)
-
-
-@pytest.mark.parametrize("power", POWERS)
-def test_rescaling_a_column_changes_the_evidence_by_the_logarithm_of_the_scale(power: int):
-    X = two_clouds(1)
-    before, after = (BayesianNB().fit(X * scale, HALVES).log_evidence_ for scale in (1.0, 2.0**power))
-    assert_allclose(after.conditional, before.conditional - len(X) * power * np.log(2), rtol=1e-9)
-
-
-def log_student(x: float, nu: float, m: float, square: Fraction) -> float:
-    """Log density of a Student-t with ``nu`` degrees of freedom, location m and squared scale, to 50 digits."""
-    with mpmath.workdps(50):
-        nu, s2 = mpmath.mpf(nu), mpmath.mpf(square.numerator) / square.denominator
-        z2 = (mpmath.mpf(x) - mpmath.mpf(m)) ** 2 / s2
-        top = mpmath.loggamma((nu + 1) / 2) - mpmath.loggamma(nu / 2) - mpmath.log(nu * mpmath.pi * s2) / 2
-        return float(top - (nu + 1) / 2 * mpmath.log1p(z2 / nu))
-
-
-@both_roads
-@pytest.mark.parametrize("scale", [2.0**-495, 1.0, 2.0**495])
-@pytest.mark.parametrize("x", [0.0, 1e-150, 1.0, 1e10, 1e100, 1e150])
-def test_the_predictive_of_any_number_at_any_scale_is_the_student_density(x: float, scale: float):
-    X = np.array([[-1.0], [1.0], [2.0], [6.0]]) * scale
-    clf = BayesianNB(at_scale(scale)).fit(X, [0, 0, 1, 1])
-    joint = clf.predict_joint_log_proba([[x]])[0]
-    for c, (mean, scatter) in enumerate([(0, 2), (4, 8)]):
-        # m = 0, kappa = 1, a = 1, b = scale²; n = 2.
-        s2 = Fraction(scale) ** 2
-        m, a, b = Fraction(2 * mean, 3) * Fraction(scale), 2, s2 * (1 + Fraction(scatter, 2) + Fraction(mean**2 * 2, 6))
-        exact = log_student(x, 2 * a, float(m), b * Fraction(4, 3) / a)
-        assert_allclose(joint[c], np.log(0.5) + exact, rtol=1e-12)
-
-
-def at_scale(scale: float) -> Gaussian:
-    return Gaussian(NormalGamma(0.0, 1.0, 1.0, scale * scale))
 
 
 # --- Large counts ---
@@ -318,14 +262,6 @@ def test_counts_of_1e15_give_finite_densities_and_the_right_class(family, estima
     assert np.isfinite(clf.predict_joint_log_proba(ask)).all()
     assert_array_equal(clf.predict(ask), [0, 1, 0, 0])
     assert_probabilities(clf.predict_proba(ask))
-
-
-@both_roads
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_rates_of_1e15_thirty_standard_deviations_apart_are_distinguished(estimate: str):
-    X = np.array([[1e15], [1e15], [1e15 + 1e9], [1e15 + 1e9]])
-    clf = BayesianNB(Poisson(), estimate=estimate).fit(X, [0, 0, 1, 1])
-    assert_array_equal(clf.predict([[1e15], [1e15 + 1e9], [1e15 + 4e8], [1e15 + 6e8]]), [0, 1, 0, 1])
 
 
 def test_the_multinomial_predictive_of_1e15_words_is_exact():
@@ -416,11 +352,6 @@ def test_draws_under_a_tiny_concentration_are_probabilities():
     assert_probabilities(clf.sample_proba(ask, 2000))
 
 
-def test_draws_under_a_tiny_concentration_agree_with_the_counts():
-    clf = BayesianNB(Categorical(Dirichlet(1e-8)), random_state=0).fit(np.array([[0], [0], [1], [1]]), [0, 0, 1, 1])
-    assert_allclose(clf.sample_proba([[0], [1]], 1000), np.broadcast_to(np.eye(2), (1000, 2, 2)), atol=1e-12)
-
-
 # --- Little to learn from ---
 
 
@@ -437,14 +368,6 @@ def test_one_row_per_class_is_enough_and_the_probabilities_keep_the_symmetry_of_
 def test_one_row_per_class_has_no_maximum_likelihood_estimate_and_the_error_says_where():
     with pytest.raises(ImproperError, match=r"feature 'x', class 0"):
         BayesianNB(estimate="mle").fit([[0.0], [1.0], [10.0]], [0, 1, 2])
-
-
-@pytest.mark.parametrize("estimate", ["predictive", "mean"])
-def test_one_row_per_class_gives_the_joint_of_laplaces_rule(estimate: str):
-    X = pd.DataFrame({"t": list("uvw"), "b": [0, 1, 1]})
-    clf = BayesianNB(estimate=estimate).fit(X, list("abc"))
-    joint = np.exp(clf.predict_joint_log_proba(X.iloc[:1]))[0]
-    assert_allclose(joint, [2 / 6 * 2 / 4 * 2 / 3, 2 / 6 * 1 / 4 * 1 / 3, 2 / 6 * 1 / 4 * 1 / 3], rtol=1e-12)
 
 
 @pytest.mark.parametrize("value", [0.0, 5.0, -1e-150, 1e12, 1e150])
@@ -484,12 +407,6 @@ def test_a_class_without_a_known_level_gives_all_levels_equal_probability():
     assert_allclose(np.exp(joint[:, 0]), [3 / 7 / 3, 3 / 7], rtol=1e-12)
 
 
-def test_the_mode_of_a_class_that_has_only_missing_values_is_refused_by_name():
-    X = pd.DataFrame({"size": [np.nan, np.nan, 1.0, 3.0]})
-    with pytest.raises(BoundaryError, match=r"feature 'size', class 'a'.*estimate=\"mean\""):
-        BayesianNB(estimate="map").fit(X, list("aabb"))
-
-
 @pytest.mark.parametrize("estimate", ["predictive", "mean"])
 @pytest.mark.parametrize(
     "column",
@@ -510,13 +427,6 @@ def test_a_column_that_is_all_missing_does_not_change_the_probabilities(column, 
     both = BayesianNB(estimate=estimate).fit(X.assign(gone=column), HALVES)
     assert_allclose(both.predict_proba(X.assign(gone=column)), alone.predict_proba(X), rtol=1e-12)
     assert both.describe().loc["gone", "missing"] == 1
-
-
-@pytest.mark.parametrize("family", [Gaussian(), Bernoulli(), Poisson(), Multinomial(), Categorical()])
-def test_a_column_that_is_all_missing_does_not_change_the_probabilities_in_any_family(family):
-    X = pd.DataFrame({"a": two_clouds(1)[:, 0], "gone": np.full(20, np.nan)})
-    both = BayesianNB({"gone": family}).fit(X, HALVES)
-    assert_allclose(both.predict_proba(X), BayesianNB().fit(X[["a"]], HALVES).predict_proba(X[["a"]]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
@@ -551,58 +461,6 @@ def test_a_thousand_classes_are_distinguished(family, estimate: str):
 
 # --- No rows at all ---
 
-EVERY_KIND = {
-    "real": Gaussian(),
-    "known": GaussianKnownVariance(variance=4.0, prior=Normal(1.0, 2.0)),
-    "given": Gaussian(NormalGamma(1.0, 2.0, 3.0, 4.0)),
-    "binary": Bernoulli(Beta(2.0, 3.0)),
-    "count": Poisson(),
-    "level": Categorical(Dirichlet(0.5)),
-    "words": Multinomial(Dirichlet(2.0)),
-}
-
-
-def every_kind_of(n: int) -> dict:
-    """``n`` rows of every kind of feature, encoded."""
-    rng = default_rng(6)
-    reals = {name: rng.standard_normal((n, 2)) for name in ("real", "known", "given")}
-    return reals | {
-        "binary": rng.integers(0, 2, (n, 2)).astype(float),
-        "count": rng.poisson(3.0, (n, 2)).astype(float),
-        "level": Coded(rng.integers(0, 3, (n, 1)), (("u", "v", "w"),)),
-        "words": Bag(rng.poisson(1.0, (n, 3)).astype(float), ("x", "y", "z")),
-    }
-
-
-def assert_same_belief(one, other) -> None:
-    """Two priors are the same distribution."""
-    assert type(one) is type(other)
-    for name, value in vars(one).items():
-        if isinstance(value, np.ndarray):
-            assert_array_equal(value, getattr(other, name), err_msg=name)
-
-
-def test_without_rows_the_posterior_is_the_prior():
-    model = NaiveBayes(EVERY_KIND, Dirichlet([2.0, 6.0]))
-    posterior = model.posterior(model.statistics(every_kind_of(0), Labels.of([], 2), ("a", "b")))
-    for name in EVERY_KIND:
-        assert_same_belief(posterior.features[name], posterior.prior[name])
-    assert_array_equal(posterior.label.alpha, [2.0, 6.0])
-    assert_array_equal(posterior.statistics.rows, [0.0, 0.0])
-    proba = np.exp(posterior.log_predictive(every_kind_of(5), 5))
-    assert_allclose(proba / proba.sum(axis=1, keepdims=True), np.tile([0.25, 0.75], (5, 1)), rtol=1e-12)
-    assert posterior.log_evidence().joint == pytest.approx(0.0, abs=1e-12)
-
-
-def test_adding_no_rows_changes_nothing():
-    model = NaiveBayes(EVERY_KIND)
-    some = model.statistics(every_kind_of(9), Labels.of(np.arange(9) % 2), ("a", "b"))
-    none = model.statistics(every_kind_of(0), Labels.of([], 2), ("a", "b"))
-    for whole in (some + none, none + some):
-        for name, s in whole.features.items():
-            for part, value in s.arrays().items():
-                assert_array_equal(value, some.features[name].arrays()[part], err_msg=f"{name}.{part}")
-
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
 @pytest.mark.parametrize("framed", [True, False])
@@ -616,15 +474,6 @@ def test_predicting_no_rows_gives_no_rows(estimate: str, framed: bool):
     assert clf.predict_joint_log_proba(none).shape == (0, 2)
     assert clf.predict(none).shape == (0,)
     assert clf.sample_proba(none, 3).shape == (3, 0, 2)
-
-
-@pytest.mark.parametrize("X", [pd.DataFrame({"a": []}), np.zeros((0, 2)), {"a": []}], ids=["frame", "array", "dict"])
-def test_learning_from_no_rows_is_an_error_that_says_so(X):
-    clf = BayesianNB()
-    with pytest.raises(ValueError, match=r"0 sample\(s\).* minimum of 1 is required"):
-        clf.fit(X, [])
-    with pytest.raises(ValueError, match=r"0 sample\(s\).* minimum of 1 is required"):
-        clf.partial_fit(X, [])
 
 
 # --- Outliers ---
@@ -663,12 +512,6 @@ def test_log_odds_of_outliers_under_a_known_variance_are_the_exact_formula(estim
     for x, row in zip(OUTLIERS[:, 0], log_proba, strict=True):
         odds = ((Fraction(x) - Fraction(28, 3)) ** 2 - (Fraction(x) - Fraction(8, 3)) ** 2) / (2 * variance)
         assert_allclose(row[0] - row[1], float(odds), rtol=1e-9)
-
-
-def test_log_odds_of_outliers_at_the_likelihood_maximum_of_a_known_variance_are_the_exact_formula():
-    clf = BayesianNB(GaussianKnownVariance(variance=1.0), estimate="mle").fit(TWO_NORMALS, [0, 0, 1, 1])
-    log_proba = clf.predict_log_proba(OUTLIERS)
-    assert_allclose(log_proba[:, 0] - log_proba[:, 1], 60 - 10 * OUTLIERS[:, 0], rtol=1e-9)
 
 
 # --- Impossible rows ---
@@ -733,7 +576,6 @@ def test_forgetting_every_row_gives_the_prior_again(estimate: str, rowwise: bool
     assert_array_equal(clf.class_count_, np.zeros(3))
     for name, s in clf.statistics_.features.items():
         assert_array_equal(s.seen(), np.zeros_like(s.seen()), err_msg=name)
-        assert_same_belief(clf.posterior_.features[name], clf.posterior_.prior[name])
     # At the rows themselves, 1e9 spreads from what is believed now, the joint has no digit for the class prior.
     ask = X.assign(g=X["h"])
     assert_allclose(clf.predict_proba(ask), np.tile([1 / 8, 2 / 8, 5 / 8], (len(X), 1)), rtol=1e-12)
@@ -787,7 +629,7 @@ def hostile(limit: float) -> st.SearchStrategy[float]:
 
 
 @st.composite
-def hostile_tables(draw: st.DrawFn, limit: float) -> tuple[np.ndarray, list[int], np.ndarray]:
+def any_tables(draw: st.DrawFn, limit: float) -> tuple[np.ndarray, list[int], np.ndarray]:
     """Rows to learn from, their classes, rows to predict."""
     n, asked = draw(st.integers(1, 6)), draw(st.integers(1, 3))
     rows = [draw(st.tuples(hostile(limit), hostile(limit))) for _ in range(n + asked)]
@@ -795,40 +637,27 @@ def hostile_tables(draw: st.DrawFn, limit: float) -> tuple[np.ndarray, list[int]
     return np.array(rows[:n]), y, np.array(rows[n:])
 
 
-@settings(max_examples=30)
-@given(hostile_tables(1e150))
-@example((np.array([[0.0, 1e-150], [0.0, -1e-150]]), [0, 1], np.array([[1e150, 1e150]])))
-def test_the_predictive_gives_probabilities_for_any_numbers(table):
-    X, y, ask = table
-    clf = BayesianNB().fit(X, y)
-    log_proba = clf.predict_log_proba(np.r_[X, ask])
-    assert not np.isnan(log_proba).any()
-    assert_allclose(np.exp(log_proba).sum(axis=1), 1.0, rtol=0, atol=1e-9)
-    assert np.isfinite(clf.log_evidence_.joint)
-
-
-@settings(max_examples=30)
-@given(hostile_tables(1e70))
-@example((np.array([[5.0, 0.0], [5.0, 0.0]]), [0, 1], np.array([[1e9, 0.0]])))
-def test_the_posterior_mean_gives_probabilities_for_any_numbers(table):
-    X, y, ask = table
-    log_proba = BayesianNB(estimate="mean").fit(X, y).predict_log_proba(np.r_[X, ask])
-    assert not np.isnan(log_proba).any()
-    assert_allclose(np.exp(log_proba).sum(axis=1), 1.0, rtol=0, atol=1e-9)
-
-
-@settings(max_examples=30)
-@given(hostile_tables(1e70))
-def test_maximum_likelihood_gives_probabilities_or_an_error_that_names_the_feature_for_any_numbers(table):
-    X, y, ask = table
+@settings(max_examples=60)
+@given(
+    st.sampled_from(["predictive", "mean", "mle"]).flatmap(
+        lambda estimate: st.tuples(st.just(estimate), any_tables(1e150 if estimate == "predictive" else 1e70))
+    )
+)
+@example(("predictive", (np.array([[0.0, 1e-150], [0.0, -1e-150]]), [0, 1], np.array([[1e150, 1e150]]))))
+@example(("mean", (np.array([[5.0, 0.0], [5.0, 0.0]]), [0, 1], np.array([[1e9, 0.0]]))))
+def test_any_numbers_have_probabilities_or_maximum_likelihood_refuses_them_by_their_feature(asked):
+    estimate, (X, y, ask) = asked
     try:
-        clf = BayesianNB(estimate="mle").fit(X, y)
+        clf = BayesianNB(estimate=estimate).fit(X, y)
     except ImproperError as error:
+        assert estimate == "mle"
         assert str(error).startswith("feature 'x', class ")  # noqa: PT017 - both outcomes are right
         return
     log_proba = clf.predict_log_proba(np.r_[X, ask])
     assert not np.isnan(log_proba).any()
     assert_allclose(np.exp(log_proba).sum(axis=1), 1.0, rtol=0, atol=1e-9)
+    if estimate == "predictive":
+        assert np.isfinite(clf.log_evidence_.joint)
 
 
 @both_roads
@@ -858,17 +687,6 @@ def test_an_outlier_that_was_unlearned_was_never_learned(centre: float, spread: 
         found = clf.statistics_.features["x"].scatter[c, 0]
         assert (found == 0) if scatter == 0 else relative_error(found, scatter) <= 1e-9
     assert_allclose(clf.predict_log_proba(x), fresh.predict_log_proba(x), rtol=1e-9, atol=1e-9)
-
-
-def test_a_sentinel_among_a_thousand_ages_can_be_unlearned():
-    rng = default_rng(3)
-    X = pd.DataFrame({"age": rng.normal(50, 10, 1000)})
-    y = (X["age"] + rng.normal(0, 5, 1000) > 50).astype(int)
-    bad = pd.DataFrame({"age": [999999999.0]})
-    clf = BayesianNB().fit(pd.concat([X, bad]), [*y, 0]).forget(bad, [0])
-    fresh = BayesianNB().fit(X, y)
-    assert_allclose(clf.tables()["age"].to_numpy(float), fresh.tables()["age"].to_numpy(float), rtol=1e-12)
-    assert_allclose(clf.predict_proba(X), fresh.predict_proba(X), rtol=1e-9)
 
 
 def test_fractional_weights_and_missing_cells_are_unlearned_with_their_outliers():
@@ -911,13 +729,6 @@ def test_an_outlier_of_any_size_is_unlearned_or_refused_and_never_spoils_its_col
         assert clf.class_count_.tolist() == [12.0, 10.0]
     else:
         assert_allclose(clf.predict_log_proba(X), BayesianNB().fit(X, y).predict_log_proba(X), rtol=1e-9)
-
-
-def test_an_outlier_that_left_no_digit_of_the_others_is_not_unlearned():
-    x, y = default_rng(14).standard_normal((20, 1)), [0, 1] * 10
-    clf = BayesianNB().fit(np.r_[x, [[1e150]]], [*y, 0])
-    with pytest.raises(ValueError, match=r"feature 'x', class 0: .*so far out.*fit the other rows anew"):
-        clf.forget([[1e150]], [0])
 
 
 @pytest.mark.parametrize("outlier", [1e3, 1e12, 1e100])
@@ -1092,24 +903,6 @@ def test_a_row_whose_squared_distance_is_no_float_is_called_far_and_not_impossib
             assert re.search(message, str(error))  # noqa: PT017
 
 
-def test_a_file_of_intervals_has_no_empty_cell_for_rows_far_out(tmp_path):
-    from bayesnb.cli import main
-
-    rng = default_rng(3)
-    X = pd.DataFrame({"age": rng.normal(50, 10, 1000)})
-    X["old"] = np.where(X["age"] + rng.normal(0, 5, 1000) > 50, "yes", "no")
-    X.to_csv(tmp_path / "learned.csv", index=False)
-    pd.DataFrame({"age": [50.0, 999_999_999.0, -1e12, 1e50, 1e150]}).to_csv(tmp_path / "asked.csv", index=False)
-    model, out = str(tmp_path / "m.nc"), tmp_path / "out.csv"
-    for command in (
-        ["fit", str(tmp_path / "learned.csv"), "--target", "old", "-o", model],
-        ["predict", model, str(tmp_path / "asked.csv"), "--interval", "-o", str(out)],
-    ):
-        with pytest.raises(SystemExit, match=r"^0$"):
-            main(command)
-    assert pd.read_csv(out).notna().all(axis=None)
-
-
 # --- Columns beyond the scales of their squares ---
 
 SCALES = [1e-149, 1e-140, 1e-120, 1e120, 1e140, 1e148]
@@ -1138,10 +931,11 @@ def pooled_prior(values: Sequence[float]) -> tuple[mpmath.mpf, ...]:
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_predictive_of_a_column_of_any_scale_is_the_reference(scale: float):
     x = [1 * scale, 2 * scale, 3 * scale, -1 * scale, -2 * scale, -3.5 * scale]
-    joint = BayesianNB().fit({"x": x}, list("aaabbb")).predict_joint_log_proba({"x": [*x, 0.0, 40 * scale]})
+    asked = [*x, 0.0, 40 * scale, 1e-150, 1.0, 1e100, 1e150]
+    joint = BayesianNB().fit({"x": x}, list("aaabbb")).predict_joint_log_proba({"x": asked})
     with mpmath.workdps(700):
         prior = pooled_prior(x)
-        for i, ask in enumerate([*x, 0.0, 40 * scale]):
+        for i, ask in enumerate(asked):
             for c, own in enumerate((x[:3], x[3:])):
                 assert_allclose(joint[i, c] - np.log(0.5), float(reference_joint(ask, own, prior)), rtol=1e-12)
 
@@ -1256,7 +1050,6 @@ OF_COUNTS = {
     "Hurdle of counts": Hurdle(Poisson()), "Mixture of counts": Mixture([Poisson(), NegativeBinomial()]),
 }  # fmt: skip
 LATER = OF_AMOUNTS | OF_COUNTS | {"MultivariateGaussian": MultivariateGaussian()}
-OF_RATES = {name: OF_AMOUNTS[name] for name in ("Exponential", "GammaKnownShape", "Mixture of positive")}
 
 
 def with_one(value: float, x: np.ndarray) -> np.ndarray:
@@ -1303,14 +1096,6 @@ def test_later_families_learn_from_one_row_of_a_class(name: str):
     clf = BayesianNB({"feature": (LATER[name], list(X))}).fit(X, [0, 1])
     assert_probabilities(clf.predict_proba(X))
     assert np.isfinite(clf.loo(X, [0, 1]).to_numpy()).all()
-
-
-@pytest.mark.parametrize("family", OF_RATES.values(), ids=OF_RATES)
-@pytest.mark.parametrize("column", [np.full(8, 1e-150), 1e-150 * AMOUNTS, np.full(8, 1e150)], ids=str)
-def test_columns_of_the_smallest_and_the_largest_numbers_that_are_read_have_rates(family, column: np.ndarray):
-    clf = BayesianNB({"x": family}).fit({"x": column}, CLASSES)
-    assert_probabilities(clf.predict_proba({"x": column}))
-    assert np.isfinite(clf.log_evidence_.conditional)
 
 
 @pytest.mark.parametrize("x", [1e-150, 1e-100, 1.0, 1e150])

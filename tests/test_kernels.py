@@ -588,11 +588,13 @@ LARGE = """
 """
 
 
+@pytest.mark.slow
 def test_a_large_table_loads_the_compiler_and_caches_the_compiled_code(tmp_path):
     assert python(LARGE, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["FunctionCache", "450000.0"]
     assert list(tmp_path.rglob("densities.excess-*.nbc"))
 
 
+@pytest.mark.slow
 def test_a_missing_folder_for_compiled_code_is_not_an_error():
     out = python(
         LARGE, NUMBA_CACHE_DIR="/dev/null/nowhere", NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator"

@@ -288,7 +288,7 @@ def test_leaving_a_row_out_equals_fitting_all_others(estimate: str, features: An
     clf = BayesianNB(features).fit(X, Y, WEIGHT)
     bayes, data, labels = inside(clf, X, Y, WEIGHT)
     answer = clf.posterior_.log_left_out(data, labels, estimate)
-    for i in range(N):
+    for i in range(0, N, 4):
         rest = np.delete(np.arange(N), i)
         statistics = bayes.statistics({name: x[rest] for name, x in data.items()}, labels[rest], CLASSES)
         one = {name: x[[i]] for name, x in data.items()}

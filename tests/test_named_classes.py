@@ -63,10 +63,14 @@ VERBS: dict[str, Callable[[str, list[Any], Path], BayesianNB]] = {
 }
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("labels", ["all labelled", "one class labelled"])
-@pytest.mark.parametrize("named", NAMED)
-def test_a_named_class_exists_through_every_verb(named, labels, verb, tmp_path):
+# Each way of naming and each verb; which rows have a label is crossed with one of each.
+PAIRS = [(named, "partial_fit twice") for named in NAMED] + [("feature prior", verb) for verb in VERBS]
+PAIRS += [("type of pandas", verb) for verb in VERBS] + [("classes=", "a file"), ("class prior", "merged into")]
+
+
+@pytest.mark.parametrize(("named", "verb"), PAIRS)
+def test_a_named_class_exists_through_every_verb(named, verb, tmp_path):
+    labels = "one class labelled" if named == "feature prior" else "all labelled"
     clf = VERBS[verb](named, LABELS[labels], tmp_path)
     assert list(clf.classes_) == ["m", "n", "z"]
     assert clf.class_count_[2] == 0

@@ -274,20 +274,20 @@ def test_every_constructor_gets_the_same_statistics(constructor: Constructor) ->
     assert_same_beliefs(BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y, WEIGHT), reference)
 
 
-@pytest.mark.parametrize("estimate", ["predictive", "mean", "map", "mle"])
-def test_every_constructor_gets_the_same_predictions(constructor: Constructor, estimate: str) -> None:
+def test_every_constructor_gets_the_same_predictions(constructor: Constructor) -> None:
     new = cells_of_python(seed=8)
-    reference = BayesianNB(FEATURES, estimate=estimate).fit(pandas_default(X, DECLARED), Y, WEIGHT)
-    clf = BayesianNB(FEATURES, estimate=estimate).fit(constructor(X, DECLARED), Y, WEIGHT)
+    reference = BayesianNB(FEATURES).fit(pandas_default(X, DECLARED), Y, WEIGHT)
+    clf = BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y, WEIGHT)
     answer, expected = clf.predict_proba(constructor(new, DECLARED)), reference.predict_proba(pandas_default(new))
     assert_allclose(answer, expected, rtol=1e-10)
     assert np.ptp(expected[:, 0]) > 0.1  # and the rows do differ
 
 
-@pytest.mark.parametrize("other", CONSTRUCTORS.values(), ids=CONSTRUCTORS)
-def test_a_fit_on_one_kind_of_table_predicts_any_other(constructor: Constructor, other: Constructor) -> None:
-    clf = BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y)
-    assert_allclose(clf.predict_proba(other(X, DECLARED)), clf.predict_proba(constructor(X, DECLARED)), rtol=1e-12)
+def test_a_fit_on_one_kind_of_table_predicts_any_other(constructor: Constructor) -> None:
+    here, there = constructor(X, DECLARED), polars(X, DECLARED)
+    for mine, other in ((here, there), (there, here)):
+        clf = BayesianNB(FEATURES).fit(mine, Y)
+        assert_allclose(clf.predict_proba(other), clf.predict_proba(mine), rtol=1e-12)
 
 
 def test_chunks_may_come_as_different_kinds_of_table(constructor: Constructor) -> None:
@@ -577,15 +577,15 @@ def test_the_work_on_names_grows_with_their_number_and_not_with_its_square() -> 
 @pytest.mark.parametrize(
     ("family", "cells"),
     [
-        (Gaussian(), np.random.default_rng(0).normal(size=(5, 80))),
-        (Gaussian(NormalGamma(0.0, 1.0, 2.0, 3.0)), np.random.default_rng(1).normal(size=(5, 80))),
+        (Gaussian(), np.random.default_rng(0).normal(size=(5, 12))),
+        (Gaussian(NormalGamma(0.0, 1.0, 2.0, 3.0)), np.random.default_rng(1).normal(size=(5, 12))),
         (
             Gaussian({"p": NormalGamma(0.0, 1.0, 2.0, 3.0), "q": NormalGamma()}),
-            np.random.default_rng(2).random((5, 80)),
+            np.random.default_rng(2).random((5, 12)),
         ),
-        (Bernoulli(), np.random.default_rng(3).integers(0, 2, (5, 80))),
-        (Poisson(), np.random.default_rng(4).poisson(3.0, (5, 80)).astype(float)),
-        (Categorical(), np.random.default_rng(5).integers(0, 3, (5, 80))),
+        (Bernoulli(), np.random.default_rng(3).integers(0, 2, (5, 12))),
+        (Poisson(), np.random.default_rng(4).poisson(3.0, (5, 12)).astype(float)),
+        (Categorical(), np.random.default_rng(5).integers(0, 3, (5, 12))),
     ],
 )
 def test_a_column_among_many_is_believed_as_it_is_alone(family: Any, cells: Any) -> None:

@@ -85,6 +85,7 @@ def two_classes(seed: int, share: float | None = None, n: int = 200) -> tuple[pd
     return X, np.where(wrong, 1 - y, y), wrong
 
 
+@pytest.mark.slow
 def test_the_expected_number_of_wrong_labels_is_the_true_number_on_average_where_the_model_is_true():
     away = []
     for seed in range(12):
@@ -98,7 +99,7 @@ def test_the_expected_number_of_wrong_labels_is_the_true_number_on_average_where
 
 def test_where_no_label_is_wrong_hardly_any_is_expected_to_be():
     number = []
-    for seed in range(8):
+    for seed in range(3):
         X, label, _ = two_classes(seed, 0.0)
         number.append(BayesianNB().fit(X, label).suspicious_labels(X, label).attrs["expected"])
     assert np.mean(number) < 3
@@ -114,6 +115,7 @@ def binary_rows() -> tuple[Posterior, dict, np.ndarray]:
     return before, {name: X[[name]].to_numpy(float) for name in X}, y
 
 
+@pytest.mark.slow
 def test_the_drawn_labels_are_those_of_a_sum_over_all_right_labels():
     before, data, y = binary_rows()
     codes = np.array(list(product([0, 1], repeat=10)))

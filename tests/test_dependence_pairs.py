@@ -24,7 +24,7 @@ from bayesnb.dependence.pairs import (
 from bayesnb.dependence.polya import ShapeCounts, Shapes
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.kernels import crossing
+from bayesnb.kernels import sums
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.scatter import Scatter
 
@@ -158,7 +158,7 @@ def coded(n: int) -> np.ndarray:
 @pytest.mark.usefixtures("road")
 @pytest.mark.parametrize("product", [0, np.inf], ids=["a loop over pairs", "products of matrices"])
 def test_the_counts_of_a_pair_are_the_weight_of_its_cells(labels, product, monkeypatch):
-    monkeypatch.setattr(crossing, "PRODUCT", product)
+    monkeypatch.setattr(sums, "PRODUCT", product)
     codes = coded(40)
     counts = PairCounts.of(codes, SIZES, every_pair(3), labels)
     for (i, j), found in zip(counts.pairs, counts.each(), strict=True):

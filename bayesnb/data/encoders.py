@@ -24,7 +24,7 @@ from bayesnb.families.support import BAG, COUNTS, LEVELS, NONNEGATIVE, POSITIVE,
 from bayesnb.families.words import Bag
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, large_enough, slices
-from bayesnb.kernels.tables import whole_numbers
+from bayesnb.kernels.reading import whole_numbers
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.scatter import PARTLY_MISSING, gap_in_a_row

@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from bayesnb.dependence.conditional import Layout, Source, log_posterior_of_classes
 from bayesnb.dependence.exponents import CELLS, OWN, Exponents, Group, layout_of
 from bayesnb.dependence.laplace import EXACT, MODE, NEAR, Laplace, draws, laplace
-from bayesnb.kernels import averages
+from bayesnb.kernels import probabilities
 from bayesnb.kernels.blocks import large_enough, one_thread_each
 from bayesnb.numerics import Array, log
 
@@ -163,7 +163,7 @@ class LearnedExponents:
         v = self.layout.exponents(self.points)
         if not large_enough(terms.size):
             return _averaged(terms, offset, cells, v)
-        found = averages.class_probabilities(terms, offset, cells, v)
+        found = probabilities.averaged(terms, offset, cells, v)
         # The compiled loop adds up probabilities and not their logarithms, so it has no digits of the smallest ones.
         if len(small := np.flatnonzero((found < SMALL).any(1))):
             found[small] = _averaged(terms[small], offset[small], None if cells is None else cells[small], v)

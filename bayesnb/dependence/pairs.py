@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from scipy.special import gammaln
 
-from bayesnb.kernels import crossing
+from bayesnb.kernels import sums
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic
@@ -73,7 +73,7 @@ class PairCounts(Statistic):
     @classmethod
     def of(cls, codes: Array, sizes: Sequence[int], pairs: Sequence[tuple[int, int]], labels: Labels) -> PairCounts:
         """Counts of the rows; ``codes`` is (column, row), -1 where missing, and a row counts where both are known."""
-        counts = crossing.counted(codes, np.array(sizes, np.intp), np.array(pairs, np.intp).reshape(-1, 2), labels)
+        counts = sums.pairs(codes, np.array(sizes, np.intp), np.array(pairs, np.intp).reshape(-1, 2), labels)
         return cls(counts, tuple(pairs), tuple(int(size) for size in sizes))
 
     def __add__(self, other: PairCounts) -> PairCounts:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from bayesnb.kernels import tables
+from bayesnb.kernels import reading
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Column
 
@@ -89,7 +89,7 @@ def tabulated(x: Column) -> Tabulated | None:
     if hasattr(x, "tabulated"):
         return x.tabulated()
     if x.dtype.kind == "f":
-        found = tables.whole_numbers(x)
+        found = reading.whole_numbers(x)
         if found is None or found[1] >= FEW:
             return _distinct(x)
         codes, top = found[0], max(found[1], 0)

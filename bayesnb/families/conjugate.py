@@ -5,8 +5,8 @@ A pair says what one cell adds to the prior's parameters, and its prior says eve
 given a row. :class:`Conjugate` derives them, for missing cells, weights and any number of rows.
 
 Where a column has few different values, the formulas are evaluated once for each value, class and column, and rows only
-look up the resulting table (see ``bayesnb.kernels.tables``). Other columns take the same formulas in blocks of rows; a
-family of real numbers whose density is that of Student's t says so by ``of_reals``.
+look up the resulting table (see ``bayesnb.kernels.densities``). Other columns take the same formulas in blocks of rows.
+A family of real numbers whose density is that of Student's t says so by ``of_reals``.
 
 To add a pair, write one file beside this one:
 
@@ -41,7 +41,7 @@ from bayesnb.families.family import Family
 from bayesnb.families.support import COUNTS, LEVELS, ZEROS_AND_ONES
 from bayesnb.families.tuning import strengths
 from bayesnb.kernels.blocks import CELLS, slices
-from bayesnb.kernels.tables import gather, gather_own
+from bayesnb.kernels.densities import gather, gather_own
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import ImproperError, Prior, Theta, first, shared
 from bayesnb.priors.belief import LocatedError, parts_of

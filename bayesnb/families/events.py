@@ -93,6 +93,4 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
         start = np.where(posterior.alpha > events, posterior.alpha - events, np.nan)
         power = start
     top = log_rising(start, np.broadcast_to(events, start.shape)) - events * np.log(posterior.beta)
-    if labels is None:
-        return densities.students(np.sqrt(x), nowhere, nowhere, scale, power, top)
-    return densities.students_left_out(np.sqrt(x), labels.codes, nowhere, nowhere, scale, power, top)
+    return densities.students(np.sqrt(x), nowhere, nowhere, scale, power, top, None if labels is None else labels.codes)

@@ -76,7 +76,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
             return normals.log_students(x, *posterior.marginal)
         if not labels.unweighted:
             return None
-        return densities.students_left_out(x, labels.codes, *posterior.marginal_without())
+        return densities.students(x, *posterior.marginal_without(), labels.codes)
 
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm

@@ -17,9 +17,9 @@ from bayesnb.families import words
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.support import BAG
 from bayesnb.families.words import LONG, Bag, WordCounts
-from bayesnb.kernels import densities
+from bayesnb.kernels import sparse_rows
 from bayesnb.kernels.blocks import CELLS, slices
-from bayesnb.kernels.densities import products
+from bayesnb.kernels.sparse_rows import products
 from bayesnb.numerics import Array, deviance, log_peak, log_rising
 from bayesnb.priors import Dirichlet, ImproperError, Theta, first
 from bayesnb.statistics.membership import Column, Labels, Membership
@@ -117,9 +117,9 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         counts = words.counts(x)
         if not words.sparse_and_large(counts, len(posterior.alpha)):
             return self.log_moment(posterior, x, 1.0)
-        lengths, factorials = densities.log_factorials(counts)
+        lengths, factorials = sparse_rows.log_factorials(counts)
         whole = words.log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
-        total = densities.rising(counts, posterior.alpha) - whole
+        total = sparse_rows.rising(counts, posterior.alpha) - whole
         return self._with_long(total, posterior, x, lengths, np.ones(total.shape))
 
     def log_moment(self, posterior: Dirichlet, x: Bag, t: float | Array) -> Array:
@@ -142,7 +142,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         counts = words.counts(x)
         (lengths, base), own = words.orders(counts), np.zeros(len(x))
         if words.sparse_and_large(counts):
-            own = densities.rising(counts, posterior.alpha, labels.codes, labels.weight)
+            own = sparse_rows.rising(counts, posterior.alpha, labels.codes, labels.weight)
         else:
             for c in np.unique(labels.codes):
                 rows = np.flatnonzero(labels.codes == c)

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from bayesnb.families.levels import united
-from bayesnb.kernels import densities
+from bayesnb.kernels import sparse_rows
 from bayesnb.kernels.blocks import each, large_enough, slices
 from bayesnb.numerics import Array, disagreement, log_rising
 from bayesnb.statistics.membership import Column
@@ -130,7 +130,7 @@ def log_rising_of_lengths(total: Array, lengths: Array) -> Array:
 def orders(counts: Column) -> tuple[Array, Array]:
     """N of each row, and ln N! - Σ ln x!, the logarithm of the number of orders that its words can have."""
     if sparse_and_large(counts):
-        lengths, factorials = densities.log_factorials(counts)
+        lengths, factorials = sparse_rows.log_factorials(counts)
     else:
         lengths = np.asarray(counts.sum(axis=1)).ravel()
         factorials = _row_sums(counts, lambda row, word, n: gammaln(n + 1))

@@ -1,4 +1,8 @@
-"""When to use a compiled loop, how rows are divided into blocks, and how many threads work on them.
+"""When a loop is compiled, how rows are divided into blocks, and how many threads work on them.
+
+A loop stands beside the form of numpy that gives the same sums, and is marked by :func:`loop`. It lets go of the
+interpreter's lock, is handed contiguous arrays, and keeps the rules of IEEE arithmetic, because a NaN is a missing
+value and must stay one.
 
 The blocks follow from the shape of a table alone, and what they give is joined in their order: so any number of
 threads gives the same answer, to the last bit.
@@ -13,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from threading import Lock, current_thread
+from threading import Lock, RLock, current_thread
 from typing import Any
 
 import numpy as np
@@ -28,6 +32,9 @@ ALONE = 2**25
 """Cells for which numpy answers in a process, before the compiler is loaded for loops whose numpy form gives the same
 bits: numpy then has taken about as long as loading does.
 """
+
+SMALL = 2**14
+"""Cells from which on a compiled loop is faster than numpy, where the compiler is loaded already."""
 
 PART = 2**16
 """In a table large enough for compiled code, use it for features with at least this many cells."""
@@ -48,12 +55,52 @@ WORKER = "bayesnb"
 """Name of the worker threads. A worker thread starts no further threads."""
 
 
+class Loop:
+    """A loop over the rows of a block, which is compiled when it is first called.
+
+    Parameters
+    ----------
+    function : callable
+        It takes contiguous arrays and numbers.
+    any_order : bool
+        Whether its sums may be added in any order.
+    """
+
+    def __init__(self, function: Callable, any_order: bool = False) -> None:
+        self.function, self.any_order = function, any_order
+        self.__doc__ = function.__doc__
+
+    @property
+    def machine(self) -> Callable:
+        """The function in machine code. Only one thread makes it."""
+        from bayesnb.kernels.compiled import in_machine_code
+
+        with _compiling:
+            return in_machine_code(self.function, self.any_order)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.machine(*arguments)
+
+
+_compiling = RLock()
+
+
+def loop(function: Callable) -> Loop:
+    """Mark a loop that adds in the order in which it is written."""
+    return Loop(function)
+
+
+def loop_in_any_order(function: Callable) -> Loop:
+    """Mark a loop whose sums may be added in any order, though never as if a NaN or an infinity could not be."""
+    return Loop(function, any_order=True)
+
+
 def large_enough(cells: float) -> bool:
     """Whether this many cells are enough for a compiled loop to be faster, its start included."""
     return cells >= COMPILED_FROM or (cells >= PART and _table.get() >= COMPILED_FROM)
 
 
-def worthwhile(cells: float, from_: int) -> bool:
+def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether a loop over this many cells should be a compiled one, of two forms that give the same bits.
 
     Where the compiler is loaded already, it is from ``from_`` cells on. Loading it takes about a second. So numpy
@@ -112,6 +159,13 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         for thread in [_workers(os.getpid(), n).submit(some) for _ in range(n)]:
             thread.result()
         yield from found
+
+
+def written(out: Array, work: Callable[[slice, Array], Any], parts: list[slice]) -> Array:
+    """``out``, after ``work`` has been given each block and the rows of ``out`` in it, which it writes."""
+    for _ in each(lambda cut: work(cut, out[cut]), parts):
+        pass
+    return out
 
 
 _limits: list[Any] = []
@@ -174,10 +228,3 @@ def contiguous(x: Array, dtype: Any = None) -> Array:
 def cells(x: Array) -> Array:
     """A block of numbers in one of the two types that the loops take, bytes or doubles."""
     return contiguous(x, np.uint8 if x.dtype in (np.uint8, np.bool_) else np.float64)
-
-
-def fours(table: Array, filler: float = 0.0) -> Array:
-    """A table (class, column) as (column, class), padded to a multiple of four classes for vector instructions."""
-    wide = np.full((table.shape[1], -(-len(table) // 4) * 4), filler)
-    wide[:, : len(table)] = table.T
-    return wide

@@ -2,24 +2,129 @@
 
 from __future__ import annotations
 
+from math import log, log1p
+
 import numpy as np
 
-from bayesnb.kernels.blocks import Array, contiguous
+from bayesnb.kernels.blocks import Array, contiguous, loop
+
+SHIFT = 8.0
+"""From here on the asymptotic series of ln Γ and its derivatives are right to the last digits."""
+
+
+@loop
+def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, float, float]:
+    """ln Γ(a + s) - ln Γ(a), and the first two derivatives of ln Γ at a + s.
+
+    With R the remainder of Stirling's formula, the first is (a - 1/2) ln(1 + s/a) + s (ln(a + s) - 1) + R(a + s) -
+    R(a), whose terms do not cancel where a is large (Abramowitz and Stegun 6.1.41, 6.3.18 and 6.4.12). Where a + s is
+    small, Γ(z + 1) = z Γ(z) carries it to where the series holds.
+
+    Parameters
+    ----------
+    a, log_a, rest : float
+        a, ln a and R(a).
+    s : float
+    """
+    z, product, first, second = a + s, 1.0, 0.0, 0.0
+    while z < SHIFT:
+        r = 1.0 / z
+        product *= z
+        first -= r
+        second += r * r
+        z += 1.0
+    r = 1.0 / z
+    w = r * r
+    series = r * (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * (691 / 360360))))))
+    if product == 1.0:
+        ratio = log1p(s / a)
+        log_z = log_a + ratio
+        level = (a - 0.5) * ratio + s * (log_z - 1.0) + series - rest
+    else:
+        log_z = log(z)
+        level = (z - 0.5) * log_z - z + series - log(product) - (a - 0.5) * log_a + a - rest
+    tail = 1 / 240 - w * (1 / 132 - w * (691 / 32760))
+    first += log_z - 0.5 * r - w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * tail)))
+    tail = 1 / 30 - w * (5 / 66 - w * (691 / 2730))
+    second += r + 0.5 * w + w * r * (1 / 6 - w * (1 / 30 - w * (1 / 42 - w * tail)))
+    return level, first, second
 
 
 def chances(own: Array, total: Array, t: Array) -> Array:
     """Σ_f ln E[θ_f^t] with its derivatives, (3, row, class); ``own`` and ``total`` end in (a, ln a, R(a))."""
-    from bayesnb.kernels.compiled import cumulants as loops
-
     found = np.zeros((3, *t.shape))
-    loops.chances(contiguous(own), contiguous(total), contiguous(t), found)
+    _chances(contiguous(own), contiguous(total), contiguous(t), found)
     return found
+
+
+@loop
+def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
+    """Add Σ_f ln E[θ_f^t] and its derivatives to ``found`` (3, row, class), where θ_f ~ Beta(own, total - own).
+
+    ``own`` is (row, class, column, 3), and ``total`` (class, column, 3): a, ln a and R(a), as :func:`_gamma_ratio`
+    takes them. A missing cell has an ``own`` of NaN.
+    """
+    for i in range(len(t)):
+        for c in range(t.shape[1]):
+            s, before = t[i, c], -1.0
+            whole = (0.0, 0.0, 0.0)
+            sums = (0.0, 0.0, 0.0)
+            for f in range(own.shape[2]):
+                a = own[i, c, f, 0]
+                if a != a:
+                    continue
+                mine = _gamma_ratio(a, own[i, c, f, 1], own[i, c, f, 2], s)
+                if total[c, f, 0] != before:
+                    before = total[c, f, 0]
+                    whole = _gamma_ratio(before, total[c, f, 1], total[c, f, 2], s)
+                sums = (sums[0] + mine[0] - whole[0], sums[1] + mine[1] - whole[1], sums[2] + mine[2] - whole[2])
+            for k in range(3):
+                found[k, i, c] += sums[k]
 
 
 def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array) -> Array:
     """Σ_f ln E[p(x_f | μ, τ)^t] with its derivatives, (3, row, class)."""
-    from bayesnb.kernels.compiled import cumulants as loops
-
     found = np.zeros((3, *t.shape))
-    loops.normal_gammas(*map(contiguous, (away, shape, kappa, base, t)), found)
+    _normal_gammas(*map(contiguous, (away, shape, kappa, base, t)), found)
     return found
+
+
+@loop
+def _normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array, found: Array) -> None:
+    """Add Σ_f ln E[p(x_f | μ, τ)^t] and its derivatives to ``found`` (3, row, class).
+
+    Parameters
+    ----------
+    away : array (row, class, column)
+        (x - m)² / (2b), NaN where the cell is missing.
+    shape : array (class, column, 3)
+        a, ln a and R(a), as :func:`_gamma_ratio` takes them.
+    kappa, base : arrays (class, column)
+        κ, and the part of the log density that is multiplied by t: -(ln 2πb)/2.
+    """
+    for i in range(len(t)):
+        for c in range(t.shape[1]):
+            s, before, last = t[i, c], -1.0, -1.0
+            gamma, wide, lead = (0.0, 0.0, 0.0), 1.0, 0.0
+            level = first = second = 0.0
+            for f in range(away.shape[2]):
+                q = away[i, c, f]
+                if q != q:
+                    continue
+                if shape[c, f, 0] != before:
+                    before = shape[c, f, 0]
+                    gamma = _gamma_ratio(before, shape[c, f, 1], shape[c, f, 2], 0.5 * s)
+                k = kappa[c, f]
+                if k != last:
+                    last = k
+                    wide, lead = 1.0 / (k + s), log1p(s / k)
+                gain = s * q * k * wide
+                growth, ratio = log1p(gain), q * (k * wide) * (k * wide) / (1.0 + gain)
+                curvature = -2.0 * ratio * wide - ratio * ratio
+                a = before + 0.5 * s
+                level += gamma[0] + s * base[c, f] - a * growth - 0.5 * lead
+                first += 0.5 * (gamma[1] - wide - growth) + base[c, f] - a * ratio
+                second += 0.5 * wide * wide + 0.25 * gamma[2] - ratio - a * curvature
+            found[0, i, c] += level
+            found[1, i, c] += first
+            found[2, i, c] += second

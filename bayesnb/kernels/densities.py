@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from typing import Any
-
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln
 
 from bayesnb.kernels import blocks
-from bayesnb.kernels.blocks import Array
+from bayesnb.kernels.blocks import Array, loop
+from bayesnb.kernels.sparse_rows import products, put
 
 RUN = 32
 """Columns of one product: 1 + z² of them multiply to a float while z stays below 65,536."""
 
-SMALL = 2**14
-"""Cells from which on a compiled loop is faster than numpy, where the compiler is loaded already."""
-
-FACTORIALS = 1024
-"""Counts whose ln n! is looked up."""
+TILE = 64
+"""Rows that one step of a loop over columns takes at once, side by side in the processor's vector."""
 
 
 def runs(power: Array) -> tuple[Array, Array, Array]:
@@ -43,253 +37,276 @@ def runs(power: Array) -> tuple[Array, Array, Array]:
     return order, run, powers
 
 
-def students(x: Array, location: Array, low: Array, scale: Array, power: Array, top: Array) -> Array:
-    """Σ_j top - power ln(1 + ((x - location - low) scale)²), (row, class), NaN adding nothing.
+def students(
+    x: Array, location: Array, low: Array, scale: Array, power: Array, top: Array, codes: Array | None = None
+) -> Array:
+    """Σ_j top - power ln(1 + z²) with z = (x - location - low) scale, (row, class), NaN adding nothing.
 
-    The logarithms of up to ``RUN`` columns of one power are one logarithm, of the product of their 1 + z². The product
+    With ``codes``, the classes of rows that were learned, it is Σ_j top + power ln(1 - z²) at a row's own class,
+    (row,): the form of a density that has not learned the row. It is NaN where a z² is 1 or more.
+
+    The logarithms of up to ``RUN`` columns of one power are one logarithm, of the product of their 1 ± z². The product
     is carried less 1, which keeps every digit where z is small. Where it is beyond all floats, each cell has a
     logarithm of its own.
 
     Parameters
     ----------
-    x : array (row, column)
+    x : array or sparse matrix (row, column)
+        A sparse matrix becomes dense block by block.
     location, low, scale, power, top : arrays (class, column)
+    codes : int array (row,), optional
     """
     order, run, powers = runs(power)
     cells = [np.take_along_axis(v, order, axis=1) for v in (location, low, scale, top)]
-    total = np.empty((len(x), len(location)))
-    compiled = blocks.worthwhile(x.size * len(location), SMALL)
+    slots, sign = (len(location), 1.0) if codes is None else (1, -1.0)
+    total, size = np.empty((x.shape[0], slots)), np.prod(x.shape) * slots
+    form = _products_of_runs if blocks.worthwhile(size) else _products_of_runs_in_numpy
 
     def part(cut: slice) -> Array:
-        lead = total[cut]
-        product = np.zeros((len(lead), *powers.shape))
-        if compiled:
-            from bayesnb.kernels.compiled import densities as loops
-
-            loops.excess(blocks.contiguous(x[cut], float), order, run, *cells, product, lead)
-        else:
-            for c in range(len(order)):
-                lead[:, c] = _carried(x[cut], order[c], run[c], *(v[c] for v in cells), product[:, :, c], 1.0)
-        # The sum is finite if all are, and it is quicker than a test of each.
+        block, factor, own, by_class = blocks.contiguous(x[cut], float), powers, None, slice(None)
+        if codes is not None:
+            by_class = np.argsort(codes[cut], kind="stable")
+            block, own = block[by_class], codes[cut][by_class]
+            factor = -powers[:, own, None].swapaxes(0, 1)
+        product, lead = form(block, own, sign, order, run, *cells, len(powers))
         far = np.empty(0, np.intp)
-        if not np.isfinite(product.sum()):
+        if codes is not None:
+            product[product <= -1] = np.nan
+        # The sum is finite if all are, and it is quicker than a test of each.
+        elif not np.isfinite(product.sum()):
             far = np.flatnonzero(~np.isfinite(product).all(axis=(1, 2)))
         np.log1p(product, out=product)
-        product *= powers
+        product *= factor
         for place in range(len(powers)):
             lead -= product[:, place]
+        total[cut][by_class] = lead
         return cut.start + far
 
     with np.errstate(all="ignore"):
-        beyond = np.concatenate(list(blocks.each(part, blocks.cuts(len(x), max(x.shape[1], powers.size)))))
+        beyond = np.concatenate(list(blocks.each(part, blocks.cuts(x.shape[0], max(x.shape[1], slots * len(powers))))))
         if len(beyond):
             away = np.abs(((x[beyond][:, None] - location) - low) * scale)
             each = top - power * np.where(away > 1e9, 2 * np.log(away), np.log1p(away * away))
             total[beyond] = np.where(np.isnan(away), 0.0, each).sum(-1)
-    return total
+    return total if codes is None else total[:, 0]
 
 
-def _carried(
-    x: Array,
-    order: Array,
-    run: Array,
-    location: Array,
-    low: Array,
-    scale: Array,
-    top: Array,
-    product: Array,
-    sign: float,
-) -> Array:  # fmt: skip
-    """∏ (1 ± z²) - 1 over the columns of each run, into ``product`` (row, run); Σ top is returned, (row,).
+@loop
+def _products_of_runs(
+    x: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array, scale: Array,
+    top: Array, n_runs: int,
+) -> tuple[Array, Array]:  # fmt: skip
+    """∏ (1 + sign z²) - 1 over the columns of each run, and Σ top over all, of columns that are not missing.
 
-    The columns come in ``order`` (column,), and the other arrays in that order too.
+    Parameters
+    ----------
+    x : array (row, column)
+    own : int array (row,), or None
+        The class of each row, in order, if only that class is asked.
+    sign : float
+    order, run : int arrays (class, column)
+        The columns of each class by run, and the run of each.
+    location, low, scale, top : arrays (class, column)
+        In that order. z is (x - location - low) scale.
+    n_runs : int
+
+    Returns
+    -------
+    product : array (row, run, class)
+    lead : array (row, class)
     """
-    carried = summed = np.zeros(len(x))
-    for k in range(x.shape[1]):
-        cells = x[:, order[k]]
-        known = cells == cells
-        z = np.where(known, ((cells - location[k]) - low[k]) * scale[k], 0.0)
-        carried = carried + sign * (z * z * (1.0 + carried))
-        summed = summed + np.where(known, top[k], 0.0)
-        if k + 1 == x.shape[1] or run[k + 1] != run[k]:
-            product[:, run[k]], carried = carried, np.zeros(len(x))
-    return summed
-
-
-def students_left_out(
-    x: Array, codes: Array, location: Array, low: Array, scale: Array, power: Array, top: Array
-) -> Array:
-    """Σ_j top + power ln(1 - ((x - location - low) scale)²) at a row's own class, (row,), NaN adding nothing.
-
-    NaN where such a square is 1 or more. A sparse x is made dense in blocks.
-    """
-    order, run, powers = runs(power)
-    cells = [np.take_along_axis(v, order, axis=1) for v in (location, low, scale, top)]
-    total = np.empty(x.shape[0])
-    compiled = blocks.worthwhile(np.prod(x.shape), SMALL)
-
-    def part(cut: slice) -> None:
-        block, own, lead = blocks.contiguous(x[cut], float), codes[cut], total[cut]
-        product = np.zeros((len(lead), len(powers)))
-        if compiled:
-            from bayesnb.kernels.compiled import densities as loops
-
-            loops.shortfall(block, own, order, run, *cells, product, lead)
+    rows, columns = x.shape
+    slots = len(order) if own is None else 1
+    product, lead = np.zeros((rows, n_runs, slots)), np.empty((rows, slots))
+    tile, carried, summed = np.empty((columns, TILE)), np.empty(TILE), np.empty(TILE)
+    start = stop = 0
+    while start < rows:
+        if own is None:
+            stop, first, last = min(start + TILE, rows), 0, len(order)
         else:
-            for c in np.unique(own):
-                rows = np.flatnonzero(own == c)
-                found = np.zeros((len(rows), len(powers)))
-                lead[rows] = _carried(block[rows], order[c], run[c], *(v[c] for v in cells), found, -1.0)
-                product[rows] = found
-        product[product <= -1] = np.nan
-        np.log1p(product, out=product)
-        for place, of_class in enumerate(powers):
-            lead += product[:, place] * of_class[own]
+            first, last = own[start], own[start] + 1
+            while stop < min(start + TILE, rows) and own[stop] == first:
+                stop += 1
+        width = stop - start
+        gaps = False
+        for j in range(columns):
+            for r in range(width):
+                v = x[start + r, j]
+                tile[j, r] = v
+                gaps |= v != v
+            tile[j, width:] = 0.0
+        for c in range(first, last):
+            carried[:] = 0.0
+            summed[:] = 0.0
+            whole = 0.0
+            for k in range(columns):
+                cells, m, rest, s, t = tile[order[c, k]], location[c, k], low[c, k], scale[c, k], top[c, k]
+                if gaps:
+                    for r in range(TILE):
+                        v = cells[r]
+                        known = v == v
+                        z = ((v - m) - rest) * s if known else 0.0
+                        carried[r] += sign * (z * z * (1.0 + carried[r]))
+                        summed[r] += t if known else 0.0
+                else:
+                    whole += t
+                    for r in range(TILE):
+                        z = ((cells[r] - m) - rest) * s
+                        carried[r] += sign * (z * z * (1.0 + carried[r]))
+                if k + 1 == columns or run[c, k + 1] != run[c, k]:
+                    for r in range(width):
+                        product[start + r, run[c, k], c - first] = carried[r]
+                    carried[:] = 0.0
+            for r in range(width):
+                lead[start + r, c - first] = summed[r] + whole
+        start = stop
+    return product, lead
 
-    with np.errstate(all="ignore"):
-        list(blocks.each(part, blocks.cuts(x.shape[0], max(x.shape[1], len(powers)))))
-    return total
+
+def _products_of_runs_in_numpy(
+    x: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array, scale: Array,
+    top: Array, n_runs: int,
+) -> tuple[Array, Array]:  # fmt: skip
+    classes = range(len(order)) if own is None else np.unique(own)
+    slots = len(order) if own is None else 1
+    product, lead = np.zeros((len(x), n_runs, slots)), np.zeros((len(x), slots))
+    for c in classes:
+        rows, slot = (slice(None), c) if own is None else (slice(*np.searchsorted(own, [c, c + 1])), 0)
+        block, carried = x[rows], 0.0
+        for k in range(x.shape[1]):
+            cells = block[:, order[c, k]]
+            known = cells == cells
+            z = np.where(known, ((cells - location[c, k]) - low[c, k]) * scale[c, k], 0.0)
+            carried = carried + sign * (z * z * (1.0 + carried))
+            lead[rows, slot] += np.where(known, top[c, k], 0.0)
+            if k + 1 == x.shape[1] or run[c, k + 1] != run[c, k]:
+                product[rows, run[c, k], slot], carried = carried, 0.0
+    return product, lead
 
 
 def normal(x: Array, location: Array, low: Array, scale: Array, top: Array) -> Array:
     """Σ_j top - ((x - location - low) scale)² / 2, (row, class), NaN adding nothing."""
-    from bayesnb.kernels.compiled import densities as loops
-
     cells = [blocks.contiguous(v, float) for v in (location, low, scale, top)]
-    total = np.empty((len(x), len(location)))
 
-    def part(cut: slice) -> None:
-        loops.squares(blocks.contiguous(x[cut], float), *cells, total[cut])
+    def part(cut: slice, found: Array) -> None:
+        _squares(blocks.contiguous(x[cut], float), *cells, found)
 
-    list(blocks.each(part, blocks.cuts(len(x), x.shape[1])))
-    return total
+    return blocks.written(np.empty((len(x), len(location))), part, blocks.cuts(len(x), x.shape[1]))
 
 
-def products(x: Any, table: Array) -> Array:
-    """Σ_j x_j table_j, (..., row, class); x dense or CSR, without NaN, ``table`` (..., class, column)."""
-    one_point = table.ndim == 2
-    if sparse.issparse(x):
-        if one_point and blocks.large_enough(x.nnz):
-            return _stored_products(sparse.csr_array(x), table)
-        return np.moveaxis((x @ table.reshape(-1, table.shape[-1]).T).reshape(-1, *table.shape[:-1]), 0, -2)
-    if not (one_point and blocks.large_enough(x.size)):
-        return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
-    from bayesnb.kernels.compiled import densities as loops
-
-    table, total = blocks.contiguous(table, float), np.empty((len(x), len(table)))
-
-    def part(cut: slice) -> None:
-        loops.products(blocks.cells(x[cut]), table, total[cut])
-
-    list(blocks.each(part, blocks.cuts(len(x), x.shape[1])))
-    return total
+@loop
+def _squares(x: Array, location: Array, low: Array, scale: Array, top: Array, found: Array) -> None:
+    for i in range(len(x)):
+        for c in range(len(location)):
+            summed = 0.0
+            for j in range(x.shape[1]):
+                v = x[i, j]
+                if v == v:
+                    z = ((v - location[c, j]) - low[c, j]) * scale[c, j]
+                    summed += top[c, j] - 0.5 * z * z
+            found[i, c] = summed
 
 
-def _stored_products(x: sparse.csr_array, table: Array) -> Array:
-    """Σ_j x_j table_j, (row, class); x CSR, ``table`` (class, column)."""
-    from bayesnb.kernels.compiled import densities as loops
-
-    wide, data = blocks.fours(table), blocks.contiguous(x.data, float)
-    total = np.empty((x.shape[0], len(table)))
-
-    def part(cut: slice) -> None:
-        loops.stored_products(data, x.indices, x.indptr, cut.start, wide, total[cut])
-
-    list(blocks.each(part, stored_cuts(x)))
-    return total
+# Columns of few different values are codes into a table of these values. Each formula is evaluated once for each value,
+# class and column, and the resulting table is added up at the cells of each row.
 
 
-def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:
-    """Σ_k ln Γ(α_k + x_k) - ln Γ(α_k), (row, class); x CSR, ``alpha`` (class, column).
+def gather(codes: Array | None, table: Array) -> Array:
+    """Σ_j table_j at the value of each row, (..., row, class).
 
-    With ``codes``, at a row's own class, (row,), and α less ``weight`` times the row's own counts.
+    Parameters
+    ----------
+    codes : int array or CSR matrix (row, column), or None
+        -1 adds nothing. The stored cells of a sparse matrix are ones, and the others are zeros. ``None`` means that
+        each row has a value of its own: the table is then already one of rows.
+    table : array (..., value, class, column)
     """
-    from bayesnb.kernels.compiled import densities as loops
-
-    data, wide = blocks.contiguous(x.data, float), blocks.fours(alpha, 1.0)
-    total = np.empty((x.shape[0], len(alpha)) if codes is None else x.shape[0])
-    # Tables of the smallest counts, where they are small beside the matrix.
-    several = min(4, x.nnz // (2 * wide.size)) if codes is None else 0
-    known = np.empty((several, *wide.shape))
-    for n in range(several):
-        with np.errstate(divide="ignore"):
-            np.log(wide + n, out=known[n])
-        if n:
-            known[n] += known[n - 1]
-
-    def part(cut: slice) -> None:
-        if codes is None:
-            loops.rising(data, x.indices, x.indptr, cut.start, wide, known, total[cut])
-        else:
-            loops.rising_own(
-                data, x.indices, x.indptr, cut.start, wide, codes[cut], blocks.contiguous(weight[cut]), total[cut]
-            )
-
-    list(blocks.each(part, stored_cuts(x)))
+    if codes is None:
+        # A running sum adds in the order of the columns, as the loops below do.
+        return np.add.accumulate(table, axis=-1)[..., -1] if table.shape[-1] else np.zeros(table.shape[:-1])
+    if sparse.issparse(codes):
+        return _gather_stored(codes, table)
+    *lead, _, n_classes, columns = table.shape
+    total = np.zeros((*lead, len(codes), n_classes))
+    if not lead and blocks.worthwhile(codes.size * n_classes):
+        starts, wide = _side_by_side(table)
+        return blocks.written(
+            total,
+            lambda cut, found: _gather(blocks.contiguous(codes[cut]), starts, wide, found),
+            blocks.cuts(len(codes), columns * n_classes),
+        )
+    for column in range(columns):
+        # The code of a missing value is -1, which reads the last line: nothing.
+        own = np.concatenate([table[..., column], np.zeros((*lead, 1, n_classes))], axis=-2)
+        total += own[..., codes[:, column], :]
     return total
 
 
-def log_factorials(x: sparse.csr_array) -> tuple[Array, Array]:
-    """Σ_k x_k and Σ_k ln x_k! of each row, (row,) each; x CSR."""
-    from bayesnb.kernels.compiled import densities as loops
+def gather_own(codes: Array, table: Array, labels: Array) -> Array:
+    """As :func:`gather`, at a row's own class alone, (row,); ``table`` is (value, class, column)."""
+    total = np.zeros(codes.shape[0])
+    if sparse.issparse(codes):
+        for c in np.unique(labels):
+            rows = np.flatnonzero(labels == c)
+            total[rows] = _gather_stored(codes[rows], table[:, [c]])[:, 0]
+        return total
+    if blocks.worthwhile(codes.size):
+        starts, wide = _side_by_side(table)
+        return blocks.written(
+            total,
+            lambda cut, found: _gather_own(blocks.contiguous(codes[cut]), labels[cut], starts, wide, found),
+            blocks.cuts(len(codes), table[0].size),
+        )
+    for column in range(table.shape[2]):
+        code = codes[:, column]
+        total += np.where(code >= 0, table[code, labels, column], 0.0)
+    return total
 
-    data, small = blocks.contiguous(x.data, float), gammaln(np.arange(FACTORIALS) + 1.0)
-    lengths, total = np.empty((2, x.shape[0]))
 
-    def part(cut: slice) -> None:
-        loops.log_factorials(data, x.indptr, cut.start, small, lengths[cut], total[cut])
-
-    list(blocks.each(part, stored_cuts(x)))
-    return lengths, total
-
-
-def stored_cuts(x: Any) -> list[slice]:
-    """Blocks of the rows of a sparse matrix."""
-    return blocks.cuts(x.shape[0], x.nnz // max(1, x.shape[0]))
+def _side_by_side(table: Array) -> tuple[Array, Array]:
+    """Where each column begins, and the lines of all columns, each column's missing value first, as loops take them."""
+    n_values, n, columns = table.shape
+    wide = np.zeros((columns, n_values + 1, -(-n // 4) * 4))
+    wide[:, 1:, :n] = np.moveaxis(table, -1, 0)
+    return np.arange(columns) * (n_values + 1), wide.reshape(-1, wide.shape[-1])
 
 
-def over_last(combine: np.ufunc, x: Array) -> Array:
-    """``combine.reduce`` over the last axis, which stays with length 1.
+@loop
+def _gather(codes: Array, starts: Array, table: Array, found: Array) -> None:
+    for i in range(len(codes)):
+        for c in range(0, found.shape[1], 4):
+            s0 = s1 = s2 = s3 = 0.0
+            for j in range(codes.shape[1]):
+                cell = table[starts[j] + codes[i, j] + 1]
+                s0 += cell[c]
+                s1 += cell[c + 1]
+                s2 += cell[c + 2]
+                s3 += cell[c + 3]
+            put(found, i, c, s0, s1, s2, s3)
 
-    Few items are combined one by one: numpy is slow at short rows, and adds up to eight of them in this order too.
+
+@loop
+def _gather_own(codes: Array, labels: Array, starts: Array, table: Array, found: Array) -> None:
+    for i in range(len(codes)):
+        for j in range(codes.shape[1]):
+            found[i] += table[starts[j] + codes[i, j] + 1, labels[i]]
+
+
+def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
+    """:func:`gather` of zeros and ones: that of zeros everywhere, and what the stored cells change.
+
+    A difference of infinite numbers would be NaN, so infinite ones, such as the logarithm of what a class cannot have,
+    are counted by themselves.
     """
-    if 0 < x.shape[-1] < 8:
-        return reduce(combine, (x[..., k : k + 1] for k in range(x.shape[-1])))
-    return combine.reduce(x, axis=-1, keepdims=True)
-
-
-def add_row(joint: Array, row: Array) -> Array:
-    """``row`` (class,) added to every row of ``joint`` (row, class), in place."""
-    if len(row) >= 64:
-        joint += row
-        return joint
-    # Class by class: numpy is slow at short rows.
-    for c, value in enumerate(row):
-        joint[:, c] += value
-    return joint
-
-
-def normalized(joint: Array, logs: bool = True) -> Array | None:
-    """Rows (row, class) as probabilities, or with ``logs`` their logarithms; ``None`` where a row is all -inf.
-
-    ``joint`` holds their logarithms, up to a constant for each row.
-    """
-    from bayesnb.kernels.compiled import densities as loops
-
-    found = np.empty(joint.shape)
-
-    def part(cut: slice) -> bool:
-        below = found[cut]
-        if not loops.below_top(blocks.contiguous(joint[cut]), below):
-            return False
-        powers = np.exp(below, out=None if logs else below)
-        if not logs:
-            loops.shares(powers)
-            return True
-        # The largest is 1, and log1p of the others keeps the digits of a row that is all but certain.
-        rest = np.empty(len(powers))
-        loops.others(powers, rest)
-        below -= np.log1p(rest, out=rest)[:, None]
-        return True
-
-    return found if all(blocks.each(part, blocks.cuts(len(joint), joint.shape[1]))) else None
+    zero, one = table[..., 0, :, :], table[..., 1, :, :]
+    finite = np.isfinite(zero) & np.isfinite(one)
+    total = products(codes, np.where(finite, one - zero, 0.0)) + np.where(finite, zero, 0.0).sum(-1)[..., None, :]
+    for infinite in (-np.inf, np.inf):
+        by_zero, by_one = zero == infinite, one == infinite
+        if by_zero.any() or by_one.any():
+            # The finite half of such a column has not been added yet, and is, where no cell is infinite.
+            times = by_zero.sum(-1)[..., None, :] + products(codes, by_one.astype(float) - by_zero)
+            rest = products(codes, np.where(by_zero & ~by_one, one, 0.0) - np.where(by_one & ~by_zero, zero, 0.0))
+            rest = rest + np.where(by_one & ~by_zero, zero, 0.0).sum(-1)[..., None, :]
+            total = np.where(times > 0, infinite, total + rest)
+    return total

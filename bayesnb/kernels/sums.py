@@ -1,9 +1,10 @@
-"""Sums over rows by class: weights, totals, tallies and moments."""
+"""Sums over rows by class: weights, totals, how often values and pairs of values occur, and moments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
+from itertools import pairwise
 from operator import iadd
 from typing import Any
 
@@ -11,29 +12,23 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.kernels import blocks
-from bayesnb.kernels.blocks import Array
-from bayesnb.kernels.two_floats import two_product, two_sum
+from bayesnb.kernels.blocks import Array, loop
+from bayesnb.kernels.two_floats import rounded_once, two_product, two_sum
 
-SMALL = 2**14
-"""Cells from which on the compiled loop of moments is faster than numpy, where the compiler is loaded already."""
+FEW_ROWS = 2**13
+"""Rows of a block whose codes stay in the cache for all pairs of columns."""
 
-FEW = 4
-"""Up to this many columns, counting each is faster than making a matrix of memberships."""
+PRODUCT = 100
+"""Multiplications that take as long as counting one row in one pair."""
+
+WIDE = 16
+"""So many columns or more are filled up to a multiple of the eight that are added at once."""
 
 
 def weights(codes: Array, weight: Array, n: int) -> Array:
     """Σ w of each class, (class,)."""
-    parts = blocks.cuts(len(codes), 1)
-    if not blocks.large_enough(len(codes)):
-        return reduce(iadd, (np.bincount(codes[cut], weight[cut], n) for cut in parts), np.zeros(n))
-    from bayesnb.kernels.compiled import sums as loops
-
-    def part(cut: slice) -> Array:
-        found = np.zeros((4, n))
-        loops.weights(*_labels(codes, weight, cut), found)
-        return found.sum(axis=0)
-
-    return reduce(iadd, blocks.each(part, parts))
+    parts = blocks.slices(len(codes))
+    return reduce(iadd, (np.bincount(codes[cut], weight[cut], n) for cut in parts), np.zeros(n))
 
 
 def _labels(codes: Array, weight: Array, cut: slice) -> tuple[Array, Array]:
@@ -43,50 +38,175 @@ def _labels(codes: Array, weight: Array, cut: slice) -> tuple[Array, Array]:
 
 def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
     """Σ w x of each class, (class, column); x dense or sparse, without NaN."""
-    if sparse.issparse(x):
-        return _stored_totals(sparse.csr_array(x), codes, weight, n)
-    if not blocks.large_enough(x.size):
-        return _products(np.asarray(x, float), codes, weight, n)
-    from bayesnb.kernels.compiled import sums as loops
+    (rows, columns), stored = x.shape, sparse.issparse(x)
+    parts = blocks.cuts(rows, columns, 16 * n)
+    if stored:
+        x = sparse.csr_array(x, dtype=float)
+        # So few blocks that their tables stay small beside the matrix.
+        several = max(1, min(4, x.nnz // max(1, 4 * n * columns)))
+        parts = blocks.slices(rows, max(1, -(-rows // several)))
+    compiled = blocks.worthwhile(x.nnz if stored else x.size)
 
     def part(cut: slice) -> Array:
-        found = np.zeros((n, x.shape[1]))
-        loops.totals(blocks.cells(x[cut]), *_labels(codes, weight, cut), found)
+        own, w = _labels(codes, weight, cut)
+        if not compiled:
+            members = sparse.csr_array((w, (own, np.arange(len(own)))), shape=(n, len(own)))
+            product = members @ x[cut]
+            return product.toarray() if stored else np.asarray(product, float)
+        found = np.zeros((n, columns))
+        if stored:
+            _add_stored(x.data, x.indices, x.indptr, own, w, cut.start, found)
+        else:
+            _add(blocks.cells(x[cut]), own, w, found)
         return found
 
-    return reduce(iadd, blocks.each(part, blocks.cuts(len(x), x.shape[1], 16 * n)))
-
-
-def _products(x: Any, codes: Array, weight: Array, n: int) -> Array:
-    if not sparse.issparse(x) and x.shape[1] <= FEW:
-        return (
-            np.stack([weights(codes, weight * column, n) for column in x.T], axis=1) if x.shape[1] else np.zeros((n, 0))
-        )
-    total = np.zeros((n, x.shape[1]))
-    for cut in blocks.cuts(len(codes), 1):
-        row = np.arange(len(codes[cut]))
-        members = sparse.csr_array((weight[cut], (codes[cut], row)), shape=(n, len(row)))
-        product = members @ x[cut]
-        total += product.toarray() if sparse.issparse(product) else product
-    return total
-
-
-def _stored_totals(x: sparse.csr_array, codes: Array, weight: Array, n: int) -> Array:
-    if not blocks.large_enough(x.nnz):
-        return _products(x, codes, weight, n)
-    from bayesnb.kernels.compiled import sums as loops
-
-    data = blocks.contiguous(x.data, float)
-
-    def part(cut: slice) -> Array:
-        found = np.zeros((n, x.shape[1]))
-        loops.stored_totals(data, x.indices, x.indptr, *_labels(codes, weight, cut), cut.start, found)
-        return found
-
-    # So few blocks that their tables stay small beside the matrix.
-    several = max(1, min(4, x.nnz // (4 * n * x.shape[1])))
-    parts = blocks.slices(x.shape[0], max(1, -(-x.shape[0] // several)))
     return reduce(iadd, blocks.each(part, parts))
+
+
+@loop
+def _add(x: Array, codes: Array, weight: Array, found: Array) -> None:
+    """Add the rows to ``found`` (class, column)."""
+    for i in range(len(x)):
+        row, w = found[codes[i]], weight[i]
+        for j in range(x.shape[1]):
+            row[j] += w * x[i, j]
+
+
+@loop
+def _add_stored(
+    data: Array, indices: Array, indptr: Array, codes: Array, weight: Array, start: int, found: Array
+) -> None:
+    """Add the rows of a CSR matrix from ``start`` on to ``found`` (class, column)."""
+    for i in range(len(codes)):
+        row, w = found[codes[i]], weight[i]
+        for k in range(indptr[start + i], indptr[start + i + 1]):
+            row[indices[k]] += w * data[k]
+
+
+# Columns of few different values are codes into a table of these values.
+
+
+def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: int) -> Array:
+    """Weight of each value, (class, column, value).
+
+    Parameters
+    ----------
+    codes : int array or CSR matrix (row, column)
+        -1 counts nowhere. The stored cells of a sparse matrix are ones, and the others are zeros.
+    labels, weight : arrays (row,)
+        The class of each row, and its weight.
+    n_classes, n_values : int
+    """
+    if sparse.issparse(codes):
+        ones = totals(codes, labels, weight, n_classes)
+        return np.stack([weights(labels, weight, n_classes)[:, None] - ones, ones], axis=-1)
+    shape = (n_classes, codes.shape[1], n_values)
+    form = _count if blocks.worthwhile(codes.size) else _count_in_numpy
+
+    def part(cut: slice) -> Array:
+        found = np.zeros(shape)
+        form(blocks.contiguous(codes[cut]), *_labels(labels, weight, cut), found)
+        return found
+
+    return reduce(iadd, blocks.each(part, blocks.cuts(len(codes), codes.shape[1], 4 * n_classes * n_values)))
+
+
+def _count_in_numpy(codes: Array, labels: Array, weight: Array, found: Array) -> None:
+    n_classes, _, n_values = found.shape
+    for column, code in enumerate(codes.T):
+        known = (code >= 0) & (code < n_values)
+        cell = labels[known] * n_values + code[known]
+        found[:, column] = np.bincount(cell, weight[known], n_classes * n_values).reshape(n_classes, n_values)
+
+
+@loop
+def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
+    n_values = np.uintp(found.shape[2])
+    for i in range(len(codes)):
+        table, w = found[labels[i]], weight[i]
+        for j in range(codes.shape[1]):
+            # As an unsigned number -1 is larger than every code, and no index can count from the end.
+            code = np.uintp(codes[i, j])
+            if code < n_values:
+                table[j, code] += w
+
+
+def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
+    """Weight of each pair of cells by class, (class, cell), one pair after the other.
+
+    Parameters
+    ----------
+    codes : int array (column, row)
+        The cell of each row; -1 is missing, and counts nowhere.
+    sizes : int array (column,)
+        How many cells each column has.
+    columns : int array (pair, 2)
+        The columns of each pair.
+    labels : Labels
+    """
+    widths = sizes[columns[:, 0]] * sizes[columns[:, 1]]
+    starts = np.concatenate([[0], np.cumsum(widths)]).astype(np.intp)
+    large = blocks.large_enough(codes.shape[1] * len(columns))
+    if large and sizes.sum() ** 2 < PRODUCT * len(columns):
+        every = _every_pair(codes, sizes, labels)
+        cells = [slice(first, last) for first, last in pairwise([0, *np.cumsum(sizes)])]
+        return np.concatenate([every[:, cells[i], cells[j]].reshape(labels.n, -1) for i, j in columns], axis=1)
+    if large:
+        found = np.zeros((starts[-1], labels.n))
+        narrow = np.int8 if sizes.max(initial=0) <= np.iinfo(np.int8).max else np.int32
+        for cut in blocks.slices(codes.shape[1], FEW_ROWS):
+            own, weight = _labels(labels.codes, labels.weight, cut)
+            block = blocks.contiguous(codes[:, cut], narrow)
+            _count_pairs(block, own.astype(np.intp), weight.astype(float), columns, sizes, starts, found)
+        return blocks.contiguous(found.T)
+    found = np.zeros((labels.n, starts[-1]))
+    for k, (i, j) in enumerate(columns):
+        known = (codes[i] >= 0) & (codes[j] >= 0)
+        cell = labels.codes[known] * widths[k] + codes[i][known] * sizes[j] + codes[j][known]
+        each = np.bincount(cell, labels.weight[known], minlength=labels.n * widths[k])
+        found[:, starts[k] : starts[k + 1]] = each.reshape(labels.n, -1)
+    return found
+
+
+@loop
+def _count_pairs(
+    codes: Array, labels: Array, weight: Array, pairs: Array, sizes: Array, starts: Array, found: Array
+) -> None:
+    """Add the weight of each row to its pairs of cells, ``found`` (cell, class)."""
+    for k in range(len(pairs)):
+        first, second, start = codes[pairs[k, 0]], codes[pairs[k, 1]], starts[k]
+        width = sizes[pairs[k, 1]]
+        for i in range(len(labels)):
+            a, b = first[i], second[i]
+            if a >= 0 and b >= 0:
+                found[start + a * width + b, labels[i]] += weight[i]
+
+
+def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
+    """Weight of each pair of cells of all columns by class, (class, cell, cell), by products of matrices.
+
+    Let z be the indicators of the cells that a row lies in, 1 or 0. The weights of all pairs of cells are Σ w z zᵀ over
+    the rows of a class. With a few cells a column the library of matrices has these sums in a fifth of the time that a
+    loop over rows and pairs takes. Sums of ones over the rows of a block are exact in single precision.
+    """
+    starts, n = np.cumsum([0, *sizes])[:-1, None], int(sizes.sum())
+    found = np.zeros((labels.n, n, n))
+    for c, rows, weight in labels.each_class():
+        alike = bool((weight == 1).all())
+        for cut in blocks.slices(len(rows), FEW_ROWS):
+            block, w = codes[:, rows[cut]], weight[cut, None]
+            inside = np.zeros((len(w), n + 1), np.float32 if alike else float)
+            # What is missing goes into a last cell, which is then left out.
+            inside[np.arange(len(w)), np.where(block >= 0, block + starts, n)] = 1.0
+            inside = inside[:, :n]
+            found[c] += inside.T @ (inside if alike else inside * w)
+    return found
+
+
+# Each sum of moments is carried as two floats: the second gathers what rounding takes from the first (Ogita, Rump,
+# Oishi 2005). So the squares of ordinary rows keep their digits beside that of a row 1e9 spreads out, which may be
+# unlearned later. All is summed about one value of the class, where the digits of the location are out of the way, and
+# where a column of equal values has sums of exactly 0.
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
@@ -96,26 +216,90 @@ def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
     the values other than 0. NaN adds nothing.
     """
     # In numpy a cell takes about four times as long as one of the other loops.
-    compiled = blocks.worthwhile(4 * x.size, 4 * SMALL)
+    compiled = blocks.worthwhile(4 * x.size, 4 * blocks.SMALL)
 
     def part(cut: slice) -> Array:
         rows = blocks.contiguous(x[cut], float), *_labels(codes, weight, cut)
-        return _compiled_moments(*rows, n) if compiled else _moments(*rows, n)
+        if not compiled:
+            return _moments_in_numpy(*rows, n)
+        near = _first_values(*rows, n)
+        if (rows[2] == 1).all() and not np.isnan(found := _moments(*rows[:2], None, near)).any():
+            return found
+        return _moments(*rows, near)
 
     parts = blocks.cuts(len(x), x.shape[1], 16 * n)
     return blocks.each(part, parts) if compiled else map(part, parts)
 
 
-def _compiled_moments(x: Array, codes: Array, weight: Array, n: int) -> Array:
-    from bayesnb.kernels.compiled import sums as loops
-
-    near = loops.values(x, codes, weight, n)
-    if (weight == 1).all() and not np.isnan(found := loops.moments(x, codes, None, near)).any():
-        return found
-    return loops.moments(x, codes, weight, near)
+_two_sum = loop(two_sum)
 
 
-def _moments(x: Array, codes: Array, weight: Array, n: int) -> Array:
+@loop
+def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
+    """The first value of each class that counts, (class, column); 0 where there is none."""
+    columns = x.shape[1]
+    near, held = np.zeros((n_classes, columns)), np.zeros((n_classes, columns), np.bool_)
+    left, classes_left = np.full(n_classes, columns), n_classes
+    for i in range(len(x)):
+        c = codes[i]
+        if left[c] and weight[i] > 0.0:
+            for j in range(columns):
+                if not held[c, j] and x[i, j] == x[i, j]:
+                    held[c, j] = True
+                    near[c, j] = x[i, j]
+                    left[c] -= 1
+            if left[c] == 0:
+                classes_left -= 1
+                if classes_left == 0:
+                    break
+    return near
+
+
+@loop
+def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array:
+    """The sums of a block about the values ``near``.
+
+    Without ``weight``, all rows have the weight 1 and no missing cell; a missing cell makes the sums NaN. The loop
+    makes the array that it adds to, because only then the compiler knows that it overlaps no other, and adds several
+    columns at once.
+    """
+    columns = x.shape[1]
+    found = np.zeros((len(near), 8, columns if columns < WIDE else -(-columns // 8) * 8))
+    found[:, 2, :columns] = near
+    line = np.zeros(found.shape[2])
+    for i in range(len(x)):
+        n, n_rest, centre, first, first_rest, second, second_rest, nonzero = found[codes[i]]
+        if weight is None:
+            n[0] += 1.0
+        for j in range(columns):
+            line[j] = x[i, j]
+        for j in range(len(line)):
+            v, w = line[j], 1.0
+            if weight is None:
+                away, low = _two_sum(v, -centre[j])
+                pull, pull_low = away, low
+            else:
+                known = v == v
+                w = weight[i] if known else 0.0
+                away, low = _two_sum(v if known else centre[j], -centre[j])
+                pull = w * away
+                pull_low = rounded_once(w, away, -pull) + w * low
+                n[j], error = _two_sum(n[j], w)
+                n_rest[j] += error
+            square = pull * away
+            rest = rounded_once(pull, away, -square) + (pull * low + pull_low * away)
+            first[j], error = _two_sum(first[j], pull)
+            first_rest[j] += error + pull_low
+            second[j], error = _two_sum(second[j], square)
+            second_rest[j] += error + rest
+            nonzero[j] += w if v != 0.0 else 0.0
+    if weight is None:
+        for c in range(len(near)):
+            found[c, 0] = found[c, 0, 0]
+    return found[:, :, :columns]
+
+
+def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
     """The same sums to the last bit: a cumulative sum adds row by row.
 
     Classes of about as many rows are summed side by side, filled up with rows of weight 0.
@@ -129,7 +313,7 @@ def _moments(x: Array, codes: Array, weight: Array, n: int) -> Array:
         row = order[np.where(there, (ends - counts)[own][:, None] + rank, 0)]
         weights = np.where(there, weight[row], 0.0)
         # So few columns at once that temporary arrays stay in the cache.
-        for columns in blocks.slices(x.shape[1], max(1, SMALL // row.size)):
+        for columns in blocks.slices(x.shape[1], max(1, blocks.SMALL // row.size)):
             sums = _cumulated(x.T[columns][:, row], weights)
             found[own, :, columns] = np.moveaxis(sums, -1, 0)
     return found

@@ -28,6 +28,14 @@ def two_product(a: Array, b: Array) -> tuple[Array, Array]:
     return product, ((a_high * b_high - product) + (a_high * b_low + a_low * b_high)) + a_low * b_low
 
 
+def rounded_once(a: float, b: float, c: float) -> float:
+    """a b + c, rounded once (a fused multiply-add), so that ``rounded_once(a, b, -(a * b))`` is what a b lost.
+
+    Only loops have it, in machine code: see ``compiled``.
+    """
+    raise NotImplementedError
+
+
 def _halves(a: Array) -> tuple[Array, Array]:
     """A float as the sum of two of at most 26 bits (Veltkamp 1968)."""
     scaled = 134_217_729.0 * a

@@ -13,8 +13,8 @@ from numpy.random import Generator
 from bayesnb.estimates import Estimate, EstimateRule, estimate_rule
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws, LeftOut
-from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import within_table
+from bayesnb.kernels.probabilities import add_row
 from bayesnb.model import stacks
 from bayesnb.model.leave_out import leave_out
 from bayesnb.model.parameters import Parameters
@@ -290,7 +290,7 @@ class Posterior:
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
         """log p(c, x | D) of each row by itself as (row, class), all parameters integrated out."""
-        return densities.add_row(self.log_predictive_features(data, n_rows), self.log_label)
+        return add_row(self.log_predictive_features(data, n_rows), self.log_label)
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, D) of each row as (row, class): the predictive without its class probability."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb.kernels import densities
+from bayesnb.kernels.probabilities import add_row
 from bayesnb.model.statistics import Data
 from bayesnb.priors import Array, Theta
 
@@ -46,7 +46,7 @@ class Parameters:
         """log p(c, x | θ) as (..., row, class)."""
         joint = self.log_joint_features(data, n_rows)
         if self.log_pi.ndim == 1:
-            return densities.add_row(joint, self.log_pi)
+            return add_row(joint, self.log_pi)
         joint += self.log_pi[..., None, :]
         return joint
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import large_enough
+from bayesnb.kernels.probabilities import normalized
 from bayesnb.priors import Array
 
 
@@ -60,33 +59,20 @@ def normalize(log_joint: Array) -> Array:
     >>> np.exp(normalize(np.log(np.array([[0.0206, 0.0053]])))).round(3)
     array([[0.795, 0.205]])
     """
-    if log_joint.ndim == 2 and large_enough(log_joint.size):
-        log_p = densities.normalized(log_joint)
-        if log_p is not None:
-            return log_p
-    below = _below_largest(log_joint)
-    # The largest is now 1, and log1p of the sum of the others keeps the digits of an almost certain row.
-    others = np.exp(below)
-    np.put_along_axis(others, below.argmax(-1)[..., None], 0.0, -1)
-    return below - np.log1p(densities.over_last(np.add, others))
+    return _normalized(log_joint, logs=True)
 
 
 def probabilities(log_joint: Array) -> Array:
     """p(c | x) from log p(c, x), the class on the last axis; raises as :func:`normalize`."""
-    if large_enough(log_joint.size):
-        flat = log_joint.reshape(-1, log_joint.shape[-1])
-        if (p := densities.normalized(flat, logs=False)) is not None:
-            return p.reshape(log_joint.shape)
-    powers = np.exp(_below_largest(log_joint))
-    return powers / densities.over_last(np.add, powers)
+    return _normalized(log_joint, logs=False)
 
 
-def _below_largest(log_joint: Array) -> Array:
-    """Each row less its largest: beside a joint of -1e17, the logarithm of the sum would be lost to rounding."""
-    largest = densities.over_last(np.maximum, log_joint)
-    if np.isneginf(largest).any():
-        raise ImpossibleRowError(np.unique(np.argwhere(np.isneginf(largest))[:, -2] if largest.ndim > 1 else [0]))
-    return log_joint - largest
+def _normalized(log_joint: Array, logs: bool) -> Array:
+    found = normalized(log_joint, logs)
+    if found is None:
+        impossible = np.isneginf(log_joint).all(axis=-1)
+        raise ImpossibleRowError(np.unique(np.argwhere(impossible)[:, -1] if impossible.ndim else [0]))
+    return found
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln
 
-from bayesnb.kernels.densities import over_last
+from bayesnb.kernels.probabilities import over_last
 from bayesnb.numerics import (
     Array,
     Size,

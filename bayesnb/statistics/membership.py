@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from bayesnb.kernels import sums, tables
+from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
 
@@ -107,7 +107,7 @@ class Labels(Membership):
         return sums.totals(x, self.codes, self.weight, self.n)
 
     def table(self, codes: Array, n_levels: int) -> Array:
-        return tables.count(codes, self.codes, self.weight, self.n, n_levels)
+        return sums.count(codes, self.codes, self.weight, self.n, n_levels)
 
     def costs(self, cost: Callable[[Any], Array]) -> Array:
         return self.totals(cost(self.codes))

@@ -1,0 +1,42 @@
+"""What knows the compiler, and is not imported before a table is large enough for a compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+from numba.extending import intrinsic, overload, typeof_impl
+
+from bayesnb.kernels.blocks import Loop
+from bayesnb.kernels.two_floats import rounded_once
+
+
+@cache
+def in_machine_code(function: Callable, any_order: bool) -> Callable:
+    """The loop in machine code, kept on disk where there is a place to keep it.
+
+    It is compiled for the types of the arguments at the first call.
+    """
+    rules = {"reassoc", "contract"} if any_order else False
+    try:
+        return numba.njit(nogil=True, error_model="numpy", fastmath=rules, cache=True)(function)
+    except RuntimeError:
+        # No folder to keep it in can be written: it is compiled once a process.
+        return numba.njit(nogil=True, error_model="numpy", fastmath=rules)(function)
+
+
+@typeof_impl.register(Loop)
+def _type_of_loop(called: Loop, context: Any) -> Any:
+    """The type of a loop that another loop calls."""
+    return typeof_impl(called.machine, context)
+
+
+@intrinsic
+def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:
+    real = numba.float64
+    return real(real, real, real), lambda context, builder, signature, numbers: builder.fma(*numbers)
+
+
+overload(rounded_once)(lambda a, b, c: lambda a, b, c: _fused(a, b, c))

@@ -383,7 +383,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
     >>> from pathlib import Path
     >>> import bayesnb as nb
     >>> X, y = nb.datasets.play_tennis()
-    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.bayesnb"
     >>> _ = nb.BayesianNB().fit(X, y).save(path)
     >>> nb.load(path).predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)

@@ -11,13 +11,12 @@ from bayesnb.modelfile import document
 def save(self: Any, path: str | os.PathLike, replacing: str | None = None) -> str:
     """Write a model file, and return its content hash. It holds the parameters and what was learned, and no rows.
 
-    The file is netCDF, readable by xarray and any HDF5 reader. At every moment ``path`` holds the old file or the
-    whole new one.
+    The file is in the safetensors format. At every moment ``path`` holds the old file or the whole new one.
 
     Parameters
     ----------
     path : path
-        Any name; ".nc" is usual.
+        Any name; ".bayesnb" is usual.
     replacing : str, optional
         ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
         :class:`bayesnb.ModelChangedError` is raised.
@@ -32,7 +31,7 @@ def save(self: Any, path: str | os.PathLike, replacing: str | None = None) -> st
     >>> import tempfile
     >>> from pathlib import Path
     >>> from bayesnb import BayesianNB, datasets, load
-    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.bayesnb"
     >>> clf = BayesianNB().fit(*datasets.play_tennis())
     >>> clf.save(path) == load(path).content_hash_
     True

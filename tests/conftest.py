@@ -153,7 +153,9 @@ def road(request):
 def processes():
     """Processes that start quickly: a server, which has imported what they need, forks them."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["bayesnb.cli", "bayesnb.estimator", "bayesnb.modelfile", "h5py", "pyarrow.parquet"])
+    context.set_forkserver_preload(
+        ["bayesnb.cli", "bayesnb.estimator", "bayesnb.modelfile.document", "safetensors.numpy", "pyarrow.parquet"]
+    )
     return context
 
 

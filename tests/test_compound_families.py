@@ -31,7 +31,7 @@ from bayesnb import (
     StudentT,
     load,
 )
-from bayesnb.modelfile import values
+from bayesnb.modelfile import codec
 from bayesnb.priors import OneOf
 
 Y = np.array(["a"] * 5 + ["b"] * 4)
@@ -180,10 +180,11 @@ def test_a_file_whose_parts_were_not_seen_in_the_same_rows_is_refused(stored):
 
 
 def test_no_file_names_the_prior_of_a_compound_family():
-    with pytest.raises(values.NotPlainError):
-        values.dumps(OneOf((PRIOR, PRIOR), np.log([0.5, 0.5])))
+    with pytest.raises(codec.NotPlainError):
+        codec.encode(OneOf((PRIOR, PRIOR), np.log([0.5, 0.5])), {})
+    document = {"is": "OneOf", "parts": {"tuple": []}, "log_weight": 1.0, "before": {"tuple": []}}
     with pytest.raises(ValueError, match="not a value of this format"):
-        values.loads('{"is":"OneOf","parts":{"tuple":[]},"log_weight":1.0,"before":{"tuple":[]}}', 1000)
+        codec.decode(document, {}, 0)
 
 
 @pytest.mark.parametrize(

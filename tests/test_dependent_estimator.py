@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -9,7 +10,6 @@ from functools import cache
 from itertools import pairwise
 from types import SimpleNamespace
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,7 +33,6 @@ from bayesnb import (
     Poisson,
     StudentT,
     datasets,
-    describe,
     load,
 )
 from bayesnb.chains import Convergence
@@ -41,7 +40,7 @@ from bayesnb.data.rows import Rows
 from bayesnb.dependence import program
 from bayesnb.dependence.conditional import log_likelihood
 from bayesnb.dependence.learned import draw
-from bayesnb.modelfile import container
+from tests.model_files import array, cell, changed
 
 HOW = ["tempered", "pairwise", Exponents(by="class", pairs=3)]
 
@@ -367,7 +366,6 @@ def test_a_model_is_the_same_after_a_file_and_after_pickling(how, tmp_path):
     clf = fitted(how)
     own = clf.save(tmp_path / "model.nc")
     read, pickled = load(tmp_path / "model.nc"), pickle.loads(pickle.dumps(clf))
-    assert describe(tmp_path / "model.nc")["format_version"] == (1 if how is None else 2)
     for other in (read, pickled):
         assert_array_equal(other.predict_proba(X), clf.predict_proba(X))
         other.partial_fit(X[:9], y[:9])
@@ -377,50 +375,38 @@ def test_a_model_is_the_same_after_a_file_and_after_pickling(how, tmp_path):
         pd.testing.assert_frame_equal(load(tmp_path / "model.nc").exponents_, clf.exponents_)
 
 
-def lying(path, change) -> None:
-    """Write the file anew with another content, under right digests."""
-    contents = path.read_bytes()[: -container.SEAL_SIZE]
-    inner = path.with_name("inner.h5")
-    inner.write_bytes(contents)
-    with h5py.File(inner, "r+") as file:
-        change(file)
-        names = (*container.ATTRIBUTES, *container.FURTHER)
-        attributes = {name: np.asarray(file.attrs[name]).item() for name in names}
-        arrays = {}
-        for name, item in file.items():
-            for part, each in item.items() if isinstance(item, h5py.Group) else [(None, item)]:
-                text = h5py.check_string_dtype(each.dtype) is not None
-                arrays[f"/{name}/{part}" if part else f"/{name}"] = each.asstr()[()] if text else each[()]
-        file.attrs["content_hash"] = container.content_hash(attributes, arrays)
-    path.write_bytes(container.seal(inner.read_bytes()))
+POSTERIOR = "dependence.exponents.posterior"
 
 
-def replaced(name: str, place: tuple, value: float):
-    return lambda file: file[f"dependence/{name}"].__setitem__(place, value)
+def told(old: str, new: str):
+    """Another text in place of one that the JSON of the dependence has."""
 
-
-def said(old: str, new: str):
-    def change(file):
-        text = file.attrs["dependence"]
+    def change(content, arrays):
+        text = json.dumps(content["dependence"], separators=(",", ":"))
         assert old in text
-        file.attrs["dependence"] = text.replace(old, new)
+        content["dependence"] = json.loads(text.replace(old, new))
 
     return change
 
 
 LIES = {
-    "negative counts": (replaced("pairs", (0, 0), -1.0), "no rows can have led"),
-    "more than the rows": (replaced("shapes", (0, 0, 0), 1e6), "no rows can have led"),
-    "no number": (replaced("mode", 0, np.nan), "mode is not finite"),
-    "no covariance": (replaced("factor", (0, 0), -1.0), "no covariance"),
-    "an array too few": (lambda file: file.__delitem__("dependence/points"), "no array points"),
-    "an array too many": (lambda file: file.create_dataset("dependence/more", data=[1.0]), "is not one"),
-    "another shape": (lambda file: file.__delitem__("dependence/joint_total"), "no array joint_total"),
-    "a column of another model": (said('"size"', '"weight"'), "columns that the model does not have"),
-    "more draws than there are": (said('"draws":64', '"draws":6400000'), "no array points"),
-    "a pair of no column": (said('"pairs":{"tuple":[{"tuple":[0,', '"pairs":{"tuple":[{"tuple":[99,'), "pairs of"),
-    "no rows": (said('"weight",90.0', '"weight","many"'), "other numbers"),
-    "another class": (said('"is":"Cells"', '"is":"Group"'), "not a value of this format"),
+    "negative counts": (cell("dependence.terms.statistics.pairs.counts", -1.0), "its counts is -1 somewhere"),
+    "more than the rows": (cell("dependence.terms.statistics.shapes.counts", 1e6), "more values were seen than"),
+    "no number": (cell(f"{POSTERIOR}.mode", np.nan), "mode is not finite"),
+    "no covariance": (cell(f"{POSTERIOR}.factor", -1.0), "no covariance"),
+    "an array too few": (lambda content, arrays: arrays.pop("dependence.exponents.points"), "has no array"),
+    "an array too many": (lambda content, arrays: arrays.update(more=np.zeros(1)), "nothing says what its arrays"),
+    "another shape": (array("dependence.terms.statistics.joint.total", np.zeros((3, 9))), "counts of other cells"),
+    "a column of another model": (told('"size"', '"weight"'), "columns that the model does not have"),
+    "more draws than there are": (told('"draws":64', '"draws":6400000'), "no array points"),
+    "a pair of no column": (told('"pairs":{"tuple":[{"tuple":[0,', '"pairs":{"tuple":[{"tuple":[99,'), "pairs of"),
+    "no rows": (lambda content, arrays: content["dependence"].update(weight="many"), "other numbers"),
+    "another class": (told('"is":"Cells"', '"is":"Group"'), "Group has no fields"),
+    "another layout": (
+        lambda content, arrays: content["dependence"]["exponents"]["layout"].update(classes=2),
+        "exponents of other terms",
+    ),
+    "no standard deviation": (told('"features",0.3]', '"features",-0.3]'), "exponents of other terms"),
 }
 
 
@@ -435,11 +421,10 @@ def stored(tmp_path_factory) -> bytes:
 @pytest.mark.parametrize("lie", LIES)
 def test_a_file_with_a_dependence_that_cannot_be_is_refused(lie, stored, tmp_path):
     change, message = LIES[lie]
-    path = tmp_path / "model.nc"
+    path = tmp_path / "model.bayesnb"
     path.write_bytes(stored)
-    lying(path, change)
     with pytest.raises(ModelFileError, match=message):
-        load(path)
+        load(changed(path, change))
 
 
 def test_dependence_is_a_parameter_like_any_other():

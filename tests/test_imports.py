@@ -75,7 +75,7 @@ def loaded(tmp_path_factory):
 
 def test_help_imports_nothing_that_is_slow(loaded):
     assert "click" in loaded["help"]
-    slow = {"pandas", "sklearn", "numpy", "scipy", "narwhals", "pyarrow", "rich", "h5py"}
+    slow = {"pandas", "sklearn", "numpy", "scipy", "narwhals", "pyarrow", "rich", "safetensors"}
     assert not loaded["help"] & (HEAVY | slow)
 
 
@@ -94,7 +94,7 @@ def test_families_that_are_sampled_are_made_without_pymc(loaded):
 
 def test_a_small_table_is_learned_and_predicted_with_neither_sampler_nor_compiler_nor_plot(loaded):
     assert "sklearn" in loaded["fit and predict"]
-    assert not loaded["fit and predict"] & {*HEAVY, "h5py", "xarray"}
+    assert not loaded["fit and predict"] & {*HEAVY, "safetensors", "xarray"}
 
 
 def test_a_process_that_learns_and_predicts_two_million_reals_need_not_load_the_compiler(loaded):
@@ -106,7 +106,7 @@ def test_probabilities_have_the_same_bits_whether_or_not_the_compiler_was_loaded
 
 
 def test_no_engine_is_imported_unless_its_table_is_passed_in(loaded):
-    assert not loaded["tables in parts"] & {*ENGINES, "pymc", "h5py", "xarray"}
+    assert not loaded["tables in parts"] & {*ENGINES, "pymc", "safetensors", "xarray"}
 
 
 def test_the_command_that_compares_loads_no_compiler(loaded):

@@ -21,8 +21,10 @@ import bayesnb as nb
 from bayesnb import BayesianNB, Exponential, FromPyMC, Gamma, HierarchicalCategorical, HierarchicalGaussian, StudentT
 from bayesnb.chains import Convergence, Sampler, weights_without
 from bayesnb.families.sampled import Draws
+from bayesnb.modelfile import codec
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.statistics.membership import Labels
+from tests.model_files import cell, changed
 
 IN_PYTHON = Mode(linker="py", optimizer=None)
 
@@ -271,7 +273,6 @@ def test_a_loaded_model_has_the_same_draws_and_is_not_sampled_again(unsampled, t
         for key, value in mine.theta.items():
             assert_array_equal(theirs.theta[key], value)
         assert repr(found.schema_.features[name].family.prior) == repr(clf.schema_.features[name].family.prior)
-    assert nb.describe(tmp_path / "model.nc")["format_version"] == 3
     monkeypatch.setattr(Sampler, "run", made_up)
     learned = found.partial_fit(X[:5], y[:5])
     assert learned.statistics_.rows.sum() == len(X) + 5
@@ -290,28 +291,37 @@ def test_a_prior_that_is_a_function_cannot_be_saved_and_the_error_says_what_can(
 
 @pytest.mark.parametrize("name", ["CustomDist", "os", "Model", "draw"])
 def test_a_file_can_name_nothing_of_pymc_but_distributions(name):
-    from bayesnb.modelfile import values
-
-    assert values.loads('{"pymc": "Gamma"}', 1000)[0] is pm.Gamma
+    assert codec.decode({"pymc": "Gamma"}, {}, 0) is pm.Gamma
     with pytest.raises(ValueError, match="not a value of this format"):
-        values.loads(f'{{"pymc": "{name}"}}', 1000)
+        codec.decode({"pymc": name}, {}, 0)
 
 
-def test_draws_that_do_not_fit_their_feature_are_refused(unsampled):
-    from bayesnb.modelfile import sampled
+LIES = {
+    "draws of other parameters": (
+        lambda content, arrays: arrays.update({"draws.student.theta.mu": arrays["draws.student.theta.mu"][:, :1]}),
+        "'student': its draws are not of its parameters",
+    ),
+    "a draw that is no number": (cell("draws.student.theta.mu", np.nan), "'student': one of its draws is no number"),
+    "a value twice": (
+        lambda content, arrays: dict(content["statistics"]["features"]["map"])["gamma"]["levels"]["tuple"][0][
+            "tuple"
+        ].__setitem__(slice(2), [1.0, 1.0]),
+        "'gamma': its statistics are not those of its columns",
+    ),
+    "no draws": (
+        lambda content, arrays: content["draws"]["map"].pop(),
+        "nothing says what its arrays",
+    ),
+}
 
+
+@pytest.mark.parametrize("lie", LIES)
+def test_draws_that_do_not_fit_their_feature_are_refused(lie, unsampled, tmp_path):
+    change, message = LIES[lie]
     clf, *_ = unsampled
-    schema, statistics = clf.schema_, clf.statistics_
-    draws = {name: clf.posterior_.features[name] for name in families()}
-    said, variables = sampled.packed(schema, statistics, draws)
-    arrays = {path: variable.values for path, variable in variables.items()}
-    assert set(sampled.unpacked(said, arrays, schema, 2)[0]) == set(families())
-    with pytest.raises(ModelFileError, match="'student': its draws are not"):
-        sampled.unpacked(said, arrays | {"/sampled_0/theta": arrays["/sampled_0/theta"][:, 1:]}, schema, 2)
-    with pytest.raises(ModelFileError, match="'gamma': a value stands twice"):
-        sampled.unpacked(said, arrays | {"/sampled_1/values": 0 * arrays["/sampled_1/values"]}, schema, 2)
-    with pytest.raises(ModelFileError, match="not those of its sampled features"):
-        sampled.unpacked(said[:2], arrays, schema, 2)
+    clf.save(tmp_path / "model.bayesnb")
+    with pytest.raises(ModelFileError, match=message):
+        nb.load(changed(tmp_path / "model.bayesnb", change))
 
 
 # NUTS

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import mpmath
 import numpy as np
 import pandas as pd
@@ -15,7 +13,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 
 from bayesnb import BayesianNB, BetaTree, Categorical, Dirichlet, ModelFileError, Ordinal, cli, load
-from bayesnb.modelfile.features import described, read
+from tests.model_files import changed, said
 
 SIZES = ["small", "medium", "large", "huge", "giant"]
 X = pd.DataFrame({"size": ["small", "small", "medium", "huge", "large", "giant", "giant", None, "small", "large"]})
@@ -102,12 +100,18 @@ def test_the_order_stays_in_parts_and_in_files(tmp_path):
     assert_allclose(load(tmp_path / "m.nc").predict_proba(X), whole.predict_proba(X), rtol=1e-12)
 
 
-def test_a_file_whose_levels_are_not_those_of_the_family_is_refused():
-    feature = BayesianNB({"size": Ordinal(order=SIZES)}).fit(X, Y).schema_.features["size"]
+@pytest.mark.parametrize(
+    ("path", "as_"),
+    [
+        (("levels",), {"tuple": [{"tuple": SIZES[::-1]}]}),
+        (("family", "orders"), {"tuple": [{"tuple": SIZES[1:]}]}),
+    ],
+)
+def test_a_file_whose_levels_are_not_those_of_the_family_is_refused(path, as_, tmp_path):
+    BayesianNB({"size": Ordinal(order=SIZES)}).fit(X, Y).save(tmp_path / "model.bayesnb")
+    lie = changed(tmp_path / "model.bayesnb", said("schema", "features", "size", *path, as_=as_))
     with pytest.raises(ModelFileError, match="feature 'size' is not one"):
-        read("size", described(replace(feature, levels=(tuple(SIZES[::-1]),))))
-    with pytest.raises(ModelFileError, match="feature 'size' is not one"):
-        read("size", described(replace(feature, family=Ordinal(orders=()))))
+        load(lie)
 
 
 def test_an_unknown_level_is_refused_on_the_command_line_without_code(tmp_path, capsys):

@@ -14,7 +14,7 @@ from bayesnb.cli.terminal import visible
 
 # The content that a suffix promises.
 HOLDS = {
-    ".nc": "model", ".h5": "model", ".hdf5": "model",
+    ".bayesnb": "model", ".safetensors": "model", ".nc": "model",
     ".csv": "table", ".tsv": "table", ".parquet": "table", ".pq": "table",
     ".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".txt": "md",
     ".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow", ".json": "JSON", ".xlsx": "Excel", ".xls": "Excel",
@@ -22,7 +22,7 @@ HOLDS = {
     ".png": "picture", ".svg": "picture", ".gz": "archive", ".zip": "archive", ".py": "Python", ".ipynb": "notebook",
 }  # fmt: skip
 WRITTEN = {
-    "model": "a model file, which ends in .nc",
+    "model": "a model file, which ends in .bayesnb",
     "table": "a table, which ends in .parquet, .csv or .tsv",
     "html": "a page in HTML, which ends in .html",
     "md": "a page in Markdown, which ends in .md",
@@ -98,10 +98,10 @@ def same_place(output: str | None, model: str) -> bool:
 
 
 def is_model(path: str) -> bool:
-    """True if a file begins and ends as a model file does."""
-    from bayesnb.modelfile.container import is_sealed
+    """True if a file begins as a model file does."""
+    from bayesnb.modelfile import document
 
-    return is_sealed(path)
+    return document.is_model(path)
 
 
 def is_picture(path: str) -> bool:

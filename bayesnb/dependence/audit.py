@@ -178,7 +178,7 @@ def _gains(
     -----
     As where exponents are learned, one row is left out of a row of weight 2, and all of a row of weight ½.
     """
-    n, pairs = len(labels), TermSet.of(Cells(grid, False, tuple(which), 0).statistics(posterior, data, labels))
+    n, pairs = len(labels), TermSet(Cells(grid, False, tuple(which), 0).statistics(posterior, data, labels))
     weighted = learn(posterior, data, labels, "weighted")
     left, alone = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n), posterior.only(())
     some = np.arange(n) if n <= SAMPLE else np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])

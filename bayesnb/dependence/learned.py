@@ -76,13 +76,13 @@ class Dependence:
 
     def after(self, statistics: DependenceStatistics) -> Dependence:
         """What is believed after other statistics; the exponents are held, and older than the statistics."""
-        return replace(self, terms=TermSet.of(statistics), older=True)
+        return replace(self, terms=TermSet(statistics), older=True)
 
     def over(self, index: Sequence[int]) -> Dependence:
         """The same for the classes at these positions; -1 is a class without a row, whose offset has its prior."""
         if list(index) == list(range(self.exponents.layout.classes)):
             return self
-        found = TermSet.of(self.statistics.take(index))
+        found = TermSet(self.statistics.take(index))
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True)
 
     def relearned(self, posterior: Posterior, data: Data, labels: Labels, spec: Exponents) -> Dependence:
@@ -289,7 +289,7 @@ def learn(posterior: Posterior, data: Data, labels: Labels, dependence: str | Ex
     """
     spec = named(dependence)
     _require_learnable(posterior, spec)
-    found = TermSet.of(Cells.chosen(spec, posterior, data, labels).statistics(posterior, data, labels))
+    found = TermSet(Cells.chosen(spec, posterior, data, labels).statistics(posterior, data, labels))
     return _learned(found, posterior, data, labels, spec)
 
 

@@ -6,8 +6,9 @@ answers p(c | x) for the terms of rows, as a table, at a point, and by draws.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -39,8 +40,6 @@ class LearnedExponents:
         What each term is called, and the groups they are in.
     scales : {group: float}
         The prior standard deviation of each group, as given or as chosen by the evidence.
-    mean, sd : array (parameter,)
-        The prior of the parameters.
     posterior : Laplace
     points : array (draw, parameter)
         Draws from the posterior, over which probabilities are averaged; or the one point that is plugged in.
@@ -53,27 +52,23 @@ class LearnedExponents:
     names: tuple[Any, ...]
     groups: tuple[Group, ...]
     scales: dict[str, float]
-    mean: Array
-    sd: Array
     posterior: Laplace
     points: Array
     off: float
 
-    @classmethod
-    def of(
-        cls,
-        spec: Exponents,
-        layout: Layout,
-        groups: Sequence[Group],
-        names: Sequence[Any],
-        scales: Mapping[str, float],
-        posterior: Laplace,
-        points: Array,
-        off: float,
-    ) -> LearnedExponents:
-        """What is learned of the exponents of these terms, and everything that follows from it."""
-        mean, sd = spec.prior(layout, groups, scales)
-        return cls(spec, layout, tuple(names), tuple(groups), dict(scales), mean, sd, posterior, points, off)
+    @cached_property
+    def _prior(self) -> tuple[Array, Array]:
+        return self.spec.prior(self.layout, self.groups, self.scales)
+
+    @property
+    def mean(self) -> Array:
+        """The prior mean of the parameters, (parameter,)."""
+        return self._prior[0]
+
+    @property
+    def sd(self) -> Array:
+        """The prior standard deviation of the parameters, (parameter,)."""
+        return self._prior[1]
 
     @property
     def nearly_normal(self) -> bool:
@@ -121,9 +116,8 @@ class LearnedExponents:
         place = np.where(old[:, None] >= 0, n + old[:, None] * own + np.arange(own), -1).ravel()
         place = np.concatenate([np.arange(n), place])
         known, new = place >= 0, place < 0
-        shared = self.sd[n:].reshape(self.layout.classes, own)[0]
-        sd = np.concatenate([self.sd[:n], np.tile(shared, len(index))])
-        mean, mode = np.where(known, self.mean[place], 0.0), np.where(known, self.posterior.mode[place], 0.0)
+        sd = self.spec.prior(layout, self.groups, self.scales)[1]
+        mode = np.where(known, self.posterior.mode[place], 0.0)
         covariance = np.diag(sd**2)
         covariance[np.ix_(known, known)] = self.posterior.covariance()[np.ix_(place[known], place[known])]
         factor = cholesky(np.linalg.inv(covariance), lower=True)
@@ -131,7 +125,7 @@ class LearnedExponents:
         rng = np.random.default_rng(self.spec.random_seed)
         points[:, new] = sd[new] * rng.standard_normal((len(points), int(new.sum())))
         posterior = Laplace(mode, factor, self.posterior.log_evidence)
-        return replace(self, layout=layout, mean=mean, sd=sd, posterior=posterior, points=points)
+        return replace(self, layout=layout, posterior=posterior, points=points)
 
     @property
     def exponents(self) -> Array:
@@ -260,7 +254,7 @@ def learn_exponents(
     best = at(scales, best.mode, source, MODE)
     rng = np.random.default_rng(spec.random_seed)
     points, off = draws(source, layout, *spec.prior(layout, groups, scales), best, spec.draws, rng)
-    return LearnedExponents.of(spec, layout, groups, names, scales, best, points, off)
+    return LearnedExponents(spec, layout, tuple(names), tuple(groups), scales, best, points, off)
 
 
 def _classes(source: Source, groups: Sequence[Group], names: Sequence[Any]) -> int:

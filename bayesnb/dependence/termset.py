@@ -32,28 +32,27 @@ class TermSet:
     ----------
     statistics : DependenceStatistics
         What all of it follows from.
-    shapes : Shapes or None
-        Of the real columns.
-    pairs : tuple of PairTerm
-    joint : JointGaussian or None
-        Of the columns of Gaussian features.
     """
 
     statistics: DependenceStatistics
-    shapes: Shapes | None
-    pairs: tuple[PairTerm, ...]
-    joint: JointGaussian | None
 
-    @classmethod
-    def of(cls, statistics: DependenceStatistics) -> TermSet:
-        """What is believed after the statistics."""
-        cells = statistics.cells
-        shapes = Shapes.of(statistics.shapes) if len(cells.shaped) else None
+    @cached_property
+    def shapes(self) -> Shapes | None:
+        """Of the real columns."""
+        return Shapes.of(self.statistics.shapes) if len(self.statistics.cells.shaped) else None
+
+    @cached_property
+    def pairs(self) -> tuple[PairTerm, ...]:
+        """Of the pairs of columns."""
+        cells = self.statistics.cells
         axes = cells.grid.axes(PAIR_DEPTH)
-        each = zip(cells.pairs, statistics.pairs.each(), strict=True)
-        pairs = [PairTerm.of(counts, axes[i], axes[j]) for (i, j), counts in each]
-        joint = JointGaussian.of(statistics.joint) if cells.joint else None
-        return cls(statistics, shapes, tuple(pairs), joint)
+        each = zip(cells.pairs, self.statistics.pairs.each(), strict=True)
+        return tuple(PairTerm.of(counts, axes[i], axes[j]) for (i, j), counts in each)
+
+    @cached_property
+    def joint(self) -> JointGaussian | None:
+        """Of the columns of Gaussian features."""
+        return JointGaussian.of(self.statistics.joint) if self.statistics.cells.joint else None
 
     @cached_property
     def _tables(self) -> tuple[Array, ...]:

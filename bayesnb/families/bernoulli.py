@@ -20,17 +20,15 @@ from bayesnb.numerics import Array
 from bayesnb.priors import Beta, Chance, Theta
 from bayesnb.statistics.membership import Column, Membership
 from bayesnb.statistics.moments import Moments
-from bayesnb.statistics.statistic import Statistic, per
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, eq=False)
 class BinaryCounts(Statistic):
     """Rows seen and rows that were 1, both (class, column)."""
 
-    n: Array = per("column")
-    ones: Array = per("column")
-
-    group = "bernoulli"
+    n: Array
+    ones: Array
 
     def seen(self) -> Array:
         return self.n

@@ -13,7 +13,7 @@ from bayesnb.kernels import densities
 from bayesnb.numerics import Array, disagreement, log_rising
 from bayesnb.priors import Gamma
 from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic, per
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +24,11 @@ class Events(Statistic):
     base measures would be of the size k ln k, so at counts of 1e15 the evidence would have no digit left.
     """
 
-    exposure: Array = per("column")
-    events: Array = per("column")
-    rows: Array = per("column")
-    log_peak: Array = per("column")
+    exposure: Array
+    events: Array
+    rows: Array
+    log_peak: Array
 
-    group = "poisson"
     signed = frozenset({"log_peak"})
 
     @classmethod

@@ -17,15 +17,15 @@ from bayesnb.families.support import POSITIVE
 from bayesnb.numerics import Array
 from bayesnb.priors import Gamma, Theta
 from bayesnb.statistics.membership import Labels, Membership
-from bayesnb.statistics.statistic import Statistic, per
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, eq=False)
 class Waits(Statistic):
     """The number of waits and the sum of their lengths, both (class, column)."""
 
-    n: Array = per("column")
-    total: Array = per("column")
+    n: Array
+    total: Array
 
     def seen(self) -> Array:
         return self.n

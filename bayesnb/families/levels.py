@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesnb.families.columns import FEWER, Tabulated
 from bayesnb.numerics import Array
-from bayesnb.statistics.statistic import Statistic, per
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +55,8 @@ class Coded:
 class CategoryCounts(Statistic):
     """Weight of each level, ``counts`` (class, column, level), and what the levels are called."""
 
-    counts: Array = per("category")
+    counts: Array
     levels: tuple[tuple[Any, ...], ...]
-
-    group = "categorical"
 
     def __add__(self, other: CategoryCounts) -> CategoryCounts:
         if self.levels == other.levels:
@@ -83,17 +81,9 @@ class CategoryCounts(Statistic):
     def seen(self) -> Array:
         return self.counts.sum(-1)
 
-    def for_file(self) -> dict[str, Array]:
-        # Columns with fewer levels are padded in memory, and not in a file.
-        return {"counts": np.hstack([self.counts[:, k, : len(names)] for k, names in enumerate(self.levels)])}
-
-    @classmethod
-    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> CategoryCounts:
-        counts, start = np.zeros((len(cells["counts"]), len(columns), widest(levels))), 0
-        for k, names in enumerate(levels):
-            counts[:, k, : len(names)] = cells["counts"][:, start : start + len(names)]
-            start += len(names)
-        return cls(counts, levels)
+    def contradiction(self) -> str:
+        beyond = np.arange(self.counts.shape[-1]) >= np.array([[len(names)] for names in self.levels])
+        return "levels were counted that it does not have" if self.counts[:, beyond].any() else ""
 
 
 def at_levels(table: Array, codes: Array) -> Array:

@@ -17,7 +17,7 @@ from bayesnb.families.support import COUNTS
 from bayesnb.numerics import Array, disagreement, log_peak, log_root
 from bayesnb.priors import Beta, Theta
 from bayesnb.statistics.membership import Membership
-from bayesnb.statistics.statistic import Statistic, per
+from bayesnb.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +27,10 @@ class Trials(Statistic):
     When two parts are added, the largest log-likelihood falls by how much they disagree about θ, as in ``Events``.
     """
 
-    successes: Array = per("column")
-    failures: Array = per("column")
-    rows: Array = per("column")
-    log_peak: Array = per("column")
+    successes: Array
+    failures: Array
+    rows: Array
+    log_peak: Array
 
     signed = frozenset({"log_peak"})
 

@@ -19,20 +19,18 @@ from bayesnb.numerics import Array
 from bayesnb.priors import Theta
 from bayesnb.priors.beta_tree import CELLS, DEPTH
 from bayesnb.statistics.membership import Membership
-from bayesnb.statistics.statistic import Statistic, per
+from bayesnb.statistics.statistic import Statistic
 
 ENOUGH = 2**15
 """From how many rows, spread over the first table, the cells are taken at most."""
-
-NAMES = tuple(f"cell {k}" for k in range(CELLS))
 
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Statistic):
     """Weight of each cell, (class, column, cell), and Σ w ln g(x), the log density within cells, (class, column)."""
 
-    counts: Array = per("column", parts=NAMES)
-    log_within: Array = per("column")
+    counts: Array
+    log_within: Array
 
     signed = frozenset({"log_within"})
 

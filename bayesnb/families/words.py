@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from bayesnb.kernels import sparse_rows
 from bayesnb.kernels.blocks import each, large_enough, slices
 from bayesnb.numerics import Array, disagreement, log_rising
 from bayesnb.statistics.membership import Column
-from bayesnb.statistics.statistic import Statistic, per
+from bayesnb.statistics.statistic import Statistic
 
 LONG = 2**13
 """Rows with more words than this are long: the difference of their factorials would lose digits."""
@@ -44,13 +44,12 @@ class WordCounts(Statistic):
     parts are added, it falls by how much they disagree about θ.
     """
 
-    counts: Array = per("category")
-    rows: Array = per("bag")
-    log_peak: Array = per("bag")
-    fractions: Array = per("bag")
+    counts: Array
+    rows: Array
+    log_peak: Array
+    fractions: Array
     words: tuple[Any, ...]
 
-    group = "multinomial"
     signed = frozenset({"log_peak"})
 
     def __add__(self, other: WordCounts) -> WordCounts:
@@ -75,10 +74,6 @@ class WordCounts(Statistic):
 
     def seen(self) -> Array:
         return self.rows
-
-    @classmethod
-    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> WordCounts:
-        return cls(**cells, words=columns)
 
 
 def counts(x: Bag) -> Column:

@@ -1,5 +1,5 @@
-"""Model files: what was specified and what was learned, as netCDF that any HDF5 reader opens, sealed with a digest.
+"""Model files: what was specified and what was learned, as a safetensors file with a digest.
 
-``document`` says what a file holds, and reads and writes it. It stands on ``container`` (bytes, digest, memory), on
-``values`` (names, priors and families as JSON) and on ``arrays`` (statistics as arrays).
+``document`` says what a file holds, and reads and writes it. It stands on ``codec`` (data classes as JSON and arrays),
+on ``container`` (their bytes, with a digest), and on ``checks`` (whether some rows can have led to what was read).
 """

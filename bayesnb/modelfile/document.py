@@ -1,36 +1,28 @@
 """The content of a model file: schema, statistics, classes, and the parameters of the estimator.
 
-Start with :func:`write` and :func:`read`. The schema and the settings are JSON in the attributes of the file (see
-``values``), the statistics are its arrays (see ``arrays``). Nothing in a file is executed. All that is read is
-checked, so the numbers are finite and some rows can have led to them.
+Start with :func:`write` and :func:`read`. Nothing in a file is executed. All that is read is checked, so the numbers
+are finite and some rows can have led to them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-
-from bayesnb.__about__ import __version__
 from bayesnb.data import writers
 from bayesnb.data.schema import Schema
 from bayesnb.data.targets import labels_of
 from bayesnb.dependence.learned import Dependence
 from bayesnb.families.sampled import Draws
 from bayesnb.model import Statistics
-from bayesnb.modelfile import container, dependence, features, sampled, values
-from bayesnb.modelfile.arrays import claim, packed, unpacked
-from bayesnb.modelfile.container import ModelFileError
-from bayesnb.priors import Array
-
-UNSEEN_POLICIES = ("missing", "new", "error")
+from bayesnb.modelfile import checks, codec, container
+from bayesnb.modelfile.container import FORMAT, ModelFileError
+from bayesnb.numerics import Array
 
 
 class ModelChangedError(ValueError):
@@ -42,7 +34,7 @@ class ModelChangedError(ValueError):
     >>> from pathlib import Path
     >>> import bayesnb as nb
     >>> X, y = nb.datasets.play_tennis()
-    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.bayesnb"
     >>> read = nb.BayesianNB().fit(X, y).save(path)
     >>> mine, theirs = nb.load(path), nb.load(path)
     >>> _ = theirs.partial_fit(X, y).save(path, replacing=read)
@@ -69,16 +61,15 @@ class Contents:
         The column that held the class, if it is known.
     expected : bool
         True if unlabelled rows were counted by their responsibilities.
-    hash : str
-        Of everything above, as 64 hexadecimal digits; "" before it is written.
-    version : str
-        Of the bayesnb that wrote it.
     declared : tuple
         Classes that exist though no row may have them.
     dependence : Dependence or None
         How the features depend on each other, if that was learned.
     draws : {name: Draws}
         Of the sampled features.
+    hash : str
+        The digest of everything above, as 64 hexadecimal digits, and the ``version`` of the bayesnb that wrote it; ""
+        before it is written.
     """
 
     configuration: Mapping[str, Any]
@@ -87,38 +78,47 @@ class Contents:
     classes: Array
     target: Any = None
     expected: bool = False
-    hash: str = ""
-    version: str = __version__
     declared: tuple[Any, ...] = ()
     dependence: Dependence | None = None
     draws: Mapping[Any, Draws] = field(default_factory=dict)
-
-    @property
-    def format_version(self) -> int:
-        """The oldest format that can hold it: naive Bayes is written as it always was, for older readers."""
-        if self.draws:
-            return 3
-        return 1 if self.dependence is None and "dependence" not in self.configuration else 2
+    hash: str = ""
+    version: str = ""
 
     @classmethod
     def of(cls, clf: Any) -> Contents:
         """Collect what the file of a fitted :class:`bayesnb.BayesianNB` holds."""
-        learned, configuration = clf.classifier_, clf.get_params(deep=False)
-        # A file without the parameters that came later is read by older versions too.
-        for name, default in (("dependence", None), ("columns", "fixed")):
-            if configuration[name] == default:
-                del configuration[name]
+        learned = clf.classifier_
         return cls(
-            configuration,
+            clf.get_params(deep=False),
             learned.schema,
             learned.statistics,
             learned.classes,
             learned.target,
             learned.expected,
-            declared=learned.declared,
-            dependence=learned.dependence,
-            draws={name: learned.posterior.features[name] for name in learned.posterior.model.sampled},
+            learned.declared,
+            learned.dependence,
+            {name: learned.posterior.features[name] for name in learned.posterior.model.sampled},
         )
+
+    def tree(self) -> dict[str, Any]:
+        """What is written, by name."""
+        return {name: getattr(self, name) for name in WRITTEN}
+
+    def require_sound(self) -> None:
+        """Raise ``ModelFileError`` where the contents do not fit together, or no rows can have led to them."""
+        labels = self.statistics.labels
+        distinct = 0 < len(labels) == len(set(labels)) and labels_of(self.classes) == labels
+        checks.require(distinct, f"its classes are {list(labels)[:8]}")
+        sound = isinstance(self.configuration, dict) and isinstance(self.declared, tuple)
+        checks.require(sound, "its configuration is not one")
+        checks.require_schema(self.schema)
+        checks.require_statistics(self.statistics, self.schema)
+        checks.require_draws(self.draws, self.schema, len(labels))
+        if self.dependence is not None:
+            checks.require_dependence(self.dependence, self.schema, self.statistics.rows)
+
+
+WRITTEN = tuple(f.name for f in fields(Contents) if f.name not in ("hash", "version"))
 
 
 def write(contents: Contents, path: str | os.PathLike, replacing: str | None = None) -> str:
@@ -155,45 +155,14 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
 
 def to_bytes(contents: Contents) -> tuple[bytes, str]:
     """Make the bytes of a model file, and its content hash."""
-    schema, statistics = contents.schema, contents.statistics
-    described = {
-        "labels": list(statistics.labels),
-        "classes": np.asarray(contents.classes).dtype.str,
-        "target": contents.target,
-        "expected": contents.expected,
-        "names": schema.names,
-        "named": schema.named,
-        "unseen": schema.unseen,
-        "features": [[name, features.described(feature)] for name, feature in schema.features.items()],
-    }
-    if contents.declared:
-        described["declared"] = list(contents.declared)
-    variables = packed(schema, statistics)
-    documents = {"configuration": dict(contents.configuration), "schema": described}
-    if contents.format_version > 1:
-        documents["dependence"], further = dependence.packed(contents.dependence)
-        variables |= further
-    if contents.draws:
-        described["sampled"], further = sampled.packed(schema, statistics, contents.draws)
-        variables |= further
+    from safetensors import SafetensorError
+
+    arrays: dict[str, Array] = {}
     try:
-        texts = {name: values.dumps(document) for name, document in documents.items()}
-    except values.NotPlainError as error:
+        tree = {name: codec.encode(value, arrays, f".{name}") for name, value in contents.tree().items()}
+        return container.packed(tree, arrays)
+    except (codec.NotPlainError, SafetensorError) as error:
         raise ValueError(f"this model cannot be written to a file: {error}") from error
-    attributes = {"format": "bayesnb", "format_version": contents.format_version, **texts}
-    attributes["bayesnb_version"] = contents.version
-    arrays = {name: variable.values for name, variable in variables.items()}
-    attributes["content_hash"] = container.content_hash(attributes, arrays)
-    data = container.sealed(attributes, variables)
-    try:
-        # Reading applies the same limit. A file beyond it could not be read again, and the model would be lost.
-        left = container.spent(container.budget(len(data)), sum(map(container.claim, arrays.values())), "what it holds")
-        for text in texts.values():
-            left -= values.loads(text, left)[1]
-        _padded(left, schema, len(statistics.labels))
-    except ValueError as error:
-        raise ValueError(f"this model cannot be written to a file: {error}") from error
-    return data, attributes["content_hash"]
 
 
 @contextmanager
@@ -228,7 +197,7 @@ def is_model(path: str | os.PathLike) -> bool:
     """True if the content of a file begins as that of a model file, whatever the name of the file is."""
     try:
         with Path(path).open("rb") as file:
-            return file.read(len(container.HDF5)) == container.HDF5
+            return file.read(8 + len(container.START))[8:] == container.START
     except OSError:
         return False
 
@@ -254,88 +223,23 @@ def read(path: str | os.PathLike | BinaryIO) -> Contents:
 
 def _read(file: BinaryIO, name: Any) -> Contents:
     try:
-        size = container.require(file)
-        return _contents(*container.opened(file, container.budget(size)))
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        said, arrays = container.unpacked(file)
+        tree = said["content"]
+        if set(tree) != set(WRITTEN):
+            raise ModelFileError(f"holds {sorted(tree)}; Expected {sorted(WRITTEN)}")
+        decoded = codec.decode(list(tree.values()), arrays, size)
+        found = Contents(**dict(zip(tree, decoded, strict=True)), hash=said["digest"], version=said["version"])
+        found.require_sound()
     except MemoryError as error:
         raise ModelFileError(f"{name}: is a model that does not fit into memory") from error
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error.__cause__
-    except (
-        ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, OSError, struct.error
-    ) as error:  # fmt: skip
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, OSError) as error:
         said = " ".join(str(error).split())
         raise ModelFileError(f"{name}: is not a model that can be read ({said[:200]})") from error
-
-
-# Making a model of what was read
-
-
-def _contents(attributes: Mapping[str, Any], arrays: Mapping[str, Array], left: int) -> Contents:
-    """Make the contents of attributes and arrays, within the bytes that are left of the file's budget."""
-    configuration, size = values.loads(attributes["configuration"], left)
-    left -= size
-    said, size = values.loads(attributes["schema"], left)
-    left -= size
-    labels = tuple(said["labels"])
-    left = container.spent(left, values.dtype_of(said["classes"]).itemsize * len(labels), "the array of its classes")
-    classes = values.filled(labels, said["classes"])
-    if not labels or labels_of(classes) != labels or len(set(labels)) < len(labels):
-        raise ModelFileError(f"its classes are {list(labels)[:8]}")
-    names, by_name = said["names"], {name: features.read(name, each) for name, each in said["features"]}
-    used = {column for feature in by_name.values() for column in (*feature.reads, *feature.exposure)}
-    sound = isinstance(names, tuple) and isinstance(said["named"], bool) and said["unseen"] in UNSEEN_POLICIES
-    if not sound or not by_name or not used <= set(names):
-        raise ModelFileError("its schema is not one")
-    schema = Schema(names, said["named"], by_name, said["unseen"])
-    _padded(left, schema, len(labels))
-    further = {path: a for path, a in arrays.items() if sampled.owns(path)}
-    draws, others = sampled.unpacked(said.get("sampled", []), further, schema, len(labels))
-    own = {path: a for path, a in arrays.items() if not (dependence.owns(path) or sampled.owns(path))}
-    each = unpacked(schema, own, len(labels), others)
-    rows = arrays["/rows"]
-    if rows.shape != (len(labels),):
-        raise ModelFileError(f"its rows are of shape {rows.shape}; there are {len(labels)} classes")
-    statistics = Statistics(labels, rows, each)
-    _require_possible(statistics)
-    if not isinstance(configuration, dict):
-        raise ModelFileError("its configuration is not one")
-    further = {path: a for path, a in arrays.items() if dependence.owns(path)}
-    said_of_exponents, size = values.loads(attributes.get("dependence", "null"), left)
-    learned = dependence.unpacked(said_of_exponents, further, schema, rows)
-    return Contents(
-        configuration,
-        schema,
-        statistics,
-        classes,
-        said["target"],
-        bool(said["expected"]),
-        attributes["content_hash"],
-        attributes["bayesnb_version"],
-        tuple(said.get("declared", ())),
-        learned,
-        draws,
-    )
-
-
-def _padded(left: int, schema: Schema, n_classes: int) -> int:
-    """Take the tables of levels off the bytes that are left of a budget."""
-    return container.spent(left, claim(schema, n_classes), "filling up the columns with fewer levels")
-
-
-def _require_possible(statistics: Statistics) -> None:
-    """Refuse numbers that no rows can have led to: infinite ones, negative weights, or more values than rows."""
-    rows = statistics.rows
-    if not (np.isfinite(rows) & (rows >= 0)).all():
-        raise ModelFileError(f"its rows of the classes are {rows.tolist()[:8]}")
-    for name, s in statistics.features.items():
-        for what, value in s.arrays().items():
-            if not np.isfinite(value).all() or (what not in s.signed and (value < 0).any()):
-                worst = value[~np.isfinite(value)] if not np.isfinite(value).all() else value[value < 0]
-                raise ModelFileError(f"feature {name!r}: its {what} is {worst[0]:g} somewhere")
-        if (s.seen() > rows[:, None] * (1 + 1e-6)).any():
-            raise ModelFileError(f"feature {name!r}: more values were seen than there are rows")
-        if said := s.contradiction():
-            raise ModelFileError(f"feature {name!r}: {said}")
+    return found
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:
@@ -357,7 +261,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     >>> import tempfile
     >>> from pathlib import Path
     >>> import bayesnb as nb
-    >>> path = Path(tempfile.mkdtemp()) / "tennis.nc"
+    >>> path = Path(tempfile.mkdtemp()) / "tennis.bayesnb"
     >>> _ = nb.BayesianNB().fit(*nb.datasets.play_tennis()).save(path)
     >>> nb.describe(path)["rows"]
     {'no': 5.0, 'yes': 9.0}
@@ -365,7 +269,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     contents = read(path)
     table = contents.schema.describe(contents.statistics).reset_index()
     return {
-        "format_version": contents.format_version,
+        "format_version": FORMAT,
         "bayesnb_version": contents.version,
         "content_hash": contents.hash,
         "target": contents.target,

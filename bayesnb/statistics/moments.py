@@ -23,7 +23,7 @@ from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
 from bayesnb.statistics.errors import UnlearnedError, first
 from bayesnb.statistics.membership import Membership
-from bayesnb.statistics.statistic import Statistic, per
+from bayesnb.statistics.statistic import Statistic
 
 ROUNDING = 2.0**-102
 """What a step of two-float arithmetic takes from a number at most, relative to the largest number of the step."""
@@ -41,14 +41,14 @@ class Centred(Statistic):
     values other than 0: without it, rows of zeros could not be told from rows that are tiny beside what was unlearned.
     """
 
-    n: Array = per("column")
-    n_rest: Array = per("column")
-    total: Array = per("column")
-    total_rest: Array = per("column")
-    scatter: Array = per("column")
-    scatter_rest: Array = per("column")
-    lost: Array = per("column")
-    nonzero: Array = per("column")
+    n: Array
+    n_rest: Array
+    total: Array
+    total_rest: Array
+    scatter: Array
+    scatter_rest: Array
+    lost: Array
+    nonzero: Array
 
     signed: ClassVar[frozenset[str]] = frozenset({"n_rest", "total", "total_rest", "scatter", "scatter_rest", "lost"})
 
@@ -188,8 +188,6 @@ class Centred(Statistic):
 @dataclass(frozen=True, eq=False)
 class Moments(Centred):
     """Weight, total Σ w x and scatter Σ w (x - mean)², all (class, column), each as two floats."""
-
-    group = "gaussian"
 
     @classmethod
     def of(cls, x: Array, members: Membership) -> Moments:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Membership
 from bayesnb.statistics.moments import Centred
-from bayesnb.statistics.statistic import per
 
 PLAIN = 2.0**-50
 """The rounding error of products of matrices, relative to the squares that they add up."""
@@ -24,13 +23,6 @@ PLAIN = 2.0**-50
 @dataclass(frozen=True, eq=False)
 class Scatter(Centred):
     """Weight (class, 1), total (class, column) and scatter Σ w (x - mean)(x - mean)ᵀ (class, column, column)."""
-
-    n: Array = per("bag")
-    n_rest: Array = per("bag")
-    scatter: Array = per("pair")
-    scatter_rest: Array = per("pair")
-
-    group = "multivariate_gaussian"
 
     @classmethod
     def of(cls, x: Array, members: Membership) -> Scatter:
@@ -72,23 +64,10 @@ class Scatter(Centred):
 
     def contradiction(self) -> str:
         size = np.sqrt(np.maximum(self.own(self.scatter), np.finfo(float).tiny))
-        smallest = np.linalg.eigvalsh(self.scatter / size[:, :, None] / size[:, None, :]).min(initial=0.0)
-        return super().contradiction() or ("" if smallest >= -1e-6 else "its scatter is not that of any rows")
-
-    # Model files hold each pair of columns once.
-
-    def for_file(self) -> dict[str, Array]:
-        row, column = np.tril_indices(self.total.shape[1])
-        return {name: v[:, row, column] if v.ndim == 3 else v for name, v in self.arrays().items()}
-
-    @classmethod
-    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Self:
-        row, column = np.tril_indices(len(columns))
-        whole = dict(cells)
-        for name in ("scatter", "scatter_rest"):
-            whole[name] = np.zeros((len(cells["n"]), len(columns), len(columns)))
-            whole[name][:, row, column] = whole[name][:, column, row] = cells[name]
-        return cls(**whole)
+        standard = self.scatter / size[:, :, None] / size[:, None, :]
+        symmetric = (np.abs(standard - standard.swapaxes(1, 2)) <= 1e-6).all()
+        possible = symmetric and np.linalg.eigvalsh(standard).min(initial=0.0) >= -1e-6
+        return super().contradiction() or ("" if possible else "its scatter is not that of any rows")
 
 
 def require_whole(x: Array) -> None:

@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from bayesnb.numerics import Array
 from bayesnb.statistics.errors import UnlearnedError, first
-
-
-def per(axis: Literal["column", "category", "bag", "pair"], parts: Sequence[str] = ()) -> Any:
-    """Declare a field of a statistic that has one number per class and column, category, feature, or pair of columns.
-
-    Parameters
-    ----------
-    axis : str
-        The axis of the field in model files. The categories of a column are its levels, or the words of a bag; "bag" is
-        a feature whose columns share one θ.
-    parts : sequence of str
-        The names of the numbers along the last axis of the field, if there are several for each cell.
-    """
-    return field(metadata={"axis": axis, "parts": tuple(parts)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +20,6 @@ class Statistic(ABC):
     Every array field has the class as its first axis. ``a + b`` pools two data sets, ``a - b`` unlearns
     one, ``a * 0.9`` discounts. Names that come with a statistic (levels, words) are united by ``+``.
     """
-
-    group: ClassVar[str]
-    """The group of model files that holds such statistics; by default, the name of the class in small letters."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.group = vars(cls).get("group", cls.__name__.lower())
 
     def __add__(self, other: Self) -> Self:
         """Both data sets together: the sums of the fields. (A hook, if the names differ or a field is no sum.)"""
@@ -66,22 +45,6 @@ class Statistic(ABC):
         """The fields that are names."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: v for name, v in named.items() if not isinstance(v, np.ndarray | None)}
-
-    # How model files hold it.
-
-    @classmethod
-    def axes(cls) -> dict[str, Field]:
-        """The fields that model files hold, by name; each was declared by :func:`per`."""
-        return {f.name: f for f in fields(cls) if "axis" in f.metadata}
-
-    def for_file(self) -> dict[str, Array]:
-        """The fields as model files hold them, each (class, cell along its axis). (A hook.)"""
-        return self.arrays()
-
-    @classmethod
-    def from_file(cls, cells: Mapping[str, Array], columns: tuple[Any, ...], levels: Any) -> Self:
-        """The statistic of these columns and levels that ``for_file`` gave. (A hook.)"""
-        return cls(**cells)
 
     def contradiction(self) -> str:
         """Why no rows can have this statistic, in words; "" if some rows can. (A hook.)"""

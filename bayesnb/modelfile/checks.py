@@ -1,0 +1,195 @@
+"""Whether what was read from a model file fits together, and whether some rows can have led to it.
+
+What follows from something else in the file is worked out again and compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesnb.data.binning import BinEdges
+from bayesnb.data.columns import KINDS
+from bayesnb.data.encoders import Feature
+from bayesnb.data.schema import Schema
+from bayesnb.dependence.counting import Cells
+from bayesnb.dependence.exponents import CELLS, OWN, layout_of
+from bayesnb.dependence.grid import DEPTH, MOST_LEVELS, PAIR_DEPTH
+from bayesnb.dependence.learned import Dependence
+from bayesnb.families.dyadic import Dyadic
+from bayesnb.families.family import Family
+from bayesnb.families.levels import CategoryCounts, widest
+from bayesnb.families.sampled import Draws
+from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
+from bayesnb.model import Statistics
+from bayesnb.modelfile.container import ModelFileError
+from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.scatter import Scatter
+from bayesnb.statistics.statistic import Statistic
+
+UNSEEN_POLICIES = ("missing", "new", "error")
+
+NO_ROWS = Labels.of([], 1)
+
+
+def require(holds: Any, said: str) -> None:
+    """Raise ``ModelFileError`` unless something holds."""
+    if not holds:
+        raise ModelFileError(said)
+
+
+def require_schema(schema: Schema) -> None:
+    """Refuse a schema whose features do not fit together or read columns that it does not have."""
+    used = {column for f in schema.features.values() for column in (*f.reads, *f.exposure)}
+    sound = isinstance(schema.names, tuple) and isinstance(schema.named, bool) and schema.unseen in UNSEEN_POLICIES
+    require(sound and schema.features and used <= set(schema.names), "its schema is not one")
+    for name, feature in schema.features.items():
+        require(_fits(feature), f"its feature {name!r} is not one")
+
+
+def _fits(feature: Feature) -> bool:
+    """Whether the parts of a feature fit together."""
+    columns, levels, kinds, indicates = feature.columns, feature.levels, feature.kinds, feature.indicates
+    if not isinstance(feature.family, Family) or not _tuples((columns, kinds, indicates, feature.tried)):
+        return False
+    n, binary = len(columns), feature.family.support == ZEROS_AND_ONES
+    fits = len(set(columns)) == n > 0 and len(indicates) in (0, n) and (not indicates or binary)
+    fits = fits and isinstance(feature.how, str) and len(kinds) in (0, n) and all(kind in KINDS for kind in kinds)
+    fits = fits and _tuples(feature.tried) and all(len(one) == 3 for one in feature.tried)
+    cuts = feature.cuts is None or (len(feature.cuts) == n and all(isinstance(cut, BinEdges) for cut in feature.cuts))
+    if levels is None:
+        return fits and cuts and feature.family.support != LEVELS
+    fits = fits and cuts and _tuples(levels) and len(levels) == n and all(len(set(own)) == len(own) for own in levels)
+    return fits and all(feature.family.order_of(k) in (None, own) for k, own in enumerate(levels))
+
+
+def _tuples(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(part, tuple) for part in value)
+
+
+def require_statistics(statistics: Statistics, schema: Schema) -> None:
+    """Refuse statistics of other columns, and numbers that no rows can have led to."""
+    rows, n = statistics.rows, len(statistics.labels)
+    sound = rows.shape == (n,) and rows.dtype == float and (np.isfinite(rows) & (rows >= 0)).all()
+    require(sound, f"its rows of the classes are {rows.tolist()[:8]}")
+    require(list(statistics.features) == list(schema.features), "its statistics are not those of its features")
+    for name, s in statistics.features.items():
+        require(_is_of(s, schema.features[name]), f"feature {name!r}: its statistics are not those of its columns")
+        _require_possible(s, rows, f"feature {name!r}")
+
+
+def _is_of(s: Statistic, feature: Feature) -> bool:
+    """Whether a statistic has the class, the names and the shapes of the statistic that no rows have."""
+    columns, levels = len(feature.columns), feature.levels
+    if levels is None and isinstance(s, CategoryCounts):
+        # The values of a sampled feature stand in its statistic alone.
+        levels = s.levels
+        distinct = _tuples(levels) and all(len(set(own)) == len(own) for own in levels) and len(levels) == columns
+        numbers = distinct and np.isfinite([value for own in levels for value in own]).all()
+        return numbers and _form(s) == _form(CategoryCounts(np.zeros((1, columns, widest(levels))), levels))
+    if levels is not None and columns * widest(levels) > s.counts.size:
+        return False
+    nothing = np.zeros((0, columns), float if levels is None else np.intp)
+    return _form(s) == _form(feature.family.statistic(feature.read(nothing), NO_ROWS))
+
+
+def _form(value: Any) -> Any:
+    """The classes that a statistic consists of, its names, and the type and shape of its arrays for one class."""
+    if is_dataclass(value):
+        return type(value), [_form(getattr(value, f.name)) for f in fields(value)]
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape[1:]
+    return tuple(map(_form, value)) if isinstance(value, tuple) else value
+
+
+def _require_possible(s: Statistic, rows: Array, what: str) -> None:
+    """Refuse a statistic that no rows can have, whose weights by class are ``rows``."""
+    for name, value in s.arrays().items():
+        require(len(value) == len(rows), f"{what}: its {name} is not that of {len(rows)} classes")
+        wrong = value[~np.isfinite(value) | ((value < 0) & (name not in s.signed))]
+        require(not wrong.size, f"{what}: its {name} is {wrong.min(initial=np.inf):g} somewhere")
+    require((s.seen() <= rows[:, None] * (1 + 1e-6)).all(), f"{what}: more values were seen than there are rows")
+    said = s.contradiction()
+    require(not said, f"{what}: {said}")
+
+
+def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) -> None:
+    """Refuse draws that are not those of the parameters of sampled features."""
+    sampled = [name for name, feature in schema.features.items() if not feature.family.exact]
+    require(list(draws) == sampled, "its draws are not those of its sampled features")
+    for name, found in draws.items():
+        shape = n_classes, len(schema.features[name].columns)
+        for value in found.theta.values():
+            fits = len(value) == len(found) > 0 and value.ndim >= 3 and value.shape[1:3] == shape
+            require(fits, f"feature {name!r}: its draws are not of its parameters")
+            known = value.dtype == float and not np.isnan(value).any()
+            require(known, f"feature {name!r}: one of its draws is no number")
+
+
+def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
+    """Refuse exponents that are not those of these columns, and counts that no rows can have led to."""
+    learned, statistics = found.exponents, found.statistics
+    spec, posterior, cells = learned.spec, learned.posterior, statistics.cells
+    numbers = (found.weight, learned.off, posterior.log_evidence)
+    sound = isinstance(found.older, bool) and all(isinstance(number, float) for number in numbers)
+    require(sound, "its dependence has other numbers than it should")
+    _require_cells(cells, schema)
+    sizes = tuple(axis.size for axis in cells.grid.axes(PAIR_DEPTH))
+    counted = statistics.shapes.counts.shape[1:], statistics.pairs.counts.shape[1:], _form(statistics.joint)
+    expected = (len(cells.shaped), 2**DEPTH), (sum(sizes[i] * sizes[j] for i, j in cells.pairs),)
+    fits = counted == (*expected, _form(Scatter.of(np.zeros((0, cells.joint)), NO_ROWS)))
+    fits = fits and (statistics.pairs.pairs, statistics.pairs.sizes) == (cells.pairs, sizes)
+    require(fits, "its dependence has counts of other cells")
+    for s in statistics.parts():
+        _require_possible(s, rows, "its dependence")
+    groups, offsets = found.terms.groups(spec, _columns(schema)), learned.layout.cells
+    require(offsets in (0, cells.grid.offset_cells), "its dependence has offsets of cells that it does not have")
+    layout = layout_of(groups, len(rows), offsets)
+    fits = learned.groups == tuple(groups) and np.array_equal(learned.layout.own, layout.own)
+    fits = fits and learned.layout.terms == layout.terms == len(learned.names) and learned.layout.classes == len(rows)
+    fits = fits and {*(group.name for group in groups), OWN, CELLS} <= set(learned.scales)
+    require(fits and all(v > 0 for v in learned.scales.values()), "its dependence has exponents of other terms")
+    n = layout.size
+    arrays = {"mode": (posterior.mode, (n,)), "factor": (posterior.factor, (n, n))}
+    for name, (array, shape) in (arrays | {"points": (learned.points, (spec.draws, n))}).items():
+        require(array.shape == shape, f"its dependence has no array {name} of shape {shape}")
+        require(np.isfinite(array).all(), f"its dependence: {name} is not finite somewhere")
+    require((np.diag(posterior.factor) > 0).all(), "its dependence: the exponents have no covariance")
+
+
+def _columns(schema: Schema) -> int:
+    """How many terms the columns of a schema have."""
+    return sum(1 if feature.family.whole_rows else len(feature.columns) for feature in schema.features.values())
+
+
+def _require_cells(cells: Cells, schema: Schema) -> None:
+    """Refuse cells that no columns of this schema have."""
+    grid, joint = cells.grid, cells.joint
+    sound = isinstance(cells.shapes, bool) and type(joint) is int and 0 <= joint <= _columns(schema)
+    require(sound, "its dependence has no cells")
+    place, first = {}, 0
+    for name, feature in schema.features.items():
+        width = 1 if feature.family.whole_rows else len(feature.columns)
+        place |= {} if feature.family.whole_rows else {(name, k): first + k for k in range(width)}
+        first += width
+    columns = [*zip(grid.features, grid.places, strict=True)]
+    fits = [place.get(column) for column in columns] == grid.terms.tolist() and len(columns) == len(grid.cuts)
+    require(fits, "its dependence has cells of columns that the model does not have")
+    require(all(map(_is_cut, grid.cuts)), "its dependence has columns that are cut as none can be")
+    fits = _tuples(cells.pairs) and all(len(pair) == 2 for pair in cells.pairs)
+    fits = fits and all(type(k) is int and 0 <= k < len(columns) for pair in cells.pairs for k in pair)
+    require(fits, "its dependence has pairs of columns that the model does not have")
+
+
+def _is_cut(cut: Any) -> bool:
+    """Whether a column can be cut so."""
+    if not isinstance(cut, Dyadic):
+        return (isinstance(cut, tuple) and len(set(cut)) == len(cut) <= MOST_LEVELS) or cut == 2
+    edges, paths = cut.edges, cut.paths
+    sound = edges.dtype == float and paths.dtype.kind == "i" and edges.ndim == 1 and paths.shape == (len(edges) + 1,)
+    sound = sound and cut.depth == DEPTH and bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all())
+    return sound and bool((paths >= 0).all() and (paths < 2**DEPTH).all())

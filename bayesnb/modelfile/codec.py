@@ -1,0 +1,207 @@
+"""A tree of this package's data classes as JSON and arrays, and back, exactly.
+
+Arrays of numbers stand beside the JSON, each under the path that leads to it, such as
+"statistics.features.size.total". Everything else is JSON, in which one key names the type where JSON alone cannot tell
+it from another. What may come back is a closed list of classes: nothing that a document names is imported, called or
+looked up anywhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from bayesnb import chains
+from bayesnb.data import best_family, binning, by_type, encoders, missing, schema
+from bayesnb.dependence import (
+    conditional,
+    counting,
+    exponents,
+    grid,
+    laplace,
+    learned,
+    learned_exponents,
+    pairs,
+    polya,
+    termset,
+)
+from bayesnb.families import dyadic, families, from_pymc, sampled
+from bayesnb.model import Statistics
+from bayesnb.numerics import Array
+from bayesnb.priors import UNSEEN, Compound, FixedProbabilities
+from bayesnb.statistics.scatter import Scatter
+
+NAMED = {
+    kind.__name__: kind
+    for family in families().values()
+    for kind in (family, family.conjugate, family.statistic_class)
+    if not issubclass(kind, Compound)  # The parts of a compound family hold its priors.
+}
+OTHERS = (
+    chains.Convergence, chains.Sampler, FixedProbabilities, sampled.Draws, dyadic.Dyadic, from_pymc.Specified,
+    best_family.BestFamily, binning.BinEdges, binning.Binned, by_type.ByType, missing.Missing, encoders.Feature,
+    schema.Schema, Statistics, Scatter, learned.Dependence, termset.TermSet, counting.Cells, grid.Grid,
+    counting.DependenceStatistics, polya.ShapeCounts, pairs.PairCounts, learned_exponents.LearnedExponents,
+    exponents.Exponents, exponents.Group, conditional.Layout, laplace.Laplace,
+)  # fmt: skip
+NAMED |= {kind.__name__: kind for kind in OTHERS}
+"""The data classes that a document may name."""
+
+FREE_FORM = ("CustomDist", "Simulator")
+"""Distributions of PyMC that are made of functions."""
+
+TRANSFORMS = ("log", "logodds", "ordered", "simplex", "circular")
+"""The transformations of PyMC that a document may name."""
+
+FREE, PER_BYTE = 2**26, 32
+"""The cells of text arrays may take ``FREE`` bytes of memory, and ``PER_BYTE`` more for each byte of the file."""
+
+
+class NotPlainError(ValueError):
+    """A value that no document can hold."""
+
+
+def encode(value: Any, arrays: dict[str, Array], path: str = "") -> Any:
+    """Turn a value into what JSON has; its arrays of numbers are added to ``arrays``."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    match value:
+        case None | bool() | str() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else {"float": repr(value)}
+        case np.ndarray():
+            return _encoded_array(value, arrays, path)
+        case tuple():
+            return {"tuple": [encode(v, arrays, f"{path}.{k}") for k, v in enumerate(value)]}
+        case list():
+            return [encode(v, arrays, f"{path}.{k}") for k, v in enumerate(value)]
+        case Mapping():
+            return {"map": [[encode(k, arrays, path), encode(v, arrays, f"{path}.{k}")] for k, v in value.items()]}
+        case _ if value is UNSEEN:
+            return {"unseen": True}
+        case type() if _in_pymc(value.__name__) is value:
+            return {"pymc": value.__name__}
+        case _ if (name := _name_of_transform(value)) is not None:
+            return {"transform": name}
+    kind = type(value)
+    if NAMED.get(kind.__name__) is not kind:
+        cure = "; give the prior as (pm.HalfNormal, {'sigma': 2})" if callable(value) else ""
+        raise NotPlainError(f"{kind.__name__} cannot be written: {value!r}{cure}")
+    stated = {name: encode(getattr(value, name), arrays, f"{path}.{name}") for name in stated_fields(kind)}
+    return {"is": kind.__name__, **stated}
+
+
+def stated_fields(kind: type) -> list[str]:
+    """The fields of a data class that its constructor takes."""
+    return [f.name for f in fields(kind) if f.init]
+
+
+def _encoded_array(value: Array, arrays: dict[str, Array], path: str) -> Any:
+    if value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
+        # A name may hold anything, and the name of a tensor is Unicode; 1 and "1" lead to one path.
+        name = path[1:].encode("utf-8", "backslashreplace").decode()
+        while name in arrays:
+            name += "'"
+        arrays[name] = value
+        return {"array": name}
+    if value.dtype.kind not in "UO":
+        raise NotPlainError(f"an array of {value.dtype} cannot be written")
+    cells = [encode(cell, {}, path) for cell in value.ravel().tolist()]
+    return {"cells": cells, "shape": list(value.shape), "dtype": value.dtype.str}
+
+
+def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
+    """Turn it back into the value that :func:`encode` was given; ``size`` is the number of bytes of the file.
+
+    Raises
+    ------
+    ValueError
+        For anything that :func:`encode` does not write: other classes or fields, an array that is used twice or not at
+        all, and text arrays of far more memory than the file has.
+    """
+    decoder = _Decoder(dict(arrays), FREE + PER_BYTE * size)
+    found = decoder.value(document)
+    if decoder.arrays:
+        raise ValueError(f"nothing says what its arrays {sorted(decoder.arrays)[:8]} are")
+    return found
+
+
+@dataclass
+class _Decoder:
+    """What is left to be used: the arrays, and bytes of memory."""
+
+    arrays: dict[str, Array]
+    left: int
+
+    def value(self, said: Any) -> Any:
+        if isinstance(said, list):
+            return [self.value(v) for v in said]
+        if not isinstance(said, dict):
+            return said
+        match said:
+            case {"float": ("nan" | "inf" | "-inf") as text, **rest} if not rest:
+                return float(text)
+            case {"array": str(name), **rest} if not rest:
+                if name not in self.arrays:
+                    raise ValueError(f"it has no array {name!r}, or uses it twice")
+                return self.arrays.pop(name)
+            case {"cells": list(cells), "shape": list(shape), "dtype": str(dtype), **rest} if not rest:
+                return self.texts(cells, shape, dtype)
+            case {"tuple": list(items), **rest} if not rest:
+                return tuple(self.value(v) for v in items)
+            case {"map": list(items), **rest} if not rest:
+                return {self.value(k): self.value(v) for k, v in items}
+            case {"unseen": True, **rest} if not rest:
+                return UNSEEN
+            case {"pymc": str(name), **rest} if not rest and _in_pymc(name) is not None:
+                return _in_pymc(name)
+            case {"transform": str(name), **rest} if not rest and name in TRANSFORMS:
+                return _transforms()[name]
+            case {"is": str(name), **stated} if name in NAMED:
+                kind = NAMED[name]
+                if set(stated) != set(stated_fields(kind)):
+                    raise ValueError(f"{name} has no fields {sorted(stated)}")
+                # The fields of a sampled family are not the arguments of its constructor.
+                make = getattr(kind, "of_fields", kind)
+                return make(**{key: self.value(v) for key, v in stated.items()})
+        raise ValueError(f"not a value of this format: {str(said)[:80]}")
+
+    def texts(self, cells: list[Any], shape: list[int], dtype: str) -> Array:
+        """An array of texts, or of any values; in an array of type "<U33000000" a short cell is large."""
+        kind = np.dtype(dtype)
+        if kind.kind not in "UO" or math.prod(shape) != len(cells):
+            raise ValueError(f"not an array of this format: {len(cells)} cells of type {dtype[:40]} as {shape}")
+        self.left -= kind.itemsize * len(cells)
+        if self.left < 0:
+            raise ValueError("arrays that claim more memory than a file of this size may take")
+        found = np.empty(len(cells), kind)
+        for k, cell in enumerate(cells):
+            found[k] = self.value(cell)
+        return found.reshape(shape)
+
+
+def _in_pymc(name: str) -> Any:
+    """Look up the distribution of PyMC of this name, that draws by itself; ``None`` if there is none."""
+    import pymc as pm
+
+    found = None if name in FREE_FORM else getattr(pm, name, None)
+    # A mixture is no subclass of pm.Distribution.
+    ours = isinstance(found, type) and found.__module__.startswith("pymc.distributions.")
+    return found if ours and callable(getattr(found, "dist", None)) else None
+
+
+def _transforms() -> dict[str, Any]:
+    from pymc.distributions import transforms
+
+    return {name: getattr(transforms, name) for name in TRANSFORMS}
+
+
+def _name_of_transform(value: Any) -> str | None:
+    if not type(value).__module__.startswith("pymc."):
+        return None
+    return next((name for name, known in _transforms().items() if type(known) is type(value)), None)

@@ -2,8 +2,6 @@ from . import datasets as datasets
 from . import plots as plots
 from . import presets as presets
 from .__about__ import __version__ as __version__
-from .answers import scoring as scoring
-from .answers.scorecard import Scorecard as Scorecard
 from .choosing import choose_families as choose_families
 from .data import engines as engines
 from .data.best_family import BestFamily as BestFamily
@@ -38,6 +36,8 @@ from .families.ordinal import Ordinal as Ordinal
 from .families.poisson import Poisson as Poisson
 from .families.polya_tree import PolyaTree as PolyaTree
 from .families.student import StudentT as StudentT
+from .inference import scoring as scoring
+from .inference.scorecard import Scorecard as Scorecard
 from .model import Evidence as Evidence
 from .model import ImpossibleRowError as ImpossibleRowError
 from .model import NaiveBayes as NaiveBayes

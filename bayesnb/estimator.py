@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -17,20 +17,22 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learning, saving
-from bayesnb.classifier import Classifier
 from bayesnb.data.best_family import BestFamily
 from bayesnb.data.by_type import ByType
+from bayesnb.data.columns import as_objects
 from bayesnb.data.missing import Missing
 from bayesnb.data.summary import Summary
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Multinomial
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.methods import Questions
+from bayesnb.inference.questions import listing_questions
 from bayesnb.model import Estimate
 from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Dirichlet
-from bayesnb.questions import Questions
 from bayesnb.turns import one_at_a_time
 from bayesnb.wording import warn
 
@@ -38,8 +40,36 @@ NESTED = ("features", "class_prior")
 """The parameters that have parameters of their own."""
 
 
+THEIRS = {
+    **dict.fromkeys(("theta_", "var_", "sigma_"), 'tables()[column], which has "mean" and "sd"'),
+    **dict.fromkeys(("class_log_prior_", "class_prior_"), 'tables()["(class)"], the probabilities of the classes'),
+    "feature_log_prob_": "tables()[column], the probabilities of the levels",
+    **dict.fromkeys(("feature_count_", "category_count_"), "statistics_.features[column], or tables()[column]"),
+    **dict.fromkeys(("coef_", "intercept_"), "linear_form(), which returns weights and intercept"),
+}
+"""Attributes of other implementations of naive Bayes, and what to ask here."""
+
+
+def _held[T](of: Callable[[Classifier], T]) -> T:
+    """A property of the classifier as one of the estimator. Its type is what an estimator has under that name."""
+    found: Any = property(lambda self: of(self.classifier_), doc="")
+    return found
+
+
+@listing_questions
 class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
     """Naive Bayes classifier with conjugate priors, for any mixture of column types.
+
+    If you want one of these, call the method that stands beside it.
+
+    *Learn*
+
+    * to learn from a table: :meth:`fit`; from more rows: :meth:`partial_fit`; from another model: :meth:`merge`
+    * to unlearn rows: :meth:`forget`; all of them slowly: :meth:`discount`
+    * to learn the exponents of dependent columns again: :meth:`learn_exponents`
+    * to keep the model in a file: :meth:`save`; to set parameters by name: :meth:`set_params`
+
+    {questions}
 
     Parameters
     ----------
@@ -324,7 +354,19 @@ class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
             setattr(self, name, with_param(name, getattr(self, name), rest, value))
         return self
 
-    # What was learned
+    # What was learned; documented in the docstring of the class.
+    classes_ = _held(lambda c: c.classes)
+    class_count_ = _held(lambda c: c.statistics.rows)
+    schema_ = _held(lambda c: c.schema)
+    choice_ = _held(lambda c: c.choice_)
+    statistics_ = _held(lambda c: c.statistics)
+    posterior_ = _held(lambda c: c.posterior)
+    target_ = _held(lambda c: c.target)
+    n_features_in_ = _held(lambda c: c.n_features)
+    feature_names_in_ = _held(lambda c: c.feature_names)
+    em_ = _held(lambda c: c.em_)
+    exponents_ = _held(lambda c: c.exponents_)
+    log_evidence_ = _held(lambda c: c.log_evidence_)
 
     @property
     def classifier_(self) -> Classifier:
@@ -346,6 +388,30 @@ class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
         return (
             held if all(getattr(held, name) is value for name, value in settings.items()) else replace(held, **settings)
         )
+
+    if not TYPE_CHECKING:  # A checker that sees it takes every name for an attribute.
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what stands here for an attribute of other implementations; any other error is what it was."""
+            if name in THEIRS:
+                raise AttributeError(f"BayesianNB has no {name!r}: ask {THEIRS[name]}", name=name, obj=self)
+            return object.__getattribute__(self, name)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows that :meth:`predict` gets right.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> round(BayesianNB().fit(X, y).score(X, y), 3)
+        0.929
+        """
+        return ClassifierMixin.score(self, X, as_objects(y), sample_weight)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles hold; it is taken at once, though another thread may be learning."""
+        return vars(self).copy()
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_classifier" in self.__dict__

@@ -16,8 +16,6 @@ from sklearn.base import clone
 from sklearn.utils import column_or_1d
 
 from bayesnb import em
-from bayesnb.classifier import Classifier
-from bayesnb.classifier.exponents import require_prior
 from bayesnb.data import engines
 from bayesnb.data.identifiers import warn_of_identifiers
 from bayesnb.data.rows import Rows
@@ -27,6 +25,7 @@ from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.dependence import learned as dependent
 from bayesnb.dependence.counting import DependenceStatistics
 from bayesnb.dependence.learned import Dependence
+from bayesnb.inference.classifier import Classifier, require_prior
 from bayesnb.model import Statistics, estimate_rule
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, class_prior
 from bayesnb.wording import meant

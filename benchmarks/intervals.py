@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 
 from bayesnb import BayesianNB, datasets
-from bayesnb.answers import scoring, uncertainty
-from bayesnb.answers.given import GivenData, GivenRow
-from bayesnb.answers.log_odds import LogOdds, close
-from bayesnb.answers.uncertainty import PosteriorDraws
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
+from bayesnb.inference import scoring
+from bayesnb.inference.draws import PosteriorDraws
+from bayesnb.inference.given import GivenData, GivenRow
+from bayesnb.inference.intervals import Saddlepoint
+from bayesnb.inference.saddlepoint import LogOdds, close
 from bayesnb.model import NaiveBayes, Posterior, normalize
 from bayesnb.priors import Dirichlet, NormalGamma
 from bayesnb.statistics.membership import Labels
@@ -64,7 +65,7 @@ def coverage(
         belief = GivenRow(posterior, k) if given == "row" else GivenData()
         answers = PosteriorDraws(posterior, 4000, [seed, k], given=belief)
         if n_classes == 2 and close(posterior):
-            answers = uncertainty.Saddlepoint(answers)
+            answers = Saddlepoint(answers)
         # A probability close to 1 has no digits left to be compared by; the least one has them all.
         c = posterior.log_predictive(new, 1)[0].argmin()
         held[:2, k] = answers.intervals(new, 1, [tail, 1 - tail])[0][0, c]

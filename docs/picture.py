@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from scipy.special import expit, logit
 
 from bayesnb import BayesianNB, datasets
-from bayesnb.answers.log_odds import LogOdds
 from bayesnb.data.tables import Table
+from bayesnb.inference.saddlepoint import LogOdds
 from bayesnb.plots import OKABE_ITO
 
 BLUE, ORANGE, GREY = OKABE_ITO[0], OKABE_ITO[1], "#555555"

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import entropy
 
 from bayesnb import BayesianNB, Binned, Exponential, Hurdle, Poisson, datasets
-from bayesnb.answers import asking
+from bayesnb.inference import ask as asking
 
 COSTS = pd.DataFrame({"play": [10.0, 0.0], "stay": [0.0, 4.0]}, index=["no", "yes"])
 

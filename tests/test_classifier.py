@@ -30,8 +30,8 @@ from bayesnb import (
     datasets,
     load,
 )
-from bayesnb.classifier import Classifier
 from bayesnb.data.schema import Schema
+from bayesnb.inference.classifier import Classifier
 
 X = pd.DataFrame({"size": [1.0, 2.0, 8.0, 9.0], "hue": list("uvuv")})
 Y = ["m", "m", "n", "n"]

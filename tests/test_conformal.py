@@ -9,8 +9,8 @@ from conftest import FEATURES, mixed
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bayesnb import BayesianNB, Categorical, Exponential, NormalGamma, Poisson, StudentT, datasets
-from bayesnb.answers import conformal
 from bayesnb.families.gaussian import Gaussian
+from bayesnb.inference import conformal
 
 
 def table(n: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:

@@ -28,8 +28,8 @@ from bayesnb import (
     Poisson,
     datasets,
 )
-from bayesnb.answers.credal import Bounds, credal
-from bayesnb.answers.prior_intervals import bounds
+from bayesnb.inference.credal import Bounds, credal
+from bayesnb.inference.prior_intervals import bounds
 from bayesnb.statistics.membership import Labels
 
 

@@ -14,8 +14,10 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from bayesnb import BayesianNB, Dirichlet, FixedProbabilities, ImpossibleRowError, datasets
-from bayesnb.answers import class_shares
-from bayesnb.answers.decisions import decide, estimate_class_prior, smallest_set
+from bayesnb.inference.class_prior import draw_shares, interval_of_shares
+from bayesnb.inference.class_prior import most_probable_shares as estimate_class_prior
+from bayesnb.inference.decide import least_expected_cost as decide
+from bayesnb.inference.decide import smallest_set
 from bayesnb.priors import class_prior
 
 ILL = ["ill", "well"]
@@ -421,14 +423,14 @@ def test_class_shares_have_the_posterior_that_quadrature_gives():
     log_p = np.log(density).sum(axis=0)
     cdf = np.cumsum(np.exp(log_p - log_p.max()))
     cdf /= cdf[-1]
-    (lower, upper), mcse = class_shares.interval(log_likelihood, (0.055, 0.945), 8000, np.random.default_rng(1))
+    (lower, upper), mcse = interval_of_shares(log_likelihood, (0.055, 0.945), 8000, np.random.default_rng(1))
     assert mcse < 0.02
     assert_allclose([lower[0], upper[0]], np.interp([0.055, 0.945], cdf, grid), atol=4 * mcse)
     assert_allclose([1 - upper[1], 1 - lower[1]], [lower[0], upper[0]], rtol=1e-12)
 
 
 def test_the_shares_of_rows_that_say_nothing_have_their_prior():
-    drawn = class_shares.draw(np.zeros((30, 3)), 8000, np.random.default_rng(2))
+    drawn = draw_shares(np.zeros((30, 3)), 8000, np.random.default_rng(2))
     assert_allclose(drawn.mean(axis=(0, 1)), 1 / 3, atol=0.03)
     assert_allclose(drawn.var(axis=(0, 1)), 1 / 18, atol=0.012)
 
@@ -438,7 +440,7 @@ def test_the_interval_of_the_class_shares_covers_them_as_often_as_it_says():
     for share in rng.random(40):
         x = rng.normal(1.5 * (rng.random(50) < share), 1.0)
         log_likelihood = -0.5 * (x[:, None] - [0.0, 1.5]) ** 2
-        (lower, upper), _ = class_shares.interval(log_likelihood, (0.1, 0.9), 200, rng)
+        (lower, upper), _ = interval_of_shares(log_likelihood, (0.1, 0.9), 200, rng)
         covered += lower[1] < share < upper[1]
     assert 24 <= covered <= 39  # a binomial(40, 0.8) leaves this range once in 900 times
 

@@ -27,8 +27,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from bayesnb import BayesianNB, Categorical, Dirichlet, StudentT, datasets
-from bayesnb.answers.scoring import brier_decomposition, calibration_error, coverage, scores
 from bayesnb.evaluation import compare, evaluate
+from bayesnb.inference.scoring import brier_decomposition, calibration_error, coverage, scores
 
 TENNIS, PLAY = datasets.play_tennis()
 HEIGHTS, SEX = datasets.heights()

@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from bayesnb import BayesianNB, Binned, datasets
-from bayesnb.answers import explain
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.poisson import Poisson
+from bayesnb.inference import explain
 from bayesnb.priors import Dirichlet
 
 ESTIMATES = ("predictive", "mean", "map")

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from bayesnb import BayesianNB, BoundaryError, Categorical, Dirichlet, NaiveBayes, Statistics, datasets, normalize
-from bayesnb.answers.given import GivenRow
-from bayesnb.answers.uncertainty import PosteriorDraws, Saddlepoint
 from bayesnb.families.categorical import CategoryCounts, Coded
+from bayesnb.inference.draws import PosteriorDraws
+from bayesnb.inference.given import GivenRow
+from bayesnb.inference.intervals import Saddlepoint
 
 PAGE = Path(__file__).parent.parent / "docs" / "explore.html"
 pytestmark = pytest.mark.browser

@@ -232,9 +232,9 @@ def test_the_memory_limit_for_draws_does_not_change_the_result(memory, monkeypat
     family, X, y, _ = table("reals with holes")
     clf = BayesianNB(family, random_state=0).fit(X, y)
     whole = clf.sample_proba(X[:200], 100)
-    monkeypatch.setattr("bayesnb.classifier.certainty.MEMORY", memory * 32)
+    monkeypatch.setattr("bayesnb.inference.draws.MEMORY", memory * 32)
     assert_allclose(clf.sample_proba(X[:200], 100).mean(0), whole.mean(0), atol=0.05)
-    monkeypatch.setattr("bayesnb.classifier.certainty.MEMORY", 2**24)
+    monkeypatch.setattr("bayesnb.inference.draws.MEMORY", 2**24)
     assert_allclose(clf.sample_proba(X[:200], 100), whole, rtol=1e-9)
 
 

@@ -35,8 +35,8 @@ from bayesnb import (
     Statistics,
     datasets,
 )
-from bayesnb.answers.scoring import scores
 from bayesnb.evaluation import compare, compare_estimates, evaluate
+from bayesnb.inference.scoring import scores
 from bayesnb.model import ESTIMATES, Data, EstimateRule
 from bayesnb.statistics.membership import Labels
 

@@ -14,9 +14,9 @@ from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bayesnb import BayesianNB, datasets, plots
-from bayesnb.answers.scoring import calibration_error
 from bayesnb.data.targets import codes_of
 from bayesnb.dependence.audit import Independence
+from bayesnb.inference.scoring import calibration_error
 from bayesnb.plots import panels
 
 BLUE, VERMILLION, GREEN = plots.OKABE_ITO[:3]

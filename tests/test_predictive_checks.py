@@ -15,9 +15,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import mutual_info_score
 
 from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, Poisson, datasets, plots
-from bayesnb.answers.checks import replicated
-from bayesnb.answers.discrepancies import Checked, rounding, statistics
 from bayesnb.families.student import StudentT
+from bayesnb.inference.checks import replicated
+from bayesnb.inference.discrepancies import Checked, rounding, statistics
 from benchmarks.predictive_checks import FEATURES, columns_named, drawn, pairs_named
 
 KINDS = ("real", "real", "positive", "count", "binary", "levels", "levels")
@@ -263,7 +263,7 @@ def test_sampled_columns_are_checked_by_their_draws():
 
 
 def test_more_rows_than_are_needed_are_drawn_from(monkeypatch):
-    from bayesnb.answers import checks
+    from bayesnb.inference import checks
 
     X, y = drawn(2, default_rng(0))(300)
     clf = BayesianNB(FEATURES, random_state=0).fit(X, y)

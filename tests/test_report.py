@@ -22,10 +22,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
 from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, NormalGamma, cli, datasets, scorecard
-from bayesnb.answers.decisions import smallest_set
 from bayesnb.cli import printing
 from bayesnb.data.tables import Table
 from bayesnb.evaluation import compare_estimates, comparison
+from bayesnb.inference.decide import smallest_set
 from bayesnb.report import columns, markdown, report, uncertain, write
 
 SCRIPT = "<script>alert(1)</script>"

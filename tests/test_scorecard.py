@@ -25,10 +25,10 @@ from sklearn.metrics import (
 from sklearn.naive_bayes import GaussianNB
 
 from bayesnb import BayesianNB, Scorecard, datasets, scorecard
-from bayesnb.answers import scorecard as cards
-from bayesnb.answers.scorecard import percent, scorecard_of
-from bayesnb.answers.scoring import auc_and_influence, calibration_error, scores, share_interval
 from bayesnb.evaluation import compare_estimates, comparison, evaluate, held_out
+from bayesnb.inference import scorecard as cards
+from bayesnb.inference.scorecard import percent, scorecard_of
+from bayesnb.inference.scoring import auc_and_influence, calibration_error, scores, share_interval
 
 
 @st.composite

@@ -32,7 +32,7 @@ from bayesnb import (
     datasets,
     plots,
 )
-from bayesnb.answers.sensitivity import largest_power, powered
+from bayesnb.inference.sensitivity import largest_power, powered
 
 PRIORS = [
     Dirichlet([0.4, 3.0, 2.0]),

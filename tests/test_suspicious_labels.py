@@ -14,8 +14,8 @@ from scipy.integrate import quad
 from scipy.special import betainc, betaln
 
 from bayesnb import BayesianNB, Bernoulli, Gaussian, NormalGamma, datasets
-from bayesnb.answers.label_noise import drawn_wrong_labels, sentence, wrong_labels
 from bayesnb.cli import main
+from bayesnb.inference.label_noise import drawn_wrong_labels, sentence, wrong_labels
 from bayesnb.model import Posterior
 from bayesnb.report import report
 from bayesnb.sampling import gibbs

@@ -16,10 +16,10 @@ from scipy.special import gammaln, logsumexp
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Gaussian, HierarchicalCategorical, HierarchicalGaussian
-from bayesnb.answers.log_odds_moments import log_odds_moments
 from bayesnb.chains import Sampler
 from bayesnb.families.levels import CategoryCounts, Coded
 from bayesnb.families.strata import DRAWS, Strata
+from bayesnb.inference.log_odds import log_odds_moments
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Moments

@@ -30,13 +30,12 @@ from bayesnb import (
     StudentT,
     datasets,
 )
-from bayesnb.answers import uncertainty
-from bayesnb.answers.given import GivenData, GivenRow
-from bayesnb.answers.log_odds import LogOdds, close
-from bayesnb.answers.uncertainty import PosteriorDraws
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.poisson import Poisson
+from bayesnb.inference.draws import PosteriorDraws
+from bayesnb.inference.given import GivenData, GivenRow
+from bayesnb.inference.saddlepoint import LogOdds, close
 from bayesnb.model import normalize
 from bayesnb.priors import Beta, Chance, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma
 from bayesnb.priors.common_draws import CommonDraws
@@ -411,7 +410,7 @@ def test_the_entropies_add_up_and_epistemic_uncertainty_falls_with_more_rows():
         assert (frame["epistemic"] >= 0).all()
     data, n = clf.classifier_.read(X)
     whole = {"p": lambda p, rows: np.moveaxis(p, 0, 1)}
-    draws = np.moveaxis(uncertainty.PosteriorDraws(clf.posterior_, 4000, 3).answers(whole, data, n)["p"], 0, 1)
+    draws = np.moveaxis(PosteriorDraws(clf.posterior_, 4000, 3).answers(whole, data, n)["p"], 0, 1)
     assert_allclose(found["total"], stats.entropy(draws.mean(0), axis=-1), atol=1e-9)
     assert_allclose(found["aleatoric"], stats.entropy(draws, axis=-1).mean(0), atol=1e-9)
     much, large = mixed(3000, "uvw", seed=5), BayesianNB(FEATURES, random_state=3)

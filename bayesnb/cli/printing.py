@@ -12,8 +12,8 @@ from bayesnb.cli.wording import in_options
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.answers.checks import PredictiveChecks
     from bayesnb.dependence.audit import Independence
+    from bayesnb.inference.checks import PredictiveChecks
 
 
 NUMBER = re.compile(r"[-+−]?[\d∞—][-+−±–\d∞—.,:%() e]*")
@@ -137,7 +137,7 @@ def print_contributions(asked: dict[str, Any], contributions: pd.DataFrame, unit
     from rich.table import Table as Grid
     from rich.text import Text
 
-    from bayesnb.answers.explain import oddities
+    from bayesnb.inference.explain import oddities
 
     console = console_of()
     label, against = contributions.iloc[0][["label", "against"]]
@@ -230,7 +230,7 @@ def print_pairs(found: Independence, top: int, prob: float) -> None:
 
 def print_labels(found: pd.DataFrame, top: int, advice: str | None) -> None:
     """Print how many labels are expected to be wrong, and the rows whose label is the least probable."""
-    from bayesnb.answers.label_noise import sentence
+    from bayesnb.inference.label_noise import sentence
 
     console = console_of()
     console.print(f"\n{sentence(n=len(found), **found.attrs)}", style="bold", markup=False)

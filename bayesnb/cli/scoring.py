@@ -16,9 +16,9 @@ from bayesnb.cli.wording import in_options
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.answers.scorecard import Scorecard
     from bayesnb.data.format import Format
     from bayesnb.estimator import BayesianNB
+    from bayesnb.inference.scorecard import Scorecard
 
 MOST_CLASSES = 12
 """With more classes, the pairs that are confused most are printed instead of the whole matrix."""

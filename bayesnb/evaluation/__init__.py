@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.answers.scorecard import Scorecard, scorecard_of
-from bayesnb.answers.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.data.tables import Table
 from bayesnb.evaluation.estimates import Comparison, compare_estimates, comparison
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, rows_at, true_classes
 from bayesnb.evaluation.paired import minus, standard_error
+from bayesnb.inference.scorecard import Scorecard, scorecard_of
+from bayesnb.inference.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.model import about
 from bayesnb.priors import Array
 
@@ -112,7 +112,7 @@ def scorecard(
 
     See Also
     --------
-    bayesnb.answers.scorecard.scorecard_of : The same from probabilities, and how the intervals are made.
+    bayesnb.inference.scorecard.scorecard_of : The same from probabilities, and how the intervals are made.
 
     Examples
     --------

@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from bayesnb.answers.scorecard import Scorecard, nats, scorecard_of
-from bayesnb.answers.scoring import log_proba_of, own, scores, share_interval
-from bayesnb.answers.uncertainty import probability_of_interval
-from bayesnb.classifier import Classifier
 from bayesnb.data.tables import Table
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
 from bayesnb.evaluation.paired import minus, standard_error
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.draws import probability_of_interval
+from bayesnb.inference.scorecard import Scorecard, nats, scorecard_of
+from bayesnb.inference.scoring import log_proba_of, own, scores, share_interval
 from bayesnb.model import ESTIMATES, Estimate
 from bayesnb.priors import Array, BoundaryError, ImproperError
 from bayesnb.progress import Progress

@@ -18,12 +18,12 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from bayesnb.classifier import Classifier
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, read_target
 from bayesnb.data.unseen import UnseenLevelWarning
 from bayesnb.estimator import BayesianNB
+from bayesnb.inference.classifier import Classifier
 from bayesnb.priors import Array, Dirichlet, first
 
 type Folds = Literal["loo"] | int | None

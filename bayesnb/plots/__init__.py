@@ -6,7 +6,7 @@ pyplot does not keep it: ``figure.savefig`` writes a picture, and a notebook sho
 picture each.
 """
 
-from bayesnb.answers.scoring import reliability_table
+from bayesnb.inference.scoring import reliability_table
 from bayesnb.plots.checks import predictive_checks
 from bayesnb.plots.pairs import independence
 from bayesnb.plots.panels import OKABE_ITO

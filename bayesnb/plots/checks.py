@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesnb.answers.checks import PredictiveChecks
+from bayesnb.inference.checks import PredictiveChecks
 from bayesnb.plots.panels import AGAINST, FOR, GREY, new_figure, plain, point_handle
 
 if TYPE_CHECKING:

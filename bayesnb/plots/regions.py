@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import entropy
 
-from bayesnb.answers.scoring import log_proba_of
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import codes_of
 from bayesnb.families.support import REALS
+from bayesnb.inference.scoring import log_proba_of
 from bayesnb.numerics import Array
 from bayesnb.plots.panels import colours_of, marker_of, panels_of, plain, point_handle
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.answers.scoring import reliability_table
-from bayesnb.answers.uncertainty import probability_of_interval
+from bayesnb.inference.draws import probability_of_interval
+from bayesnb.inference.scoring import reliability_table
 from bayesnb.model import ESTIMATES
 from bayesnb.plots.panels import FOR, colours_of, marker_of, new_figure, panels_of, plain, point_handle
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from bayesnb.answers.label_noise import sentence
 from bayesnb.data.tables import Table
 from bayesnb.dependence.audit import Independence
 from bayesnb.estimator import BayesianNB
+from bayesnb.inference.label_noise import sentence
 from bayesnb.learning import as_advised
 from bayesnb.report.parts import Grid, Section
 

@@ -13,13 +13,13 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from bayesnb.__about__ import __version__
-from bayesnb.answers.explain import UNITS
-from bayesnb.answers.uncertainty import probability_of_interval
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.data.writers import replacing
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation.estimates import MOST_SCORED
+from bayesnb.inference.draws import probability_of_interval
+from bayesnb.inference.explain import UNITS
 from bayesnb.priors import Array
 from bayesnb.report import checks, columns, dependence, labels, priors, scores, uncertain
 from bayesnb.report.html import MARK, html

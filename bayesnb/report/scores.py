@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from bayesnb import plots
-from bayesnb.answers.scorecard import Scorecard
 from bayesnb.data.tables import Table
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation import Comparison, comparison
+from bayesnb.inference.scorecard import Scorecard
 from bayesnb.model import normalize
 from bayesnb.priors import Array
 from bayesnb.report.parts import Grid, Part, Picture, Section, one_line

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bayesnb.answers import conformal
-from bayesnb.answers.decisions import smallest_set
+from bayesnb.inference import conformal
+from bayesnb.inference.decide import smallest_set
 from bayesnb.priors import Array
 from bayesnb.report.parts import Grid, Part
 

@@ -10,10 +10,10 @@ import pandas as pd
 from scipy.stats import entropy
 
 from bayesnb import plots
-from bayesnb.answers.explain import oddities
 from bayesnb.data.tables import Table
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation import rows_at
+from bayesnb.inference.explain import oddities
 from bayesnb.priors import Array
 from bayesnb.report.parts import Grid, Ledger, Part, Picture, Section, one_line
 

@@ -1,0 +1,419 @@
+"""What to ask next: which missing value of a row, and which label of rows without one.
+
+Start with :func:`joint_of`, the probability of each class with each value that a missing cell may have.
+:func:`information` and :func:`saving` say what asking is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import logsumexp, xlogy
+from scipy.stats import entropy
+
+from bayesnb.data.rows import table_of
+from bayesnb.data.targets import labels_of
+from bayesnb.families.family import Family
+from bayesnb.families.levels import Coded
+from bayesnb.families.poisson import Exposed
+from bayesnb.families.support import BAG, COUNTS, LEVELS, NONNEGATIVE, POSITIVE, ZEROS_AND_ONES
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.decide import matrix_of
+from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.questions import question
+from bayesnb.model import Data, normalize, part_of
+from bayesnb.priors import Array, Belief
+from bayesnb.statistics.membership import Responsibilities
+
+TAIL = 1e-10
+"""Counts are summed until at most this probability is left."""
+
+
+MOST_COUNTS = 2**20
+"""The most counts that are summed."""
+
+
+DRAWS = 1024
+"""Draws that say where the mass of a real column lies; they place the nodes, and add nothing to the integral."""
+
+
+NODES = 8
+"""Gauss-Legendre nodes in each panel."""
+
+
+def completed(x: Any, column: int, values: Array) -> Any:
+    """An encoded row, once for each value of one of its cells."""
+    rows = x[np.zeros(len(values), np.intp)]
+    match rows:
+        case Coded():
+            return replace(rows, codes=_put(rows.codes, column, values))
+        case Exposed():
+            return replace(rows, counts=_put(rows.counts, column, values))
+        case _:
+            return _put(rows, column, values)
+
+
+def _put(cells: Array, column: int, values: Array) -> Array:
+    cells = np.array(cells)
+    cells[:, column] = values
+    return cells
+
+
+def joint_of(
+    family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
+) -> tuple[Array, float]:
+    """p(class, value | the rest of the row) of a missing cell, (value, class), and the probability that is left out.
+
+    Levels, zeros and ones are enumerated. Counts are summed until at most ``TAIL`` is left. Of a real column the
+    probability is a density, integrated by Gauss-Legendre quadrature in panels that follow the quantiles of each class,
+    and double in width from the outermost ones on, because predictives have heavy tails. The result is normalized.
+
+    Parameters
+    ----------
+    family : Family
+        It reads the column.
+    believed : Belief
+        Its posterior.
+    x : encoded columns of the family, of one row
+    column : int
+        Among the columns of the family.
+    log_joint : function of values
+        log p(class, row) of the row with each of these values, (value, class).
+    log_row : float
+        log p(row) without the cell.
+
+    Raises
+    ------
+    ValueError
+        If counts are so large that they cannot be summed.
+    """
+
+    def found(values: Array, log_weight: Array | float = 0.0) -> Array:
+        return np.exp(log_joint(values) - log_row + np.reshape(log_weight, (-1, 1)))
+
+    if family.support is LEVELS:
+        joint = found(np.arange(len(x.levels[column])))
+    elif family.support is ZEROS_AND_ONES:
+        joint = found(np.array([0.0, 1.0]))
+    elif family.support is COUNTS:
+        joint, size = found(np.arange(64.0)), 64
+        while joint.sum() < 1 - TAIL:
+            if size >= MOST_COUNTS:
+                raise ValueError(f"the counts below {size:,} hold a probability of only {joint.sum():.3g}")
+            joint, size = np.concatenate([joint, found(np.arange(size, 2.0 * size))]), 2 * size
+    else:
+        nodes, log_weight = _nodes(_drawn(family, believed, x, column), family.support in (POSITIVE, NONNEGATIVE))
+        atoms = np.array(family.atoms())
+        joint = found(np.append(nodes, atoms), np.append(log_weight, 0.0 * atoms))
+    total = joint.sum()
+    return joint / total, float(abs(1 - total))
+
+
+def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:
+    """Draws of the cell from the predictive of each class, (draw, class); NaN where it has a probability of its own."""
+    rng = np.random.default_rng(0)
+    theta = family.draw(believed, rng, (DRAWS,))
+    n_classes = next(iter(theta.values())).shape[1]
+    each = [
+        family.sample({name: value[:, c] for name, value in theta.items()}, rng, None)[:, column]
+        for c in range(n_classes)
+    ]
+    drawn = np.stack(each, axis=1)
+    return np.where(np.isin(drawn, family.atoms()), np.nan, drawn)
+
+
+def _nodes(drawn: Array, positive: bool) -> tuple[Array, Array]:
+    """Nodes and log weights of the panels that the quantiles of each class cut."""
+    drawn = drawn[:, ~np.isnan(drawn).all(0)]
+    edges = np.nanquantile(drawn, np.linspace(0, 1, 17), axis=0)
+    width = np.maximum(edges[-1] - edges[0], np.finfo(float).eps * np.abs(edges).max(0))
+    away = width * (2.0 ** np.arange(1, 40) - 1)[:, None]
+    cuts = np.unique(np.concatenate([edges, edges[0] - away, edges[-1] + away]))
+    if positive:
+        cuts = np.concatenate([[0.0], cuts[cuts > 0]])
+    at, step = np.polynomial.legendre.leggauss(NODES)
+    half = np.diff(cuts)[:, None] / 2
+    nodes = cuts[:-1, None] + half * (at + 1)
+    with np.errstate(divide="ignore"):
+        weight = np.log(half * step)
+    inside = nodes.ravel() > 0 if positive else np.isfinite(nodes.ravel())
+    return nodes.ravel()[inside], weight.ravel()[inside]
+
+
+def information(joint: Array) -> float:
+    """The mutual information of class and value, in nats: how much the entropy of the class is expected to fall."""
+    of_class, of_value = joint.sum(0), joint.sum(1)
+    found = xlogy(joint, joint).sum() - xlogy(of_class, of_class).sum() - xlogy(of_value, of_value).sum()
+    return max(0.0, float(found))
+
+
+def saving(joint: Array, cost_matrix: Array) -> float:
+    """How much less the best decision is expected to cost when the value is known; ``cost_matrix`` (class, decision).
+
+    This is the expected value of sample information (Raiffa and Schlaifer 1961). It is 0 where no value would change
+    the decision.
+    """
+    each = joint @ cost_matrix
+    return max(0.0, float(each.sum(0).min() - each.min(1).sum()))
+
+
+@question("to know which missing value to ask for", "what to do")
+def ask_next(
+    classifier: Classifier,
+    row: Any,
+    costs: pd.DataFrame | None = None,
+    feature_costs: Mapping[Any, float] | None = None,
+) -> pd.DataFrame:
+    """Which missing value of a row is worth asking for, the best first.
+
+    Parameters
+    ----------
+    row : table of one row
+        Columns that are missing, or that the table does not have, may be asked for; of columns with
+        :class:`bayesnb.Missing` only those that it does not have.
+    costs : DataFrame (class, decision), optional
+        The cost of each decision if each class is the true one, as :meth:`decide` takes them.
+    feature_costs : {column: cost}, optional
+        What asking for each missing column costs, in the unit of ``costs``.
+
+    Returns
+    -------
+    DataFrame (column, ...)
+        ``information``: by how much the entropy of the class is expected to fall when the value is known, in nats, the
+        mutual information of class and value given the row. With ``costs`` also ``saving``, by how much the expected
+        cost of the best decision falls; ``cost`` of asking; and ``gain``, their difference: ask while the best is above
+        0. ``attrs["entropy"]`` is that of the class now, ``attrs["left_out"]`` the largest probability of values that
+        sums and integrals left out, and ``attrs["not_asked"]`` lists missing columns that have no one value: bags of
+        words, counts whose exposure is missing, and cells that are known to be missing where that says something about
+        the class (:class:`bayesnb.Missing`).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is not one row, ``costs`` are not as :meth:`decide` takes them, or ``feature_costs`` have no costs to
+        stand against, miss a missing column or name one that was not fitted.
+
+    Notes
+    -----
+    The value has its predictive distribution given the rest of the row, Σ_c p(c | x, D) p(value | c, D), and each value
+    would make the class probabilities those of the completed row: exact sums for levels, zeros and ones; for counts up
+    to a tail of 1e-10; quadrature for real columns. With a ``dependence``, values are as naive Bayes expects them, and
+    the class is as the exponents say of the completed row.
+
+    It looks one question ahead: two columns that tell something only together are both worth little. Ask again after
+    each answer.
+
+    References
+    ----------
+    Lindley (1956), On a measure of the information provided by an experiment; Raiffa and Schlaifer (1961), Applied
+    Statistical Decision Theory, chapter 4.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> costs = pd.DataFrame({"play": [10.0, 0.0], "stay": [0.0, 4.0]}, index=["no", "yes"])
+    >>> price = {"outlook": 0.2, "temperature": 0.1, "humidity": 0.1}
+    >>> clf.ask_next({"wind": ["strong"]}, costs, price).round(3)
+                 information  saving  cost   gain
+    column
+    outlook            0.063   0.251   0.2  0.051
+    temperature        0.010   0.000   0.1 -0.100
+    humidity           0.063   0.000   0.1 -0.100
+    """
+    classifier.require_one_class_prior("what to ask next")
+    table = table_of(row, classifier.schema)
+    if table.n_rows != 1:
+        raise ValueError(f"Expected a table of one row, such as X[:1]; got {table.n_rows} rows")
+    cost_matrix = None if costs is None else matrix_of(costs, classifier.classes)
+    classifier.posterior.warn_of_chains()
+    _, data = classifier.schema.read(table, absent="missing")
+    before = classifier.log_joint(data, 1)
+    log_proba, before = normalize(before)[0], before[0]
+    log_row, columns, not_asked, left_out = float(logsumexp(before)), {}, [], 0.0
+    flags = classifier.schema.flags
+    for name, feature in classifier.schema.features.items():
+        if feature.indicates:
+            continue
+        x, family = data[name], feature.family
+        if family.support is BAG:
+            counts = x.counts
+            if not hasattr(counts, "indptr") and np.isnan(counts).all():
+                not_asked.append(name)
+            continue
+        cells = getattr(x, "counts", x)
+        missing = x.missing() if hasattr(x, "levels") else np.isnan(cells)
+        for j in np.flatnonzero(missing[0]):
+            column = feature.columns[j]
+            flag = flags.get(column)
+            known_missing = flag is not None and data[flag[0]][0, flag[1]] == 1
+            if known_missing or np.isnan(getattr(x, "exposure", np.zeros(1))[0]):
+                not_asked.append(column)
+                continue
+            with classifier.statistics.about(name):
+                if flag is None:
+                    joint, rest = _joint_of(classifier, data, name, j, before)
+                else:
+                    joint, rest = _joint_with_missing(classifier, data, name, j, flag, log_row)
+            left_out = max(left_out, rest)
+            columns[column] = {"information": information(joint)}
+            if cost_matrix is not None:
+                columns[column]["saving"] = saving(joint, cost_matrix)
+    found = pd.DataFrame.from_dict(columns, orient="index", columns=["information", *["saving"] * (costs is not None)])
+    found = found.rename_axis("column")
+    prices = _prices(classifier, feature_costs, costs, found.index)
+    if costs is not None:
+        found["cost"] = prices
+        found["gain"] = found["saving"] - found["cost"]
+    found = found.sort_values("information" if costs is None else "gain", ascending=False, kind="stable")
+    found.attrs |= {"entropy": float(entropy(np.exp(log_proba))), "left_out": left_out, "not_asked": not_asked}
+    return found
+
+
+def _joint_of(classifier: Classifier, data: Data, name: Any, column: int, before: Array) -> tuple[Array, float]:
+    """p(class, value | the rest of the row) of a missing cell, (value, class), and the probability that is left out."""
+    family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
+    log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
+    return joint_of(family, believed, data[name], column, log_joint, log_row)
+
+
+def _joint_with_missing(
+    classifier: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
+) -> tuple[Array, float]:
+    """The same where the answer may also be that the cell is missing, which is the last of the values.
+
+    ``flag`` is the feature, and the column of it, that says whether the cell is missing.
+    """
+    there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
+    before, missing = classifier.log_joint(there, 1)[0], classifier.log_joint(gone, 1)[0]
+    joint, left_out = _joint_of(classifier, there, name, column, before)
+    present = np.exp(logsumexp(before) - log_row)
+    return np.vstack([present * joint, np.exp(missing - log_row)]), float(present * left_out)
+
+
+def _log_joint_of(
+    classifier: Classifier, data: Data, name: Any, column: int, before: Array
+) -> Callable[[Array], Array]:
+    """The function of values of one cell that is log p(class, row) with each of these values, (value, class)."""
+    x = data[name]
+    if classifier.dependence is None and classifier.plug_in is None:
+        # The other features say of the class what they said before.
+        family, believed = classifier.posterior.model.features[name], classifier.posterior.features[name]
+        others = before - family.log_predictive(believed, x)
+        return lambda values: others + family.log_predictive(believed, completed(x, column, values))
+
+    def log_joint(values: Array) -> Array:
+        rows = {**part_of(data, np.zeros(len(values), np.intp)), name: completed(x, column, values)}
+        return classifier.log_joint(rows, len(values))
+
+    return log_joint
+
+
+def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.Index) -> list[float]:
+    """What each of the columns costs."""
+    if feature_costs is None:
+        return [0.0] * len(asked)
+    if costs is None:
+        raise ValueError(
+            "feature_costs are subtracted from what an answer saves, and without costs there is no saving: pass costs "
+            "as for decide, in the same unit"
+        )
+    prices = dict(feature_costs)
+    for name, price in prices.items():
+        if name not in classifier.schema.names:
+            raise ValueError(
+                f"feature_costs: column {name!r} was not fitted; the columns are {list(classifier.schema.names)}"
+            )
+        if not isinstance(price, Real) or isinstance(price, bool) or not np.isfinite(price):
+            raise ValueError(f"feature_costs, column {name!r}: Expected a finite number; got {price!r}")
+    if missing := [name for name in asked if name not in prices]:
+        raise ValueError(f"feature_costs: Expected the cost of each missing column; got none for {missing[0]!r}")
+    return [float(prices[name]) for name in asked]
+
+
+@question("to know which row to label", "what to do")
+def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) -> pd.DataFrame:
+    """Which rows without a label to label next, the best first.
+
+    The best row is the one whose label is expected to tell most about the parameters: the mutual information of the
+    label and θ, ``epistemic`` of :meth:`uncertainty` (BALD: Houlsby, Huszár, Ghahramani and Lengyel 2011). It is large
+    where the model does not know yet, and small where classes overlap however many rows are learned.
+
+    Parameters
+    ----------
+    X : table
+        Rows without a label.
+    n : int
+        How many to choose. After each choice the row is learned with its *expected* label, p(c | x, D) of it in each
+        class, so that rows like it have little left to tell, and a batch is not n copies of one row.
+    draws : int
+        Draws of the parameters, the same for all rows.
+
+    Returns
+    -------
+    DataFrame (row, ...)
+        In the order of choice, with the index of ``X``: ``information`` in nats when the row was chosen, ``prediction``
+        and its ``probability`` by what was learned before.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is not between 1 and the number of rows; for more than one row if a feature is sampled.
+
+    Notes
+    -----
+    The classifier stays as it is. Expected labels stand in for those that are not known yet, as in sequential design
+    with hallucinated observations (Desautels, Krause and Burdick 2014). With a ``dependence``, the exponents are held.
+
+    References
+    ----------
+    Houlsby, Huszár, Ghahramani and Lengyel (2011), Bayesian active learning for classification and preference learning;
+    Desautels, Krause and Burdick (2014), Parallelizing exploration-exploitation tradeoffs.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.penguins()
+    >>> X, y = X.sample(frac=1, random_state=0), y.sample(frac=1, random_state=0)  # in random order
+    >>> clf = BayesianNB(random_state=0).fit(X[:8], y[:8])
+    >>> clf.label_next(X[8:108], n=2)[["prediction"]]
+        prediction
+    113  Chinstrap
+    7    Chinstrap
+    """
+    data, n_rows = classifier.read(X)
+    if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= n_rows:
+        raise ValueError(f"Expected n from 1 to the number of rows, {n_rows}; got {n!r}")
+    if n > 1:
+        classifier.require_one_class_prior("a batch of rows to label")
+        classifier.posterior.model.require_exact("learning a row", "ask for one row at a time, n=1")
+    log_proba = normalize(classifier.log_joint(data, n_rows))
+    held, chosen, told = classifier, [], []
+    for _ in range(n):
+        if chosen:
+            held = _with_expected_label(held, part_of(data, np.array(chosen[-1:])), np.exp(log_proba[chosen[-1:]]))
+        found = held.uncertainty(X, draws=draws)["epistemic"].to_numpy(copy=True)
+        found[chosen] = -np.inf
+        chosen.append(int(found.argmax()))
+        told.append(found[chosen[-1]])
+    best = log_proba[chosen].argmax(1)
+    index = pd.RangeIndex(n_rows) if index_of(X) is None else index_of(X)
+    columns = {"information": told, "prediction": classifier.classes[best]}
+    columns["probability"] = np.exp(log_proba[chosen, best])
+    return pd.DataFrame(columns, index=index[chosen])
+
+
+def _with_expected_label(classifier: Classifier, row: Any, proba: Any) -> Classifier:
+    """The same with one more row, in each class with the probability of it."""
+    posterior = classifier.posterior
+    seen = posterior.model.statistics(row, Responsibilities(proba), labels_of(classifier.classes))
+    return replace(classifier, posterior=posterior.given(posterior.statistics + seen)).with_estimate(
+        classifier.estimate
+    )

@@ -1,0 +1,262 @@
+"""Another class prior, and the class probabilities of new rows where only the frequencies of classes have changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+
+from bayesnb.data.targets import labels_of
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.draws import probability_of_interval
+from bayesnb.inference.questions import question
+from bayesnb.model import normalize, probabilities
+from bayesnb.priors import Array, Dirichlet, log
+from bayesnb.priors import class_prior as class_priors
+from bayesnb.wording import warn
+
+
+def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
+    """The class probabilities of new rows without labels, if the distribution within each class is as it was learned.
+
+    Parameters
+    ----------
+    log_likelihood : array (row, class)
+        log p(x | c, D). A constant added to a whole row changes nothing.
+    max_iter : int
+    tol : float
+        EM stops when no other π could raise the objective by more than this, in nats. One standard error corresponds
+        to half a nat.
+
+    Returns
+    -------
+    prior : array (class,)
+        The π that maximizes Σ_i log Σ_c π_c p(x_i | c, D).
+    n_iter : int
+        The number of steps. No step lowers the objective.
+
+    Raises
+    ------
+    ImpossibleRowError
+        If a row is impossible under every class.
+    ValueError
+        If there are no rows, or one has a NaN.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If ``tol`` was not reached.
+
+    Notes
+    -----
+    The estimate is right if only the class frequencies have changed (label shift), and not the rows within a class. π
+    has no prior here, so the probability of a class that explains no row goes to 0. The objective is concave, and its
+    slope in π_c is Σ_i p(x_i | c) / p(x_i | π). Therefore no π is better by more than the largest slope minus the
+    number of rows, which is where the loop stops.
+
+    References
+    ----------
+    Saerens, Latinne and Decaestecker (2002), Adjusting the outputs of a classifier to new a priori probabilities.
+    """
+    log_likelihood = np.asarray(log_likelihood, float)
+    if log_likelihood.ndim != 2 or 0 in log_likelihood.shape:
+        raise ValueError(
+            "Expected log p(x | c) as (row, class), at least one row to estimate the class prior from; "
+            f"got shape {log_likelihood.shape}"
+        )
+    if (odd := np.isnan(log_likelihood) | np.isposinf(log_likelihood)).any():
+        row, c = np.argwhere(odd)[0]
+        raise ValueError(f"Expected log p(x | c) below infinity; got {log_likelihood[row, c]} in row {row}, class {c}")
+    if max_iter < 1:
+        raise ValueError(f"Expected max_iter of at least 1; got {max_iter!r}")
+    share = np.exp(normalize(log_likelihood))
+    # The objective is concave, so any start leads to its maximum, except that a probability of 0 would stay 0.
+    prior = np.full(log_likelihood.shape[1], 1 / log_likelihood.shape[1])
+    for n_iter in range(1, max_iter + 1):
+        slope = (1 / (share @ prior)) @ share / len(share)
+        gap = len(share) * (slope.max() - 1)
+        if gap <= tol:
+            return prior, n_iter
+        prior = prior * slope
+        prior /= prior.sum()
+    warn(
+        f"EM for the class prior did not converge in {max_iter} steps: the log probability of all rows could still "
+        f"rise by {gap:.1e}, more than tol={tol:g}; raise max_iter",
+        ConvergenceWarning,
+    )
+    return prior, max_iter
+
+
+CHAINS = 8
+"""Chains of the Gibbs sampler."""
+
+
+TUNE = 100
+"""Steps of each chain before its first draw."""
+
+
+def interval_of_shares(
+    log_likelihood: Array, quantiles: tuple[float, float], draws: int, rng: np.random.Generator
+) -> tuple[Array, float]:
+    """These quantiles of each class share, (2, class), and their largest Monte Carlo standard error.
+
+    The parameters are those of :func:`draw_shares`.
+    """
+    from arviz_stats.base import array_stats
+
+    drawn = draw_shares(log_likelihood, draws, rng)
+    by_class = np.moveaxis(drawn, -1, 0)
+    errors = [array_stats.mcse(by_class, chain_axis=1, draw_axis=2, method="quantile", prob=q) for q in quantiles]
+    return np.quantile(drawn, quantiles, axis=(0, 1)), float(np.max(errors))
+
+
+def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> Array:
+    """Posterior draws of the class shares π of new rows under Dirichlet(1), (chain, draw, class).
+
+    The posterior is proportional to Π_i Σ_c π_c p(x_i | c); p(x | c) is held as it was learned. Its mode is the
+    estimate of ``most_probable_shares``.
+
+    Parameters
+    ----------
+    log_likelihood : array (row, class)
+        log p(x | c, D), as ``most_probable_shares`` takes it, which validates it.
+    draws : int
+        How many, of all chains together; rounded up to a whole number for each chain.
+    rng : Generator
+
+    Notes
+    -----
+    A Gibbs sampler of two blocks (Diebolt and Robert 1994): the labels of all rows given the shares, and the shares
+    given how many rows each class has, which is Dirichlet(1 + counts). Chains start at draws of the prior. Draws never
+    leave the simplex, so they need no care near shares of 0, where a normal approximation at the mode would fail.
+    """
+    # Under equal shares, p(c | x) is the likelihood of the class up to a constant of the row.
+    likelihood = probabilities(np.asarray(log_likelihood, float))
+    if not isinstance(draws, int | np.integer) or isinstance(draws, bool) or draws < 100:
+        raise ValueError(f"Expected draws to be a whole number, at least 100 for an interval; got {draws!r}")
+    n_classes, each = likelihood.shape[1], -(-draws // CHAINS)
+    kept, counts = np.zeros((CHAINS, each, n_classes)), np.zeros((CHAINS, n_classes))
+    for step in range(-TUNE, each):
+        shares = Dirichlet(1.0 + counts).draw(rng)
+        if step >= 0:
+            kept[:, step] = shares
+        below = np.cumsum(likelihood * shares[:, None], axis=2)
+        # A uniform number below the total falls on a class with its probability.
+        drawn = (rng.random(below.shape[:2])[..., None] * below[..., -1:] > below[..., :-1]).sum(axis=2)
+        counts = (drawn[..., None] == np.arange(n_classes)).sum(axis=1)
+    return kept
+
+
+@question("another class prior", "predict")
+def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
+    """The same data with another class prior.
+
+    Parameters
+    ----------
+    class_prior : {label: probability}, Series, array, DataFrame, Dirichlet, "frequencies" or "uniform"
+        Class probabilities that hold for all rows, by label or in the order of ``classes_``, are taken as known. A
+        Dirichlet learns from the labels. Probabilities of each row to be asked about are given as an array
+        (row, class) or as a DataFrame with a column for each class.
+
+    Returns
+    -------
+    Classifier
+        It answers and cannot learn. The classifier or estimator that it was made from stays as it is. With a
+        dependence, the exponents are held, and the change of the log class prior is added to their offsets.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.with_class_prior({"no": 0.1, "yes": 0.9}).predict_proba(X[:1]).round(3)
+    array([[0.306, 0.694]])
+    """
+    labels = labels_of(classifier.classes)
+    each = class_priors.of_each_row(class_prior, labels)
+    posterior = classifier.posterior.with_class_prior(class_priors.read("uniform" if each is not None else class_prior))
+    offset = 0.0 if each is None else log(each) - log(posterior.label.p)
+    return replace(classifier, posterior=posterior, offset=offset).with_estimate(classifier.estimate)
+
+
+@question("to know how frequent the classes are among new rows", "predict")
+def estimate_class_prior(
+    classifier: Classifier,
+    X: Any,
+    max_iter: int = 10_000,
+    tol: float = 1e-6,
+    prob: float | None = None,
+    draws: int = 4000,
+) -> pd.Series | pd.DataFrame:
+    """Estimate the class probabilities of new rows without labels, if p(x | class) is as it was learned (label shift).
+
+    The method is EM (Saerens, Latinne and Decaestecker 2002). The class prior that was learned does not matter.
+    ``clf.with_class_prior(clf.estimate_class_prior(X))`` predicts with the estimate. With a dependence, the likelihood
+    of a class is p(class | row) under equal class probabilities.
+
+    Parameters
+    ----------
+    X : table
+        The rows to ask about.
+    max_iter : int
+        The most steps of EM.
+    tol : float
+        EM stops when no other class probabilities could raise the log probability of all rows by more than this, in
+        nats. One standard error corresponds to half a nat.
+    prob : float, optional
+        Probability of an equal-tailed interval for each class probability. By default there is none.
+    draws : int
+        Of the Gibbs sampler from which the interval is read. They have the estimator's seed (0 if it has none).
+
+    Returns
+    -------
+    Series (class,)
+        The estimate; or, with ``prob``, a DataFrame (class, "probability" | "lower" | "upper"), whose
+        ``attrs["mcse"]`` is the largest Monte Carlo standard error of a bound. ``frame["probability"]`` is the Series.
+
+    Notes
+    -----
+    The interval belongs to the posterior of the class probabilities under Dirichlet(1), of which the estimate is the
+    mode. It says how much the new rows leave open, with p(x | class) held as it was learned; how well that is known is
+    not in it, so it is too narrow where few rows were learned. The mode may lie outside, if it is 0 or 1.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.estimate_class_prior(X[X["outlook"] == "overcast"]).round(2)
+    class
+    no     0.0
+    yes    1.0
+    Name: probability, dtype: float64
+    >>> clf.estimate_class_prior(X[X["outlook"] == "overcast"], prob=0.89).loc["no"].round(1)  # four days say little
+    probability    0.0
+    lower          0.0
+    upper          0.6
+    Name: no, dtype: float64
+    """
+    data, n = classifier.read(X)
+    if classifier.dependence is not None:
+        # Under equal class probabilities, p(class | row) is the likelihood of the class up to a constant of the row.
+        equal = np.zeros((n, len(classifier.classes)))
+        log_likelihood = classifier.dependence.log_proba(
+            classifier.posterior, data, n, equal, classifier.plug_in, classifier.point
+        )
+    elif classifier.plug_in is not None:
+        log_likelihood = classifier.plug_in.log_joint_features(data, n)
+    else:
+        log_likelihood = classifier.posterior.log_predictive_features(data, n)
+    p, _ = most_probable_shares(log_likelihood, max_iter, tol)
+    estimate = pd.Series(p, index=pd.Index(classifier.classes, name="class"), name="probability")
+    if prob is None:
+        return estimate
+    tail = (1 - probability_of_interval(prob)) / 2
+    rng = np.random.default_rng(0 if classifier.seed is None else classifier.seed)
+    bounds, mcse = interval_of_shares(log_likelihood, (tail, 1 - tail), draws, rng)
+    frame = estimate.to_frame().assign(lower=bounds[0], upper=bounds[1])
+    frame.attrs["mcse"] = mcse
+    return frame

@@ -1,0 +1,462 @@
+"""A fitted model as a frozen value that answers questions, about rows and about itself.
+
+:class:`Classifier` is the only class. It reads tables, refuses what a question cannot answer, and says log p(c, x). The
+questions are functions of the other files of this room, which :mod:`bayesnb.inference.questions` makes its methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import logsumexp
+
+from bayesnb.chains import GOOD_K
+from bayesnb.data.choice import FamilyChoice
+from bayesnb.data.rows import Rows, table_of
+from bayesnb.data.schema import Schema
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import labels_of
+from bayesnb.data.unseen import warn_of_unseen
+from bayesnb.dependence.learned import Dependence
+from bayesnb.em import EM
+from bayesnb.families.sampled import Draws, LeftOut
+from bayesnb.inference.methods import Questions
+from bayesnb.model import (
+    Data,
+    Estimate,
+    Evidence,
+    NaiveBayes,
+    Parameters,
+    Posterior,
+    Statistics,
+    estimate_rule,
+)
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
+from bayesnb.statistics.membership import Labels
+from bayesnb.wording import warn
+
+HEAVIEST = 2.0**53
+"""The largest weight of a row that can be left out: beside a larger one, a float holds no prior worth one row."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Classifier(Questions):
+    """A fitted model as a value: it answers questions, holds no rows, and never changes.
+
+    A fitted :class:`bayesnb.BayesianNB` holds one as ``classifier_`` and passes every question on to it.
+    :meth:`with_class_prior` and :meth:`with_estimate` return other ones. Threads may share it.
+
+    Parameters
+    ----------
+    schema : Schema
+        Which family reads which column.
+    posterior : Posterior
+        What is believed after the data. Its ``statistics`` are everything that was kept of the rows.
+    classes : array (class,)
+        Class labels, sorted.
+    estimate : {"predictive", "mean", "map", "mle"}
+        Which probabilities to predict.
+    plug_in : Parameters or None
+        The parameters that the estimate plugs in; ``None`` for "predictive", which integrates them out.
+    dependence : Dependence or None
+        What is believed of how features depend on each other; ``None`` for naive Bayes.
+    offset : array (row, class) or 0
+        Added to log p(class, row), if each of the rows to be asked about has its own class prior.
+    declared : tuple
+        Classes that exist even if no row has them, because ``classes=`` or the type of the labels named them.
+    expected : bool
+        Whether the statistics hold expected counts of rows without a label.
+    em : EM or None
+        The result of EM, if the last ``fit`` had rows without a label.
+    target : column name or None
+        The column of the class, if the labels had a name.
+    absent, unlabelled, unlabelled_weight, seed
+        As ``absent``, ``unlabelled``, ``unlabelled_weight`` and ``random_state`` of :class:`bayesnb.BayesianNB`.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> before = clf.classifier_
+    >>> clf = clf.partial_fit(X, y)
+    >>> before.posterior.statistics.rows, clf.class_count_
+    (array([5., 9.]), array([10., 18.]))
+    """
+
+    schema: Schema
+    posterior: Posterior
+    classes: Array
+    estimate: Estimate = "predictive"
+    plug_in: Parameters | None = None
+    offset: Array | float = 0.0
+    declared: tuple[Any, ...] = ()
+    expected: bool = False
+    em: EM | None = None
+    target: Any = None
+    absent: str = "error"
+    unlabelled: Any = None
+    unlabelled_weight: float = 1.0
+    seed: Any = None
+    dependence: Dependence | None = None
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        statistics: Statistics,
+        classes: Array,
+        label: Dirichlet | FixedProbabilities,
+        estimate: Estimate = "predictive",
+        draws: Mapping[Any, Draws] | None = None,
+        **others: Any,
+    ) -> Classifier:
+        """The classifier that follows from statistics under a class prior.
+
+        Features that ``draws`` has are not sampled again: these are draws of their posteriors.
+
+        Raises
+        ------
+        ValueError
+            If the estimate is unknown or does not exist for these data; the error names the feature and the class.
+        """
+        model = schema.model(label)
+        # Before any feature is sampled, which takes long.
+        _require_point(model, estimate)
+        return cls(schema, model.posterior(statistics, draws), classes, **others).with_estimate(estimate)
+
+    def __repr__(self) -> str:
+        return f"Classifier({len(self.schema.features)} features, classes {list(labels_of(self.classes))})"
+
+    @property
+    def classifier_(self) -> Classifier:
+        """The classifier itself, as an estimator holds one."""
+        return self
+
+    @property
+    def classes_(self) -> Array:
+        """The classes, under the name that scikit-learn's tools ask for."""
+        return self.classes
+
+    @property
+    def named_classes(self) -> tuple[Any, ...]:
+        """The classes that exist even if no row has them, because the user or a prior named them."""
+        return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(labels_of(self.classes))]))
+
+    @property
+    def statistics(self) -> Statistics:
+        """Everything that was kept of the rows."""
+        return self.posterior.statistics
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the first table."""
+        return len(self.schema.names)
+
+    @property
+    def feature_names(self) -> Array:
+        """Column names of the first table; absent unless all of them are text."""
+        if not (self.schema.named and all(isinstance(name, str) for name in self.schema.names)):
+            raise AttributeError("feature_names_in_ does not exist: the columns were fitted without names")
+        return np.array(self.schema.names, object)
+
+    @property
+    def em_(self) -> EM:
+        """The result of EM; absent if the last fit had no row without a label."""
+        if self.em is None:
+            raise AttributeError("em_ does not exist: the last fit had no row without a label")
+        return self.em
+
+    def read(self, X: Any) -> tuple[Data, int]:
+        """The encoded columns of a table, as the families take them, and the number of rows."""
+        table = table_of(X, self.schema)
+        self.require_offset_of(table)
+        self.posterior.warn_of_chains()
+        return self.encoded_table(table), table.n_rows
+
+    def encoded_table(self, table: Table) -> Data:
+        """The encoded columns of a table; warns of levels that were never seen."""
+        data = self.schema.read(table, absent=self.absent)[1]
+        warn_of_unseen(self.schema, table)
+        return data
+
+    def require_offset_of(self, table: Table) -> None:
+        """Refuse a table with another number of rows than there are class priors, where each row has its own."""
+        if np.ndim(self.offset) and len(self.offset) != table.n_rows:
+            raise ValueError(
+                f"this classifier has a class prior for each of {len(self.offset)} rows; got {table.n_rows} rows"
+            )
+
+    def encoded(self, rows: Rows) -> tuple[Data, Labels]:
+        """The encoded columns of rows that were learned, and their classes and weights."""
+        self.posterior.warn_of_chains()
+        _, data = self.schema.read(rows.table, absent=self.schema.absent_when_learned)
+        return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
+
+    def learned(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:
+        """Rows that were learned, each of which can be left out."""
+        self.require_one_class_prior("leave-one-out")
+        self.require_counted("leave-one-out is exact for rows that were counted")
+        rows = Rows.of(X, y, sample_weight, self.unlabelled, self.schema).labelled()
+        if (largest := rows.weight.max()) > HEAVIEST:
+            raise ValueError(
+                f"a row has the weight {largest:g}, beside which no digit of the prior is left, so no row can be left "
+                "out: divide the sample_weight of all rows by the same number"
+            )
+        return self.encoded(rows)
+
+    def log_left_out(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
+        """log p(c, x_i | D without row i) of rows that were learned, by the chosen estimate, and their classes.
+
+        Returns
+        -------
+        log_joint : array (row, class)
+        codes : int array (row,)
+            The place of each row's class among ``classes``.
+        """
+        return self.left_out(X, y, sample_weight)[:2]
+
+    def left_out(
+        self, X: Any, y: Any, sample_weight: Any, refit: bool = False
+    ) -> tuple[Array, Array, dict[Any, LeftOut]]:
+        """As :meth:`log_left_out`, and what the sampled features add to it; ``refit`` samples them again."""
+        data, labels = self.learned(X, y, sample_weight)
+        log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
+        warn_of_weights(self.schema, sampled)
+        if self.dependence is None:
+            return log_joint, labels.codes, sampled
+        if self.plug_in is not None:
+            raise ValueError(
+                f'with a dependence, a row is left out of terms whose parameters are integrated out; estimate="'
+                f'{self.estimate}" plugs them in: ask classifier_.with_estimate("predictive")'
+            )
+        log_proba = self.dependence.log_left_out(self.posterior, data, labels)
+        return logsumexp(log_joint, axis=1, keepdims=True) + log_proba, labels.codes, sampled
+
+    def log_joint(self, data: Data, n_rows: int) -> Array:
+        """log p(c, x) of encoded rows by the chosen estimate, (row, class).
+
+        With a dependence, naive Bayes says how probable the row is, and the exponents how probable each class is then.
+        """
+        joint = (
+            self.posterior.log_predictive(data, n_rows)
+            if self.plug_in is None
+            else self.plug_in.log_joint(data, n_rows)
+        )
+        joint = joint + self.offset if np.ndim(self.offset) else joint
+        if self.dependence is None:
+            return joint
+        return logsumexp(joint, axis=1, keepdims=True) + self._log_proba(data, n_rows)
+
+    def _log_proba(self, data: Data, n_rows: int) -> Array:
+        """log p(c | x) of encoded rows where there is a dependence, by the chosen estimate, (row, class)."""
+        log_pi = log(self.posterior.label.mean()) if self.plug_in is None else self.plug_in.log_pi
+        how = log_pi + self.offset, self.plug_in, self.point
+        return self.dependence.log_proba(self.posterior, data, n_rows, *how)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles hold: the fields, none of whose parts another thread fills in while they are copied.
+
+        What a part works out when it is first asked becomes a further attribute of it, so its dictionary may grow while
+        ``copy`` or ``pickle`` goes through it. Here each dictionary is taken at once.
+        """
+        return _still(vars(self).copy(), {})
+
+    def generator(self) -> np.random.Generator:
+        """A random number generator with the seed."""
+        return np.random.default_rng(self.seed)
+
+    def require_one_class_prior(self, question: str) -> None:
+        """Raise ``ValueError`` if there is a class prior for each row, with which the question has no answer."""
+        if np.ndim(self.offset):
+            raise ValueError(
+                f"{question} needs one class prior, and this classifier has one for each of {len(self.offset)} rows; "
+                "ask the estimator that with_class_prior was asked of"
+            )
+
+    def require_counted(self, question: str) -> None:
+        """Raise ``ValueError`` if rows without a label were learned, for which the question has no answer."""
+        if self.expected:
+            raise ValueError(
+                f"{question}, and this model holds expected counts of unlabelled rows, which depend on all the others; "
+                "fit the labelled rows alone for it"
+            )
+
+    # The same data with another class prior or estimate
+
+    def with_estimate(self, estimate: Estimate) -> Classifier:
+        """The same posterior with another estimate.
+
+        Raises
+        ------
+        ValueError
+            If the estimate is unknown or does not exist for these data; the error names the feature and the class.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> clf.classifier_.with_estimate("mle").predict_proba(X[:1]).round(3)
+        array([[0.795, 0.205]])
+        """
+        _require_point(self.posterior.model, estimate)
+        if self.dependence is not None:
+            require_prior(estimate)
+        plug_in = self.posterior.plug_in(estimate) if estimate_rule(estimate).plugs_in else None
+        if plug_in is None:
+            self.posterior.require_proper()
+        return replace(self, estimate=estimate, plug_in=plug_in)
+
+    @property
+    def exponents_(self) -> pd.DataFrame:
+        """The exponents of all terms as a table; absent where none were learned. See :class:`bayesnb.Exponents`.
+
+        ``mean`` and ``sd`` of the posterior, ``lower`` and ``upper`` (89 %), and ``log_bayes_factor``, in nats, of an
+        exponent that is learned against one that stays at its prior mean. ``attrs["rows"]`` is the weight of the rows
+        that they were learned from; ``attrs["older"]`` is true if rows were learned or forgotten since then;
+        ``attrs["offsets"]`` is "class" if there were too few rows, or too many cells, for the offsets of cells.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> BayesianNB(dependence="weighted").fit(X, y).exponents_[["mean", "sd"]].round(1)
+                     mean   sd
+        term
+        outlook       1.0  0.3
+        temperature   0.9  0.3
+        humidity      1.0  0.3
+        wind          1.0  0.3
+        """
+        if self.dependence is None:
+            raise AttributeError('exponents_ does not exist: fit with dependence="weighted" or another one')
+        return self.dependence.table()
+
+    @property
+    def point(self) -> Literal["mode", "mean"] | None:
+        """Which point of the exponents the estimate plugs in; ``None`` averages over their posterior."""
+        rule = estimate_rule(self.estimate)
+        return rule.point if rule.plugs_in else None
+
+    def log_evidence(self) -> Evidence:
+        """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
+
+        Raises
+        ------
+        ValueError
+            If it does not exist: under an improper prior, of a sampled feature, after a fit with unlabelled rows.
+        """
+        self.require_one_class_prior("the evidence")
+        self.require_counted("rows that were counted have a marginal likelihood")
+        return self.posterior.log_evidence()
+
+    @property
+    def log_evidence_(self) -> Evidence:
+        """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
+
+        With a ``dependence`` it is that of naive Bayes, the same as without: exponents make no density of the columns,
+        so they have no evidence. It does not say which dependence is better; ``evaluate`` with ``cv=5`` does.
+
+        Raises
+        ------
+        AttributeError
+            If it does not exist: under an improper prior, of a sampled feature, after a fit with unlabelled rows.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> X, y = datasets.play_tennis()
+        >>> clf = BayesianNB().fit(X, y)
+        >>> round(clf.log_evidence_.joint, 2), round(clf.log_evidence_.features["outlook"], 2)
+        (-65.36, -16.49)
+        """
+        try:
+            return self.log_evidence()
+        except ValueError as error:
+            # Python and scikit-learn ask for every attribute, to list and to show them: a property may only be absent.
+            raise AttributeError(f"log_evidence_ does not exist: {error}") from error
+
+    @property
+    def choice_(self) -> FamilyChoice:
+        """The families that the first rows chose, and what was tried; absent unless families were chosen.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, BestFamily, Gaussian, LogNormal, datasets
+        >>> X, y = datasets.heights()
+        >>> BayesianNB(BestFamily([Gaussian(), LogNormal()])).fit(X, y).choice_.table[["log_score", "chosen"]].round(2)
+                             log_score  chosen
+        column    family
+        height_cm Gaussian      -18.42    True
+                  LogNormal     -18.47   False
+        weight_kg Gaussian      -18.45   False
+                  LogNormal     -18.42    True
+        """
+        each = {name: (f.family, f.tried) for name, f in self.schema.features.items() if f.tried}
+        if not each:
+            raise AttributeError('choice_ does not exist: no column has chosen its family; fit with features="best"')
+        return FamilyChoice.of(each)
+
+
+def _require_point(model: NaiveBayes, estimate: Estimate) -> None:
+    """Refuse an estimate by the mode if some feature is sampled and has no formula for it."""
+    if estimate_rule(estimate).point == "mode":
+        model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"')
+
+
+def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
+    """Warn once of all columns with rows that cannot be left out by weighting draws, or by the chains without them."""
+    for name, found in sampled.items():
+        if odd := [convergence for convergence in found.again if not convergence.converged]:
+            warn(
+                f"feature {name!r}: {len(odd)} of {len(found.again)} runs without a row did not converge ({odd[0]}); "
+                "draw or tune more (the family takes draws=, tune= and target_accept=)",
+            )
+    said = []
+    for name, found in sampled.items():
+        for column, k in zip(schema.features[name].columns, found.k.T, strict=True):
+            if len(bad := np.flatnonzero(k > GOOD_K)):
+                worst = bad[k[bad].argmax()]
+                shown = ", ".join(map(str, bad[:5])) + (", ..." if len(bad) > 5 else "")
+                said.append(
+                    f"column {column!r}: {len(bad)} of {len(k)} rows ({shown}; pareto_k {k[worst]:.2f} in row {worst})"
+                )
+    if said:
+        warn(
+            f"{'; '.join(said)} change the posterior too much to be left out by weighting its draws. What is said of "
+            "them without themselves may be far off: loo(X, y, refit=True) samples again without each of them, and "
+            "evaluate(..., cv=5) fits anew without each fold",
+        )
+
+
+def require_prior(estimate: Estimate) -> None:
+    """Refuse an estimate without priors, under which exponents may have no value."""
+    if estimate_rule(estimate).flat:
+        raise ValueError(
+            f'estimate="{estimate}" takes all priors away, and exponents have no maximum of the likelihood where '
+            'classes separate; use estimate="map", or dependence=None'
+        )
+
+
+def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
+    """The same value, of data classes that nobody else holds; ``made`` are those made so far, by the id of the first.
+
+    What stands in two places stands in both again. The first is kept beside its copy, so that no other gets its id.
+    """
+    if id(value) in made:
+        return made[id(value)][1]
+    if type(value) is dict:
+        return {key: _still(each, made) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)([_still(each, made) for each in value])
+    if not is_dataclass(value) or isinstance(value, type) or not hasattr(value, "__dict__"):
+        return value
+    copy = object.__new__(type(value))
+    made[id(value)] = value, copy
+    copy.__dict__.update(_still(vars(value).copy(), made))
+    return copy

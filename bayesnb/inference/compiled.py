@@ -1,0 +1,294 @@
+"""A fitted classifier as a few arrays, for a service that is asked about one row at a time.
+
+:class:`CompiledClassifier` answers an ordinary row from these arrays, without making a table of it first. Any other row
+it hands to the classifier that it was made of, so both give the same answers, warnings and errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from bayesnb.data.encoders import Feature
+from bayesnb.families.columns import of_each_column
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
+from bayesnb.families.levels import Coded
+from bayesnb.families.support import COUNTS, LEVELS, ZEROS_AND_ONES
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.questions import question
+from bayesnb.kernels import reading
+from bayesnb.numerics import Array, log
+
+COUNTED = 256
+"""The log densities of the counts below this number are kept in the table."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompiledClassifier:
+    """A fitted classifier that answers one row of plain values in about 10 µs. It never changes.
+
+    Call it with one row: a sequence of values in the order of the columns that were fitted, or a mapping from column to
+    value. The result is p(c | x, D), (class,), in the order of ``classes``. The logarithm of the joint is
+
+        base - Σ_j exponent_j ln(1 + z_j²) - ½ Σ_j z_j² + Σ_j table[x_j],    z_j = (x_j - m_j - low_j) scale_j,
+
+    over the columns with a Student-t (real numbers, if parameters are integrated out), those with a Normal (if they are
+    plugged in), and those that have few values: 0 and 1, levels, and counts below 256. Terms that are the same in every
+    class are left out.
+
+    A row with a missing cell, a level that was never seen, a larger count, or a value that is not allowed is handed to
+    ``classifier``, which takes as long as its ``predict_proba``.
+
+    Parameters
+    ----------
+    classifier : Classifier
+        What was compiled.
+    classes : array (class,)
+    base : array (class,)
+        Log class probabilities, plus the log densities at the centres of the real columns.
+    student : tuple of arrays (class, column)
+        m, what one float lacks of it, scale and exponent.
+    normal : tuple of arrays (class, column)
+        m, what one float lacks of it, and scale.
+    table : array (cell, class)
+        Log densities of the values of all other columns.
+    cells : tuple of {value: row of ``table``}
+        For each of these columns.
+    columns : tuple of tuples
+        Positions, in a row, of the columns of ``student``, of ``normal`` and of ``table``.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> service = clf.compile()
+    >>> service({"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}).round(3)
+    array([0.735, 0.265])
+    >>> service.predict_proba(X[:2].to_numpy()).round(3)
+    array([[0.704, 0.296],
+           [0.847, 0.153]])
+    """
+
+    classifier: Classifier
+    classes: Array
+    base: Array
+    student: tuple[Array, Array, Array, Array]
+    normal: tuple[Array, Array, Array]
+    table: Array
+    cells: tuple[Mapping[Any, int], ...]
+    columns: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+    def __repr__(self) -> str:
+        return f"CompiledClassifier({len(self.names)} columns, classes {self.classes.tolist()})"
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        """The columns of a row, in order."""
+        return self.classifier.schema.names
+
+    def __call__(self, row: list[Any] | tuple[Any, ...] | Array | Mapping[Any, Any]) -> Array:
+        """p(c | x, D) of one row, (class,).
+
+        Raises
+        ------
+        TypeError
+            If the row is no list, tuple, array or mapping.
+        ValueError
+            If the row has not one value for each column, or holds a value that its column cannot have.
+        """
+        names = self.names
+        if not isinstance(row, list | tuple | np.ndarray | Mapping):
+            raise TypeError(
+                "Expected one row as a list, tuple, array or dict (row.to_dict() of a Series); "
+                f"got {type(row).__name__}"
+            )
+        if len(row) != len(names):
+            return self._asked(row)
+        try:
+            values = [row[name] for name in names] if isinstance(row, Mapping) else row
+            joint = self._log_joint(values.tolist() if isinstance(values, np.ndarray) else values)
+        except (KeyError, TypeError, ValueError):
+            return self._asked(row)
+        largest = max(joint)
+        powers = [exp(v - largest) for v in joint]
+        total = sum(powers)
+        # Below 1, or NaN: some cell is missing or infinite, or no class can have produced the row.
+        return np.array(powers) / total if total >= 1.0 else self._asked(row)
+
+    def predict_proba(self, rows: Any) -> Array:
+        """p(c | x, D) of several rows, (row, class).
+
+        Parameters
+        ----------
+        rows : array (row, column) or sequence of rows
+            Rows as a call takes them. For many rows the classifier itself is faster, which reads a whole table.
+        """
+        if isinstance(rows, str | bytes | Mapping) or hasattr(rows, "columns") or not isinstance(rows, Iterable):
+            raise TypeError(
+                "Expected rows as an array (row, column) or a list of rows, each a list, tuple, array or dict; got "
+                f"{type(rows).__name__}. A whole table is for the classifier itself"
+            )
+        return np.array([self(row) for row in rows]).reshape(-1, len(self.classes))
+
+    def _log_joint(self, values: Sequence[Any]) -> list[float]:
+        """log p(c, x) up to terms that are the same in every class.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If a value is not an ordinary one.
+        """
+        students, normals, others = self.columns
+        joint = self.base
+        with np.errstate(all="ignore"):
+            if students:
+                m, low, scale, exponent = self.student
+                z = ((_numbers(values, students) - m) - low) * scale
+                joint = joint - np.vecdot(exponent, np.log1p(z * z))
+            if normals:
+                m, low, scale = self.normal
+                z = ((_numbers(values, normals) - m) - low) * scale
+                joint = joint - 0.5 * np.vecdot(z, z)
+        if others:
+            at = [cells[values[k]] for cells, k in zip(self.cells, others, strict=True)]
+            joint = joint + self.table[at].sum(axis=0)
+        return joint.tolist()
+
+    def _asked(self, row: Any) -> Array:
+        """The answer of the classifier, which reads the row as a table."""
+        names = self.names
+        if isinstance(row, Mapping):
+            return self.classifier.predict_proba({name: [value] for name, value in row.items()})[0]
+        if len(row) != len(names):
+            raise ValueError(f"Expected {len(names)} values, one for each column; got {len(row)}")
+        if self.classifier.schema.named:
+            return self.classifier.predict_proba({name: [v] for name, v in zip(names, row, strict=True)})[0]
+        return self.classifier.predict_proba([list(row)])[0]
+
+
+LEAST, MOST = float(reading.LEAST), float(reading.MOST)
+
+
+def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
+    """The values at these places as numbers; raise ``TypeError`` for anything else, such as text or lists."""
+    picked = values if len(places) == len(values) else [values[k] for k in places]
+    x = np.array(picked)
+    if x.ndim != 1 or x.dtype.kind not in "fiub":
+        raise TypeError("not one number a column")
+    # A row is so short that a look at each number is faster than numpy's.
+    if not all(LEAST <= abs(value) <= MOST or value == 0 for value in picked):
+        raise ValueError("a number is missing, infinite or extreme")
+    return x
+
+
+@question("answers to one row at a time, in microseconds", "predict")
+def compile(classifier: Classifier) -> CompiledClassifier:
+    """The model as a few arrays that answer one row at a time, without making a table of it first.
+
+    A row of 20 numbers takes a fifteenth of the time of :meth:`predict_proba`, a row of a data frame a hundredth.
+
+    Returns
+    -------
+    CompiledClassifier
+        It is called with one row, a dict or a list, and stays as it is when the estimator learns more.
+
+    Raises
+    ------
+    ValueError
+        If there are exponents (``dependence``) or a class prior for each row, or if a column has a family whose density
+        is neither that of a Normal or a Student-t nor a table of values; the error names the column.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.heights()
+    >>> service = BayesianNB().fit(X, y).compile()
+    >>> service([175.0, 70.0]).round(3)
+    array([0.35, 0.65])
+    """
+    classifier.require_one_class_prior("a compiled classifier")
+    if classifier.dependence is not None:
+        raise ValueError(
+            "with a dependence, a term of one column counts to a power, and terms of pairs are added, which cannot be "
+            "compiled; ask the classifier itself, or fit without dependence"
+        )
+    place = {name: k for k, name in enumerate(classifier.schema.names)}
+    log_pi = log(classifier.posterior.label.mean()) if classifier.plug_in is None else classifier.plug_in.log_pi
+    base, students, normals, table, cells = log_pi.copy(), [], [], [], []
+    at: tuple[list[int], list[int], list[int]] = [], [], []
+    for name, feature in classifier.schema.features.items():
+        if feature.indicates:
+            # A row with a missing cell is read by the classifier itself, so here no cell is missing.
+            base += sum(_tabulated(classifier, name, feature, j)[1][0] for j in range(len(feature.columns)))
+            continue
+        columns = [place[column] for column in feature.columns]
+        if isinstance(feature.family, Gaussian | GaussianKnownVariance):
+            height, *curve = _curve(classifier, name, feature)
+            (students if len(curve) == 4 else normals).append(curve)
+            at[0 if len(curve) == 4 else 1].extend(columns)
+            base += height.sum(axis=1)
+            continue
+        for j, column in enumerate(columns):
+            values, densities = _tabulated(classifier, name, feature, j)
+            start = sum(map(len, table))
+            cells.append({value: start + k for k, value in enumerate(values)})
+            table.append(densities)
+            at[2].append(column)
+    n = len(classifier.classes)
+
+    def joined(curves: list[Any], parts: int) -> tuple[Any, ...]:
+        return tuple(np.concatenate([curve[k] for curve in curves], axis=1) for k in range(parts)) if curves else ()
+
+    return CompiledClassifier(
+        classifier,
+        classifier.classes,
+        base,
+        joined(students, 4),
+        joined(normals, 3),
+        np.concatenate(table) if table else np.empty((0, n)),
+        tuple(cells),
+        (tuple(at[0]), tuple(at[1]), tuple(at[2])),
+    )
+
+
+def _curve(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
+    """Log height, location, its rest and scale of real columns, (class, column); a Student-t has its exponent last."""
+    family, n = feature.family, len(feature.columns)
+    spread = of_each_column("variance", family.variance, n) if isinstance(family, GaussianKnownVariance) else None
+    believed = classifier.posterior.features[name]
+    if classifier.plug_in is not None:
+        theta = classifier.plug_in.features[name]
+        scale = np.sqrt(theta["tau"] if spread is None else 1 / spread)
+        curve = [log(scale), theta["mu"], theta["low"], scale]
+    elif spread is None:
+        *curve, height = believed.marginal
+        curve = [height, *curve]
+    else:
+        scale = 1 / np.sqrt(spread + believed.v)
+        curve = [log(scale), believed.m, believed.low, scale]
+    return [np.broadcast_to(part, (len(classifier.classes), n)) for part in curve]
+
+
+def _tabulated(classifier: Classifier, name: Any, feature: Feature, j: int) -> tuple[Sequence[Any], Array]:
+    """The values of the j-th column of a feature, and their log densities, (value, class), as its family gives them."""
+    family, support = feature.family, feature.family.support
+    if support not in (ZEROS_AND_ONES, LEVELS, COUNTS) or feature.exposure or feature.cuts or not family.exact:
+        said = "is cut into bins" if feature.cuts else "has an exposure" if feature.exposure else "cannot be compiled"
+        raise ValueError(
+            f"column {feature.columns[j]!r}: {type(family).__name__} {said}, and compiled are only Gaussian, "
+            "GaussianKnownVariance, and families of 0 and 1, of levels and of counts; ask the classifier itself"
+        )
+    values = feature.levels[j] if support is LEVELS else range(2 if support is ZEROS_AND_ONES else COUNTED)
+    # The other columns of the feature are missing, so that they add nothing.
+    shape = len(values), len(feature.columns)
+    x: Any = np.full(shape, -1, np.intp) if support is LEVELS else np.full(shape, np.nan)
+    x[:, j] = np.arange(len(values))
+    x = Coded(x, feature.levels) if support is LEVELS else x
+    if classifier.plug_in is None:
+        return values, family.log_predictive(classifier.posterior.features[name], x)
+    return values, family.log_likelihood(classifier.plug_in.features[name], x)

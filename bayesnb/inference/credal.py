@@ -1,0 +1,485 @@
+"""Class probabilities under a set of priors: their lower and upper bounds, and the classes that no other one dominates.
+
+Nominal columns and the class probabilities have the *imprecise Dirichlet model* (Walley 1996) of the naive credal
+classifier (Zaffalon 2002; Corani and Zaffalon 2008): all Dirichlet priors of total concentration s. A prior of the set
+gives class c the concentration s t_c, with Σ_c t_c = 1, and level a of column i in class c the concentration
+s t_{c,a,i}, with Σ_a t_{c,a,i} = t_c. All t are above 0. Under it
+
+    p(c, x) ∝ J_c = g_c (n_c + s t_c) ∏_i (n_{c,x_i} + s t_{c,x_i,i}) / (n_{c,i} + s t_c),
+
+where g_c is what is the same under all priors: the predictive of the other columns. For given t_c, the smallest J_c has
+t_{c,x_i,i} = 0 in every column, the largest has t_c; call their logarithms f_c(t_c) and h_c(t_c). Then
+
+* f is convex and, if a nominal column is seen, falling; h is concave and rising (n_{c,i} ≤ n_c);
+* class k dominates c if J_k > J_c under every prior: if min over t of f_k(t) - h_c(1 - t) is above 0, a convex problem;
+* the upper probability of c is 1 / (1 + min Σ_{k≠c} exp(f_k(t_k) - h_c(t_c))) over the simplex, a convex problem;
+* the lower probability is 1 / (1 + max Σ_{k≠c} exp(h_k(t_k) - f_c(t_c))). Where no learned cell is missing, exp(h_k) is
+  convex, so that the maximum has only one t_k beside t_c: a search in one dimension for each k. With missing cells
+  and more than two classes it is found by exchanges of shares, a local search.
+
+Start with :func:`predict_credal`, which asks :class:`Bounds` and :func:`credal`. The bounds under intervals of
+hyperparameters are in ``prior_intervals``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from bayesnb.families.columns import dense_cells
+from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.prior_intervals import bounds as interval_bounds
+from bayesnb.inference.questions import question
+from bayesnb.kernels.blocks import slices
+from bayesnb.model import Data, part_of
+from bayesnb.numerics import Array, log
+from bayesnb.priors import Dirichlet
+
+LEAST = 1e-12
+"""The smallest share t, in place of 0, which is not in the set."""
+
+
+HALVINGS = 48
+"""Steps of a bisection: the interval that is left is 4e-15 of the first."""
+
+
+GRID = 17
+"""Points of the first search in one dimension where a problem is not convex."""
+
+
+SECTIONS = 28
+"""Steps of a golden section: the interval that is left is 1e-6 of the first, and the error of a maximum its square."""
+
+
+SWEEPS = 12
+"""The most sweeps of exchanges between all pairs of classes."""
+
+
+CELLS = 2**18
+"""Numbers that are computed with at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The logarithms f and h of the smallest and largest J, as functions of t.
+
+    Parameters
+    ----------
+    low, high : array (row, class)
+        What of ln J does not depend on t, at its smallest and largest.
+    rows : array (class,) or None
+        The learned rows of each class; ``None`` if the class probabilities are in ``low`` and ``high``.
+    own_low, own_high : array (row, class, column)
+        The learned cells that equal the cell of the row, at least and at most; NaN where the cell is missing.
+    seen : array (class, column)
+        The learned cells of each column.
+    s : float
+    """
+
+    low: Array
+    high: Array
+    rows: Array | None
+    own_low: Array
+    own_high: Array
+    seen: Array
+    s: float
+
+    def part(self, cut: slice) -> Bounds:
+        """Some of the rows."""
+        rows = (self.low[cut], self.high[cut], self.rows, self.own_low[cut], self.own_high[cut])
+        return Bounds(*rows, self.seen, self.s)
+
+    def f(self, t: Array) -> Array:
+        """ln of the smallest J at shares t, (..., row, class)."""
+        return self._log_j(t, self.low, self.own_low, 0.0)
+
+    def h(self, t: Array) -> Array:
+        """ln of the largest J at shares t, (..., row, class)."""
+        return self._log_j(t, self.high, self.own_high, 1.0)
+
+    def _log_j(self, t: Array, base: Array, own: Array, added: float) -> Array:
+        u = self.s * np.maximum(t, LEAST)
+        each = log(own + added * u[..., None]) - np.log(self.seen + u[..., None])
+        total = base + np.where(np.isnan(own), 0.0, each).sum(axis=-1)
+        return total if self.rows is None else total + np.log(self.rows + u)
+
+    def f_slope(self, t: Array) -> Array:
+        """The derivative of f."""
+        return self._slope(t, self.own_low, 0.0)
+
+    def h_slope(self, t: Array) -> Array:
+        """The derivative of h."""
+        return self._slope(t, self.own_high, 1.0)
+
+    def _slope(self, t: Array, own: Array, added: float) -> Array:
+        u = self.s * np.maximum(t, LEAST)
+        each = (added / (own + u[..., None]) if added else 0.0) - 1 / (self.seen + u[..., None])
+        total = np.where(np.isnan(own), 0.0, each).sum(axis=-1)
+        return self.s * (total if self.rows is None else total + 1 / (self.rows + u))
+
+
+def credal(bounds: Bounds) -> tuple[Array, Array, Array]:
+    """Lower and upper probabilities, (row, class), and which class dominates which, (row, class, class).
+
+    ``dominates[i, k, c]`` says that class k is more probable than c in row i under every prior of the set.
+    """
+    n, classes, columns = bounds.own_low.shape
+    parts = [_block(bounds.part(cut)) for cut in slices(n, max(1, CELLS // (GRID * classes**2 * max(1, columns))))]
+    if not parts:
+        return np.empty((0, classes)), np.empty((0, classes)), np.empty((0, classes, classes), bool)
+    lower, upper, dominates = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return lower, upper, dominates
+
+
+def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
+    ratio = _smallest_ratios(bounds)
+    classes = ratio.shape[1]
+    # A difference of rounding errors is no dominance.
+    dominates = (ratio > 1e-9) & ~np.eye(classes, dtype=bool)
+    if classes == 2:
+        upper = np.stack([expit(-ratio[:, 1, 0]), expit(-ratio[:, 0, 1])], axis=1)
+        return 1 - upper[:, ::-1], upper, dominates
+    if classes == 1:
+        return np.ones(bounds.low.shape), np.ones(bounds.low.shape), dominates
+    return _lower(bounds), _upper(bounds), dominates
+
+
+def _smallest_ratios(bounds: Bounds) -> Array:
+    """Min over t of f_k(t) - h_c(1 - t), (row, k, c): by bisection, since the slope rises."""
+    n, classes = bounds.low.shape
+    low, high = np.zeros((2, n, classes, classes))
+    high += 1.0
+
+    def by(function: str, t: Array, axis: int) -> Array:
+        # One axis of t is the class of the function; the other one leads.
+        moved = np.moveaxis(t, 2 if axis == 1 else 1, 0)
+        return np.moveaxis(getattr(bounds, function)(moved), 0, 2 if axis == 1 else 1)
+
+    for _ in range(HALVINGS):
+        t = (low + high) / 2
+        falls = by("f_slope", t, 1) + by("h_slope", 1 - t, 2) < 0
+        low, high = np.where(falls, t, low), np.where(falls, high, t)
+    found = np.full(low.shape, np.inf)
+    for t in ((low + high) / 2, np.zeros_like(low), np.ones_like(low)):
+        found = np.fmin(found, by("f", t, 1) - by("h", 1 - t, 2))
+    return found
+
+
+def _upper(bounds: Bounds) -> Array:
+    """Upper probabilities, (row, class).
+
+    At the minimum, all -d exp(f_k)/dt_k are one multiplier μ, except where t_k is 0 or 1. They fall in t_k, so each t_k
+    follows from μ by bisection. As μ grows, t_c = 1 - Σ t_k grows, and with it the slope of the objective along t_c; so
+    μ itself follows by bisection.
+    """
+    n, classes = bounds.low.shape
+    others = ~np.eye(classes, dtype=bool)[:, None, :]  # (c, row, k)
+
+    def log_price(t: Array) -> Array:
+        """The logarithm of -d exp(f)/dt."""
+        return log(np.maximum(-bounds.f_slope(t), 0.0)) + bounds.f(t)
+
+    def shares(log_mu: Array) -> Array:
+        low, high = np.zeros((classes, n, classes)), np.ones((classes, n, classes))
+        for _ in range(HALVINGS):
+            t = (low + high) / 2
+            dear = log_price(t) > log_mu[..., None]
+            low, high = np.where(dear, t, low), np.where(dear, high, t)
+        # Below the first step, the price is too low at every t.
+        return np.where(others & (low > 0), high, 0.0)
+
+    def judged(log_mu: Array) -> tuple[Array, Array]:
+        t = shares(log_mu)
+        rest = 1 - t.sum(axis=-1)
+        value = np.logaddexp.reduce(np.where(others, bounds.f(t), -np.inf), axis=-1)
+        own = np.clip(rest, 0.0, 1.0)
+        slope = np.stack([bounds.h_slope(np.tile(own[c][:, None], classes))[:, c] for c in range(classes)])
+        best = np.stack([bounds.h(np.tile(own[c][:, None], classes))[:, c] for c in range(classes)])
+        with np.errstate(invalid="ignore"):
+            too_small = (rest < 0) | (log_mu - value < log(slope))
+        return too_small, value - best
+
+    ends = [np.where(others, log_price(np.full((1, 1, classes), end)), np.nan) for end in (1.0, 0.0)]
+    finite = np.where(np.isfinite(ends), ends, np.nan)
+    least = np.nan_to_num(np.fmin.reduce(finite[0], axis=-1), nan=0.0) - 50.0
+    most = np.nan_to_num(np.fmax.reduce(finite[1], axis=-1), nan=0.0) + 1.0
+    least = np.minimum(least, most - 100.0)
+    for _ in range(HALVINGS):
+        middle = (least + most) / 2
+        small, _ = judged(middle)
+        least, most = np.where(small, middle, least), np.where(small, most, middle)
+    return expit(-judged(most)[1]).T
+
+
+def _lower(bounds: Bounds) -> Array:
+    """Lower probabilities, (row, class).
+
+    For each other class, the shares of the two are searched, those of the others being 0. Where learned cells are
+    missing, exp(h) may be concave, and more shares may differ from 0: then shares are exchanged between all pairs of
+    classes in turn, from the best of these points and from equal shares, until nothing is gained.
+    """
+    n, classes = bounds.low.shape
+    complete = bounds.rows is not None and (bounds.seen >= bounds.rows[:, None]).all()
+    found = np.empty((n, classes))
+    for c in range(classes):
+        others = [k for k in range(classes) if k != c]
+        alone = np.tile(np.eye(classes)[c], (n, 1))
+        each = [_exchanged(bounds, c, alone, c, k) for k in others]
+        best = np.argmax([_odds_against(bounds, c, t) for t in each], axis=0)
+        t = np.stack(each)[best, np.arange(n)]
+        found[:, c] = _odds_against(bounds, c, t)
+        for start in [] if complete else [t, np.full_like(t, 1 / classes)]:
+            t, before = start, _odds_against(bounds, c, start)
+            for _ in range(SWEEPS):
+                for a, b in combinations(range(classes), 2):
+                    t = _exchanged(bounds, c, t, a, b)
+                now = _odds_against(bounds, c, t)
+                if (now <= before + 1e-10).all():
+                    break
+                before = now
+            found[:, c] = np.maximum(found[:, c], _odds_against(bounds, c, t))
+    return expit(-found)
+
+
+def _odds_against(bounds: Bounds, c: int, t: Array) -> Array:
+    """ln Σ_{k≠c} exp(h_k(t_k) - f_c(t_c)) at shares t, (..., row, class), as (..., row)."""
+    others = np.arange(t.shape[-1]) != c
+    return np.logaddexp.reduce(bounds.h(t)[..., others], axis=-1) - bounds.f(t)[..., c]
+
+
+def _exchanged(bounds: Bounds, c: int, t: Array, a: int, b: int) -> Array:
+    """The shares after the best exchange between classes a and b: the best of a grid, and golden sections around it."""
+    both = t[:, a] + t[:, b]
+
+    def at(share: Array) -> Array:
+        moved = np.array(np.broadcast_to(t, (*share.shape, t.shape[1])))
+        moved[..., a], moved[..., b] = share * both, (1 - share) * both
+        return moved
+
+    points = np.linspace(0, 1, GRID)
+    value = _odds_against(bounds, c, at(np.repeat(points[:, None], len(t), axis=1)))
+    best = value.argmax(axis=0)
+    low, high = points[np.maximum(best - 1, 0)], points[np.minimum(best + 1, GRID - 1)]
+    golden = (np.sqrt(5) - 1) / 2
+    for _ in range(SECTIONS):
+        one, two = high - golden * (high - low), low + golden * (high - low)
+        left = _odds_against(bounds, c, at(one)) > _odds_against(bounds, c, at(two))
+        low, high = np.where(left, low, one), np.where(left, two, high)
+    middle = (low + high) / 2
+    return at(np.where(_odds_against(bounds, c, at(middle)) >= value.max(axis=0), middle, points[best]))
+
+
+CLASS = "(class)"
+"""The name of the class prior among ``priors``."""
+
+
+MOST_COMPLETIONS = 1024
+"""Ways to complete a row whose missing cells may be anything."""
+
+
+@question("bounds of class probabilities under a set of priors", "how sure")
+def predict_credal(
+    classifier: Classifier,
+    X: Any,
+    s: float | None = 1.0,
+    priors: Mapping[Any, Any] | None = None,
+    missing: str = "ignored",
+) -> pd.DataFrame:
+    """Lower and upper class probabilities under a set of priors, and the classes that no other one dominates.
+
+    Parameters
+    ----------
+    X : table
+        The rows to ask about.
+    s : float or None
+        The total concentration of the priors of the imprecise Dirichlet model, usually 1 or 2. The set holds all of
+        them, for the classes and for every column of levels or of zeros and ones, whatever prior was fitted. ``None``
+        leaves these columns their own prior.
+    priors : {feature or "(class)": (prior, prior)}, optional
+        Intervals of hyperparameters: the priors between the two. The hyperparameters of each class and column range by
+        themselves. A feature that is named here takes no part in the imprecise Dirichlet model.
+    missing : {"ignored", "any"}
+        What is believed of missing cells of nominal columns, learned ones and those of ``X``: that it does not matter
+        why they are missing, or that each may hold any level (Corani and Zaffalon 2008). Only for the imprecise
+        Dirichlet model.
+
+    Returns
+    -------
+    DataFrame (row, (class, ...))
+        ``lower`` and ``upper`` bound p(class | row) over all priors of the set. ``undominated`` is False if some other
+        class is more probable under every one of them. A row with one undominated class has an answer that no prior of
+        the set would change.
+
+    Raises
+    ------
+    ValueError
+        If a feature is sampled, rows without a label were learned, the features have exponents, or the estimate plugs
+        in a point; if an interval has an infinite end or belongs to a bag of words.
+
+    Notes
+    -----
+    This is the naive credal classifier: the concentrations of a column in a class sum to that of the class (Zaffalon
+    2002). Columns that are neither nominal nor among ``priors`` keep their prior, and their precise predictive
+    multiplies; so do known class probabilities. If a class was never seen with the level of a row, its lower
+    probability is 0, and it dominates no other class.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> BayesianNB().fit(X, y).predict_credal(X[:3], s=1).round(2)
+    class    no                     yes
+          lower upper undominated lower upper undominated
+    0       0.6  0.89        True  0.11   0.4       False
+    1       0.8  0.96        True  0.04   0.2       False
+    2       0.0  0.51        True  0.49   1.0        True
+    """
+    _require_priors(classifier)
+    if s is not None and not (np.isfinite(s) and s > 0):
+        raise ValueError(f"Expected s to be a positive number, such as 1 or 2, or None; got {s!r}")
+    if missing not in ("ignored", "any"):
+        raise ValueError(f"Expected missing to be 'ignored' or 'any'; got {missing!r}")
+    priors = dict(priors or {})
+    if unknown := [name for name in priors if name != CLASS and name not in classifier.posterior.model.features]:
+        raise ValueError(
+            f"Expected priors of {[CLASS, *classifier.posterior.model.features]}; got one of {unknown[0]!r}"
+        )
+    data, n = classifier.read(X)
+    nominal = [] if s is None else [
+        name for name, family in classifier.posterior.model.features.items()
+        if family.support in (LEVELS, ZEROS_AND_ONES) and name not in priors
+    ]  # fmt: skip
+    source = np.arange(n)
+    if missing == "any":
+        data, source = _completed(classifier, data, nominal, n)
+    lower, upper, dominates = credal(_bounds(classifier, data, len(source), s, priors, nominal, missing))
+    if missing == "any":
+        starts = np.flatnonzero(np.diff(source, prepend=-1))
+        lower, upper = np.minimum.reduceat(lower, starts), np.maximum.reduceat(upper, starts)
+        dominates = np.logical_and.reduceat(dominates, starts)
+    columns = {}
+    for c, label in enumerate(classifier.classes):
+        columns[label, "lower"], columns[label, "upper"] = lower[:, c], upper[:, c]
+        columns[label, "undominated"] = ~dominates[:, :, c].any(axis=1)
+    names = pd.MultiIndex.from_tuples(columns, names=["class", ""])
+    return pd.DataFrame(columns, index=index_of(X)).set_axis(names, axis=1)
+
+
+def _require_priors(classifier: Classifier) -> None:
+    """Refuse models whose answers do not follow from a prior of the set by a formula."""
+    classifier.require_one_class_prior("a set of priors")
+    classifier.require_counted("a set of priors needs rows that were counted")
+    classifier.posterior.model.require_exact(
+        "a set of priors", "leave the column out, or give it a family that has one, such as Gaussian() or Binned()"
+    )
+    if classifier.dependence is not None:
+        raise ValueError(
+            "the exponents were learned under one prior and would change with it; ask a model with dependence=None"
+        )
+    if classifier.plug_in is not None:
+        raise ValueError(
+            "bounds are of probabilities with all parameters integrated out, and "
+            f'estimate="{classifier.estimate}" plugs them in; ask classifier_.with_estimate("predictive")'
+        )
+
+
+def _bounds(
+    classifier: Classifier,
+    data: Data,
+    n: int,
+    s: float | None,
+    priors: Mapping[Any, Any],
+    nominal: list[Any],
+    missing: str,
+) -> Bounds:
+    """What each factor of the model adds: precise, between bounds, or by the imprecise Dirichlet model."""
+    posterior, statistics = classifier.posterior, classifier.statistics
+    rows, classes = statistics.rows, len(classifier.classes)
+    low, high = np.zeros((2, n, classes))
+    imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)
+    if CLASS in priors:
+        for total, prior in zip((low, high), _class_interval(priors[CLASS], statistics.labels, rows), strict=True):
+            total += log(rows + prior)
+    elif not imprecise_class:
+        for total in (low, high):
+            total += log(posterior.label.mean())
+    own, seen = [np.empty((n, classes, 0))], [np.empty((classes, 0))]
+    for name, family in posterior.model.features.items():
+        if name in nominal:
+            counts = _level_counts(statistics.features[name])
+            own.append(_own(counts, data[name]))
+            seen.append(counts.sum(axis=-1))
+            continue
+        with statistics.about(name):
+            if name in priors:
+                added = interval_bounds(family, priors[name], statistics.features[name], data[name], statistics.labels)
+            else:
+                added = (family.log_predictive(posterior.features[name], data[name]),) * 2
+        low, high = low + added[0], high + added[1]
+    own_low, seen = np.concatenate(own, axis=-1), np.concatenate(seen, axis=-1)
+    own_high = own_low
+    if missing == "any":
+        # A learned cell that is missing may have held this level, or any other.
+        own_high, seen = own_low + np.maximum(rows[:, None] - seen, 0.0), np.broadcast_to(rows[:, None], seen.shape)
+    return Bounds(low, high, rows if imprecise_class else None, own_low, own_high, seen, 1.0 if s is None else float(s))
+
+
+def _class_interval(given: Any, labels: tuple[Any, ...], rows: Array) -> tuple[Array, Array]:
+    """The smallest and largest concentrations of the classes."""
+    if not (isinstance(given, tuple | list) and len(given) == 2 and all(isinstance(p, Dirichlet) for p in given)):
+        raise ValueError(f"class prior: Expected two Dirichlet, the ends of the intervals; got {given!r}")
+    ends = [prior.over_classes(labels, rows).alpha for prior in given]
+    return np.minimum(*ends), np.maximum(*ends)
+
+
+def _level_counts(statistic: Any) -> Array:
+    """The weight of each level, (class, column, level), also of zeros and ones."""
+    if hasattr(statistic, "counts"):
+        return statistic.counts
+    return np.stack([statistic.n - statistic.ones, statistic.ones], axis=-1)
+
+
+def _own(counts: Array, x: Any) -> Array:
+    """The weight of the level of each cell, (row, class, column); NaN where the cell is missing."""
+    cells = dense_cells(x)
+    code = np.where(np.isnan(cells), 0, cells).astype(np.intp)
+    own = np.stack([counts[:, column, code[:, column]].T for column in range(code.shape[1])], axis=-1)
+    return np.where(np.isnan(cells)[:, None], np.nan, own)
+
+
+def _completed(classifier: Classifier, data: Data, nominal: list[Any], n: int) -> tuple[Data, Array]:
+    """Every way to complete the missing cells of nominal columns, as rows, and the row that each of them completes."""
+    gaps: list[list[tuple[Any, int, int]]] = [[] for _ in range(n)]
+    for name in nominal:
+        statistic = classifier.statistics.features[name]
+        for row, column in np.argwhere(np.isnan(dense_cells(data[name]))):
+            levels = len(statistic.levels[column]) if hasattr(statistic, "levels") else 2
+            gaps[row].append((name, int(column), levels))
+    filled = []
+    for row, gap in enumerate(gaps):
+        size = int(np.prod([float(levels) for *_, levels in gap]))
+        if size > MOST_COMPLETIONS:
+            raise ValueError(
+                f"row {row} has {len(gap)} missing cells, which can be completed in {size} ways, and at most "
+                f'{MOST_COMPLETIONS} are tried; use missing="ignored"'
+            )
+        filled += [(row, gap, codes) for codes in product(*(range(levels) for *_, levels in gap))]
+    source = np.array([row for row, *_ in filled], np.intp)
+    made = dict(part_of(data, source))
+    for name in nominal:
+        x = made[name]
+        cells = np.array(x.codes if hasattr(x, "codes") else dense_cells(x))
+        for k, (_, gap, codes) in enumerate(filled):
+            for (own, column, _), code in zip(gap, codes, strict=True):
+                if own == name:
+                    cells[k, column] = code
+        made[name] = type(x)(cells, x.levels) if hasattr(x, "codes") else cells
+    return made, source

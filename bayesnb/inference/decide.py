@@ -1,0 +1,243 @@
+"""What to do with class probabilities: decide by costs or abstain, and name the smallest sets of classes."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.questions import question
+from bayesnb.priors import Array
+from bayesnb.priors.class_prior import repeated, require_each
+
+ROUNDING = 1e-12
+"""A set may have this much less than the required mass, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
+
+
+def least_expected_cost(
+    proba: Array, classes: Array, costs: pd.DataFrame, reject_cost: float | None = None, index: Any = None
+) -> pd.DataFrame:
+    """The decision of least expected cost for each row, or no decision if every one would cost too much.
+
+    Parameters
+    ----------
+    proba : array (row, class)
+        p(c | x), the classes in the order of ``classes``.
+    classes : array (class,)
+    costs : DataFrame (class, decision)
+        The cost of each decision (column) if a class (row label) is the true one, in any unit. A gain is a negative
+        cost. A decision may be a class or anything else ("treat"). The rows may be in any order.
+    reject_cost : float, optional
+        The cost of not deciding. By default, every row gets a decision.
+    index : optional
+        The index of the result.
+
+    Returns
+    -------
+    DataFrame (row, ...)
+        ``decision``, a column of ``costs`` (the first, if several cost the same) or None; ``expected_cost`` of the
+        decision, or of not deciding; ``abstained``, whether every expected cost exceeds ``reject_cost``.
+
+    Raises
+    ------
+    TypeError
+        If ``costs`` is not a DataFrame, or a cost or ``reject_cost`` is not a number.
+    ValueError
+        If ``costs`` misses a class, has an unknown or repeated one, or a cost that is not finite; if
+        ``reject_cost`` is so high that it could never be used.
+
+    References
+    ----------
+    Berger (1985), Statistical Decision Theory and Bayesian Analysis, 4.4; Gelman et al., BDA3, chapter 9; Chow
+    (1970), On optimum recognition error and reject tradeoff, for rejection.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesnb.inference.decide import least_expected_cost
+    >>> costs = pd.DataFrame({"treat": [0, 1], "wait": [9, 0]}, index=["ill", "well"])
+    >>> least_expected_cost([[0.3, 0.7], [0.1, 0.9], [0.02, 0.98]], ["ill", "well"], costs, reject_cost=0.8)
+      decision  expected_cost  abstained
+    0    treat           0.70      False
+    1     None           0.80       True
+    2     wait           0.18      False
+    """
+    proba = _of_classes(proba, classes)
+    cost_matrix = matrix_of(costs, classes)
+    expected = proba @ cost_matrix
+    choice = expected.argmin(axis=1)
+    cost = expected[np.arange(len(choice)), choice]
+    decision = np.fromiter(costs.columns.tolist(), object, costs.shape[1])[choice]
+    abstained = np.zeros(len(choice), bool)
+    if reject_cost is not None:
+        abstained = cost > _usable(reject_cost, cost_matrix)
+        cost = np.where(abstained, reject_cost, cost)
+        decision[abstained] = None
+    columns = {"decision": pd.Series(decision, dtype=object), "expected_cost": cost, "abstained": abstained}
+    frame = pd.DataFrame(columns)
+    return frame if index is None else frame.set_axis(index)
+
+
+def _of_classes(proba: Any, classes: Array) -> Array:
+    proba = np.asarray(proba, float)
+    if proba.ndim != 2 or proba.shape[1] != len(classes):
+        raise ValueError(f"Expected probabilities (row, {len(classes)}), one a class; got shape {proba.shape}")
+    if (odd := ~(proba >= 0).all(axis=1)).any():
+        row = int(odd.argmax())
+        raise ValueError(f"Expected probabilities of 0 or more; got {proba[row].tolist()} in row {row}")
+    return proba
+
+
+def matrix_of(costs: Any, classes: Array) -> Array:
+    """The costs as an array (class, decision), in the order of the classes."""
+    if not isinstance(costs, pd.DataFrame):
+        raise TypeError(
+            "Expected costs as a DataFrame, its index the true classes and its columns the decisions; "
+            f"got {type(costs).__name__}: write pd.DataFrame(costs, index=[classes], columns=[decisions])"
+        )
+    require_each(costs.index.tolist(), _plain(classes), "costs, index", "one row of costs for each class")
+    if twice := repeated(costs.columns.tolist()):
+        raise ValueError(f"costs: Expected each decision in one column; got {twice[0]!r} more than once")
+    if costs.shape[1] == 0:
+        raise ValueError("costs: Expected at least one column, a decision; got none")
+    if odd := [name for name, column in costs.items() if not _numbers(column)]:
+        raise TypeError(f"costs, decision {odd[0]!r}: Expected numbers; got {costs[odd[0]].tolist()!r}")
+    place = {label: row for row, label in enumerate(costs.index.tolist())}
+    cost_matrix = costs.to_numpy(float, na_value=np.nan)[[place[label] for label in _plain(classes)]]
+    if not np.isfinite(cost_matrix).all():
+        c, d = np.argwhere(~np.isfinite(cost_matrix))[0]
+        raise ValueError(
+            f"costs: Expected finite numbers; got {cost_matrix[c, d]} for the decision {costs.columns[d]!r} where "
+            f"{_plain(classes)[c]!r} is true"
+        )
+    return cost_matrix
+
+
+def _numbers(column: pd.Series) -> bool:
+    return all(isinstance(cost, Real) or pd.isna(cost) for cost in column.tolist())
+
+
+def _usable(reject_cost: Any, cost_matrix: Array) -> float:
+    """The cost of not deciding, if it is a number and low enough that some row could be left undecided."""
+    if not isinstance(reject_cost, Real) or isinstance(reject_cost, bool):
+        raise TypeError(f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}")
+    if not np.isfinite(reject_cost):
+        raise ValueError(f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}")
+    if reject_cost >= cost_matrix.max():
+        raise ValueError(
+            f"Expected reject_cost below the largest cost, {cost_matrix.max():g}; got {reject_cost:g}, at which every "
+            "decision is at least as good as none, so that it would never be used: lower it or leave it out"
+        )
+    return float(reject_cost)
+
+
+def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = None) -> pd.DataFrame:
+    """The smallest set of classes whose probability is at least ``mass``, for each row.
+
+    Parameters
+    ----------
+    proba : array (row, class)
+    classes : array (class,)
+    mass : float
+        Above 0 and at most 1. With 1, the set holds every possible class.
+    index : optional
+        The index of the result.
+
+    Returns
+    -------
+    DataFrame of bool (row, class)
+        Whether a class is in the set. The most probable classes are; of two equally probable ones, the earlier comes
+        first. A set is never empty.
+
+    Raises
+    ------
+    ValueError
+        If ``mass`` is not above 0 and at most 1.
+
+    Notes
+    -----
+    A set with 1e-12 less than the mass counts as large enough, because probabilities are rounded. The set is a
+    credible set (Berger 1985, 4.3.2): if the model is right, it holds the true class as often as ``mass`` says.
+    """
+    proba = _of_classes(proba, classes)
+    if not isinstance(mass, Real) or isinstance(mass, bool) or not 0 < mass <= 1:
+        raise ValueError(f"Expected mass above 0 and at most 1, such as 0.9; got {mass!r}")
+    if mass == 1:
+        inside = proba > 0
+    else:
+        order = np.argsort(-proba, axis=1, kind="stable")
+        ranked = np.take_along_axis(proba, order, axis=1)
+        needed = np.ones(proba.shape, bool)
+        needed[:, 1:] = ranked.cumsum(axis=1)[:, :-1] < mass - ROUNDING
+        inside = np.zeros(proba.shape, bool)
+        np.put_along_axis(inside, order, needed, axis=1)
+    return pd.DataFrame(inside, index=index, columns=pd.Index(classes))
+
+
+def _plain(classes: Array) -> list[Any]:
+    return np.asarray(classes).tolist()
+
+
+@question("the decision of least expected cost", "what to do")
+def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: float | None = None) -> pd.DataFrame:
+    """The decision of least expected cost for each row.
+
+    Parameters
+    ----------
+    X : table
+        The rows to ask about.
+    costs : DataFrame (class, decision)
+        The cost of each decision if each class is the true one. Decisions may be classes or anything else.
+    reject_cost : float, optional
+        The cost of not deciding. A row is left undecided if every decision is expected to cost more.
+
+    Returns
+    -------
+    DataFrame (row, ...)
+        ``decision`` (None if undecided), ``expected_cost``, ``abstained``.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> import pandas as pd
+    >>> costs = pd.DataFrame({"play": [10.0, 0.0], "stay": [0.0, 4.0]}, index=["no", "yes"])
+    >>> clf.decide(X[:3], costs, reject_cost=1.5).round(2)
+      decision  expected_cost  abstained
+    0     stay           1.18      False
+    1     stay           0.61      False
+    2     None           1.50       True
+    """
+    return least_expected_cost(classifier.predict_proba(X), classifier.classes, costs, reject_cost, index_of(X))
+
+
+@question("the smallest set of classes with a given probability", "what to do")
+def predict_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
+    """The smallest set of classes whose probability is at least ``mass``, as bool (row, class).
+
+    It holds the true class as often as ``mass`` says if the class probabilities are right. A guarantee that does not
+    depend on them needs rows to calibrate with: see :meth:`conformal`.
+
+    Parameters
+    ----------
+    X : table
+        The rows to ask about.
+    mass : float
+        Above 0 and at most 1.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.predict_set(X[:2], mass=0.7)
+         no    yes
+    0  True  False
+    1  True  False
+    """
+    return smallest_set(classifier.predict_proba(X), classifier.classes, mass, index_of(X))

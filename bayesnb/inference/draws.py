@@ -1,0 +1,246 @@
+"""How sure the class probabilities are: the posterior distribution of p(class | row, θ), row by row.
+
+The class probability is a function of the parameters θ, and θ has a posterior; so the probability has a distribution,
+and ``predict_proba``, its mean given the row, says nothing about its width. With two classes the distribution follows
+from that of the log-odds (:class:`Saddlepoint`); with more, from exact draws (:class:`PosteriorDraws`). Both answer
+the same questions, under what ``given`` says is believed of θ when a row is asked.
+
+``offset``, (row, class), is added to log p(class, row): it holds the class priors of rows that have their own.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.special import ndtr
+
+from bayesnb.dependence.learned import Dependence, DrawnDependence, draw
+from bayesnb.inference import drawn_sums
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.far_rows import of_near_rows
+from bayesnb.inference.given import Given, GivenData, GivenRow
+from bayesnb.inference.questions import question
+from bayesnb.kernels.blocks import CELLS, each, slices
+from bayesnb.model import Data, Parameters, Posterior, counted_in, normalize, part_of, probabilities
+from bayesnb.priors import Array
+
+CHUNK = 2**21
+"""Numbers of a temporary array, about 16 MiB."""
+
+
+PART = 2**24
+"""Numbers of the parameters that are drawn at once, about 128 MiB."""
+
+
+type Ask = Callable[[Array, slice], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorDraws:
+    """Exact posterior draws, the same ones in every pass.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    draws : int
+        How many draws of the parameters.
+    seed : Any
+        As ``numpy.random.default_rng`` takes it; a Generator is copied, so its state does not change.
+    dependence : Dependence, optional
+        Where there is one, its exponents are drawn with the parameters.
+    given : GivenData or GivenRow, optional
+        What is believed of θ when a row is asked: what the data say, by default.
+    by_sums : bool
+        Draw what each class says of a row and not its parameters (see ``drawn_sums``).
+    """
+
+    posterior: Posterior
+    draws: int
+    seed: Any
+    dependence: Dependence | None = None
+    given: GivenData | GivenRow = field(default_factory=GivenData)
+    by_sums: bool = False
+
+    def __iter__(self) -> Iterator[Parameters | DrawnDependence]:
+        """The draws given the data, some at a time."""
+        rng = np.random.default_rng(copy.deepcopy(self.seed))
+        for cut in slices(self.draws, max(1, PART // size_of_draw(self.posterior))):
+            yield draw(self.posterior, self.dependence, rng, cut.stop - cut.start)
+
+    @cached_property
+    def _few(self) -> list[Parameters | DrawnDependence]:
+        """All draws if they fit into one part; else an empty list, and they are drawn again in every pass."""
+        parts = iter(self)
+        first = next(parts)
+        return [first] if len(first.log_pi) == self.draws else []
+
+    def answers(self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array = 0.0) -> dict[str, Array]:
+        """Functions of p(class | row, θ) over all draws, (row, ...) each, in one pass over the rows.
+
+        Parameters
+        ----------
+        asks : {name: function}
+            Each takes an array (draw, row, class) and the slice of rows that it holds.
+        data, n_rows
+        offset : array that spreads to (row, class)
+        """
+        n_classes = len(self.posterior.labels)
+        offset = np.broadcast_to(offset, (n_rows, n_classes))
+        # Draws that do not fit into memory are made anew for every part of the rows, so these parts are larger.
+        size = CHUNK if self.by_sums or self._few else 8 * CHUNK
+        parts = []
+        for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
+            rows = np.arange(cut.start, cut.stop)
+            with counted_in(rows):
+                p = np.exp(normalize(self.log_joint(part_of(data, cut), len(rows), offset[cut])))
+            parts.append({name: ask(p, cut) for name, ask in asks.items()})
+        return {name: np.concatenate([part[name] for part in parts]) for name in asks}
+
+    def intervals(self, data: Data, n_rows: int, shares: Sequence[float], offset: Array = 0.0) -> tuple[Array, Array]:
+        """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo standard errors."""
+        asks = {"ends": quantiles(shares), "errors": quantile_errors(shares)}
+        found = self.answers(asks, data, n_rows, offset)
+        return found["ends"], found["errors"]
+
+    def prob_top(self, data: Data, codes: Array, offset: Array = 0.0) -> Array:
+        """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
+        return self.answers({"top": shares_of_top(codes)}, data, len(codes), offset)["top"]
+
+    def log_joint(self, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
+        """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
+        if self.by_sums:
+            asked = self.given.power, self.draws, self.seed, data, n_rows, offset
+            joint = drawn_sums.log_joint(self.posterior, *asked)
+            if len(far := np.flatnonzero(np.isnan(joint).any(axis=(0, 2)))):
+                offset = np.broadcast_to(offset, joint.shape[1:])[far]
+                joint[:, far] = replace(self, by_sums=False).log_joint(part_of(data, far), len(far), offset)
+            return joint
+        parts = enumerate(self._few or self)
+        return np.concatenate([self.given.log_joint(drawn, k, data, n_rows, offset) for k, drawn in parts])
+
+
+def size_of_draw(posterior: Posterior) -> int:
+    """How many numbers one draw of all parameters is."""
+    return posterior.draw(np.random.default_rng(0)).size
+
+
+def quantiles(shares: Sequence[float]) -> Ask:
+    """These quantiles of p(class | row, θ), (row, class, quantile)."""
+    return lambda p, rows: np.moveaxis(np.quantile(p, shares, axis=0), 0, -1)
+
+
+def quantile_errors(shares: Sequence[float]) -> Ask:
+    """Monte Carlo standard errors of :func:`quantiles`, (row, class, quantile).
+
+    The rank of a quantile among n independent draws is Beta(n q + 1, n (1 - q) + 1) / n; half of the distance between
+    the draws at the ends of its central 68 % is the error (Vehtari et al. 2021, section 4.4).
+    """
+
+    def errors(p: Array, rows: slice) -> Array:
+        n, q = len(p), np.asarray(shares)
+        ends = [stats.beta.ppf(ndtr(side), n * q + 1, n * (1 - q) + 1) for side in (-1.0, 1.0)]
+        low, high = np.quantile(p, ends, axis=0)
+        return np.moveaxis((high - low) / 2, 0, -1)
+
+    return errors
+
+
+def shares_of_top(codes: Array) -> Ask:
+    """The share of draws under which class ``codes[i]`` is the most probable one of row i, (row,)."""
+    return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
+
+
+def probability_of_interval(prob: float | None) -> float:
+    """The probability of an interval: what was asked for, or ArviZ's default."""
+    if prob is None:
+        from arviz_base import rcParams
+
+        return rcParams["stats.ci_prob"]
+    if not 0 < prob < 1:
+        raise ValueError(f"Expected prob to lie between 0 and 1; got {prob!r}")
+    return prob
+
+
+MEMORY = 2**29
+"""Bytes of which ``sample_proba`` fills half with draws of parameters; its blocks of rows need far less."""
+
+
+@question("draws of the class probabilities", "how sure")
+@of_near_rows
+def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
+    """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
+
+    Their spread is the uncertainty of the class probability, and given the row their mean is ``predict_proba`` (by the
+    estimate "predictive"). With a dependence, the exponents w are drawn too, and each draw is p(c | x, θ, w); what the
+    cells of shapes, pairs and joint columns say is held at its predictive.
+
+    Parameters
+    ----------
+    X : table
+        The rows to ask about.
+    draws : int
+        How many draws of the parameters.
+    given : {"row", "data"}, optional
+        What is believed of θ, as in :meth:`predict_interval`. Given the data alone, θ is the same for all rows of a
+        draw, and the mean over draws, an average of ratios, is not ``predict_proba``, a ratio of averages.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> p = clf.sample_proba(X[:2], draws=500)
+    >>> p.shape, p[:, 0, 0].std().round(1)
+    ((500, 2, 2), np.float64(0.2))
+    """
+    data, n = classifier.read(X)
+    if draws < 1:
+        raise ValueError(f"Expected at least one draw; got {draws!r}")
+    rng, offset = classifier.generator(), np.broadcast_to(classifier.offset, (n, len(classifier.classes)))
+    believed = believed_by(classifier, given, rng)
+    size = classifier.posterior.draw(np.random.default_rng(0)).size
+    proba = np.empty((draws, n, len(classifier.classes)))
+    for place, part in enumerate(slices(draws, max(1, min(512, MEMORY // 16 // size)))):
+        drawn = draw(classifier.posterior, classifier.dependence, rng, part.stop - part.start)
+
+        def answer(
+            rows: slice, drawn: Parameters | DrawnDependence = drawn, place: int = place, part: slice = part
+        ) -> None:
+            with counted_in(np.arange(rows.start, rows.stop)):
+                joint = believed.log_joint(drawn, place, part_of(data, rows), rows.stop - rows.start, offset[rows])
+                proba[part, rows] = probabilities(joint)
+
+        # Few enough rows for their joints to stay in the cache from step to step.
+        list(each(answer, slices(n, max(1, CELLS // drawn.log_pi.size))))
+    return proba
+
+
+def belief_named(classifier: Classifier, given: Given | None) -> Given:
+    """Whether θ is believed in given the row or given the data alone.
+
+    Raises
+    ------
+    ValueError
+        For another word, and for "row" with a dependence.
+    """
+    if given not in (None, "row", "data"):
+        raise ValueError(f"Expected given to be 'row' or 'data'; got {given!r}")
+    if given == "row" and classifier.dependence is not None:
+        raise ValueError(
+            'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '
+            'nothing: no posterior of the parameters has predict_proba as its mean; use given="data", the default here'
+        )
+    return given or ("row" if classifier.dependence is None else "data")
+
+
+def believed_by(classifier: Classifier, given: Given | None, rng: np.random.Generator) -> GivenData | GivenRow:
+    """What is believed of θ when a row is asked. ``rng`` stays as it is."""
+    if belief_named(classifier, given) == "data":
+        return GivenData()
+    return GivenRow.of(classifier.posterior, copy.deepcopy(rng))

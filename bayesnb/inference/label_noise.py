@@ -1,0 +1,323 @@
+"""Which labels are doubtful, and how many are wrong: start with :func:`suspicious_labels`.
+
+:func:`drawn_wrong_labels` draws the right labels z, the share ε of labels that are wrong, and the parameters θ
+together. Where a model cannot be drawn so, :func:`wrong_labels` takes the probability of each label by a model that has
+not learned the row, and averages ε out. That model has learned from the other rows' wrong labels, so the number is too
+small if they are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.questions import question
+from bayesnb.model import Data, Posterior, normalize, part_of
+from bayesnb.priors import Array, ImproperError
+from bayesnb.sampling import gibbs
+from bayesnb.statistics.membership import Labels
+
+MOST = gibbs.MOST_WRONG
+"""The prior of the share of wrong labels is uniform from 0 to here."""
+
+
+DEPTH = 40.0
+"""The posterior of the share is integrated where its log density is within this of its maximum; e^-40 is 4e-18."""
+
+
+NODES = 64
+
+
+TUNE = 50
+"""The steps of a chain before its first draw. It starts at the labels that were seen, which are near."""
+
+
+DRAWS, FEWEST = 400, 50
+"""The draws of a table, in four chains; and of a large table, in one."""
+
+
+CELLS = 10**7
+"""How many cells all draws may read together, before there are fewer draws."""
+
+
+MOST_ROWS = 5 * 10**6
+"""The most rows that are drawn; a row of weight 2 is two."""
+
+
+@dataclass(frozen=True, eq=False)
+class WrongLabels:
+    """What is believed of wrong labels.
+
+    Parameters
+    ----------
+    each : array (row,)
+        The probability that the label of a row is wrong.
+    expected, sd : float
+        Mean and standard deviation of the number of wrong labels; a row of weight 2 is two rows.
+    """
+
+    each: Array
+    expected: float
+    sd: float
+
+
+def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
+    """Which labels are wrong, when right labels z, the share ε of wrong ones and the parameters θ are drawn together.
+
+    A right label z_i comes from the class prior, and the row from the model, x_i ~ p(x | z_i, θ). The label that is
+    seen is z_i with probability 1 - ε, and else any other class with equal probability; ε is uniform from 0 to 1/2. All
+    three conditional distributions are known: θ given z is conjugate, ε given z has a Beta distribution that is cut at
+    1/2, and z_i given θ and ε is p(z_i | x_i, θ) times the probability of the label. So a Gibbs sampler draws them in
+    turn. ``each`` is the mean of p(z_i is not the label | x_i, θ, ε) over draws, and ``sd`` the standard deviation of
+    the drawn numbers.
+
+    Parameters
+    ----------
+    before : Posterior
+        What was believed before the rows.
+    data : {name: encoded column}
+    labels : Labels
+        The labels and weights of the rows. A row of weight 2 is two rows, each of which may be wrong by itself.
+    random_seed : int
+
+    Returns
+    -------
+    WrongLabels
+
+    Raises
+    ------
+    ImproperError
+        If a prior is improper: then a class without rows has no distribution to draw from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesnb import BayesianNB
+    >>> from bayesnb.statistics.membership import Labels
+    >>> y = np.arange(100) % 2
+    >>> x = np.random.default_rng(0).normal(5.0 * y)
+    >>> y[:6] = 1 - y[:6]
+    >>> found = drawn_wrong_labels(BayesianNB().fit({"x": x}, y).posterior_.before(), {"x": x[:, None]}, Labels.of(y))
+    >>> round(found.expected), found.each[[0, -1]].round(1)
+    (6, array([1., 0.]))
+    """
+    copies = np.maximum(np.ceil(labels.weight), 1).astype(int)
+    row = np.repeat(np.arange(len(labels)), copies)
+    # The last copy of a row of weight 2.5 has the weight 0.5.
+    part = np.ones(len(row))
+    part[np.cumsum(copies) - 1] = labels.weight - (copies - 1)
+    seen = Labels(labels.codes[row], part, labels.n)
+    draws = int(np.clip(CELLS // max(1, len(row) * len(data)), FEWEST, DRAWS))
+    chains = 4 if draws == DRAWS else 1
+    rng = np.random.default_rng(random_seed)
+    drawn = gibbs.sample(before, part_of(data, row), len(row), draws // chains, chains, rng, TUNE, seen=seen)
+    wrong = 1 - drawn.proba.mean(0)[np.arange(len(row)), seen.codes]
+    number = (drawn.labels != seen.codes) @ part
+    each = np.bincount(row, np.clip(wrong, 0.0, 1.0), len(labels)) / copies
+    return WrongLabels(each, float(labels.weight @ each), float(number.std()))
+
+
+def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
+    """Which labels are wrong by class probabilities that are held, if a share ε of them is replaced by another class.
+
+    A label of probability p_i is not by itself a wrong one: where classes overlap, right labels have small
+    probabilities too, and exactly as often as the probabilities say. Wrong labels are those *beyond* that. So let z_i
+    say whether label i was replaced. Then
+
+        p(y_i | x_i, ε) = (1 - ε) p_i + ε q_i,   q_i = (1 - p_i) / (C - 1),
+
+    and p(z_i | x_i, y_i, ε) = ε q_i over this sum. The logarithm is concave in ε, so the posterior of ε under a uniform
+    prior has one mode, which bisection finds, and Gauss-Legendre quadrature over its neighbourhood averages ε out.
+    Given ε the z_i are independent, which gives the variance of their number. (Lawrence and Schölkopf 2001 estimate a
+    kernel classifier under this model of noise.)
+
+    The p_i are taken as those of right labels. Learned from wrong labels they are too unsure, and hold a part of ε
+    already: the number is then too small.
+
+    Parameters
+    ----------
+    probability : array (row,)
+        p_i, the probability of the label of each row by a model that has not learned the row.
+    n_classes : int
+        C, at least 2.
+    weight : array (row,)
+
+    Returns
+    -------
+    WrongLabels
+
+    Raises
+    ------
+    ValueError
+        With one class, under which no label can be wrong.
+
+    References
+    ----------
+    Lawrence and Schölkopf (2001), Estimating a kernel Fisher discriminant in the presence of label noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = wrong_labels(np.r_[np.full(95, 0.999), np.full(5, 0.001)], 2, np.ones(100))
+    >>> round(found.expected, 1), round(found.sd, 1), found.each[[0, -1]].round(2)
+    (4.9, 0.3, array([0.  , 0.98]))
+    """
+    if n_classes < 2:
+        raise ValueError("there is one class, so no label can be wrong")
+    p = np.asarray(probability, float)
+    q = (1 - p) / (n_classes - 1)
+
+    def log_posterior(share: float) -> float:
+        with np.errstate(divide="ignore"):
+            return float(weight @ np.log((1 - share) * p + share * q))
+
+    def slope(share: float) -> float:
+        with np.errstate(divide="ignore"):
+            return float(weight @ ((q - p) / ((1 - share) * p + share * q)))
+
+    mode = _root(slope, 0.0, MOST)
+    top = log_posterior(mode)
+    low = mode - _root(lambda gap: log_posterior(mode - gap) - top + DEPTH, 0.0, mode)
+    high = _root(lambda share: log_posterior(share) - top + DEPTH, mode, MOST)
+    nodes, step = np.polynomial.legendre.leggauss(NODES)
+    shares = low + (high - low) * (nodes + 1) / 2
+    density = step * np.exp(np.array([log_posterior(share) for share in shares]) - top)
+    density /= density.sum()
+    each, expected, variance = np.zeros(len(p)), np.zeros(NODES), np.zeros(NODES)
+    for k, share in enumerate(shares):
+        wrong = share * q / ((1 - share) * p + share * q)
+        each += density[k] * wrong
+        expected[k], variance[k] = weight @ wrong, weight @ (wrong * (1 - wrong))
+    mean = float(density @ expected)
+    return WrongLabels(each, mean, float(np.sqrt(density @ (variance + (expected - mean) ** 2))))
+
+
+def _root(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that falls crosses 0, by bisection; an end of the interval if it does not."""
+    if falling(low) <= 0:
+        return low
+    if falling(high) >= 0:
+        return high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
+    """How many of ``n`` labels are expected to be wrong, in words; with a note the number is a rough lower bound."""
+    if note:
+        return f"At least about {expected:.1f} of {n} labels are expected to be wrong: {note}."
+    return (
+        f"{expected:.1f} ± {sd:.1f} of {n} labels are expected to be wrong, as far as the columns are independent "
+        "given the class; where they depend on each other, naive Bayes is too sure, and the number is too large."
+    )
+
+
+EXPONENTS_KNOW = (
+    "the exponents have learned from all labels, wrong ones too, so the class probabilities expect some wrong labels "
+    "already; the order of the rows is meant"
+)
+"""What is to be said of the number of wrong labels where there is a dependence."""
+
+
+HELD = (
+    "{reason}, so right labels are not drawn together with the parameters; these are held, and they have learned from "
+    "wrong labels too"
+)
+"""What is to be said where the model cannot be drawn."""
+
+
+@question("the labels that are doubtful", "is the model right")
+def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
+    """The labels of learned rows, the most doubtful first: exact leave-one-out p(y_i | x_i, D without row i).
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
+
+    Returns
+    -------
+    DataFrame (row, ...)
+        With the index of ``X``, the smallest probability first: ``label``; ``probability``, p(y_i | x_i, D without row
+        i), by the chosen estimate; ``suggested``, the most probable class of the row, and ``suggested_probability``;
+        ``wrong``, the probability that the label is wrong. ``attrs["expected"]`` is the expected number of wrong labels
+        and ``attrs["sd"]`` its standard deviation; a row of weight 2 counts as two. Where there is ``attrs["note"]``,
+        the number is a rough lower bound, ``sd`` is NaN, and the note says why.
+
+    Raises
+    ------
+    ValueError
+        If there is one class, a label is missing, or rows without a label were learned.
+
+    Notes
+    -----
+    Where classes overlap, right labels are improbable at times. ``wrong`` counts what is beyond that: a share ε of
+    the labels, with a uniform prior from 0 to 1/2, is taken as replaced by any other class. The right labels, ε and the
+    parameters are uncertain together, and a Gibbs sampler draws them together, always alike for the same
+    ``random_state`` (:func:`bayesnb.inference.label_noise.drawn_wrong_labels`); the parameters are integrated out,
+    whatever the estimate. So wrong labels do not hide each other, as they do in ``probability``: there they stay in D
+    for each other's rows.
+
+    The expected number is that of this model. Where columns depend on each other given the class, naive Bayes is too
+    sure, and takes many right labels as wrong: the number is then too large, by much if there are many columns.
+    :meth:`independence` says whether they do.
+
+    With a ``dependence``, the order of the rows is as good or better, and the number means little: the exponents have
+    learned from the wrong labels too, so the class probabilities expect them already, and few are left to be beyond
+    that. The exponents are held, and have seen the label of each row. ``attrs["note"]`` says so. It also says so where
+    a prior is improper or a feature is sampled: then the labels cannot be drawn.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.penguins()
+    >>> y = y.mask(y.index.isin([3, 200]), "Chinstrap")
+    >>> found = BayesianNB().fit(X, y).suspicious_labels(X, y)
+    >>> found.head(2).round(2)
+             label  probability suggested  suggested_probability  wrong
+    200  Chinstrap         0.00    Gentoo                   1.00   1.00
+    3    Chinstrap         0.02    Adelie                   0.96   0.14
+    >>> round(found.attrs["expected"], 1), round(found.attrs["sd"], 1)
+    (1.4, 0.7)
+    """
+    log_joint, codes = classifier.log_left_out(X, y, sample_weight)
+    log_proba, row = normalize(log_joint), np.arange(len(codes))
+    best = log_proba.argmax(axis=1)
+    log_own = log_proba[row, codes]
+    data, labels = classifier.learned(X, y, sample_weight)
+    found, note = _wrong(classifier, data, labels, np.exp(log_own))
+    columns = {
+        "label": classifier.classes[codes],
+        "probability": np.exp(log_own),
+        "suggested": classifier.classes[best],
+        "suggested_probability": np.exp(log_proba[row, best]),
+        "wrong": found.each,
+    }
+    frame = pd.DataFrame(columns, index=index_of(X)).iloc[np.argsort(log_own, kind="stable")]
+    frame.attrs |= {"expected": found.expected, "sd": np.nan if note else found.sd} | ({"note": note} if note else {})
+    return frame
+
+
+def _wrong(classifier: Classifier, data: Data, labels: Labels, own: Array) -> tuple[WrongLabels, str]:
+    """Which labels are wrong; and what is to be said if the number is but a lower bound, since labels are not drawn."""
+    if labels.n < 2 or classifier.dependence is not None:
+        return wrong_labels(own, labels.n, labels.weight), EXPONENTS_KNOW
+    if classifier.posterior.model.sampled:
+        reason = f"feature {classifier.posterior.model.sampled[0]!r} is sampled"
+    elif labels.weight.sum() > MOST_ROWS:
+        reason = f"there are more than {MOST_ROWS:,} rows"
+    else:
+        try:
+            seed = 0 if classifier.seed is None else classifier.seed
+            return drawn_wrong_labels(classifier.posterior.before(), data, labels, seed), ""
+        except ImproperError:
+            reason = "a prior is improper"
+    return wrong_labels(own, labels.n, labels.weight), HELD.format(reason=reason)

@@ -1,0 +1,110 @@
+"""What a model says of rows that it has learned, each left out of what it has learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.dependence import terms
+from bayesnb.inference.classifier import Classifier, warn_of_weights
+from bayesnb.inference.explain import PRIOR
+from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.questions import question
+from bayesnb.model import normalize
+
+SEEN = (
+    "the exponents are held and have seen the label of each row, so these probabilities are too good; evaluate with "
+    "cv=5 learns the exponents of each fold anew"
+)
+"""What is to be said of rows that are left out where there is a dependence."""
+
+
+@question("the prediction of each learned row without itself", "is the model right")
+def loo(
+    classifier: Classifier, X: Any, y: Any, sample_weight: Any = None, by: str = "row", refit: bool = False
+) -> pd.DataFrame:
+    """Leave-one-out predictive of rows that were learned: exact, but for sampled features.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
+    by : {"row", "feature"}
+        Answers of whole rows, or what each column adds to them.
+    refit : bool
+        Sample a feature again, without the row, where the weights of its draws cannot be trusted. Each such cell takes
+        as long as a fit of its column.
+
+    Returns
+    -------
+    DataFrame (row, ...)
+        By row: ``log_density``, log p(x_i, y_i | D without row i), and under ``probability`` one column a class,
+        p(c | x_i, D without row i), both by the chosen estimate; and under ``pareto_k`` one column for each column of a
+        sampled feature (see the notes). By feature, columns (class, term), in nats: under
+        "(prior)" log p(c | D without row i), and for each column j log p(x_ij | c, D without row i), all parameters
+        integrated out; a bag of words is one term. They sum to log p(x_i, c | D without row i). A prior that was scaled
+        to the data keeps that scale.
+
+    Warns
+    -----
+    UserWarning
+        If the weights of some draws cannot be trusted (``pareto_k`` above 0.7), with the column and the rows; if chains
+        did not converge.
+
+    Notes
+    -----
+    The draws of a sampled feature are weighted by one over the likelihood of the row's cell, and the largest weights
+    are smoothed (Vehtari, Simpson, Gelman, Yao and Gabry 2024). ``pareto_k`` is the shape of their tail, 0 where the
+    feature was sampled again without the row, and NaN where the cell is missing.
+
+    With a dependence, the row is left out of the class prior and of all terms, those of shapes, pairs and joint columns
+    included. The exponents are held, and they have seen the label of the row. So the answers are too good, by much if
+    rows are few (thirty columns of breast cancer: a log loss of 0.03, where five folds give 0.09); ``attrs["note"]`` of
+    the frame says so. ``evaluate`` with ``cv=5`` learns the exponents of each fold anew. By feature, terms stand as
+    they are, not multiplied by their exponents; those beside the columns belong to no naive Bayes, and take no part in
+    the sum.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.loo(X, y).head(2).round(2)
+      log_density probability
+                           no   yes
+    0        -4.7        0.48  0.52
+    1        -4.3        0.71  0.29
+    """
+    if by not in ("row", "feature"):
+        raise ValueError(f"Expected by to be 'row' or 'feature'; got {by!r}")
+    if by == "feature":
+        return _left_out_terms(classifier, X, y, sample_weight, refit)
+    log_joint, codes, sampled = classifier.left_out(X, y, sample_weight, refit)
+    proba = np.exp(normalize(log_joint))
+    columns = {("log_density", ""): log_joint[np.arange(len(codes)), codes]}
+    columns |= {("probability", label): proba[:, c] for c, label in enumerate(classifier.classes)}
+    for name, found in sampled.items():
+        named = enumerate(classifier.schema.features[name].columns)
+        columns |= {("pareto_k", column): found.k[:, j] for j, column in named}
+    found = pd.DataFrame(columns, index=index_of(X))
+    if classifier.dependence is not None:
+        found.attrs["note"] = SEEN
+    return found
+
+
+def _left_out_terms(classifier: Classifier, X: Any, y: Any, sample_weight: Any, refit: bool) -> pd.DataFrame:
+    """What each term says of rows that were learned without them, columns (class, term)."""
+    data, labels = classifier.learned(X, y, sample_weight)
+    prior = classifier.posterior.only(()).log_left_out({}, labels)
+    names = [PRIOR, *terms.names(classifier.posterior)]
+    sampled = classifier.posterior.sampled_left_out(data, labels, refit)
+    warn_of_weights(classifier.schema, sampled)
+    own = terms.left_out(classifier.posterior, data, labels, sampled)
+    found = [prior[:, :, None], own]
+    if classifier.dependence is not None:
+        found.append(classifier.dependence.terms.beside(classifier.posterior, own, data, labels))
+        names += classifier.dependence.terms.names_beside(names[1:])
+    columns = pd.MultiIndex.from_product([classifier.classes, names], names=["class", "term"])
+    return pd.DataFrame(np.concatenate(found, axis=-1).reshape(len(own), -1), index=index_of(X), columns=columns)

@@ -1,0 +1,249 @@
+"""A fitted model as numbers to read: tables of its parameters, and the classifier as softmax regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.data.encoders import Feature
+from bayesnb.data.schema import Schema
+from bayesnb.dependence import terms
+from bayesnb.dependence.learned import weighed
+from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.questions import question
+from bayesnb.model import Estimate, Parameters, about, estimate_rule
+from bayesnb.priors import Array, Theta
+
+
+def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
+    """The parameters of each feature at a point, in the terms of the data.
+
+    Returns
+    -------
+    {name: DataFrame}
+        One row a class, or a (class, column) where the feature has several columns. The class probabilities
+        stand first, under "(class)".
+    """
+    label = pd.Index(classes, name="class")
+    tables = {"(class)": pd.DataFrame({"probability": np.exp(point.log_pi)}, index=label)}
+    for name, feature in schema.features.items():
+        tables[name] = _table(feature, point.features[name], label)
+    return tables
+
+
+def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
+    known = feature.family.exact or feature.levels is not None
+    values = feature.family.readable(theta) if known else dict(theta)
+    if feature.family.support == BAG:
+        return pd.DataFrame(values["probability"], index=label, columns=list(feature.columns))
+    parts = {}
+    for k, column in enumerate(feature.columns):
+        cells = {what: value[:, k] for what, value in values.items()}
+        if feature.family.whole_rows:
+            cells = _beside_others(cells, feature.columns)
+        if feature.levels is not None:
+            parts[column] = pd.DataFrame(
+                cells["probability"][:, : len(feature.levels[k])], index=label, columns=list(feature.levels[k])
+            )
+        elif feature.family.support == ZEROS_AND_ONES:
+            parts[column] = pd.DataFrame(cells["probability"], index=label, columns=[0, 1])
+        else:
+            parts[column] = pd.DataFrame(_one_by_one(cells), index=label)
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    return pd.concat(parts, names=["column", "class"]).swaplevel()
+
+
+def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
+    """The parameters of one column of a vector, with a name for each number that it has beside another column."""
+    found = {}
+    for what, value in cells.items():
+        names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]
+        found |= dict(zip(names, value.reshape(len(value), -1).T, strict=True))
+    return found
+
+
+def _one_by_one(cells: Mapping[str, Array]) -> dict[str, Array]:
+    """Parameters (class,) as they are, and the numbers of vectors (class, ...) under names such as "mu[0]"."""
+    found = {}
+    for what, value in cells.items():
+        for place in np.ndindex(value.shape[1:]):
+            found[f"{what}[{', '.join(map(str, place))}]" if place else what] = value[:, *place]
+    return found
+
+
+def softmax_regression(
+    schema: Schema, point: Parameters, classes: Array, estimate: Estimate, exponents: Array | None = None
+) -> tuple[pd.DataFrame, pd.Series]:
+    """Weights β (term, class) and intercept γ (class,) with p(c | x) ∝ exp(γ_c + β_c · φ(x)).
+
+    Parameters
+    ----------
+    schema, point, classes, estimate
+    exponents : array (class, column + 1), optional
+        To what power each column counts, a bag of words being one, and last the offset of each class.
+
+    Raises
+    ------
+    ValueError
+        If the predictions of the estimate have no such form; the error names the feature.
+    """
+    intercept, weights, term = point.log_pi.copy(), {}, 0
+    if exponents is not None:
+        intercept += exponents[:, -1]
+    for name, feature in schema.features.items():
+        with about(f"feature {name!r} has no linear form"):
+            if not estimate_rule(estimate).plugs_in and feature.family.support not in (LEVELS, ZEROS_AND_ONES):
+                raise ValueError('its predictive is not a plug-in; use estimate="mean", "map" or "mle"')
+            if exponents is None:
+                beta, offset = feature.family.linear(point.features[name])
+            else:
+                width = 1 if feature.family.whole_rows else len(feature.columns)
+                beta, offset = _to_powers(feature, point.features[name], exponents[:, term : term + width])
+                term += width
+        intercept += offset
+        weights |= _terms(feature, beta)
+    frame = pd.DataFrame(np.array(list(weights.values())).reshape(len(weights), -1), columns=pd.Index(classes))
+    frame.index = pd.MultiIndex.from_tuples(list(weights), names=["column", "level"])
+    return frame, pd.Series(intercept, index=pd.Index(classes), name="intercept")
+
+
+def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array, Array]:
+    """The linear form of a feature whose columns count to powers, (class, column)."""
+    if feature.family.whole_rows:
+        each = [feature.family.linear(theta)]
+    else:
+        columns = range(len(feature.columns))
+        each = [feature.family.linear({what: v[:, [k]] for what, v in theta.items()}) for k in columns]
+    powers = exponents.T
+    beta = [weighed(power[:, None], beta) for power, (beta, _) in zip(powers, each, strict=True)]
+    return np.concatenate(beta, axis=1), sum(power * offset for power, (_, offset) in zip(powers, each, strict=True))
+
+
+def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:
+    """Weights (class,) by (column, level)."""
+    if feature.levels is None:
+        return {(column, ""): beta[:, k] for k, column in enumerate(feature.columns)}
+    widest = beta.shape[1] // len(feature.columns)
+    return {
+        (column, level): beta[:, k * widest + i]
+        for k, column in enumerate(feature.columns)
+        for i, level in enumerate(feature.levels[k])
+    }
+
+
+@question("the parameters as tables", "why")
+def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
+    """The parameters of each feature as a table, and the class probabilities under "(class)".
+
+    They are the parameters of the chosen estimate (the posterior mean for "predictive"): the probabilities of levels,
+    "mean" and "sd" of real numbers, "rate" of counts. There is one row for each class (and column). With a dependence,
+    ``exponents_`` stands under "(exponents)".
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.tables()["wind"].round(2)
+           strong  weak
+    class
+    no       0.57  0.43
+    yes      0.36  0.64
+    """
+    classifier.posterior.warn_of_chains()
+    shown = _point(classifier)
+    found = parameter_tables(classifier.schema, shown, classifier.classes)
+    return found if classifier.dependence is None else found | {"(exponents)": classifier.exponents_}
+
+
+@question("the weights of the same model as softmax regression", "why")
+def linear_form(classifier: Classifier) -> tuple[pd.DataFrame, pd.Series]:
+    """The classifier as softmax regression: p(c | x) ∝ exp(γ_c + β_c · φ(x)).
+
+    Returns
+    -------
+    weights : DataFrame (term, class)
+        β. A term is (column, level) for a categorical feature, where φ is 1 at the level the row has,
+        and (column, "") for a number, where φ is its value.
+    intercept : Series (class,)
+        γ.
+
+    Raises
+    ------
+    ValueError
+        If the log-odds are not linear. The error names the feature: a Gaussian whose variance differs between classes,
+        or a predictive that is not a plug-in (use ``estimate="mean"``). With a dependence, weights are multiplied by
+        the exponents, and anything but exponents of features is refused.
+
+    References
+    ----------
+    Murphy, PML1, 9.3.4; Mitchell (2017), Generative and discriminative classifiers.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> weights, intercept = clf.linear_form()
+    >>> weights.loc["wind"].round(2)
+              no   yes
+    level
+    strong -0.56 -1.01
+    weak   -0.85 -0.45
+    """
+    classifier.posterior.warn_of_chains()
+    shown = _point(classifier)
+    return softmax_regression(
+        classifier.schema, shown, classifier.classes, classifier.estimate, _linear_exponents(classifier)
+    )
+
+
+def _linear_exponents(classifier: Classifier) -> Array | None:
+    """The exponents by which the columns of a linear form are multiplied, (class, column + 1); ``None`` without any."""
+    if classifier.dependence is None:
+        return None
+    if classifier.point is None:
+        raise ValueError(
+            "class probabilities are averaged over the exponents, and an average of softmax regressions is none; use "
+            'estimate="mean" or "map"'
+        )
+    spec, exponents = classifier.dependence.spec, classifier.dependence.exponents
+    if spec.by == "class" or exponents.layout.cells or not classifier.dependence.statistics.cells.empty:
+        raise ValueError(
+            "shapes, pairs, joint columns, offsets of cells and exponents by class are not linear in the columns; use "
+            'dependence="tempered" or Exponents(shapes=False, offsets="class")'
+        )
+    v = exponents.layout.exponents(exponents.at(classifier.point).points[0])
+    columns = terms.names(classifier.posterior)
+    return v if spec.by == "feature" else np.column_stack([np.repeat(v[:, :1], len(columns), axis=1), v[:, -1]])
+
+
+def _point(classifier: Classifier) -> Parameters:
+    """The parameters to show: those that the estimate plugs in, or the posterior mean."""
+    classifier.require_one_class_prior("a table of the parameters")
+    return classifier.posterior.mean() if classifier.plug_in is None else classifier.plug_in
+
+
+@question("to know which family reads which column", "why")
+def describe(classifier: Classifier) -> pd.DataFrame:
+    """One row a feature: its family, prior, columns, levels and share of missing values, and why it has this family.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.describe()[["family", "prior", "levels"]]
+                      family                 prior                 levels
+    feature
+    outlook      Categorical  Dirichlet(alpha=1.0)  overcast, rain, sunny
+    temperature  Categorical  Dirichlet(alpha=1.0)        cool, hot, mild
+    humidity     Categorical  Dirichlet(alpha=1.0)           high, normal
+    wind         Categorical  Dirichlet(alpha=1.0)           strong, weak
+    """
+    return classifier.schema.describe(classifier.statistics)

@@ -1,0 +1,105 @@
+"""The most probable class of each row, and the probability of each class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bayesnb.data.rows import table_of
+from bayesnb.data.unseen import warn_of_unseen
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.questions import question
+from bayesnb.model import normalize, probabilities
+from bayesnb.priors import Array
+
+
+@question("the most probable class of each row", "predict")
+def predict(classifier: Classifier, X: Any) -> Array:
+    """The most probable class of each row, (row,).
+
+    Parameters
+    ----------
+    X : table
+        The rows to predict.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.predict(X[:3])
+    array(['no', 'no', 'yes'], dtype=object)
+    """
+    log_joint = classifier.predict_joint_log_proba(X)
+    normalize(log_joint)
+    return classifier.classes[log_joint.argmax(axis=1)]
+
+
+@question("the probability of each class", "predict")
+def predict_proba(classifier: Classifier, X: Any) -> Array:
+    """p(c | x, D) by the chosen estimate, (row, class).
+
+    Parameters
+    ----------
+    X : table
+        The rows to predict.
+
+    Raises
+    ------
+    ImpossibleRowError
+        If a row has probability 0 under every class (only plug-ins can say so).
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.predict_proba(X[:2]).round(3)
+    array([[0.704, 0.296],
+           [0.847, 0.153]])
+    """
+    return probabilities(classifier.predict_joint_log_proba(X))
+
+
+@question("its logarithm", "predict")
+def predict_log_proba(classifier: Classifier, X: Any) -> Array:
+    """log p(c | x, D), (row, class).
+
+    Parameters
+    ----------
+    X : table
+        The rows to predict.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.predict_log_proba(X[:1]).round(3)
+    array([[-0.351, -1.218]])
+    """
+    return normalize(classifier.predict_joint_log_proba(X))
+
+
+@question("how probable each row is with each class", "predict")
+def predict_joint_log_proba(classifier: Classifier, X: Any) -> Array:
+    """log p(c, x | D), (row, class): not normalized, so its logsumexp says how probable the row is.
+
+    Parameters
+    ----------
+    X : table
+        The rows to predict.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> clf.predict_joint_log_proba(X[:1]).round(2)
+    array([[-3.84, -4.71]])
+    """
+    table = table_of(X, classifier.schema)
+    classifier.require_offset_of(table)
+    classifier.posterior.warn_of_chains()
+    _, data = classifier.schema.encode(table, absent=classifier.absent)
+    warn_of_unseen(classifier.schema, table)
+    return classifier.schema.computed(data, lambda: classifier.log_joint(data, table.n_rows))

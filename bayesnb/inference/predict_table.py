@@ -1,0 +1,132 @@
+"""Tables in, tables out: predictions of a table of any size, with its own columns beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from bayesnb.data import engines, writers
+from bayesnb.data.tables import Table
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.questions import question
+from bayesnb.wording import meant
+
+
+@question("predictions as a table, beside columns of yours", "predict")
+def predict_table(
+    classifier: Classifier, X: Any, interval: bool = False, prob: float | None = None, keep: Sequence[Any] = ()
+) -> Any:
+    """The prediction of each row with its probabilities, as a table.
+
+    Parameters
+    ----------
+    X : table, in memory or read in parts, as ``fit`` takes it
+        The rows to predict.
+    interval : bool
+        Add the interval of each p(c | x, θ), as in :meth:`predict_interval`.
+    prob : float, optional
+        Of the interval.
+    keep : sequence of column names
+        Columns of ``X`` to copy into the result, such as a key, since Spark does not keep the order of rows.
+
+    Returns
+    -------
+    DataFrame (row, ...)
+        The kept columns, ``prediction``, and ``p_<class>`` of each class; with an interval also
+        ``p_<class>_lower``, ``_median`` and ``_upper``. For a Dask or a Spark DataFrame the result is a lazy DataFrame
+        of the same kind; for another table that is read in parts, an iterator of frames in the order of the rows.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> BayesianNB().fit(X, y).predict_table(X[:2], keep=["wind"]).round(3)
+         wind prediction   p_no  p_yes
+    0    weak         no  0.704  0.296
+    1  strong         no  0.847  0.153
+    """
+    columns = _predicted_columns(classifier, interval)
+    if engines.streams(X):
+        return engines.scores(
+            partial(classifier.predict_table, interval=interval, prob=prob, keep=keep), columns, X, keep
+        )
+    table, kept = Table.of(X), {}
+    if keep:
+        if absent := [name for name in keep if name not in table.place]:
+            raise ValueError(
+                f"keep names column {absent[0]!r}, which the table does not have"
+                + meant(absent[0], map(str, table.names))
+            )
+        frame = table.source.to_pandas() if table.named else None
+        kept = {name: table.column(name).values if frame is None else frame[name].array for name in keep}
+    if table.named:
+        # If absent columns raise anyway, extra columns cannot be typos, so drop them silently.
+        other = table.names if classifier.absent == "error" else (*keep, classifier.target)
+        table = table.without([name for name in other if name not in classifier.schema.names])
+    proba = classifier.predict_proba(table)
+    # Taken as values of their type, which reads each class once and not the text of each row.
+    classes = pd.Series(classifier.classes, dtype=columns[0][1]).array
+    values = [classes.take(proba.argmax(axis=1)), *proba.T]
+    if interval:
+        values += classifier.predict_interval(table, prob).to_numpy().T.tolist()
+    scored = {name: pd.Series(v, dtype=kind) for (name, kind), v in zip(columns, values, strict=True)}
+    predictions = pd.DataFrame(kept | scored, copy=False)
+    return predictions if index_of(X) is None else predictions.set_index(index_of(X))
+
+
+def _predicted_columns(classifier: Classifier, interval: bool) -> list[tuple[str, Any]]:
+    """The names and types of the columns of a predicted table."""
+    text = all(isinstance(label, str) for label in classifier.classes)
+    names = [f"p_{label}" for label in classifier.classes]
+    if interval:
+        names += [f"p_{label}_{part}" for label in classifier.classes for part in ("lower", "median", "upper")]
+    if len(set(names)) < len(names):
+        raise ValueError(f"the classes {list(classifier.classes)} give columns of one name")
+    return [("prediction", "str" if text else classifier.classes.dtype), *((name, "float64") for name in names)]
+
+
+@question("predictions of a large table in a file", "predict")
+def write_predictions(
+    classifier: Classifier,
+    X: Any,
+    path: str | os.PathLike,
+    interval: bool = False,
+    prob: float | None = None,
+    keep: Sequence[Any] = (),
+) -> int:
+    """Predict a table of any size into a file, a part at a time, and return the number of rows.
+
+    Parameters
+    ----------
+    X, interval, prob, keep
+        As for :meth:`predict_table`.
+    path : path
+        A Parquet (".parquet") or CSV (".csv", ".tsv") file, which is written completely or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> path = Path(tempfile.mkdtemp()) / "predicted.csv"
+    >>> BayesianNB().fit(X, y).write_predictions(X, path)
+    14
+    >>> path.read_text().splitlines()[0]
+    'prediction,p_no,p_yes'
+    """
+    predictions = classifier.predict_table(X, interval, prob, keep)
+    if not isinstance(predictions, pd.DataFrame | Iterator):
+        raise TypeError(
+            f"{type(predictions).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"
+        )
+    return writers.write([predictions] if isinstance(predictions, pd.DataFrame) else predictions, path)
+
+
+def index_of(X: Any) -> pd.Index | None:
+    """The index of a pandas table."""
+    return X.index if isinstance(X, pd.DataFrame) else None

@@ -1,0 +1,399 @@
+"""Draws of the parameters or of the exponents as an ArviZ tree. PyMC and ArviZ are imported when they are asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb.data.rows import Rows
+from bayesnb.dependence.conditional import Rows as TermRows
+from bayesnb.dependence.conditional import log_posterior_of_classes
+from bayesnb.dependence.learned_exponents import LearnedExponents
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.questions import question
+from bayesnb.inference.sampling import LearnedRows, learned_in_two, second_stage, summed_out
+from bayesnb.kernels.blocks import slices
+from bayesnb.numerics import Array
+from bayesnb.priors import ImproperError
+from bayesnb.wording import warn
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+    from bayesnb.sampling import gibbs, trees
+
+
+@question("draws of the parameters for ArviZ", "draws and PyMC")
+def sample_posterior(
+    classifier: Classifier,
+    draws: int | None = None,
+    chains: int | None = None,
+    sampler: str = "exact",
+    random_seed: Any = None,
+    X: Any = None,
+    y: Any = None,
+    include: Sequence[str] | None = None,
+    stage: str = "parameters",
+    sample_weight: Any = None,
+    **arguments: Any,
+) -> DataTree:
+    """Posterior draws of all parameters as an ArviZ ``DataTree``; or, with a dependence, of its exponents.
+
+    Parameters
+    ----------
+    draws, chains : int, optional
+        By default 1000 draws of 4 chains, or, if a feature was sampled with fewer, as many as it has. If you ask for
+        more, its draws are picked at random, and ArviZ cannot tell that some of them are the same.
+    sampler : {"exact", "nuts", "gibbs"}
+        Independent draws of the conjugate posterior; NUTS on the PyMC model of the conjugate features; or, where rows
+        without a label were learned, a Gibbs sampler, which draws these labels and the parameters in turn. All give the
+        same groups, variables, dimensions and coordinates. Whichever it is, sampled features have the draws of their
+        own chains: given the labels, features are independent.
+    random_seed : int, optional
+        The estimator's ``random_state`` by default.
+    X, y : table and labels, optional
+        Rows that the tree describes. For "nuts", the learned rows if some of them have no label; these labels are
+        summed out. For "gibbs", the learned rows. The tree describes those of them that have a label.
+    include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
+        Which groups to make besides ``posterior`` and ``prior``. By default, all that can be made but "columns", whose
+        arrays are large: (chain, draw, row, column). ``include=()`` makes none. Each of the groups that describe rows
+        takes 8 bytes × draws × rows.
+    stage : {"parameters", "exponents"}
+        Draws of the parameters, in which exponents take no part; or of the exponents, given the terms of the learned
+        rows, each left out of its own: pass these rows as X, y and ``sample_weight``. "exact" then draws from Laplace's
+        approximation, corrected where it is far off, and "nuts" from the model of :meth:`to_pymc`. The log likelihood
+        is that of the label given the terms, times the weight of the row.
+    sample_weight : array (row,), optional
+        Only for the exponents.
+    **arguments
+        Of ``pymc.sample``, for "nuts". Where all rows have a label, PyMC's own sampler only has to tune its step size,
+        and by default takes 200 ``tune`` steps. For "gibbs", ``tune``, the steps of each chain before its first draw
+        (200), and ``thin``: a draw is every so many steps (1). Steps are cheap, and many chains hardly take longer than
+        few.
+
+    Returns
+    -------
+    DataTree
+        Whichever the sampler, the same groups, variables and coordinates:
+
+        * ``posterior`` and, where it is proper, ``prior``;
+        * ``log_prior``, where priors are proper: the log prior density of each variable at its posterior draws, given
+          the variables that its prior depends on;
+        * ``sample_stats``: ``diverging``, and what the sampler says besides;
+        * ``constant_data``: the weight of the rows of each class (``rows``), of the values seen in each column
+          (``seen_…``), and the names of levels (``level_…``);
+        * with rows, ``observed_data``: the class ``y`` of each row, as its position among the classes;
+        * ``log_likelihood``: the joint log p(x_i, y_i | θ), for ``arviz.loo``. It is called ``y`` too, because ArviZ
+          pairs arrays by name;
+        * ``posterior_predictive``, ``prior_predictive``: the class ``y`` of each row drawn again given the row's
+          columns, from p(y | x_i, θ);
+        * ``columns``, a tree of its own: the cells ``x_…`` as ``observed_data``, their log p(x_ij | y_i, θ) as
+          ``log_likelihood`` (0 where missing), and the predictive groups with cells drawn again given the row's class;
+        * ``unlabelled``, for "gibbs": by chain, the draws ``y`` of the labels, as class codes, and the probabilities
+          ``p`` of the classes, for each row without a label (the coordinate ``row`` is its place in X).
+
+        Its attributes, and those of ``posterior``, say which library and version drew, and ``sampler``, ``seed`` and
+        ``sampling_time`` in seconds.
+
+    Raises
+    ------
+    ValueError
+        For "gibbs", without the learned rows, or if unlabelled rows count by another weight than 1.
+
+    Warns
+    -----
+    UserWarning
+        If the chains of NUTS, of the Gibbs sampler or of a sampled feature did not converge, with r_hat, effective
+        draws and divergences.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> tree = clf.sample_posterior(draws=100, chains=2)
+    >>> tree["posterior"]["theta_categorical_3"].dims
+    ('chain', 'draw', 'class_label', 'categorical_3_feature', 'categorical_3_category')
+
+    With rows, ArviZ's functions need no further arguments. Its leave-one-out is close to the exact one:
+
+    >>> import arviz as az
+    >>> tree = clf.sample_posterior(X=X, y=y)
+    >>> round(float(az.loo(tree).elpd)), round(float(clf.loo(X, y)["log_density"].sum()))
+    (-66, -66)
+
+    The labels of the last two days are not known:
+
+    >>> y[12:] = None
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> tree = clf.sample_posterior(250, sampler="gibbs", X=X, y=y, tune=50)
+    >>> tree["unlabelled"]["p"].sel(class_label="yes").mean("chain").round(1).values
+    array([0.8, 0.6])
+    """
+    from xarray import DataTree
+
+    from bayesnb.chains import Convergence
+    from bayesnb.sampling import draws as drawing
+    from bayesnb.sampling import layout, nuts, trees
+
+    if stage not in ("parameters", "exponents"):
+        raise ValueError(f"Expected stage to be 'parameters' or 'exponents'; got {stage!r}")
+    draws, chains = _as_many(classifier, draws, chains)
+    if stage == "exponents":
+        wanted, learned = _wanted(classifier, include, X is not None, proper=True), (X, y, sample_weight)
+        return sampled_exponents(classifier, draws, chains, sampler, random_seed, learned, wanted, arguments)
+    if sample_weight is not None:
+        raise TypeError('sample_weight is for stage="exponents": the posterior of the parameters has the weights in it')
+    classifier.require_one_class_prior("sample_posterior")
+    if sampler == "gibbs":
+        classifier.posterior.model.require_exact('sampler="gibbs"', 'use sampler="exact", which has its draws')
+    if sampler not in ("exact", "nuts", "gibbs"):
+        raise ValueError(f"Expected sampler to be 'exact', 'nuts' or 'gibbs'; got {sampler!r}")
+    if arguments and sampler == "exact":
+        raise TypeError(f"exact draws take no arguments of pymc.sample; got {sorted(arguments)}")
+    if sampler == "gibbs" and (odd := sorted(set(arguments) - {"tune", "thin"})):
+        raise TypeError(f"Expected no argument of the Gibbs sampler but tune and thin; got {odd}")
+    if (X is None) != (y is None):
+        raise ValueError("rows are a table and its labels: pass both, as X and y")
+    seed = classifier.seed if random_seed is None else random_seed
+    rng = np.random.default_rng(seed)
+    start = time.perf_counter()
+    groups = drawing.exact(classifier.posterior, rng, (chains, draws))
+    wanted = _wanted(classifier, include, X is not None, "prior" in groups)
+    origin = trees.Origin(sampler, seed, start)
+    others: dict[str, Any] = {"sample_stats": drawing.no_divergences(chains, draws)}
+    if sampler == "nuts":
+        conjugate = classifier.posterior.conjugate_part()
+        sampled = nuts.sample(conjugate, draws, chains, seed, summed_out(classifier, X, y), **arguments)
+        found = sampled["posterior"].dataset
+        # The others are of sampled features, which have the draws of their own chains.
+        groups["posterior"] |= {name: found[name].to_numpy() for name in groups["posterior"] if name in found}
+        others["sample_stats"] = sampled["sample_stats"].dataset
+        origin = replace(origin, **nuts.library_of(sampled))
+    elif sampler == "gibbs":
+        rows, drawn = _by_gibbs(classifier, X, y, draws, chains, rng, **arguments)
+        blocks = layout.blocks(classifier.posterior.model, classifier.statistics)
+        groups["posterior"] = layout.variables(drawn.parameters, blocks)
+        found = drawn.datasets(classifier.posterior.labels, rows.place)
+        others = found | {"sample_stats": found["sample_stats"].merge(others["sample_stats"])}
+    attributes = origin.attributes()
+    if "log_prior" in wanted:
+        groups["log_prior"] = drawing.log_prior(groups["posterior"], classifier.posterior)
+    described = None if X is None else _rows_of_tree(classifier, X, y, learned=sampler != "exact")
+    if described is not None:
+        groups |= trees.of_rows(groups, wanted, classifier.posterior, described, rng)
+    tree = trees.build(groups, classifier.posterior, described, attributes)
+    for group, dataset in others.items():
+        tree[group] = DataTree(dataset)
+    classifier.posterior.warn_of_chains()
+    if sampler != "exact" and not (convergence := Convergence.of(tree)).converged:
+        name = "NUTS" if sampler == "nuts" else "The Gibbs sampler"
+        warn(f"{name} did not converge: {convergence}")
+    return tree
+
+
+def _as_many(classifier: Classifier, draws: int | None, chains: int | None) -> tuple[int, int]:
+    """How many draws of how many chains: as many as the sampled features have, where nothing else is asked for."""
+    samplers = [classifier.posterior.model.features[name].sampler for name in classifier.posterior.model.sampled]
+    most_draws, most_chains = (
+        min([n, *own]) for n, own in ((1000, [s.draws for s in samplers]), (4, [s.chains for s in samplers]))
+    )
+    return most_draws if draws is None else draws, most_chains if chains is None else chains
+
+
+def _by_gibbs(
+    classifier: Classifier, X: Any, y: Any, draws: int, chains: int, rng: np.random.Generator, **steps: int
+) -> tuple[LearnedRows, gibbs.Drawn]:
+    """The learned rows, and draws of the parameters and of the labels that some of these rows lack."""
+    from bayesnb.sampling import gibbs
+
+    if X is None or y is None:
+        raise ValueError(
+            "the Gibbs sampler draws the labels of the learned rows that have none: pass the learned rows, as "
+            'sample_posterior(sampler="gibbs", X=X, y=y)'
+        )
+    rows = learned_in_two(classifier, X, y)
+    if not (rows.weight == 1).all():
+        raise ValueError(
+            f"unlabelled_weight={classifier.unlabelled_weight:g} raises the likelihood of the unlabelled rows to that "
+            'power, and the Gibbs sampler draws labels of whole rows: use sampler="nuts", or fit with '
+            "unlabelled_weight=1"
+        )
+    alone = classifier.posterior.given(rows.labelled)
+    return rows, gibbs.sample(alone, rows.data, len(rows.place), draws, chains, rng, **steps)
+
+
+def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> trees.RowsOfTree | None:
+    """The rows that a tree describes. Of learned rows, these are the ones with a label; None if all have none."""
+    from bayesnb.sampling.trees import RowsOfTree
+
+    rows = Rows.of(X, y, None, classifier.unlabelled, classifier.schema)
+    keep = rows.target.labelled
+    if learned and not keep.all():
+        if not keep.any():
+            return None
+        rows = Rows(rows.table.rows(keep), rows.target.rows(keep), rows.weight[keep])
+    rows = rows.labelled()
+    return RowsOfTree(
+        classifier.schema.read(rows.table)[1], rows.target.among(classifier.classes), np.flatnonzero(keep)
+    )
+
+
+def _wanted(classifier: Classifier, include: Sequence[str] | None, has_rows: bool, proper: bool) -> tuple[str, ...]:
+    """The groups of the tree that are to be made, besides those that every tree has."""
+    from bayesnb.sampling.trees import OF_ROWS, OPTIONAL
+
+    need_proper = {"log_prior", "prior_predictive"}
+    if include is None:
+        possible = ("log_prior", *OF_ROWS) if has_rows else ("log_prior",)
+        families = classifier.posterior.model.features.values()
+        known = all(family.exact or family.has_log_prior for family in families)
+        possible = [name for name in possible if proper or name not in need_proper]
+        return tuple(name for name in possible if name != "log_prior" or known)
+    include = [include] if isinstance(include, str) else list(include)
+    if odd := set(include) - set(OPTIONAL):
+        raise ValueError(f"Expected include to be of {list(OPTIONAL)}; got {sorted(odd)}")
+    if not has_rows and (of_rows := [name for name in include if name in (*OF_ROWS, "columns")]):
+        raise ValueError(f"{of_rows[0]} speaks of rows: pass them as X and y")
+    if not proper and (improper := sorted(need_proper & set(include))):
+        raise ImproperError(f"{improper[0]} needs a proper prior for every feature and for the classes")
+    if "columns" in include and not set(include) & set(OF_ROWS):
+        include += [name for name in OF_ROWS if proper or name not in need_proper]
+    return tuple(include)
+
+
+def sampled_exponents(
+    classifier: Classifier,
+    draws: int,
+    chains: int,
+    sampler: str,
+    random_seed: Any,
+    rows_of: tuple[Any, Any, Any],
+    wanted: Sequence[str],
+    arguments: Mapping[str, Any],
+) -> DataTree:
+    """Draws of the exponents as a tree; ``rows_of`` is (X, y, sample_weight), as they were learned from."""
+    from xarray import DataTree
+
+    from bayesnb.chains import Convergence, run_nuts
+    from bayesnb.dependence import program
+    from bayesnb.sampling import draws as drawing
+    from bayesnb.sampling import nuts, trees
+
+    rows = second_stage(classifier, *rows_of)
+    if sampler not in ("exact", "nuts"):
+        raise ValueError(f"Expected sampler to be 'exact' or 'nuts' for the exponents; got {sampler!r}")
+    if arguments and sampler == "exact":
+        raise TypeError(f"exact draws take no arguments of pymc.sample; got {sorted(arguments)}")
+    if "columns" in wanted:
+        raise ValueError("the second stage describes labels given terms, so its tree has no columns")
+    weight, learned = rows_of[2], classifier.dependence.exponents
+    place = np.arange(len(rows.codes)) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
+    seed = classifier.seed if random_seed is None else random_seed
+    rng = np.random.default_rng(seed)
+    origin = trees.Origin("laplace" if sampler == "exact" else sampler, seed, time.perf_counter())
+    stats = drawing.no_divergences(chains, draws)
+    if sampler == "nuts":
+        settings = {"random_seed": int(rng.integers(2**31)), **arguments}
+        sampled = run_nuts(program.pymc_model(rows, learned), draws, chains, **settings)
+        stats, origin = sampled["sample_stats"].dataset, replace(origin, **nuts.library_of(sampled))
+        drawn = {name: v.to_numpy() for name, v in sampled["posterior"].data_vars.items()}
+        points = program.parameters_of({name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()})
+    else:
+        points = learned.drawn(rng, chains * draws)
+    names = {
+        "class_label": [str(label) for label in classifier.classes],
+        "cell": classifier.dependence.offset_names(classifier.posterior),
+        "row": place,
+    }
+    points = points.reshape(chains, draws, -1)
+    tree = exponent_tree(points, learned, rows, names, wanted, rng, origin.attributes())
+    tree["sample_stats"] = DataTree(stats)
+    if sampler == "nuts" and not (convergence := Convergence.of(tree)).converged:
+        warn(f"NUTS did not converge: {convergence}")
+    return tree
+
+
+def exponent_tree(
+    points: Array,
+    learned: LearnedExponents,
+    rows: TermRows,
+    names: Mapping[str, Sequence[str]],
+    wanted: Sequence[str],
+    rng: np.random.Generator,
+    attributes: Mapping[str, Any],
+) -> DataTree:
+    """The tree of the second stage.
+
+    Parameters
+    ----------
+    points : array (chain, draw, parameter)
+        Draws from the posterior, in the order of ``learned.layout``.
+    learned : LearnedExponents
+    rows : Rows of terms
+        The rows that the exponents were learned from, each left out of its own terms.
+    names : {"class_label", "cell", "row"}
+        Coordinates of the classes, of the cells that have offsets, and of the rows.
+    wanted : sequence of str
+        Of ``trees.OPTIONAL``, but no "columns".
+    rng : Generator
+    attributes : mapping
+
+    Returns
+    -------
+    DataTree
+        With the variables of the model in PyMC: ``w`` (term) and ``b`` (class); ``b_cell`` (class, cell) where cells
+        have offsets, and ``d`` (class, deviation) where exponents differ by class.
+    """
+    from bayesnb.sampling import trees
+
+    lead, size = points.shape[:2], points.shape[-1]
+    prior = learned.mean + learned.sd * rng.standard_normal((*lead, size))
+    groups = {"posterior": _variables(points, learned), "prior": _variables(prior, learned)}
+    if "log_prior" in wanted:
+        z = (points - learned.mean) / learned.sd
+        groups["log_prior"] = _variables(-0.5 * z**2 - np.log(learned.sd) - 0.5 * np.log(2 * np.pi), learned)
+    for source, drawn in (("posterior", points), ("prior", prior)):
+        own, y = _classes(drawn, learned, rows, rng)
+        if f"{source}_predictive" in wanted:
+            groups[f"{source}_predictive"] = {"y": y}
+        if source == "posterior" and "log_likelihood" in wanted:
+            groups["log_likelihood"] = {"y": own}
+    terms = [str(name) for name in learned.table().index]
+    deviations = [terms[t] for t in learned.layout.own if t < learned.layout.terms]
+    groups["observed_data"] = {"y": rows.codes}
+    groups["constant_data"] = {
+        "rows": np.bincount(rows.codes, rows.weight, len(names["class_label"])), "weight": rows.weight
+    }  # fmt: skip
+    shapes = {
+        "w": ["term"], "b": ["class_label"], "b_cell": ["class_label", "cell"], "d": ["class_label", "deviation"],
+        "y": ["row"], "rows": ["class_label"], "weight": ["row"],
+    }  # fmt: skip
+    return trees.tree_of(groups, {**names, "term": terms, "deviation": deviations}, shapes, attributes)
+
+
+def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
+    """The variables of the model from the parameters in their order, (chain, draw) in front."""
+    layout = learned.layout
+    own = points[..., layout.terms :].reshape(*points.shape[:-1], layout.classes, len(layout.own))
+    n = int((layout.own < layout.terms).sum())
+    found = {"w": points[..., : layout.terms], "b": own[..., -1], "b_cell": own[..., n:-1], "d": own[..., :n]}
+    return {name: value for name, value in found.items() if value.size}
+
+
+def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.random.Generator) -> tuple[Array, Array]:
+    """The weighted log p(y_i | terms, w), and classes drawn from p(y | terms, w), both (chain, draw, row)."""
+    from bayesnb.sampling.trees import NUMBERS
+
+    v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)
+    own, y = np.empty((len(v), n)), np.empty((len(v), n), np.int64)
+    for cut in slices(len(v), max(1, NUMBERS // max(1, n * learned.layout.classes))):
+        log_p = log_posterior_of_classes(rows.terms, rows.offset, v[cut], rows.cells)
+        own[cut] = log_p[rows.codes, np.arange(n)].T * rows.weight
+        # The largest of log p plus Gumbel noise falls on a class with its probability.
+        y[cut] = (log_p + rng.gumbel(size=log_p.shape)).argmax(0).T
+    return own.reshape(*points.shape[:2], n), y.reshape(*points.shape[:2], n)

@@ -1,0 +1,215 @@
+"""The model as one that makes data: new rows, and the program in PyMC, which is imported when it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.data.rows import Rows
+from bayesnb.data.targets import codes_of
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.questions import question
+from bayesnb.kernels.blocks import slices
+from bayesnb.model import Data, Statistics
+from bayesnb.priors import Array
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+    from bayesnb.dependence import conditional
+
+
+@question("new rows", "draws and PyMC")
+def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
+    """New rows from the model, with a column for the class; with a dependence, from its naive Bayes part.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    label : optional
+        The class of all rows. By default, the class of each row is drawn.
+
+    Returns
+    -------
+    DataFrame (n, ...)
+        The label in the column ``y`` (or ``y_``, if a fitted column is called "y"), then the fitted columns. A binned
+        column holds the names of bins. With ``estimate="predictive"``, each row has its own draw of the parameters.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> clf.sample(2, label="yes")
+         y   outlook temperature humidity  wind
+    0  yes     sunny         hot     high  weak
+    1  yes  overcast         hot     high  weak
+    """
+    classifier.require_one_class_prior("sample")
+    classifier.posterior.warn_of_chains()
+    chosen = None if label is None else int(codes_of(classifier.classes, np.asarray([label]))[0])
+    return _sample_rows(classifier, n, chosen, classifier.generator())
+
+
+def _sample_rows(classifier: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:
+    parts = [_sample_block(classifier, cut.stop - cut.start, chosen, rng) for cut in slices(n, 1024)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _sample_block(classifier: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:
+    encoded, codes = _sample_encoded(classifier, n, chosen, rng)
+    frame = classifier.schema.decode(encoded)
+    frame.insert(0, "y" if "y" not in frame else "y_", classifier.classes[codes])
+    return frame
+
+
+def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:
+    """New encoded rows, (row, column) for each feature, and the codes of their classes."""
+    theta = classifier.posterior.draw(rng, (n,)) if classifier.plug_in is None else classifier.plug_in.repeated(n)
+    noisy = theta.log_pi + rng.gumbel(size=theta.log_pi.shape)
+    codes = noisy.argmax(-1) if chosen is None else np.full(n, chosen)
+    own = theta.at((np.arange(n), codes))
+    encoded = {
+        name: family.sample(own.features[name], rng, classifier.statistics.features[name])
+        for name, family in classifier.posterior.model.features.items()
+    }
+    return classifier.schema.blanked(encoded), codes
+
+
+def drawn_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> Data:
+    """New rows as the families read them."""
+    encoded = _sample_encoded(classifier, n, None, rng)[0]
+    return {name: classifier.schema.features[name].read(cells) for name, cells in encoded.items()}
+
+
+@question("the model in PyMC", "draws and PyMC")
+def to_pymc(
+    classifier: Classifier,
+    X: Any = None,
+    y: Any = None,
+    likelihood: str | None = None,
+    stage: str = "parameters",
+    sample_weight: Any = None,
+) -> pm.Model:
+    """The fitted model written out in PyMC.
+
+    Parameters
+    ----------
+    X, y : table and labels, optional
+        The rows to observe, which must be those that were learned. If some of them have no label, their labels are
+        summed out in a Potential called ``unlabelled``, and the others are observed by their statistics. (Without the
+        rows, the expected counts of EM are observed as if they had been counted.)
+    likelihood : {"joint", "rows", "sufficient"}, optional
+        What is observed. All three have the same log density, and so the same posterior.
+
+        * "joint", the default where rows are given: one variable ``y``, each of whose values is the class of a row and
+          has the log density log p(x_i, y_i | θ). ``pymc.compute_log_likelihood`` computes it, ``arviz.loo`` reads it,
+          and ``pymc.sample_posterior_predictive`` draws each class again given the row's columns, with the names of
+          :meth:`sample_posterior`.
+        * "rows": the class ``y`` and, one variable for each feature, the cells ``x_…`` that are not missing, as the
+          textbook writes the model. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y``
+          from π alone. The log likelihood comes in parts, of which ``arviz.loo`` takes one at a time.
+        * "sufficient", the default without rows: the sufficient statistics, whose cost does not grow with the number of
+          rows. There are no rows in this model, so it cannot draw them again, has no log likelihood of each, and no
+          ``arviz.loo``.
+    stage : {"parameters", "exponents"}
+        The model of the rows given the parameters; or, with a dependence, the second stage: the labels given the terms
+        of each row, which is left out of them, and the exponents. It needs the rows that these were learned from, as X,
+        y and ``sample_weight``. The terms are data there: what is uncertain about the parameters stays in the first
+        stage (a cut posterior, Plummer 2015).
+    sample_weight : array (row,), optional
+        The weights of the rows, only for the exponents.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> [variable.name for variable in clf.to_pymc().free_RVs]
+    ['pi', 'theta_categorical_3', 'theta_categorical_2']
+    >>> [variable.name for variable in clf.to_pymc(X, y).observed_RVs]
+    ['y']
+    """
+    from bayesnb.sampling import pymc_model
+
+    if stage not in ("parameters", "exponents"):
+        raise ValueError(f"Expected stage to be 'parameters' or 'exponents'; got {stage!r}")
+    if stage == "exponents":
+        from bayesnb.dependence import program
+
+        return program.pymc_model(second_stage(classifier, X, y, sample_weight), classifier.dependence.exponents)
+    if sample_weight is not None:
+        raise TypeError('sample_weight is for stage="exponents": the sufficient statistics have the weights in them')
+    classifier.require_one_class_prior("to_pymc")
+    if likelihood in ("joint", "rows"):
+        classifier.require_counted(f"likelihood={likelihood!r} observes the label of every row")
+    elif (model := summed_out(classifier, X, y)) is not None:
+        return model
+    data = codes = None
+    if X is not None:
+        rows = Rows.of(X, y, None, classifier.unlabelled, classifier.schema).labelled()
+        data, codes = classifier.schema.read(rows.table)[1], rows.target.among(classifier.classes)
+        if not np.allclose(found := np.bincount(codes, minlength=len(classifier.classes)), classifier.statistics.rows):
+            raise ValueError(
+                f"rows {_by_class(classifier, found)} were given, and rows "
+                f"{_by_class(classifier, classifier.statistics.rows)} were learned: the model observes "
+                "exactly the learned rows, unweighted; without rows it observes their sufficient statistics, weights "
+                "included"
+            )
+    return pymc_model.build(classifier.posterior, data, codes, likelihood)
+
+
+def _by_class(classifier: Classifier, rows: Array) -> str:
+    return "{" + ", ".join(f"{label}: {n:g}" for label, n in zip(classifier.classes, rows, strict=True)) + "}"
+
+
+def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> conditional.Rows:
+    """The rows that the exponents were learned from, each left out of its terms."""
+    if classifier.dependence is None:
+        raise ValueError('there are no exponents: fit with dependence="weighted" or another one')
+    if X is None or y is None:
+        raise ValueError("the model keeps no rows: pass those that the exponents were learned from")
+    classifier.require_one_class_prior("the second stage")
+    rows = Rows.of(X, y, sample_weight, classifier.unlabelled, classifier.schema).labelled().counted()
+    return classifier.dependence.rows(classifier.posterior, *classifier.encoded(rows))
+
+
+def summed_out(classifier: Classifier, X: Any, y: Any) -> pm.Model | None:
+    """The PyMC model of the learned rows if some have no label; ``None`` if all have one."""
+    from bayesnb.sampling import pymc_model
+
+    learned = learned_in_two(classifier, X, y) if X is not None and y is not None else None
+    if learned is None or not len(learned.weight):
+        return None
+    return pymc_model.summed_out(classifier.posterior, learned.labelled, learned.data, learned.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedRows:
+    """The rows that were learned: the statistics of those with a label, the columns and weights of the others."""
+
+    labelled: Statistics
+    data: Data
+    weight: Array
+    place: Array
+
+
+def learned_in_two(classifier: Classifier, X: Any, y: Any) -> LearnedRows:
+    """The learned rows in two, where these are they."""
+    rows = Rows.of(X, y, None, classifier.unlabelled, classifier.schema).weighing_unlabelled(
+        classifier.unlabelled_weight
+    )
+    if not np.isclose(rows.weight.sum(), classifier.statistics.rows.sum()):
+        raise ValueError(
+            f"rows of weight {rows.weight.sum():g} were given and rows of weight "
+            f"{classifier.statistics.rows.sum():g} were learned: pass exactly the rows that were "
+            "learned, with the unlabelled ones, and no sample weights"
+        )
+    data = classifier.schema.read(rows.table)[1]
+    return LearnedRows(
+        *rows.split(classifier.posterior.model, data, classifier.classes), np.flatnonzero(~rows.target.labelled)
+    )

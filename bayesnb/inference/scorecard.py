@@ -1,0 +1,320 @@
+"""Scores beside a yardstick: each with an interval, with what the model claims, and with what class shares alone score.
+
+Start with :func:`scorecard_of`; :func:`bayesnb.scorecard` asks a classifier first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import confusion_matrix
+
+from bayesnb.inference.draws import probability_of_interval
+from bayesnb.inference.scoring import (
+    GUESSED_NONE,
+    auc_and_influence,
+    brier_terms,
+    calibration_gaps,
+    guesses,
+    log_proba_of,
+    own,
+    scores,
+    share_interval,
+)
+from bayesnb.priors import Array
+
+GROUPS = 2000
+"""Rows that the bootstrap weights one by one; of more rows, it weights as many random groups of equal size."""
+
+
+DRAWS = 2000
+"""Draws of the weights, from which intervals are read."""
+
+
+SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
+
+
+@dataclass(frozen=True, eq=False)
+class Scorecard:
+    """How good the predictions of some rows were, beside what they must be measured by.
+
+    Parameters
+    ----------
+    table : DataFrame (score, ...)
+        For ``accuracy``, ``balanced_accuracy`` (the mean recall of the classes), ``log_loss``, ``brier``, ``ece`` and
+        ``auc``: the ``value``, its interval ``lower`` to ``upper``, and three yardsticks. ``claimed`` is what the score
+        would be on average if the probabilities were true. ``frequencies`` is the score of a forecast that gives each
+        row the shares of the classes in these rows, ``majority`` that of one that is sure of the largest class.
+    confusion : DataFrame (true class, predicted class)
+        Numbers of rows. A last column counts rows that are impossible under every class, if there are any.
+    by_class : DataFrame (class, ...)
+        ``rows``; ``recall``, the share of the rows of a class that are found; ``precision``, the share of the rows
+        predicted as a class that are of it; each with its interval.
+    prob : float
+        The probability of the intervals.
+    never_learned : {class: rows}
+        Rows whose class the classifier does not know. They are not among the scores.
+    how : str
+        How the rows were held out.
+    cure : str
+        What to try if the model is over-sure; the sentence says it then.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets, scorecard
+    >>> card = scorecard(BayesianNB(), *datasets.penguins())
+    >>> card.confusion
+    predicted  Adelie  Chinstrap  Gentoo
+    true
+    Adelie        151          1       0
+    Chinstrap       5         63       0
+    Gentoo          0          0     124
+    >>> card.by_class["recall"].round(2).to_dict()
+    {'Adelie': 0.99, 'Chinstrap': 0.93, 'Gentoo': 1.0}
+    """
+
+    table: pd.DataFrame
+    confusion: pd.DataFrame
+    by_class: pd.DataFrame
+    prob: float
+    never_learned: Mapping[Any, int] = field(default_factory=dict)
+    how: str = ""
+    cure: str = ""
+
+    @property
+    def rows(self) -> int:
+        """How many rows were scored."""
+        return int(self.by_class["rows"].sum())
+
+    @property
+    def sure(self) -> str:
+        """``"over-sure"`` or ``"under-sure"`` where the claimed log loss is outside its interval, else ``""``.
+
+        Where the log loss is as claimed, the accuracy is asked in the same way.
+        """
+        _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
+        if claimed < lower or claimed > upper:
+            return "over-sure" if claimed < lower else "under-sure"
+        _, lower, upper, claimed, *_ = self.table.loc["accuracy"]
+        return "over-sure" if claimed > upper else "under-sure" if claimed < lower else ""
+
+    @property
+    def sentence(self) -> str:
+        """What the scores say, in a few sentences. The verdicts are about the log loss, not about the accuracy."""
+        right, low, high, says, _, majority = self.table.loc["accuracy"]
+        cost, lower, upper, claimed, shares, _ = self.table.loc["log_loss"]
+        rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
+        largest = str(self.by_class["rows"].idxmax())
+        sure = self.sure or "as sure as these rows can tell"
+        if self.cure and self.sure == "over-sure":
+            sure += f" (try {self.cure})"
+        if upper < shares:
+            beside = "the model is better."
+        elif lower > shares:
+            beside = "the model is worse."
+        else:
+            beside = f"{rows} cannot tell the model from that."
+        first = (
+            f"Right in {percent(right)} of {rows} ({self.prob:.0%} interval: {percent(low)} to {percent(high)}), where "
+            f"it says {percent(says)}; always saying {largest!r} is right in {percent(majority)}."
+        )
+        second = f"A row costs {nats(cost)} nats ({nats(lower)} to {nats(upper)}), where the model claims "
+        third = f"The class shares alone cost {nats(shares)}: {beside}"
+        return " ".join([first, f"{second}{nats(claimed)}: {sure}.", third, *self._unknown()])
+
+    def _unknown(self) -> list[str]:
+        if not self.never_learned:
+            return []
+        n = sum(self.never_learned.values())
+        each = ", ".join(f"{str(label)!r} {count:,}" for label, count in [*self.never_learned.items()][:8])
+        right = self.table.loc["accuracy", "value"] * self.rows / (self.rows + n)
+        return [
+            f"{n:,} more row{'s have' if n > 1 else ' has'} a class that was never learned ({each}) and no score; "
+            f"counted as wrong, {percent(right)} are right."
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.sentence}\n\n{self.table.round(3)}\n\n{self.confusion}"
+
+
+def percent(share: float) -> str:
+    """A share in percent; with one digit more where it rounds to 0 or 100 without being it."""
+    plain = f"{share:.0%}"
+    return f"{share:.1%}" if plain in ("0%", "100%") and 0 < share < 1 else plain
+
+
+def nats(loss: float) -> str:
+    """A log loss with two digits, or with three where it is small."""
+    return "∞" if loss == np.inf else f"{loss:.2f}" if loss >= 0.1 else f"{loss:.3f}"
+
+
+def scorecard_of(
+    log_joint: Array,
+    codes: Array,
+    classes: Array,
+    prob: float | None = None,
+    random_state: Any = 0,
+    never_learned: Mapping[Any, int] | None = None,
+    how: str = "",
+    cure: str = "",
+) -> Scorecard:
+    """The scorecard of rows.
+
+    Parameters
+    ----------
+    log_joint : array (row, class)
+        log p(c, x), up to a constant a row, of rows that were not learned.
+    codes : int array (row,)
+        The true classes.
+    classes : array (class,)
+        Their names.
+    prob : float, optional
+        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+    random_state : int, optional
+        Seed of the intervals that are drawn.
+    never_learned, how, cure
+        As for :class:`Scorecard`.
+
+    Notes
+    -----
+    Rows are taken as independent draws from one population. The accuracy, recalls and precisions are shares: their
+    interval is that of a Beta posterior, as in :func:`reliability_table`. The interval of the balanced accuracy comes
+    from draws of the recalls' posteriors. Every other score is a function of means over rows, and its interval comes
+    from the Bayesian bootstrap: the posterior of the population is a Dirichlet(1, ..., 1) over the rows, so each draw
+    weighs the rows anew (Rubin 1981, The Bayesian bootstrap). It believes that no row can exist that was not seen, so
+    that a perfect AUC has an interval without width. The AUC is linear in the weights up to second order, with the
+    placements of DeLong, DeLong and Clarke-Pearson (1988) as its slopes; its deviation is carried on the scale of
+    log-odds, which keeps it between 0 and 1. An interval always includes its score.
+    """
+    share = probability_of_interval(prob)
+    rng = np.random.default_rng(random_state)
+    log_proba = log_proba_of(log_joint)
+    guess = guesses(log_proba)
+    n_rows = np.bincount(codes, minlength=len(classes))
+    hits = np.bincount(codes[guess == codes], minlength=len(classes))
+    value = scores(log_joint, codes)
+    ends = {
+        "accuracy": share_interval(hits.sum(), len(codes), share),
+        "balanced_accuracy": _balanced_interval(hits, n_rows, share, rng),
+    } | _bootstrapped(log_proba, codes, share, rng)
+    table = pd.DataFrame({"value": {name: value[name] for name in SCORES}}, dtype=float)
+    table["lower"] = [min(ends[name][0], table.loc[name, "value"]) for name in SCORES]
+    table["upper"] = [max(ends[name][1], table.loc[name, "value"]) for name in SCORES]
+    table["claimed"] = pd.Series(_claimed(log_proba, rng))
+    table["frequencies"] = pd.Series(_constant_forecast(n_rows / len(codes), n_rows))
+    table["majority"] = pd.Series(_constant_forecast(np.eye(len(classes))[n_rows.argmax()], n_rows))
+    names = pd.Index(classes)
+    confusion = confusion_matrix(codes, guess, labels=[*range(len(classes)), GUESSED_NONE])[:-1]
+    predicted = [*classes.tolist(), "impossible"] if confusion[:, -1].any() else classes.tolist()
+    counts = pd.DataFrame(confusion[:, : len(predicted)], names.rename("true"), pd.Index(predicted, name="predicted"))
+    guessed = confusion.sum(axis=0)[:-1]
+    by_class = pd.DataFrame({"rows": n_rows}, index=names.rename("class"))
+    for name, of in (("recall", n_rows), ("precision", guessed)):
+        with np.errstate(invalid="ignore"):
+            by_class[name] = np.where(of > 0, hits / of, np.nan)
+        by_class[f"{name}_lower"], by_class[f"{name}_upper"] = share_interval(hits, of, share)
+    return Scorecard(table.rename_axis("score"), counts, by_class, share, dict(never_learned or {}), how, cure)
+
+
+def _balanced_interval(hits: Array, n: Array, prob: float, rng: np.random.Generator) -> tuple[float, float]:
+    """The interval of the mean recall of the classes that have rows, each with its Beta posterior (Jeffreys)."""
+    k, n = hits[n > 0], n[n > 0]
+    drawn = rng.beta(k + 0.5, n - k + 0.5, (DRAWS, len(n))).mean(axis=1)
+    return _ends(drawn, prob)
+
+
+def _ends(drawn: Array, prob: float) -> tuple[float, float]:
+    lower, upper = np.quantile(drawn, [(1 - prob) / 2, (1 + prob) / 2])
+    return float(lower), float(upper)
+
+
+def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Generator) -> dict[str, Any]:
+    """The intervals of the scores that are functions of means over rows, by the Bayesian bootstrap.
+
+    With n rows and Dirichlet(1, ..., 1) weights, the variance of a mean is s²/(n + 1). With G random groups of m rows
+    that are weighted as one, the variance between groups is s²/m, so that of the mean is s²/(m (G + 1)): the same, and
+    only G weights are drawn, whatever the number of rows.
+    """
+    n, n_classes = log_proba.shape
+    groups = min(n, GROUPS)
+    place = rng.permutation(n) % groups
+
+    def grouped(values: Array, by: Array | None = None, size: int = 1) -> Array:
+        """The sums of groups, (group, by)."""
+        at = place if by is None else place * size + by
+        return np.bincount(at, values, minlength=groups * size).reshape(groups, size)
+
+    log_p = own(log_proba, codes)
+    auc, influence = auc_and_influence(np.exp(log_proba), codes)
+    bin_of, gap, bins = calibration_gaps(log_proba, codes)
+    parts = {
+        "rows": grouped(np.ones(n)),
+        "log_loss": grouped(-log_p if np.isfinite(log_p).all() else np.zeros(n)),
+        "brier": grouped(brier_terms(np.exp(log_proba), codes)),
+        "ece": grouped(gap, bin_of, bins),
+        "class": grouped(np.ones(n), codes, n_classes),
+        "auc": grouped(influence, codes, n_classes),
+    }
+    weight = rng.standard_exponential((DRAWS, groups))
+    drawn = {name: weight @ part for name, part in parts.items()}
+    total = drawn["rows"][:, 0]
+    found = {
+        "log_loss": _ends(drawn["log_loss"][:, 0] / total, prob) if np.isfinite(log_p).all() else (np.inf, np.inf),
+        "brier": _ends(drawn["brier"][:, 0] / total, prob),
+        "ece": _ends(np.abs(drawn["ece"]).sum(axis=1) / total, prob),
+        "auc": (auc, auc),
+    }
+    if 0 < auc < 1:
+        present = drawn["class"].any(axis=0)
+        away = (drawn["auc"][:, present] / drawn["class"][:, present]).sum(axis=1)
+        log_odds = np.log(auc) - np.log1p(-auc) + away / (auc * (1 - auc))
+        found["auc"] = _ends(1 / (1 + np.exp(-log_odds)), prob)
+    return found
+
+
+def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
+    """The scores to be expected if each row's class were a draw from its probabilities.
+
+    Those of accuracy, log loss and Brier score are means of the maximum, the entropy and 1 - Σ p². The expected
+    calibration error of calibrated forecasts is not 0, because the rows of a bin are few: it is the mean of repeats in
+    which rows are right with the probability of their confidence. The other scores have no short formula.
+    """
+    proba = np.exp(log_proba)
+    entropy = -(proba * np.where(proba > 0, log_proba, 0.0)).sum(axis=1)
+    confidence = proba.max(axis=1)
+    bin_of, _, bins = calibration_gaps(log_proba, np.zeros(len(proba), int))
+    if len(proba) > GROUPS:
+        # The sum of a bin of many rows is normal with mean 0; its mean absolute value is then √(2 / π) of its sd.
+        spread = np.bincount(bin_of, confidence * (1 - confidence), minlength=bins)
+        ece = float(np.sqrt(2 * spread / np.pi).sum() / len(proba))
+    else:
+        right = rng.random((400, len(proba))) < confidence
+        gaps = (confidence - right) @ np.eye(bins)[bin_of]
+        ece = float(np.abs(gaps).sum(axis=1).mean() / len(proba))
+    return {
+        "accuracy": float(confidence.mean()),
+        "log_loss": float(entropy.mean()),
+        "brier": float((1 - (proba**2).sum(axis=1)).mean()),
+        "ece": ece,
+    }
+
+
+def _constant_forecast(p: Array, rows: Array) -> dict[str, float]:
+    """The scores of a forecast that gives every row the class probabilities p; ``rows`` are those of each class."""
+    share = rows / rows.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_loss = float(-np.where(share > 0, share * np.log(p), 0.0).sum())
+    guess = p.argmax()
+    several = (rows > 0).sum() > 1
+    return {
+        "accuracy": float(share[guess]),
+        "balanced_accuracy": float((rows[guess] > 0) / (rows > 0).sum()),
+        "log_loss": log_loss,
+        "brier": float(share @ ((p - np.eye(len(p))) ** 2).sum(axis=1)),
+        "ece": float(abs(p[guess] - share[guess])),
+        "auc": 0.5 if several else np.nan,
+    }

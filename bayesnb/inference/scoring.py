@@ -1,0 +1,305 @@
+"""Scores of class probabilities, as plain arithmetic: start with :func:`scores`.
+
+Nothing is clipped: a true class of probability 0 gives an infinite log loss.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import beta
+from sklearn.metrics import accuracy_score, recall_score
+
+from bayesnb.inference.draws import probability_of_interval
+from bayesnb.model import normalize
+from bayesnb.priors import Array, first
+
+GUESSED_NONE = -1
+"""What stands for the predicted class of a row that is impossible under every class."""
+
+
+MOST_CLASSES = 100
+"""With more classes the area under the ROC curve, which asks for each pair of them, is not computed."""
+
+
+def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
+    """Scores of the class probabilities that a log joint implies.
+
+    Parameters
+    ----------
+    log_joint : array (row, class)
+        log p(c, x); a row of -inf, impossible under every class, gives every class probability 0.
+    codes : int array (row,)
+        The true classes.
+    bins : int
+        The number of bins of the calibration error.
+
+    Returns
+    -------
+    dict
+        ``accuracy``; ``log_loss``, the mean of -log p(true class) in nats, infinite where that is 0 (no
+        clipping); ``brier``, the mean of Σ_c (p_c - [c is true])², from 0 to 2 (Brier 1950); ``ece``, the
+        expected calibration error of the most probable class over bins of equal width (Guo et al. 2017);
+        ``balanced_accuracy``, the mean recall of the classes that have rows; ``auc`` as in :func:`auc_and_influence`;
+        ``impossible``, the number of impossible rows.
+    """
+    log_proba = log_proba_of(log_joint)
+    proba = np.exp(log_proba)
+    guess = guesses(log_proba)
+    return {
+        "accuracy": float(accuracy_score(codes, guess)),
+        "balanced_accuracy": float(recall_score(codes, guess, labels=np.unique(codes), average="macro")),
+        # scikit-learn's log_loss clips probabilities; its brier_score_loss refuses impossible rows and a single class.
+        "log_loss": float(-own(log_proba, codes).mean()),
+        "brier": float(brier_terms(proba, codes).mean()),
+        "ece": calibration_error(proba.max(axis=1), guess == codes, bins),
+        "auc": auc_and_influence(proba, codes)[0],
+        "impossible": int((guess == GUESSED_NONE).sum()),
+    }
+
+
+def guesses(log_proba: Array) -> Array:
+    """The most probable class of each row, (row,); ``GUESSED_NONE`` where the row is impossible under every class."""
+    return np.where(np.isneginf(log_proba).all(axis=1), GUESSED_NONE, log_proba.argmax(axis=1))
+
+
+def brier_terms(proba: Array, codes: Array) -> Array:
+    """Σ_c (p_c - [c is true])² of each row, (row,)."""
+    return ((proba - _one_hot(codes, proba.shape[1])) ** 2).sum(axis=1)
+
+
+def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
+    """The area under the ROC curve, and how much each row moves it.
+
+    Parameters
+    ----------
+    proba : array (row, class)
+    codes : int array (row,)
+        The true classes.
+
+    Returns
+    -------
+    auc : float
+        Of two classes, the probability that a row of the second class has the larger probability of it than a row of
+        the first, ties counted half. Of more classes, the mean over all pairs of classes that have rows, one against
+        one, as scikit-learn's ``roc_auc_score(multi_class="ovo")`` has it (Hand and Till 2001). NaN if fewer than two
+        classes have rows, or more than ``MOST_CLASSES``.
+    influence : array (row,)
+        What a row of class c adds, to first order, when it is weighted: with weights w the area is
+        auc + Σ_c Σ_i w_i influence_i / Σ_i w_i, sums being over the rows of c. These are the placements of DeLong,
+        DeLong and Clarke-Pearson (1988), without their means.
+    """
+    influence = np.zeros(len(codes))
+    present = np.unique(codes)
+    if not 2 <= len(present) <= MOST_CLASSES:
+        return float("nan"), influence
+    rows = {c: np.flatnonzero(codes == c) for c in present}
+    # Of two classes both columns say the same; scikit-learn reads the second.
+    pairs = [(a, b) for a in present for b in present if a != b] if proba.shape[1] > 2 else [(1, 0)]
+    total = 0.0
+    for a in dict.fromkeys(a for a, _ in pairs):
+        sorted_of = {c: np.sort(proba[rows[c], a]) for c in present}
+        for b in (other for one, other in pairs if one == a):
+            above = _share_below(proba[rows[a], a], sorted_of[b])
+            below = 1 - _share_below(proba[rows[b], a], sorted_of[a])
+            area = above.mean()
+            total += area
+            influence[rows[a]] += above - area
+            influence[rows[b]] += below - area
+    return float(total / len(pairs)), influence / len(pairs)
+
+
+def _share_below(values: Array, ordered: Array) -> Array:
+    """The share of ordered numbers below each value, equal ones counted half."""
+    below, up_to = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
+    return (below + up_to) / (2 * len(ordered))
+
+
+def log_proba_of(log_joint: Array) -> Array:
+    """log p(c | x) of (row, class); -inf for every class where a row is impossible."""
+    possible = ~np.isneginf(log_joint).all(axis=1)
+    log_proba = np.full(log_joint.shape, -np.inf)
+    log_proba[possible] = normalize(log_joint[possible])
+    return log_proba
+
+
+def own(values: Array, codes: Array) -> Array:
+    """The value of each row at its own class, (row,)."""
+    return values[np.arange(len(codes)), codes]
+
+
+def _one_hot(codes: Array, n_classes: int) -> Array:
+    return np.eye(n_classes)[codes]
+
+
+def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
+    """Σ_bins share × ``|mean confidence - share right|``, over bins of equal width (Guo et al. 2017, eq. 3)."""
+    gap = np.bincount(_binned(confidence, bins), confidence - right, minlength=bins)
+    return float(np.abs(gap).sum() / len(confidence))
+
+
+def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Array, Array, int]:
+    """The bin of each row's confidence, the confidence minus 1 if the guess is right, and the number of bins."""
+    confidence = np.exp(log_proba.max(axis=1))
+    return _binned(confidence, bins), confidence - (guesses(log_proba) == codes), bins
+
+
+def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
+    """The interval of a share of which k of n rows were seen.
+
+    It is the equal-tailed interval of a Beta(k + 1/2, n - k + 1/2), except that it ends at 0 if k = 0, and at 1 if
+    k = n (Brown, Cai and DasGupta 2001).
+    """
+    k, n, tail = np.asarray(k), np.asarray(n), (1 - prob) / 2
+    lower = np.where(k == 0, 0.0, beta.ppf(tail, k + 0.5, n - k + 0.5))
+    upper = np.where(k == n, 1.0, beta.ppf(1 - tail, k + 0.5, n - k + 0.5))
+    return lower[()], upper[()]
+
+
+def _binned(p: Array, bins: int) -> Array:
+    """The number of the interval that holds each probability; 1 is in the last of ``bins`` intervals of equal width."""
+    return np.minimum((p * bins).astype(int), bins - 1)
+
+
+def reliability_table(
+    proba: Array, codes: Array, bins: int = 10, code: int | None = None, prob: float | None = None
+) -> pd.DataFrame:
+    """How often predictions of a confidence come true, as numbers: what :func:`bayesnb.plots.reliability` shows.
+
+    Parameters
+    ----------
+    proba, codes, bins, code, prob
+        As for :func:`bayesnb.plots.reliability`.
+
+    Returns
+    -------
+    DataFrame (bin, ...)
+        One row for each bin that holds a prediction: ``from`` and ``to``, its ends; ``rows``; ``confidence``, the mean
+        probability; ``share``, how often the class was the true one; ``lower`` and ``upper``, the interval of that
+        share. The bins are those of :func:`calibration_error`.
+
+    Notes
+    -----
+    The interval is that of :func:`share_interval`. It assumes independent rows; leave-one-out predictions nearly are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> proba = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.4, 0.6]])
+    >>> reliability_table(proba, np.array([0, 0, 1, 1]), bins=2, code=1)[["rows", "confidence", "share"]].round(2)
+       rows  confidence  share
+    0     3         0.2   0.33
+    1     1         0.6   1.00
+    """
+    proba, codes = np.asarray(proba, float), np.asarray(codes)
+    _require_forecasts(proba, codes, bins)
+    if code is not None and not 0 <= code < proba.shape[1]:
+        raise ValueError(f"Expected code to be from 0 to {proba.shape[1] - 1}; got {code!r}")
+    p, right = (proba.max(1), proba.argmax(1) == codes) if code is None else (proba[:, code], codes == code)
+    which, place, n = np.unique(_binned(p, bins), return_inverse=True, return_counts=True)
+    k = np.bincount(place, right)
+    lower, upper = share_interval(k, n, probability_of_interval(prob))
+    return pd.DataFrame({
+        "from": which / bins,
+        "to": (which + 1) / bins,
+        "rows": n,
+        "confidence": np.bincount(place, p) / n,
+        "share": k / n,
+        "lower": lower,
+        "upper": upper,
+    })  # fmt: skip
+
+
+def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str, float]:
+    """The Brier score as reliability - resolution + uncertainty.
+
+    Parameters
+    ----------
+    proba : array (row, class)
+    codes : int array (row,)
+        The true classes.
+    bins : int
+        Number of intervals of equal width in which forecasts are pooled.
+
+    Returns
+    -------
+    dict
+        ``reliability``, how far forecasts are from the frequencies that follow them (0 is calibrated);
+        ``resolution``, how far those frequencies differ from the base rate (more is better; it includes the variation
+        within bins, so it can be a little below 0); ``uncertainty``, Σ_c f_c (1 - f_c) of the base rates f.
+        Each is a sum over classes, one against the rest.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, or not one code a row; if ``bins`` is not a positive integer, a probability is
+        outside [0, 1] or a code is not that of a class.
+
+    Notes
+    -----
+    With bins, Murphy's three terms do not add up to the score of the forecasts themselves. The variance of the
+    forecasts within a bin and their covariance with the truth make up the rest; with them in the resolution, the
+    sum is exact up to rounding.
+
+    References
+    ----------
+    Murphy (1973), A new vector partition of the probability score; Stephenson, Coelho and Jolliffe (2008), Two
+    extra components in the Brier score decomposition.
+    """
+    proba, codes = np.asarray(proba, float), np.asarray(codes)
+    _require_forecasts(proba, codes, bins)
+    terms = dict.fromkeys(("reliability", "resolution", "uncertainty"), 0.0)
+    for p, true in zip(proba.T, _one_hot(codes, proba.shape[1]).T, strict=True):
+        _, which, n = np.unique(_binned(p, bins), return_inverse=True, return_counts=True)
+        forecast, observed = np.bincount(which, p) / n, np.bincount(which, true) / n
+        share, base = n / n.sum(), true.mean()
+        p_off, true_off = p - forecast[which], true - observed[which]
+        terms["reliability"] += float(share @ (forecast - observed) ** 2)
+        terms["resolution"] += float(share @ (observed - base) ** 2 + (2 * true_off * p_off - p_off**2).mean())
+        terms["uncertainty"] += float(base * (1 - base))
+    return terms
+
+
+def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:
+    if proba.ndim != 2 or codes.shape != proba.shape[:1] or len(codes) == 0:
+        raise ValueError(
+            "Expected probabilities (row, class) and one code a row, at least one row; "
+            f"got shapes {proba.shape} and {codes.shape}"
+        )
+    if not isinstance(bins, Integral) or isinstance(bins, bool) or bins < 1:
+        raise ValueError(f"Expected bins to be an integer of 1 or more; got {bins!r}")
+    if (odd := ~((proba >= 0) & (proba <= 1 + 1e-9))).any():
+        row, c = first(odd)
+        raise ValueError(f"Expected probabilities between 0 and 1; got {proba[row, c]} in row {row}, class {c}")
+    if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= proba.shape[1]:
+        raise ValueError(f"Expected codes from 0 to {proba.shape[1] - 1}; got {np.unique(codes).tolist()}")
+
+
+def coverage(lower: Array, upper: Array, truth: Array) -> float:
+    """The share of intervals that hold the truth, ends included.
+
+    Parameters
+    ----------
+    lower, upper, truth : arrays of one shape
+        In one unit.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, nothing is given, a number is NaN, or an interval ends before it begins.
+    """
+    lower, upper, truth = (np.asarray(x, float) for x in (lower, upper, truth))
+    if not lower.shape == upper.shape == truth.shape or truth.size == 0:
+        raise ValueError(
+            "Expected lower, upper and truth of one shape, at least one of each; "
+            f"got shapes {lower.shape}, {upper.shape} and {truth.shape}"
+        )
+    for name, x in {"lower": lower, "upper": upper, "truth": truth}.items():
+        if np.isnan(x).any():
+            raise ValueError(f"Expected numbers; got NaN in {name}, at {first(np.isnan(x))}")
+    if (lower > upper).any():
+        raise ValueError(f"Expected lower of at most upper; got the opposite at {first(lower > upper)}")
+    return float(((lower <= truth) & (truth <= upper)).mean())

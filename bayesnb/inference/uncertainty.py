@@ -1,0 +1,119 @@
+"""What is uncertain about each row, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import logsumexp
+
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.draws import probability_of_interval, quantile_errors, quantiles, shares_of_top
+from bayesnb.inference.far_rows import of_near_rows, predictive_joint
+from bayesnb.inference.given import Given
+from bayesnb.inference.intervals import Saddlepoint, _noted, answering
+from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.questions import question
+from bayesnb.model import normalize
+from bayesnb.priors import Array
+
+
+@question("to know what is uncertain about a row, and why", "how sure")
+@of_near_rows
+def uncertainty(
+    classifier: Classifier,
+    X: Any,
+    learned: tuple[Any, ...] | None = None,
+    prob: float | None = None,
+    draws: int = 4000,
+    given: Given | None = None,
+) -> pd.DataFrame:
+    """What is uncertain about each row, and why.
+
+    Parameters
+    ----------
+    X : table
+        The rows to ask about.
+    learned : (X, y) or (X, y, sample_weight), optional
+        The rows that were learned, for ``novelty_rank``; the estimator keeps none.
+    prob : float, optional
+        Of the interval.
+    draws : int
+        How many draws of the parameters, where it takes draws.
+    given : {"row", "data"}, optional
+        What is believed of θ, as in :meth:`predict_interval`.
+
+    Returns
+    -------
+    DataFrame (row, ...)
+        ``prediction``; ``probability``, its probability by the chosen estimate; ``lower`` and ``upper``, the
+        interval of its p(c | x, θ); ``top``, the probability that it is the most probable class under θ;
+        ``total``, the entropy of the mean of p(c | x, θ), in nats, which given the row is the predictive probability,
+        so that the total is exact; ``aleatoric``, the expected entropy of p(c | x, θ), which may rise or fall as rows
+        are learned (Wimmer et al. 2023); ``epistemic``, their difference, the mutual information of the row's class
+        and the parameters; ``novelty``, -ln p(x | D), high for rows like none that was learned; ``novelty_rank``,
+        the share of the learned rows that were less novel when each was left out. ``attrs["given"]`` is "row"
+        or "data". ``attrs["mcse"]`` holds the largest Monte Carlo standard error of each column that is taken from
+        draws, ``attrs["note"]`` says where labels were taken as expected counts.
+
+    Notes
+    -----
+    After a fit with unlabelled rows all of it is too sure: labels were taken as expected counts. Given the data alone
+    the entropies split the mean over draws, an average of ratios, which is not the predictive probability.
+    Novelties of rows with different missing values are densities of different things.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> clf.uncertainty(X[:2], learned=(X, y))[["prediction", "total", "novelty", "novelty_rank"]].round(1)
+      prediction  total  novelty  novelty_rank
+    0         no    0.6      3.5           0.0
+    1         no    0.4      3.4           0.0
+    """
+    data, n = classifier.read(X)
+    log_joint, offset = classifier.log_joint(data, n), classifier.offset
+    codes, row = log_joint.argmax(axis=1), np.arange(n)
+    tail = (1 - probability_of_interval(prob)) / 2
+    shares = [tail, 1 - tail]
+    believed = answering(classifier, "auto", draws, given)
+    drawn = believed.draws if isinstance(believed, Saddlepoint) else believed
+    predictive = predictive_joint(classifier, data, n)
+    asks = {"entropies": drawn.given.entropies(normalize(predictive))}
+    if by_draws := believed is drawn:
+        asks |= {"interval": quantiles(shares), "interval_errors": quantile_errors(shares)}
+        asks |= {"top": shares_of_top(codes)}
+    found = drawn.answers(asks, data, n, offset)
+    entropies, entropy_errors = np.moveaxis(found["entropies"], 1, 0)
+    errors = dict(zip(("total", "aleatoric", "epistemic"), entropy_errors.T, strict=True))
+    if by_draws:
+        errors |= dict(zip(("lower", "upper"), found["interval_errors"][row, codes].T, strict=True))
+        errors["top"] = np.sqrt(found["top"] * (1 - found["top"]) / draws)
+    else:
+        found["interval"], _ = believed.intervals(data, n, shares, offset)
+        found["top"] = believed.prob_top(data, codes, offset)
+    novelty = -logsumexp(predictive, axis=1)
+    columns = {
+        "prediction": classifier.classes[codes],
+        "probability": np.exp(normalize(log_joint))[row, codes],
+        "lower": found["interval"][row, codes, 0],
+        "upper": found["interval"][row, codes, 1],
+        "top": found["top"],
+        **dict(zip(("total", "aleatoric", "epistemic"), entropies.T, strict=True)),
+        "novelty": novelty,
+    }
+    if learned is not None:
+        columns["novelty_rank"] = _novelty_rank(classifier, novelty, *learned)
+    largest = {name: float(error.max(initial=0.0)) for name, error in errors.items()}
+    return _noted(classifier, pd.DataFrame(columns, index=index_of(X)), {"given": drawn.given.name, "mcse": largest})
+
+
+def _novelty_rank(classifier: Classifier, novelty: Array, X: Any, y: Any, sample_weight: Any = None) -> Array:
+    """The share of the learned rows that were less novel when each was left out."""
+    left_out = -logsumexp(classifier.with_estimate("predictive").log_left_out(X, y, sample_weight)[0], axis=1)
+    weight = np.ones(len(left_out)) if sample_weight is None else np.asarray(sample_weight, float)
+    order = np.argsort(left_out)
+    share = np.concatenate([[0.0], weight[order].cumsum() / weight.sum()])
+    return share[np.searchsorted(left_out[order], novelty)]

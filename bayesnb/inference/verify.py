@@ -1,0 +1,142 @@
+"""The check of one road by the other: the closed form beside draws, for which PyMC is imported when it is asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb.data.rows import table_of
+from bayesnb.data.targets import labels_of
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.questions import question
+from bayesnb.inference.sampling import drawn_rows, second_stage
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+    from bayesnb.dependence.program import Verdict
+    from bayesnb.sampling.agreement import Agreement
+
+
+@question("to hold the closed form against a sampler", "is the model right")
+def verify(
+    classifier: Classifier,
+    X: Any = None,
+    sampler: str = "nuts",
+    draws: int = 1000,
+    chains: int = 4,
+    random_seed: Any = None,
+    tree: DataTree | None = None,
+    learned: tuple[Any, ...] | None = None,
+    stage: str = "parameters",
+    **arguments: Any,
+) -> Agreement | Verdict:
+    """Hold the closed form against sampled draws.
+
+    It judges the class probabilities and the conjugate features. A sampled feature has no closed form, and given the
+    labels, the others do not depend on it.
+
+    Parameters
+    ----------
+    X : table, optional
+        Rows whose factors and class predictive are compared; 20 rows drawn from the model if not given.
+    sampler : {"nuts", "gibbs", "exact"}
+        The independent judge; a Gibbs sampler, where rows without a label were learned; or exact draws (which judge the
+        predictives but not the posterior).
+    draws, chains, random_seed, **arguments
+        As in :meth:`sample_posterior`.
+    tree : DataTree, optional
+        Draws to judge by instead, of this model written down or fitted elsewhere; variables and coordinates as
+        those of :meth:`sample_posterior`.
+    learned : (X, y), optional
+        The learned rows, needed where some have no label: NUTS then samples the model with their labels summed out,
+        and the Gibbs sampler draws these labels.
+        The closed form of such a fit takes labels as expected counts, and the two disagree. For the exponents, the
+        rows that these were learned from, (X, y) or (X, y, sample_weight).
+    stage : {"parameters", "exponents"}
+        What is judged: the parameters of the columns; or, with a dependence, the exponents, whose posterior is
+        Laplace's approximation, corrected where it is far off.
+
+    Returns
+    -------
+    Agreement
+        ``.agrees``, ``.to_frame()``, ``.plug_ins``, ``.plot()``.
+    Verdict
+        For the exponents: ``.agrees``, ``.parameters`` (a table), ``.probability``, and all of it in words as ``str``.
+
+    Raises
+    ------
+    ConvergenceError
+        If the chains did not converge.
+    ValueError
+        If rows without a label were learned and neither ``learned`` nor ``tree`` is given.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> clf.verify(X[:2], sampler="exact").agrees
+    True
+    """
+    from bayesnb.sampling import agreement
+
+    if stage not in ("parameters", "exponents"):
+        raise ValueError(f"Expected stage to be 'parameters' or 'exponents'; got {stage!r}")
+    if stage == "exponents":
+        return _verdict(classifier, learned, sampler, draws, chains, random_seed, arguments)
+    classifier.require_one_class_prior("verify")
+    if not (conjugate := classifier.posterior.conjugate_part()).model.features:
+        classifier.posterior.model.require_exact(
+            "verify to judge, and neither has any other feature",
+            "whether its chains converged is in posterior_.features[...].convergence",
+        )
+    if classifier.expected and tree is None and (learned is None or sampler == "exact"):
+        raise ValueError(
+            "rows without a label were learned as expected counts, and to sample the posterior of those counts "
+            "would only repeat them: pass the learned rows, verify(learned=(X, y)), and NUTS sums the labels out; "
+            'with sampler="gibbs" they are drawn, in seconds; or pass draws of sample_posterior(sampler="gibbs", X=X, '
+            "y=y) as tree"
+        )
+    seed = classifier.seed if random_seed is None else random_seed
+    judged = replace(classifier, posterior=conjugate)
+    if X is None:
+        n = 20
+        data = drawn_rows(judged, n, np.random.default_rng(seed))
+    else:
+        table = table_of(X, classifier.schema)
+        data, n = classifier.encoded_table(table), table.n_rows
+        data = {name: data[name] for name in conjugate.model.features}
+    if tree is not None:
+        return agreement.check(conjugate, tree, data, n, "given draws", classifier.posterior.model.sampled)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="(NUTS|The Gibbs sampler) did not converge")
+        rows, labels = learned or (None, None)
+        tree = judged.sample_posterior(draws, chains, sampler, seed, rows, labels, (), **arguments)
+    return agreement.check(conjugate, tree, data, n, sampler, classifier.posterior.model.sampled)
+
+
+def _verdict(
+    classifier: Classifier,
+    learned: tuple[Any, ...] | None,
+    sampler: str,
+    draws: int,
+    chains: int,
+    random_seed: Any,
+    arguments: Mapping[str, Any],
+) -> Verdict:
+    """How far the posterior of the exponents is from what NUTS makes of them."""
+    from bayesnb.dependence import program
+
+    rows = second_stage(classifier, *(learned or ()))
+    if sampler != "nuts":
+        raise ValueError(f'the exponents are judged by sampler="nuts"; got {sampler!r}')
+    seed = 0 if classifier.seed is None else classifier.seed
+    seed = seed if random_seed is None else random_seed
+    names = labels_of(classifier.classes), classifier.dependence.offset_names(classifier.posterior)
+    judge = {"draws": draws, "chains": chains, "random_seed": seed, **arguments}
+    return program.verify(rows, classifier.dependence.exponents, *names, **judge)

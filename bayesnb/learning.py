@@ -25,7 +25,8 @@ from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.dependence import learned as dependent
 from bayesnb.dependence.counting import DependenceStatistics
 from bayesnb.dependence.learned import Dependence
-from bayesnb.inference.classifier import Classifier, require_prior
+from bayesnb.inference.believed import require_prior
+from bayesnb.inference.classifier import Classifier
 from bayesnb.model import Statistics, estimate_rule
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, class_prior
 from bayesnb.wording import meant
@@ -246,7 +247,7 @@ def _with_exponents(settings: Any, learned: Classifier, rows: Rows) -> Classifie
     about, held = (learned.posterior, *learned.encoded(rows)), learned.dependence
     spec = dependent.named(settings.dependence)
     found = dependent.learn(*about, spec) if held is None else held.relearned(*about, spec)
-    return replace(learned, dependence=found)
+    return learned.with_dependence(found)
 
 
 def _carried(
@@ -268,7 +269,7 @@ def _carried(
     every = classes_of(before.classes, learned.classes)
     held = held.over(_places(before.classes, every))
     held = held.after(change(held)).over(_places(every, learned.classes))
-    return replace(learned, dependence=held)
+    return learned.with_dependence(held)
 
 
 def _counted(held: Dependence, learned: Classifier, rows: Rows) -> DependenceStatistics:
@@ -328,7 +329,7 @@ def of_contents(settings: Any, contents: Any) -> Classifier:
     learned = believed(settings, None, *read, **others)
     if contents.dependence is None:
         return learned
-    return replace(learned, dependence=contents.dependence.over(_places(contents.classes, learned.classes)))
+    return learned.with_dependence(contents.dependence.over(_places(contents.classes, learned.classes)))
 
 
 def _schema(settings: Any, before: Classifier | None) -> Schema | None:

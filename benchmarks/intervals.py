@@ -20,8 +20,8 @@ from bayesnb import BayesianNB, datasets
 from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.inference import scoring
+from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws
-from bayesnb.inference.given import GivenData, GivenRow
 from bayesnb.inference.intervals import Saddlepoint
 from bayesnb.inference.saddlepoint import LogOdds, close
 from bayesnb.model import NaiveBayes, Posterior, normalize
@@ -62,8 +62,7 @@ def coverage(
         own = {key: value[y] for key, value in theta.features["x"].items()}
         x = family.sample(own, rng, before.statistics.features["x"])
         posterior, new = believed(x[1:], y[1:]), encoded(x[:1])
-        belief = GivenRow(posterior, k) if given == "row" else GivenData()
-        answers = PosteriorDraws(posterior, 4000, [seed, k], given=belief)
+        answers = PosteriorDraws(Believed(posterior).when_given(given), 4000, [seed, k])
         if n_classes == 2 and close(posterior):
             answers = Saddlepoint(answers)
         # A probability close to 1 has no digits left to be compared by; the least one has them all.

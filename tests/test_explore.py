@@ -7,8 +7,8 @@ import pytest
 
 from bayesnb import BayesianNB, BoundaryError, Categorical, Dirichlet, NaiveBayes, Statistics, datasets, normalize
 from bayesnb.families.categorical import CategoryCounts, Coded
+from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws
-from bayesnb.inference.given import GivenRow
 from bayesnb.inference.intervals import Saddlepoint
 
 PAGE = Path(__file__).parent.parent / "docs" / "explore.html"
@@ -83,7 +83,7 @@ def answered(state):
         except BoundaryError:
             found[estimate] = None
     tail = (1 - state["prob"]) / 2
-    answers = Saddlepoint(PosteriorDraws(posterior, 4000, 0, given=GivenRow(posterior, 0)))
+    answers = Saddlepoint(PosteriorDraws(Believed(posterior), 4000, 0))
     low, middle, high = answers.intervals(day, 1, [tail, 0.5, 1 - tail])[0][0].T
     return found | {"lower": low, "median": middle, "upper": high}
 

@@ -19,7 +19,8 @@ from bayesnb import BayesianNB, Gaussian, HierarchicalCategorical, HierarchicalG
 from bayesnb.chains import Sampler
 from bayesnb.families.levels import CategoryCounts, Coded
 from bayesnb.families.strata import DRAWS, Strata
-from bayesnb.inference.log_odds import log_odds_moments
+from bayesnb.inference.believed import Believed
+from bayesnb.inference.log_odds import moments_of_log_odds
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Moments
@@ -233,7 +234,7 @@ def test_moments_of_the_log_odds_given_the_row_are_those_of_draws_given_the_row(
     posterior = clf.classifier_.with_class_prior("uniform").posterior.only([name])
     family, believed = posterior.model.features[name], posterior.features[name]
     data, n = clf.classifier_.read(X[:5])
-    mean, variance = log_odds_moments(posterior, data, n, power=1)
+    mean, variance = moments_of_log_odds(Believed(posterior), data, n)
     weight = np.exp(posterior.log_predictive(data, n))
     weight /= weight.sum(1, keepdims=True)
     common = CommonDraws(20_000, (0,))

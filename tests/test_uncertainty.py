@@ -33,8 +33,8 @@ from bayesnb import (
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.poisson import Poisson
+from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws
-from bayesnb.inference.given import GivenData, GivenRow
 from bayesnb.inference.saddlepoint import LogOdds, close
 from bayesnb.model import normalize
 from bayesnb.priors import Beta, Chance, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma
@@ -410,7 +410,8 @@ def test_the_entropies_add_up_and_epistemic_uncertainty_falls_with_more_rows():
         assert (frame["epistemic"] >= 0).all()
     data, n = clf.classifier_.read(X)
     whole = {"p": lambda p, rows: np.moveaxis(p, 0, 1)}
-    draws = np.moveaxis(PosteriorDraws(clf.posterior_, 4000, 3).answers(whole, data, n)["p"], 0, 1)
+    answers = PosteriorDraws(Believed(clf.posterior_, given="data"), 4000, 3)
+    draws = np.moveaxis(answers.answers(whole, data, n)["p"], 0, 1)
     assert_allclose(found["total"], stats.entropy(draws.mean(0), axis=-1), atol=1e-9)
     assert_allclose(found["aleatoric"], stats.entropy(draws, axis=-1).mean(0), atol=1e-9)
     much, large = mixed(3000, "uvw", seed=5), BayesianNB(FEATURES, random_state=3)
@@ -717,8 +718,8 @@ def test_drawn_sums_have_the_distribution_of_what_drawn_parameters_say(kind: str
     features = {name: Poisson() for name in X if name.startswith("counts")}
     clf = BayesianNB(features).fit(X, y).classifier_
     data, rows = clf.read(X[:4])
-    given = GivenData() if given_what == "data" else GivenRow(clf.posterior, 5)
-    exact, sums = (PosteriorDraws(clf.posterior, 20_000, 1, None, given, by_sums) for by_sums in (False, True))
+    believed = clf.believed.when_given(given_what)
+    exact, sums = (PosteriorDraws(believed, 20_000, 1, by_sums) for by_sums in (False, True))
     drawn = np.exp(normalize(exact.log_joint(data, rows)))
     shares = (0.055, 0.5, 0.945)
     ends, errors = sums.intervals(data, rows, shares)

@@ -303,7 +303,7 @@ def _log_joint_of(
 ) -> Callable[[Array], Array]:
     """The function of values of one cell that is log p(class, row) with each of these values, (value, class)."""
     x = data[name]
-    if classifier.dependence is None and classifier.plug_in is None:
+    if classifier.believed.naive and classifier.plug_in is None:
         # The other features say of the class what they said before.
         family, believed = classifier.posterior.model.features[name], classifier.posterior.features[name]
         others = before - family.log_predictive(believed, x)
@@ -414,6 +414,5 @@ def _with_expected_label(classifier: Classifier, row: Any, proba: Any) -> Classi
     """The same with one more row, in each class with the probability of it."""
     posterior = classifier.posterior
     seen = posterior.model.statistics(row, Responsibilities(proba), labels_of(classifier.classes))
-    return replace(classifier, posterior=posterior.given(posterior.statistics + seen)).with_estimate(
-        classifier.estimate
-    )
+    believed = replace(classifier.believed, posterior=posterior.given(posterior.statistics + seen))
+    return replace(classifier, believed=believed.with_estimate(classifier.estimate))

@@ -179,7 +179,8 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     each = class_priors.of_each_row(class_prior, labels)
     posterior = classifier.posterior.with_class_prior(class_priors.read("uniform" if each is not None else class_prior))
     offset = 0.0 if each is None else log(each) - log(posterior.label.p)
-    return replace(classifier, posterior=posterior, offset=offset).with_estimate(classifier.estimate)
+    believed = replace(classifier.believed, posterior=posterior, offset=offset)
+    return replace(classifier, believed=believed.with_estimate(classifier.estimate))
 
 
 @question("to know how frequent the classes are among new rows", "predict")
@@ -240,16 +241,7 @@ def estimate_class_prior(
     Name: no, dtype: float64
     """
     data, n = classifier.read(X)
-    if classifier.dependence is not None:
-        # Under equal class probabilities, p(class | row) is the likelihood of the class up to a constant of the row.
-        equal = np.zeros((n, len(classifier.classes)))
-        log_likelihood = classifier.dependence.log_proba(
-            classifier.posterior, data, n, equal, classifier.plug_in, classifier.point
-        )
-    elif classifier.plug_in is not None:
-        log_likelihood = classifier.plug_in.log_joint_features(data, n)
-    else:
-        log_likelihood = classifier.posterior.log_predictive_features(data, n)
+    log_likelihood = classifier.believed.log_likelihood(data, n)
     p, _ = most_probable_shares(log_likelihood, max_iter, tol)
     estimate = pd.Series(p, index=pd.Index(classifier.classes, name="class"), name="probability")
     if prob is None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import logsumexp
 
 from bayesnb.chains import GOOD_K
 from bayesnb.data.choice import FamilyChoice
@@ -24,18 +23,17 @@ from bayesnb.data.unseen import warn_of_unseen
 from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
 from bayesnb.families.sampled import Draws, LeftOut
+from bayesnb.inference.believed import Believed, require_point
 from bayesnb.inference.methods import Questions
 from bayesnb.model import (
     Data,
     Estimate,
     Evidence,
-    NaiveBayes,
     Parameters,
     Posterior,
     Statistics,
-    estimate_rule,
 )
-from bayesnb.priors import Array, Dirichlet, FixedProbabilities, log
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import warn
 
@@ -54,18 +52,10 @@ class Classifier(Questions):
     ----------
     schema : Schema
         Which family reads which column.
-    posterior : Posterior
-        What is believed after the data. Its ``statistics`` are everything that was kept of the rows.
+    believed : Believed
+        What is believed after the data, and the estimate by which it predicts.
     classes : array (class,)
         Class labels, sorted.
-    estimate : {"predictive", "mean", "map", "mle"}
-        Which probabilities to predict.
-    plug_in : Parameters or None
-        The parameters that the estimate plugs in; ``None`` for "predictive", which integrates them out.
-    dependence : Dependence or None
-        What is believed of how features depend on each other; ``None`` for naive Bayes.
-    offset : array (row, class) or 0
-        Added to log p(class, row), if each of the rows to be asked about has its own class prior.
     declared : tuple
         Classes that exist even if no row has them, because ``classes=`` or the type of the labels named them.
     expected : bool
@@ -89,11 +79,8 @@ class Classifier(Questions):
     """
 
     schema: Schema
-    posterior: Posterior
+    believed: Believed
     classes: Array
-    estimate: Estimate = "predictive"
-    plug_in: Parameters | None = None
-    offset: Array | float = 0.0
     declared: tuple[Any, ...] = ()
     expected: bool = False
     em: EM | None = None
@@ -102,7 +89,6 @@ class Classifier(Questions):
     unlabelled: Any = None
     unlabelled_weight: float = 1.0
     seed: Any = None
-    dependence: Dependence | None = None
 
     @classmethod
     def of(
@@ -126,8 +112,9 @@ class Classifier(Questions):
         """
         model = schema.model(label)
         # Before any feature is sampled, which takes long.
-        _require_point(model, estimate)
-        return cls(schema, model.posterior(statistics, draws), classes, **others).with_estimate(estimate)
+        require_point(model, estimate)
+        believed = Believed(model.posterior(statistics, draws)).with_estimate(estimate)
+        return cls(schema, believed, classes, **others)
 
     def __repr__(self) -> str:
         return f"Classifier({len(self.schema.features)} features, classes {list(labels_of(self.classes))})"
@@ -146,6 +133,31 @@ class Classifier(Questions):
     def named_classes(self) -> tuple[Any, ...]:
         """The classes that exist even if no row has them, because the user or a prior named them."""
         return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(labels_of(self.classes))]))
+
+    @property
+    def posterior(self) -> Posterior:
+        """The posterior of naive Bayes."""
+        return self.believed.posterior
+
+    @property
+    def estimate(self) -> Estimate:
+        """Which probabilities are predicted."""
+        return self.believed.estimate
+
+    @property
+    def plug_in(self) -> Parameters | None:
+        """The parameters that the estimate plugs in; ``None`` for "predictive"."""
+        return self.believed.plug_in
+
+    @property
+    def dependence(self) -> Dependence | None:
+        """What is believed of how features depend on each other; ``None`` for naive Bayes."""
+        return self.believed.dependence
+
+    @property
+    def offset(self) -> Array | float:
+        """Added to log p(class, row), where each row to be asked about has its own class prior."""
+        return self.believed.offset
 
     @property
     def statistics(self) -> Statistics:
@@ -225,38 +237,13 @@ class Classifier(Questions):
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
         """As :meth:`log_left_out`, and what the sampled features add to it; ``refit`` samples them again."""
         data, labels = self.learned(X, y, sample_weight)
-        log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
+        log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
-        if self.dependence is None:
-            return log_joint, labels.codes, sampled
-        if self.plug_in is not None:
-            raise ValueError(
-                f'with a dependence, a row is left out of terms whose parameters are integrated out; estimate="'
-                f'{self.estimate}" plugs them in: ask classifier_.with_estimate("predictive")'
-            )
-        log_proba = self.dependence.log_left_out(self.posterior, data, labels)
-        return logsumexp(log_joint, axis=1, keepdims=True) + log_proba, labels.codes, sampled
+        return log_joint, labels.codes, sampled
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x) of encoded rows by the chosen estimate, (row, class).
-
-        With a dependence, naive Bayes says how probable the row is, and the exponents how probable each class is then.
-        """
-        joint = (
-            self.posterior.log_predictive(data, n_rows)
-            if self.plug_in is None
-            else self.plug_in.log_joint(data, n_rows)
-        )
-        joint = joint + self.offset if np.ndim(self.offset) else joint
-        if self.dependence is None:
-            return joint
-        return logsumexp(joint, axis=1, keepdims=True) + self._log_proba(data, n_rows)
-
-    def _log_proba(self, data: Data, n_rows: int) -> Array:
-        """log p(c | x) of encoded rows where there is a dependence, by the chosen estimate, (row, class)."""
-        log_pi = log(self.posterior.label.mean()) if self.plug_in is None else self.plug_in.log_pi
-        how = log_pi + self.offset, self.plug_in, self.point
-        return self.dependence.log_proba(self.posterior, data, n_rows, *how)
+        """log p(c, x) of encoded rows by the chosen estimate, (row, class)."""
+        return self.believed.log_joint(data, n_rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles hold: the fields, none of whose parts another thread fills in while they are copied.
@@ -277,6 +264,11 @@ class Classifier(Questions):
                 f"{question} needs one class prior, and this classifier has one for each of {len(self.offset)} rows; "
                 "ask the estimator that with_class_prior was asked of"
             )
+
+    def require_two_classes(self) -> None:
+        """Raise ``ValueError`` if there is one class, with which a question about odds has no answer."""
+        if len(self.classes) < 2:
+            raise ValueError(f"there are no odds with one class, {labels_of(self.classes)[0]!r}")
 
     def require_counted(self, question: str) -> None:
         """Raise ``ValueError`` if rows without a label were learned, for which the question has no answer."""
@@ -304,13 +296,11 @@ class Classifier(Questions):
         >>> clf.classifier_.with_estimate("mle").predict_proba(X[:1]).round(3)
         array([[0.795, 0.205]])
         """
-        _require_point(self.posterior.model, estimate)
-        if self.dependence is not None:
-            require_prior(estimate)
-        plug_in = self.posterior.plug_in(estimate) if estimate_rule(estimate).plugs_in else None
-        if plug_in is None:
-            self.posterior.require_proper()
-        return replace(self, estimate=estimate, plug_in=plug_in)
+        return replace(self, believed=self.believed.with_estimate(estimate))
+
+    def with_dependence(self, dependence: Dependence | None) -> Classifier:
+        """The same posterior with what is believed of how features depend on each other."""
+        return replace(self, believed=self.believed.with_dependence(dependence))
 
     @property
     def exponents_(self) -> pd.DataFrame:
@@ -336,12 +326,6 @@ class Classifier(Questions):
         if self.dependence is None:
             raise AttributeError('exponents_ does not exist: fit with dependence="weighted" or another one')
         return self.dependence.table()
-
-    @property
-    def point(self) -> Literal["mode", "mean"] | None:
-        """Which point of the exponents the estimate plugs in; ``None`` averages over their posterior."""
-        rule = estimate_rule(self.estimate)
-        return rule.point if rule.plugs_in else None
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
@@ -403,12 +387,6 @@ class Classifier(Questions):
         return FamilyChoice.of(each)
 
 
-def _require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Refuse an estimate by the mode if some feature is sampled and has no formula for it."""
-    if estimate_rule(estimate).point == "mode":
-        model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"')
-
-
 def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
     """Warn once of all columns with rows that cannot be left out by weighting draws, or by the chains without them."""
     for name, found in sampled.items():
@@ -431,15 +409,6 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
             f"{'; '.join(said)} change the posterior too much to be left out by weighting its draws. What is said of "
             "them without themselves may be far off: loo(X, y, refit=True) samples again without each of them, and "
             "evaluate(..., cv=5) fits anew without each fold",
-        )
-
-
-def require_prior(estimate: Estimate) -> None:
-    """Refuse an estimate without priors, under which exponents may have no value."""
-    if estimate_rule(estimate).flat:
-        raise ValueError(
-            f'estimate="{estimate}" takes all priors away, and exponents have no maximum of the likelihood where '
-            'classes separate; use estimate="map", or dependence=None'
         )
 
 

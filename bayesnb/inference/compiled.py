@@ -212,11 +212,10 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     array([0.35, 0.65])
     """
     classifier.require_one_class_prior("a compiled classifier")
-    if classifier.dependence is not None:
-        raise ValueError(
-            "with a dependence, a term of one column counts to a power, and terms of pairs are added, which cannot be "
-            "compiled; ask the classifier itself, or fit without dependence"
-        )
+    classifier.believed.require_naive(
+        "with a dependence, a term of one column counts to a power, and terms of pairs are added, which cannot be "
+        "compiled; ask the classifier itself, or fit without dependence"
+    )
     place = {name: k for k, name in enumerate(classifier.schema.names)}
     log_pi = log(classifier.posterior.label.mean()) if classifier.plug_in is None else classifier.plug_in.log_pi
     base, students, normals, table, cells = log_pi.copy(), [], [], [], []

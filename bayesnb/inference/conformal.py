@@ -420,11 +420,10 @@ def conformal(
 
 def _require_left_out(classifier: Classifier, method: str) -> None:
     """Refuse a method that leaves out learned rows where that is not exact."""
-    if classifier.dependence is not None:
-        raise ValueError(
-            f'method="{method}" leaves learned rows out, and with a dependence the exponents have seen their labels: '
-            'fit without some rows, and ask conformal(X, y, method="split") with these'
-        )
+    classifier.believed.require_naive(
+        f'method="{method}" leaves learned rows out, and with a dependence the exponents have seen their labels: '
+        'fit without some rows, and ask conformal(X, y, method="split") with these'
+    )
     if method == "full" and classifier.plug_in is not None:
         raise ValueError(
             f'method="full" integrates the parameters out, and estimate="{classifier.estimate}" plugs them in: ask '

@@ -380,10 +380,9 @@ def _require_priors(classifier: Classifier) -> None:
     classifier.posterior.model.require_exact(
         "a set of priors", "leave the column out, or give it a family that has one, such as Gaussian() or Binned()"
     )
-    if classifier.dependence is not None:
-        raise ValueError(
-            "the exponents were learned under one prior and would change with it; ask a model with dependence=None"
-        )
+    classifier.believed.require_naive(
+        "the exponents were learned under one prior and would change with it; ask a model with dependence=None"
+    )
     if classifier.plug_in is not None:
         raise ValueError(
             "bounds are of probabilities with all parameters integrated out, and "

@@ -19,35 +19,31 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
+from bayesnb.inference.believed import Believed, chosen_classes
 from bayesnb.inference.cells import prepared
-from bayesnb.inference.given import chosen_classes
 from bayesnb.inference.saddlepoint import LARGE, WIDE
-from bayesnb.model import Data, Posterior
+from bayesnb.model import Data
 from bayesnb.priors import Array
 
 SCORES = np.linspace(-6.0, 6.0, 24)
 """About the normal scores at which z is computed; between them it is interpolated. None is 0, where u / w is 0 / 0."""
 
 
-def log_joint(
-    posterior: Posterior, power: int, draws: int, seed: Any, data: Data, n_rows: int, offset: Array = 0.0
-) -> Array:
+def log_joint(believed: Believed, draws: int, seed: Any, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
     """Draws of log p(c, x | θ), (draw, row, class), for a posterior in closed form.
 
     They are NaN for rows so far out that floats do not tell the saddlepoints apart.
 
     Parameters
     ----------
-    posterior : Posterior
-    power : {0, 1}
-        How often the row itself counts: 0 is given the data, 1 is given the row too (see ``given``).
+    believed : Believed
     draws : int
     seed : Any
         As ``numpy.random.default_rng`` takes it; a Generator is copied, so its state does not change.
     data, n_rows
     offset : array that spreads to (row, class)
     """
-    rng = np.random.default_rng(copy.deepcopy(seed))
+    rng, posterior = np.random.default_rng(copy.deepcopy(seed)), believed.posterior
     classes = np.arange(len(posterior.labels))
     log_pi, score = posterior.label.log_draw(rng, (draws,)), rng.standard_normal((draws, len(classes)))
     features = posterior.model.features.items()
@@ -55,7 +51,7 @@ def log_joint(
     predictive = posterior.log_predictive(data, n_rows) + offset
     impossible = np.isneginf(predictive)
     joint = log_pi[:, None] + _sums(factors, impossible, 0.0, score)
-    if power:
+    if believed.power:
         chosen = chosen_classes(predictive, rng.random(draws))[..., None]
         counted = posterior.label.log_counted(log_pi, rng)[:, None] + _sums(factors, impossible, 1.0, score)
         joint = np.where(chosen == classes, counted, joint)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,14 +20,13 @@ import numpy as np
 from scipy import stats
 from scipy.special import ndtr
 
-from bayesnb.dependence.learned import Dependence, DrawnDependence, draw
 from bayesnb.inference import drawn_sums
+from bayesnb.inference.believed import Believed, Drawn, Given
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.far_rows import of_near_rows
-from bayesnb.inference.given import Given, GivenData, GivenRow
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import CELLS, each, slices
-from bayesnb.model import Data, Parameters, Posterior, counted_in, normalize, part_of, probabilities
+from bayesnb.model import Data, Posterior, counted_in, normalize, part_of, probabilities
 from bayesnb.priors import Array
 
 CHUNK = 2**21
@@ -47,34 +46,28 @@ class PosteriorDraws:
 
     Parameters
     ----------
-    posterior : Posterior
+    believed : Believed
     draws : int
-        How many draws of the parameters.
+        How many draws of the parameters, and of the exponents where there are any.
     seed : Any
         As ``numpy.random.default_rng`` takes it; a Generator is copied, so its state does not change.
-    dependence : Dependence, optional
-        Where there is one, its exponents are drawn with the parameters.
-    given : GivenData or GivenRow, optional
-        What is believed of θ when a row is asked: what the data say, by default.
     by_sums : bool
         Draw what each class says of a row and not its parameters (see ``drawn_sums``).
     """
 
-    posterior: Posterior
+    believed: Believed
     draws: int
     seed: Any
-    dependence: Dependence | None = None
-    given: GivenData | GivenRow = field(default_factory=GivenData)
     by_sums: bool = False
 
-    def __iter__(self) -> Iterator[Parameters | DrawnDependence]:
+    def __iter__(self) -> Iterator[Drawn]:
         """The draws given the data, some at a time."""
         rng = np.random.default_rng(copy.deepcopy(self.seed))
-        for cut in slices(self.draws, max(1, PART // size_of_draw(self.posterior))):
-            yield draw(self.posterior, self.dependence, rng, cut.stop - cut.start)
+        for cut in slices(self.draws, max(1, PART // size_of_draw(self.believed.posterior))):
+            yield self.believed.draw(rng, cut.stop - cut.start)
 
     @cached_property
-    def _few(self) -> list[Parameters | DrawnDependence]:
+    def _few(self) -> list[Drawn]:
         """All draws if they fit into one part; else an empty list, and they are drawn again in every pass."""
         parts = iter(self)
         first = next(parts)
@@ -90,7 +83,7 @@ class PosteriorDraws:
         data, n_rows
         offset : array that spreads to (row, class)
         """
-        n_classes = len(self.posterior.labels)
+        n_classes = len(self.believed.posterior.labels)
         offset = np.broadcast_to(offset, (n_rows, n_classes))
         # Draws that do not fit into memory are made anew for every part of the rows, so these parts are larger.
         size = CHUNK if self.by_sums or self._few else 8 * CHUNK
@@ -115,14 +108,20 @@ class PosteriorDraws:
     def log_joint(self, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
         if self.by_sums:
-            asked = self.given.power, self.draws, self.seed, data, n_rows, offset
-            joint = drawn_sums.log_joint(self.posterior, *asked)
+            asked = self.draws, self.seed, data, n_rows, offset
+            joint = drawn_sums.log_joint(self.believed, *asked)
             if len(far := np.flatnonzero(np.isnan(joint).any(axis=(0, 2)))):
                 offset = np.broadcast_to(offset, joint.shape[1:])[far]
                 joint[:, far] = replace(self, by_sums=False).log_joint(part_of(data, far), len(far), offset)
             return joint
-        parts = enumerate(self._few or self)
-        return np.concatenate([self.given.log_joint(drawn, k, data, n_rows, offset) for k, drawn in parts])
+        seed, parts = seed_of_rows(self.seed), enumerate(self._few or self)
+        at = self.believed.log_joint_at
+        return np.concatenate([at(drawn, (seed, k), data, n_rows, offset) for k, drawn in parts])
+
+
+def seed_of_rows(seed: Any) -> int:
+    """The seed of what is drawn given each row; a Generator stays as it is."""
+    return int(np.random.default_rng(copy.deepcopy(seed)).integers(2**63))
 
 
 def size_of_draw(posterior: Posterior) -> int:
@@ -202,45 +201,22 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
     data, n = classifier.read(X)
     if draws < 1:
         raise ValueError(f"Expected at least one draw; got {draws!r}")
-    rng, offset = classifier.generator(), np.broadcast_to(classifier.offset, (n, len(classifier.classes)))
-    believed = believed_by(classifier, given, rng)
-    size = classifier.posterior.draw(np.random.default_rng(0)).size
+    seed, rng = seed_of_rows(classifier.seed), classifier.generator()
+    believed, offset = (
+        classifier.believed.when_given(given),
+        np.broadcast_to(classifier.offset, (n, len(classifier.classes))),
+    )
+    size = size_of_draw(classifier.posterior)
     proba = np.empty((draws, n, len(classifier.classes)))
     for place, part in enumerate(slices(draws, max(1, min(512, MEMORY // 16 // size)))):
-        drawn = draw(classifier.posterior, classifier.dependence, rng, part.stop - part.start)
+        drawn = believed.draw(rng, part.stop - part.start)
 
-        def answer(
-            rows: slice, drawn: Parameters | DrawnDependence = drawn, place: int = place, part: slice = part
-        ) -> None:
+        def answer(rows: slice, drawn: Drawn = drawn, place: int = place, part: slice = part) -> None:
             with counted_in(np.arange(rows.start, rows.stop)):
-                joint = believed.log_joint(drawn, place, part_of(data, rows), rows.stop - rows.start, offset[rows])
+                some, many = part_of(data, rows), rows.stop - rows.start
+                joint = believed.log_joint_at(drawn, (seed, place), some, many, offset[rows])
                 proba[part, rows] = probabilities(joint)
 
         # Few enough rows for their joints to stay in the cache from step to step.
         list(each(answer, slices(n, max(1, CELLS // drawn.log_pi.size))))
     return proba
-
-
-def belief_named(classifier: Classifier, given: Given | None) -> Given:
-    """Whether θ is believed in given the row or given the data alone.
-
-    Raises
-    ------
-    ValueError
-        For another word, and for "row" with a dependence.
-    """
-    if given not in (None, "row", "data"):
-        raise ValueError(f"Expected given to be 'row' or 'data'; got {given!r}")
-    if given == "row" and classifier.dependence is not None:
-        raise ValueError(
-            'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '
-            'nothing: no posterior of the parameters has predict_proba as its mean; use given="data", the default here'
-        )
-    return given or ("row" if classifier.dependence is None else "data")
-
-
-def believed_by(classifier: Classifier, given: Given | None, rng: np.random.Generator) -> GivenData | GivenRow:
-    """What is believed of θ when a row is asked. ``rng`` stays as it is."""
-    if belief_named(classifier, given) == "data":
-        return GivenData()
-    return GivenRow.of(classifier.posterior, copy.deepcopy(rng))

@@ -8,35 +8,51 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.data.rows import table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.targets import codes_of
 from bayesnb.data.unseen import cells_of, unseen_levels
+from bayesnb.dependence.learned import Dependence, DrawnDependence, weighed
+from bayesnb.dependence.termset import relative
 from bayesnb.families.columns import columns_of
 from bayesnb.families.support import BAG
 from bayesnb.families.words import Bag
+from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.draws import PosteriorDraws, probability_of_interval
+from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.far_rows import FarRowError
 from bayesnb.inference.intervals import answering
-from bayesnb.inference.log_odds import require_two_classes
 from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
 from bayesnb.inference.saddlepoint import DrawnLogOdds, LogOdds
-from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
-from bayesnb.priors import Array, Chance, Dirichlet, Prior, Theta, log, log_rising
+from bayesnb.kernels.blocks import slices
+from bayesnb.model import Data, normalize, part_of
+from bayesnb.numerics import log_gamma_draw
+from bayesnb.priors import Array, Chance, Dirichlet, Prior, Theta, log_rising
 
 UNITS = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 10 / np.log(10)}
 """The size of one nat of log-odds in each unit (Good 1950; Jaynes 2003, 4.2)."""
 
 
-PRIOR, TOTAL = "(prior)", "(total)"
+PRIOR, OFFSET, AVERAGING, TOTAL = "(prior)", "(offset)", "(averaging)", "(total)"
+
+DRAWS = 1000
+"""Draws of the parameters and the exponents, from which the interval of each entry is taken."""
+
+BLOCK = 32
+"""Rows that are explained at once where terms have exponents: each of their cells has that many draws."""
+
+type Distribution = LogOdds | DrawnLogOdds
+
+type Line = tuple[Entry | str, Array, Distribution]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,31 +109,20 @@ class OneWord:
 
 
 def contributions(
-    schema: Schema,
-    posterior: Posterior,
-    point: Parameters | None,
-    data: Data,
-    pairs: Array,
-    shares: tuple[float, float],
-    drawn: PosteriorDraws | None = None,
-    offset: Array = 0.0,
+    classifier: Classifier, data: Data, log_joint: Array, pairs: Array, shares: tuple[float, float]
 ) -> pd.DataFrame:
     """Where the log-odds of each row come from: prior, one signed entry a column, total.
 
     Parameters
     ----------
-    schema, posterior
-    point : Parameters or None
-        The point that is plugged in; ``None`` integrates the parameters out.
+    classifier : Classifier
     data : {name: encoded column}
+    log_joint : array (row, class)
+        By the chosen estimate.
     pairs : int array (row, 2)
         The two classes whose log-odds are split.
     shares : (low, high)
         The ends of the interval of each entry, as quantiles under the posterior of the parameters.
-    drawn : PosteriorDraws, optional
-        Draws for the interval of the total, if some feature has no moments.
-    offset : array that spreads to (row, class)
-        Added to the log prior.
 
     Returns
     -------
@@ -129,80 +134,201 @@ def contributions(
     The words of a row share one θ, so their joint predictive is not a product over words. Its factor for the length of
     the row is divided among the words in proportion to their counts.
     """
-    offset = np.broadcast_to(offset, (len(pairs), len(posterior.labels)))
-    log_prior = log(posterior.label.mean()) if point is None else point.log_pi
-    parts = []
+    labels, naive = classifier.posterior.labels, classifier.believed.naive
+    offset, parts = np.broadcast_to(classifier.offset, log_joint.shape), []
     for a, b in np.unique(pairs, axis=0):
-        rows = np.flatnonzero((pairs == (a, b)).all(axis=1))
-        some = part_of(data, rows)
-        total = _of_all(posterior, some, len(rows), a, b, drawn, offset[rows])
-        every, nothing, present = np.arange(len(rows)), [None] * len(rows), np.zeros(len(rows), bool)
-        prior = against(log_prior + offset[rows], a, b)
-        before = LogOdds.of_classes(posterior, len(rows), a, b, offset[rows])
-        lines = [lines_of([PRIOR] * len(rows), every, prior, before, shares, nothing, present)]
-        for entry in entries(schema, posterior, point, some):
-            alone = _of_one(entry, a, b)
-            log_odds = against(entry.log_p, a, b)
-            lines.append(lines_of(entry.name, entry.rows, log_odds, alone, shares, entry.value, entry.missing))
-        sums = pd.concat(lines).groupby("row")["log_odds"].sum(skipna=False).to_numpy()
-        lines.append(lines_of([TOTAL] * len(rows), every, sums, total, shares, nothing, present))
-        part = pd.concat(lines, ignore_index=True)
-        part["row"] = rows[part["row"]]
-        parts.append(part.assign(label=posterior.labels[a], against=posterior.labels[b]))
+        every = np.flatnonzero((pairs == (a, b)).all(axis=1))
+        for cut in slices(len(every), len(every) if naive else BLOCK):
+            rows = every[cut]
+            some = part_of(data, rows), log_joint[rows], offset[rows], int(a), int(b)
+            asked = Terms(classifier, *some) if naive else WeighedTerms(classifier, *some)
+            lines = [_lines(*line, shares, len(rows)) for line in asked.lines()]
+            sums = pd.concat(lines).groupby("row")["log_odds"].sum(skipna=False).to_numpy()
+            lines += [_lines(*line, shares, len(rows)) for line in asked.totals(sums)]
+            part = pd.concat(lines, ignore_index=True)
+            part["row"] = rows[part["row"]]
+            parts.append(part.assign(label=labels[a], against=labels[b]))
     frame = pd.concat(parts, ignore_index=True).sort_values("row", kind="stable").set_index(["row", "entry"])
     return frame[["label", "against", "value", "log_odds", "lower", "upper", "missing"]]
 
 
-def _of_all(
-    posterior: Posterior, data: Data, n_rows: int, a: int, b: int, drawn: PosteriorDraws | None, offset: Array
-) -> LogOdds | DrawnLogOdds:
-    """The distribution of the total log-odds of each row."""
-    if drawn is None:
-        return LogOdds.of(posterior, data, n_rows, a, b, offset)
-    joint = drawn.log_joint(data, n_rows, offset)
-    return DrawnLogOdds(joint[..., a] - joint[..., b])
-
-
-def _of_one(entry: Entry, a: int, b: int) -> LogOdds | DrawnLogOdds:
-    """The distribution of the contribution of one factor."""
-    family, believed, x = entry.factor
-    if getattr(family, "exact", True):
-        return LogOdds([(family, believed.at([a, b]), x)], None, np.zeros(len(entry.rows)))
-    paired = np.concatenate([value for _, value in family.paired(believed, x)], axis=1)
-    return DrawnLogOdds(paired[..., a] - paired[..., b])
-
-
-def against(log_p: Array, a: int, b: int) -> Array:
-    """ln p(x | a) - ln p(x | b), (row,); NaN where both are impossible."""
-    with np.errstate(invalid="ignore"):
-        return log_p[:, a] - log_p[:, b]
-
-
-def lines_of(
-    name: Sequence[Any],
-    rows: Array,
-    log_odds: Array,
-    distribution: LogOdds | DrawnLogOdds,
-    shares: tuple[float, float],
-    value: Sequence[Any],
-    missing: Array,
+def _lines(
+    entry: Entry | str, log_odds: Array, spread: Distribution, shares: tuple[float, float], n_rows: int
 ) -> pd.DataFrame:
-    """One line of the table for each cell of an entry."""
+    """The lines of an entry: one for each of its cells, or one a row for what is no column."""
+    if isinstance(entry, str):
+        entry = Entry([entry] * n_rows, np.arange(n_rows), log_odds, (), [None] * n_rows, np.zeros(n_rows, bool), -1)
     columns = {
-        "row": rows,
-        "entry": pd.Series(list(name), dtype=object),
-        "value": pd.Series(list(value), dtype=object),
+        "row": entry.rows,
+        "entry": pd.Series(list(entry.name), dtype=object),
+        "value": pd.Series(list(entry.value), dtype=object),
         "log_odds": log_odds,
-        "lower": distribution.quantile(shares[0]),
-        "upper": distribution.quantile(shares[1]),
-        "missing": missing,
+        "lower": spread.quantile(shares[0]),
+        "upper": spread.quantile(shares[1]),
+        "missing": entry.missing,
     }
     return pd.DataFrame(columns)
 
 
-def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Entry]:
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of naive Bayes in the log-odds of two classes, a and b, of some rows."""
+
+    classifier: Classifier
+    data: Data
+    log_joint: Array
+    offset: Array
+    a: int
+    b: int
+
+    def lines(self) -> Iterator[Line]:
+        """Yield what each term adds to the log-odds, and its distribution."""
+        yield PRIOR, self._against(self.believed.log_pi + self.offset), self._prior
+        for entry in entries(self.classifier.schema, self.believed, self.data):
+            yield entry, self._against(entry.log_p), self._of_one(entry)
+
+    def totals(self, sums: Array) -> Iterator[Line]:
+        """Yield the sum of the terms and its distribution, which is drawn if some feature has no moments."""
+        if self.believed.posterior.model.exact:
+            spread: Distribution = LogOdds.of(
+                self.believed.posterior, self.data, len(sums), self.a, self.b, self.offset
+            )
+        else:
+            joint = answering(self.classifier, "draws", 4000, "data").log_joint(self.data, len(sums), self.offset)
+            spread = DrawnLogOdds(self._against(joint))
+        yield TOTAL, sums, spread
+
+    @property
+    def believed(self) -> Believed:
+        """What is believed after the data."""
+        return self.classifier.believed
+
+    @property
+    def _prior(self) -> LogOdds:
+        return LogOdds.of_classes(self.believed.posterior, len(self.offset), self.a, self.b, self.offset)
+
+    def _against(self, log_p: Array) -> Array:
+        """ln p(x | a) - ln p(x | b); NaN where both are impossible."""
+        with np.errstate(invalid="ignore"):
+            return log_p[..., self.a] - log_p[..., self.b]
+
+    def _of_one(self, entry: Entry) -> LogOdds | DrawnLogOdds:
+        """The distribution of the contribution of one factor."""
+        family, believed, x = entry.factor
+        if getattr(family, "exact", True):
+            return LogOdds([(family, believed.at([self.a, self.b]), x)], None, np.zeros(len(entry.rows)))
+        paired = np.concatenate([value for _, value in family.paired(believed, x)], axis=1)
+        return DrawnLogOdds(self._against(paired))
+
+
+class WeighedTerms(Terms):
+    """The terms where each counts to a power: a column contributes what it does in naive Bayes times its exponent.
+
+    The offset of its cell is added where cells have offsets. Shapes, pairs and joint columns have entries of their own.
+    """
+
+    def lines(self) -> Iterator[Line]:
+        """Yield what each term adds to the log-odds by the estimate, and draws of it."""
+        n, dependence, rng = len(self.offset), self.dependence, self._drawn[0]
+        v, vs = self._exponents
+        log_pi = self._against(self._drawn[1].log_pi)[:, None] + self._against(self.offset)
+        yield PRIOR, self._against(self.believed.log_pi + self.offset), DrawnLogOdds(log_pi)
+        biases = np.repeat(self._against(vs[..., -1])[:, None], n, axis=1)
+        yield OFFSET, np.full(n, self._against(v[:, -1])), DrawnLogOdds(biases)
+        offsets = self._of_cells(v, vs)
+        for entry in entries(self.classifier.schema, self.believed, self.data):
+            log_odds, among_draws = self._of_column(entry, v, vs, rng)
+            if entry.term in offsets:
+                log_odds, among_draws = log_odds + offsets[entry.term][0], among_draws + offsets[entry.term][1]
+            yield entry, log_odds, DrawnLogOdds(among_draws)
+        if dependence.spec.by == "model":
+            return
+        beside = dependence.beside(self.believed.posterior, self.data, n)
+        beside, names = relative(beside) if dependence.spec.by == "class" else beside, dependence.exponents.names
+        for k in range(len(names) - beside.shape[-1], len(names)):
+            term, every = beside[..., k - len(names)], np.arange(n)
+            entry = Entry([names[k]] * n, every, term, (), [None] * n, (term == 0).all(1), k)
+            yield entry, self._odds(v[:, k], term), DrawnLogOdds(self._odds(vs[:, None, :, k], term))
+
+    def totals(self, sums: Array) -> Iterator[Line]:
+        """Yield the log-odds by the estimate; and what it adds to them to average over the exponents."""
+        total = self._against(self.log_joint)
+        if self.believed.point is None:
+            yield AVERAGING, total - sums, DrawnLogOdds((total - sums)[None])
+        joint = self._drawn[1].log_joint(self.data, len(sums)) + self.offset
+        yield TOTAL, total, DrawnLogOdds(self._against(joint))
+
+    @property
+    def dependence(self) -> Dependence:
+        """What is believed of how features depend on each other."""
+        return self.believed.dependence
+
+    @cached_property
+    def _drawn(self) -> tuple[Generator, DrawnDependence]:
+        """Draws of the parameters and the exponents, and the generator they came from."""
+        seed = self.classifier.seed
+        rng = np.random.default_rng(0 if seed is None else copy.deepcopy(seed))
+        return rng, self.believed.draw(rng, DRAWS)
+
+    @property
+    def _exponents(self) -> tuple[Array, Array]:
+        """The exponents at the point that is plugged in, or at the mean, and at the draws."""
+        exponents = self.dependence.exponents
+        point = exponents.at(self.believed.point or "mean").points[0]
+        return exponents.layout.exponents(point), exponents.layout.exponents(self._drawn[1].points)
+
+    def _odds(self, v: Array, log_p: Array) -> Array:
+        """What a term adds to the log-odds, both (..., class)."""
+        with np.errstate(invalid="ignore"):
+            return weighed(v[..., self.a], log_p[..., self.a]) - weighed(v[..., self.b], log_p[..., self.b])
+
+    def _of_cells(self, v: Array, vs: Array) -> dict[int, tuple[Array, Array]]:
+        """What the offsets of a column's cells add, and draws of it, by the position of the column."""
+        cells, n = self.dependence.cells(self.data, len(self.offset)), self.dependence.exponents.layout.terms
+        if cells is None:
+            return {}
+        found, difference = {}, vs[:, self.a] - vs[:, self.b]
+        for term, cell in zip(self.dependence.statistics.cells.grid.terms, cells.T, strict=True):
+            known, at = cell >= 0, n + np.maximum(cell, 0)
+            certain = np.where(known, v[self.a, at] - v[self.b, at], 0.0)
+            found[int(term)] = certain, np.where(known, difference[:, at], 0.0)
+        return found
+
+    def _of_column(self, entry: Entry, v: Array, vs: Array, rng: Generator) -> tuple[Array, Array]:
+        """What the terms of a column's cells add, and draws of it."""
+        family, believed, x = entry.factor
+        spec = self.dependence.spec
+        k = 0 if spec.by == "model" else entry.term
+        if isinstance(family, OneWord):
+            alpha, n = believed.alpha[:, x[:, 0].astype(np.intp)], x[:, 1]
+            rest = believed.alpha.sum(1, keepdims=True) - alpha
+            mine, others = (log_gamma_draw(each, rng, (DRAWS,)) for each in (alpha, rest))
+            drawn = np.moveaxis(n * (mine - np.logaddexp(mine, others)), 1, -1)
+        else:
+            drawn = family.log_likelihood(family.draw(believed, rng, (DRAWS,)), x)
+        log_p = entry.log_p
+        if spec.by == "class" and isinstance(family, OneWord):
+            log_p, drawn = (_relative_words(each, entry.rows, x[:, 1], len(self.offset)) for each in (log_p, drawn))
+        elif spec.by == "class":
+            log_p, drawn = relative(log_p, -1), relative(drawn, -1)
+        return self._odds(v[:, k], log_p), self._odds(vs[:, None, :, k], drawn)
+
+
+def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
+    """What words say, (..., word, class), where a row's words together are relative to their mean over classes.
+
+    What is taken off a row is divided among its words in proportion to their counts.
+    """
+    whole = np.zeros((*log_p.shape[:-2], n_rows, log_p.shape[-1]))
+    np.add.at(whole, (..., rows, slice(None)), log_p)
+    mean = (whole - relative(whole, -1))[..., rows, :1]
+    length = np.bincount(rows, n, minlength=n_rows)[rows]
+    return log_p - mean * (n / np.where(length > 0, length, 1.0))[:, None]
+
+
+def entries(schema: Schema, held: Believed, data: Data) -> Iterator[Entry]:
     """An entry for each column; one for columns that are one term; of a bag of words, one for each word that occurs."""
-    term = -1
+    posterior, point, term = held.posterior, held.plug_in, -1
     for name, feature in schema.features.items():
         family, believed, x = posterior.model.features[name], posterior.features[name], data[name]
         theta = None if point is None else point.features[name]
@@ -358,20 +484,8 @@ def explain(
         raise ValueError("there are no rows to explain")
     tail = (1 - probability_of_interval(prob)) / 2
     log_joint = classifier.log_joint(data, n)
-    pairs, shares = _contrast(classifier, log_joint, label, against), (tail, 1 - tail)
-    if classifier.dependence is None:
-        drawn = None if classifier.posterior.model.exact else answering(classifier, "draws", 4000, "data")
-        found = contributions(
-            classifier.schema, classifier.posterior, classifier.plug_in, data, pairs, shares, drawn, classifier.offset
-        )
-    else:
-        from bayesnb.inference import weighted
-
-        believed = classifier.posterior, classifier.dependence, classifier.plug_in, classifier.point
-        seed = 0 if classifier.seed is None else copy.deepcopy(classifier.seed)
-        found = weighted.contributions(
-            classifier.schema, *believed, data, log_joint, pairs, shares, seed, classifier.offset
-        )
+    pairs = _contrast(classifier, log_joint, label, against)
+    found = contributions(classifier, data, log_joint, pairs, (tail, 1 - tail))
     unknown = np.isfinite(found["log_odds"]) & found[["lower", "upper"]].isna().any(axis=1)
     if unknown.any():
         raise FarRowError(np.unique(found.index.get_level_values("row")[unknown]))
@@ -388,7 +502,7 @@ def explain(
 
 def _contrast(classifier: Classifier, log_joint: Array, label: Any, against: Any) -> Array:
     """The two classes that each row compares, as codes (row, 2)."""
-    require_two_classes(classifier)
+    classifier.require_two_classes()
     normalize(log_joint)
     given = [None if c is None else int(codes_of(classifier.classes, np.asarray([c]))[0]) for c in (label, against)]
     if None not in given and given[0] == given[1]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from bayesnb.inference.classifier import Classifier
 from bayesnb.model import ImpossibleRowError
 from bayesnb.priors import Array
 
@@ -50,14 +48,9 @@ def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
             return verb(*args, **kwargs)
         except ImpossibleRowError as error:
             self, X = args[0], args[1] if len(args) > 1 else kwargs["X"]
-            far = error.rows[np.isfinite(predictive_joint(self, *self.read(X))[error.rows]).any(axis=1)]
+            far = error.rows[np.isfinite(self.believed.log_predictive(*self.read(X))[error.rows]).any(axis=1)]
             if len(far):
                 raise FarRowError(far) from error
             raise
 
     return told
-
-
-def predictive_joint(classifier: Classifier, data: Any, n: int) -> Array:
-    """log p(class, row | data), (row, class)."""
-    return classifier.posterior.log_predictive(data, n) + classifier.offset

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,15 +10,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from bayesnb.inference.believed import Given
 from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.draws import PART, PosteriorDraws, believed_by, probability_of_interval, size_of_draw
+from bayesnb.inference.draws import PART, PosteriorDraws, probability_of_interval, size_of_draw
 from bayesnb.inference.far_rows import of_near_rows
-from bayesnb.inference.given import Given, GivenData, GivenRow
 from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
 from bayesnb.inference.saddlepoint import LogOdds, close
 from bayesnb.kernels.blocks import each, large_enough, slices
-from bayesnb.model import Data, Posterior, counted_in, normalize, part_of
+from bayesnb.model import Data, counted_in, normalize, part_of
 from bayesnb.priors import Array
 
 
@@ -34,16 +33,6 @@ class Saddlepoint:
     """
 
     draws: PosteriorDraws
-
-    @property
-    def posterior(self) -> Posterior:
-        """What is believed of the parameters."""
-        return self.draws.posterior
-
-    @property
-    def given(self) -> GivenData | GivenRow:
-        """What is believed of θ when a row is asked."""
-        return self.draws.given
 
     def intervals(
         self, data: Data, n_rows: int, shares: Sequence[float], offset: Array = 0.0
@@ -105,8 +94,9 @@ class Saddlepoint:
         A row that is impossible under one class has the certain log-odds of plus or minus infinity, and no
         distribution. A row for which there is no formula is drawn.
         """
-        whole = LogOdds.of(self.posterior, data, n_rows, offset=offset, power=self.given.power)
-        log_joint = self.posterior.log_predictive(data, n_rows) + offset
+        believed = self.draws.believed
+        whole = LogOdds.of(believed.posterior, data, n_rows, offset=offset, power=believed.power)
+        log_joint = believed.posterior.log_predictive(data, n_rows) + offset
         normalize(log_joint)
         ruled_out = np.isneginf(log_joint)
         if (rows := np.flatnonzero(ruled_out.any(1))).size:
@@ -205,7 +195,7 @@ def predict_interval(
     tail = (1 - probability_of_interval(prob)) / 2
     believed = answering(classifier, method, draws, given)
     found, errors = believed.intervals(data, n, [tail, 0.5, 1 - tail], classifier.offset)
-    notes = {"given": believed.given.name}
+    notes = {"given": classifier.believed.when_given(given).given}
     if errors is not None:
         notes["mcse"] = float(errors.max(initial=0.0))
     columns = pd.MultiIndex.from_product([classifier.classes, ["lower", "median", "upper"]], names=["class", None])
@@ -254,25 +244,21 @@ def answering(classifier: Classifier, method: str, draws: int, given: Given | No
     """What answers: the saddlepoint formula or draws, under what is believed of θ when a row is asked."""
     if method not in ("auto", "saddlepoint", "draws"):
         raise ValueError(f"Expected method to be 'auto', 'saddlepoint' or 'draws'; got {method!r}")
-    two, model = len(classifier.classes) == 2, classifier.posterior.model
+    two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:
             raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(classifier.classes)}")
-        model.require_exact("the saddlepoint formula", 'use method="draws"')
-        if classifier.dependence is not None:
-            raise ValueError(
-                'the saddlepoint formula is for naive Bayes, and here terms have exponents; use method="draws"'
-            )
-    seed = 0 if classifier.seed is None else classifier.seed
-    believed = believed_by(classifier, given, np.random.default_rng(copy.deepcopy(seed)))
-    plain = two and model.exact and classifier.dependence is None
-    by_formula = method == "saddlepoint" or (method == "auto" and plain and close(classifier.posterior))
+        posterior.model.require_exact("the saddlepoint formula", 'use method="draws"')
+        classifier.believed.require_naive(
+            'the saddlepoint formula is for naive Bayes, and here terms have exponents; use method="draws"'
+        )
+    believed = classifier.believed.when_given(given)
+    is_close = method == "auto" and believed.naive and posterior.model.exact and close(posterior)
+    by_formula = method == "saddlepoint" or (two and is_close)
     if draws < 2 and not by_formula:
         raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")
     # A part of the draws is what memory holds; drawing thousands of parameters again for every part takes minutes.
-    many = not two and draws * size_of_draw(classifier.posterior) > PART
-    by_sums = (
-        method == "auto" and many and model.exact and classifier.dependence is None and close(classifier.posterior)
-    )
-    drawn = PosteriorDraws(classifier.posterior, max(2, draws), seed, classifier.dependence, believed, by_sums)
+    by_sums = is_close and not two and draws * size_of_draw(posterior) > PART
+    seed = 0 if classifier.seed is None else classifier.seed
+    drawn = PosteriorDraws(believed, max(2, draws), seed, by_sums)
     return Saddlepoint(drawn) if by_formula else drawn

@@ -308,7 +308,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
 def _wrong(classifier: Classifier, data: Data, labels: Labels, own: Array) -> tuple[WrongLabels, str]:
     """Which labels are wrong; and what is to be said if the number is but a lower bound, since labels are not drawn."""
-    if labels.n < 2 or classifier.dependence is not None:
+    if labels.n < 2 or not classifier.believed.naive:
         return wrong_labels(own, labels.n, labels.weight), EXPONENTS_KNOW
     if classifier.posterior.model.sampled:
         reason = f"feature {classifier.posterior.model.sampled[0]!r} is sampled"

@@ -207,7 +207,7 @@ def _linear_exponents(classifier: Classifier) -> Array | None:
     """The exponents by which the columns of a linear form are multiplied, (class, column + 1); ``None`` without any."""
     if classifier.dependence is None:
         return None
-    if classifier.point is None:
+    if classifier.believed.point is None:
         raise ValueError(
             "class probabilities are averaged over the exponents, and an average of softmax regressions is none; use "
             'estimate="mean" or "map"'
@@ -218,7 +218,7 @@ def _linear_exponents(classifier: Classifier) -> Array | None:
             "shapes, pairs, joint columns, offsets of cells and exponents by class are not linear in the columns; use "
             'dependence="tempered" or Exponents(shapes=False, offsets="class")'
         )
-    v = exponents.layout.exponents(exponents.at(classifier.point).points[0])
+    v = exponents.layout.exponents(exponents.at(classifier.believed.point).points[0])
     columns = terms.names(classifier.posterior)
     return v if spec.by == "feature" else np.column_stack([np.repeat(v[:, :1], len(columns), axis=1), v[:, -1]])
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
+from bayesnb.inference.believed import Given
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval, quantile_errors, quantiles, shares_of_top
-from bayesnb.inference.far_rows import of_near_rows, predictive_joint
-from bayesnb.inference.given import Given
+from bayesnb.inference.far_rows import of_near_rows
 from bayesnb.inference.intervals import Saddlepoint, _noted, answering
 from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
@@ -80,8 +80,8 @@ def uncertainty(
     shares = [tail, 1 - tail]
     believed = answering(classifier, "auto", draws, given)
     drawn = believed.draws if isinstance(believed, Saddlepoint) else believed
-    predictive = predictive_joint(classifier, data, n)
-    asks = {"entropies": drawn.given.entropies(normalize(predictive))}
+    predictive = classifier.believed.log_predictive(data, n)
+    asks = {"entropies": drawn.believed.entropies(normalize(predictive))}
     if by_draws := believed is drawn:
         asks |= {"interval": quantiles(shares), "interval_errors": quantile_errors(shares)}
         asks |= {"top": shares_of_top(codes)}
@@ -107,7 +107,9 @@ def uncertainty(
     if learned is not None:
         columns["novelty_rank"] = _novelty_rank(classifier, novelty, *learned)
     largest = {name: float(error.max(initial=0.0)) for name, error in errors.items()}
-    return _noted(classifier, pd.DataFrame(columns, index=index_of(X)), {"given": drawn.given.name, "mcse": largest})
+    return _noted(
+        classifier, pd.DataFrame(columns, index=index_of(X)), {"given": drawn.believed.given, "mcse": largest}
+    )
 
 
 def _novelty_rank(classifier: Classifier, novelty: Array, X: Any, y: Any, sample_weight: Any = None) -> Array:

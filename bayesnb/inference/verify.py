@@ -103,7 +103,7 @@ def verify(
             "y=y) as tree"
         )
     seed = classifier.seed if random_seed is None else random_seed
-    judged = replace(classifier, posterior=conjugate)
+    judged = replace(classifier, believed=replace(classifier.believed, posterior=conjugate))
     if X is None:
         n = 20
         data = drawn_rows(judged, n, np.random.default_rng(seed))

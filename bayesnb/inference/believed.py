@@ -1,0 +1,262 @@
+"""What is believed after the data, as one object: naive Bayes, and the exponents of its terms if they were learned.
+
+No question asks whether terms have exponents; it asks :class:`Believed`.
+
+A row x without a label is data too. After it, the belief is a mixture of one posterior for each class c that it may
+have,
+
+    p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
+
+Under this belief, and under no other, the mean of p(c | x, θ) is the predictive probability p(c | x, D), its entropy is
+the total uncertainty, and an interval covers as many rows from the model as it states. So a belief about a row is given
+the row by default; given the data alone it is p(θ | D), for a row that was chosen without regard to θ. The two differ
+in ``Believed.given`` and in nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import logsumexp, rel_entr, xlogy
+from scipy.stats import entropy
+
+from bayesnb.dependence.learned import Dependence, DrawnDependence
+from bayesnb.families.sampled import LeftOut
+from bayesnb.model import Data, Estimate, NaiveBayes, Parameters, Posterior, estimate_rule, normalize
+from bayesnb.numerics import Array, log
+from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.statistics.membership import Labels
+
+type Given = Literal["row", "data"]
+
+type Drawn = Parameters | DrawnDependence
+
+
+@dataclass(frozen=True, eq=False)
+class Believed:
+    """A posterior of naive Bayes, perhaps with exponents of its terms, and the estimate by which it predicts.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        What is believed of the class probabilities and of the parameters of the columns.
+    estimate : {"predictive", "mean", "map", "mle"}
+        Which probabilities to predict.
+    plug_in : Parameters or None
+        The parameters that the estimate plugs in; ``None`` for "predictive", which integrates them out.
+    dependence : Dependence or None
+        What is believed of how features depend on each other; ``None`` for naive Bayes.
+    offset : array (row, class) or 0
+        Added to log p(class, row), if each of the rows to be asked about has its own class prior.
+    given : {"row", "data"}
+        What else is known when the parameters are drawn for a row: the row itself, or the data alone.
+    """
+
+    posterior: Posterior
+    estimate: Estimate = "predictive"
+    plug_in: Parameters | None = None
+    dependence: Dependence | None = None
+    offset: Array | float = 0.0
+    given: Given = "row"
+
+    def with_estimate(self, estimate: Estimate) -> Believed:
+        """The same posterior with another estimate.
+
+        Raises
+        ------
+        ValueError
+            If the estimate is unknown or does not exist for these data; the error names the feature and the class.
+        """
+        require_point(self.posterior.model, estimate)
+        if self.dependence is not None:
+            require_prior(estimate)
+        plug_in = self.posterior.plug_in(estimate) if estimate_rule(estimate).plugs_in else None
+        if plug_in is None:
+            self.posterior.require_proper()
+        return replace(self, estimate=estimate, plug_in=plug_in)
+
+    def with_dependence(self, dependence: Dependence | None) -> Believed:
+        """The same posterior with exponents, under which a row is asked given the data; or without."""
+        return replace(self, dependence=dependence, given="row" if dependence is None else "data")
+
+    def when_given(self, given: Given | None) -> Believed:
+        """The same where this is known when a row is asked; by default what is usual.
+
+        Raises
+        ------
+        ValueError
+            For another word, and for "row" where terms have exponents.
+        """
+        if given not in (None, "row", "data"):
+            raise ValueError(f"Expected given to be 'row' or 'data'; got {given!r}")
+        if given == "row":
+            self.require_naive(
+                'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '
+                'nothing: no posterior of the parameters has predict_proba as its mean; use given="data", the default '
+                "here"
+            )
+        return self if given is None else replace(self, given=given)
+
+    @property
+    def power(self) -> int:
+        """How often the row itself counts: 1 given the row, 0 given the data alone."""
+        return int(self.given == "row")
+
+    @property
+    def naive(self) -> bool:
+        """Whether no term has an exponent."""
+        return self.dependence is None
+
+    def require_naive(self, reason: str) -> None:
+        """Raise ``ValueError`` with this reason where terms have exponents."""
+        if not self.naive:
+            raise ValueError(reason)
+
+    @property
+    def point(self) -> Literal["mode", "mean"] | None:
+        """Which point of the exponents the estimate plugs in; ``None`` averages over their posterior."""
+        rule = estimate_rule(self.estimate)
+        return rule.point if rule.plugs_in else None
+
+    @property
+    def log_pi(self) -> Array:
+        """Log class probabilities by the estimate, (class,)."""
+        return log(self.posterior.label.mean()) if self.plug_in is None else self.plug_in.log_pi
+
+    # At the estimate
+
+    def log_joint(self, data: Data, n_rows: int) -> Array:
+        """log p(c, x) of encoded rows by the chosen estimate, (row, class).
+
+        Where terms have exponents, naive Bayes says how probable the row is, and they how probable each class is then.
+        """
+        if self.plug_in is None:
+            joint = self.posterior.log_predictive(data, n_rows)
+        else:
+            joint = self.plug_in.log_joint(data, n_rows)
+        joint = joint + self.offset if np.ndim(self.offset) else joint
+        if self.dependence is None:
+            return joint
+        how = self.log_pi + self.offset, self.plug_in, self.point
+        log_proba = self.dependence.log_proba(self.posterior, data, n_rows, *how)
+        return logsumexp(joint, axis=1, keepdims=True) + log_proba
+
+    def log_predictive(self, data: Data, n_rows: int) -> Array:
+        """log p(class, row | data) of naive Bayes, (row, class), all parameters integrated out."""
+        return self.posterior.log_predictive(data, n_rows) + self.offset
+
+    def log_likelihood(self, data: Data, n_rows: int) -> Array:
+        """log p(row | class) by the chosen estimate, (row, class), up to a constant of the row."""
+        if self.dependence is not None:
+            # Under equal class probabilities, p(class | row) is the likelihood of the class up to such a constant.
+            equal = np.zeros((n_rows, len(self.posterior.labels)))
+            return self.dependence.log_proba(self.posterior, data, n_rows, equal, self.plug_in, self.point)
+        if self.plug_in is not None:
+            return self.plug_in.log_joint_features(data, n_rows)
+        return self.posterior.log_predictive_features(data, n_rows)
+
+    def left_out(self, data: Data, labels: Labels, refit: bool = False) -> tuple[Array, dict[Any, LeftOut]]:
+        """log p(c, x_i | D without row i) of learned rows, (row, class), and what sampled features add to it."""
+        log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
+        if self.dependence is None:
+            return log_joint, sampled
+        if self.plug_in is not None:
+            raise ValueError(
+                f'with a dependence, a row is left out of terms whose parameters are integrated out; estimate="'
+                f'{self.estimate}" plugs them in: ask classifier_.with_estimate("predictive")'
+            )
+        log_proba = self.dependence.log_left_out(self.posterior, data, labels)
+        return logsumexp(log_joint, axis=1, keepdims=True) + log_proba, sampled
+
+    # At draws
+
+    def draw(self, rng: Generator, n: int) -> Drawn:
+        """Draws given the data of the parameters, and of the exponents where there are any."""
+        theta = self.posterior.draw(rng, (n,))
+        return theta if self.dependence is None else self.dependence.draws(self.posterior, theta, rng)
+
+    def log_joint_at(
+        self, drawn: Drawn, seed: tuple[int, int], data: Data, n_rows: int, offset: Array | float = 0.0
+    ) -> Array:
+        """log p(c, x | θ) at every draw, (draw, row, class), up to a constant for each draw and row.
+
+        Draws given the row are made from draws given the data. For each draw, a class c is chosen by p(c | x, D). Then
+        only the factors of class c change, because the parameters of different classes are independent: they are drawn
+        from what the data and the cell say together. The draws are exact, and the same random numbers serve every row.
+        A sampled feature has only its chain; its draws are chosen anew, each with a probability proportional to what it
+        says of the cell.
+
+        Parameters
+        ----------
+        drawn : draws given the data
+        seed : (int, int)
+            Of what else is drawn given the row; the second number says which part of all draws they are.
+        data, n_rows
+        offset : array that spreads to (row, class)
+        """
+        if self.given == "data":
+            return drawn.log_joint(data, n_rows) + offset
+        common = CommonDraws(len(drawn.log_pi), seed)
+        log_joint = self.posterior.log_predictive(data, n_rows) + offset
+        chosen = chosen_classes(log_joint, common.generator(0).random(common.draws))
+        joint = np.repeat(drawn.log_pi[:, None], n_rows, axis=1)
+        counted = self.posterior.label.log_counted(drawn.log_pi, common.generator(1))
+        place = chosen[..., None]
+        np.put_along_axis(joint, place, np.take_along_axis(counted[:, None], place, -1), -1)
+        for k, (name, family) in enumerate(self.posterior.model.features.items()):
+            believed, theta = self.posterior.features[name], drawn.features[name]
+            joint += family.log_likelihood_given_row(believed, theta, data[name], chosen, common.within(2 + k))
+        return joint + offset
+
+    def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
+        """A function of p(c | x, θ) at draws, (draw, row, class), that splits the entropy of their mean, in nats.
+
+        It returns total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2, 3). Given the
+        row, the mean is the predictive ``log_p``, (row, class), so the total is exact, and the epistemic part is the
+        mean divergence of p(c | x, θ) from it, of which every draw is at least 0. Given the data, the mean is that of
+        the draws; the aleatoric part is the mean entropy over draws, and what is left is the mutual information of
+        class and parameters (Houlsby et al. 2011; Depeweg et al. 2018), never negative.
+        """
+
+        def given_row(p: Array, rows: slice) -> Array:
+            mean = np.exp(log_p[rows])
+            total, each = entropy(mean, axis=-1), rel_entr(p, mean).sum(-1)
+            epistemic, error = np.minimum(each.mean(0), total), each.std(0) / np.sqrt(len(p))
+            parts = np.stack([total, total - epistemic, epistemic], axis=1)
+            return np.stack([parts, np.stack([np.zeros(len(total)), error, error], axis=1)], axis=1)
+
+        def given_data(p: Array, rows: slice) -> Array:
+            each = entropy(p, axis=-1)
+            total = entropy(p.mean(0), axis=-1)
+            aleatoric = np.minimum(each.mean(0), total)
+            # The total is the entropy of a mean m; by its slope -ln m, a draw p moves it by -Σ p ln m.
+            of_total = -xlogy(p, p.mean(0)).sum(-1)
+            errors = [v.std(0) / np.sqrt(len(p)) for v in (of_total, each, of_total - each)]
+            return np.stack([np.stack([total, aleatoric, total - aleatoric], 1), np.stack(errors, 1)], axis=1)
+
+        return given_row if self.power else given_data
+
+
+def chosen_classes(log_joint: Array, uniform: Array) -> Array:
+    """The class that each row is taken to be of, by its predictive (row, class) and uniform numbers, (draw, row)."""
+    below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
+    return (uniform[:, None, None] >= below).sum(-1)
+
+
+def require_point(model: NaiveBayes, estimate: Estimate) -> None:
+    """Refuse an estimate by the mode if some feature is sampled and has no formula for it."""
+    if estimate_rule(estimate).point == "mode":
+        model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"')
+
+
+def require_prior(estimate: Estimate) -> None:
+    """Refuse an estimate without priors, under which exponents may have no value."""
+    if estimate_rule(estimate).flat:
+        raise ValueError(
+            f'estimate="{estimate}" takes all priors away, and exponents have no maximum of the likelihood where '
+            'classes separate; use estimate="map", or dependence=None'
+        )

@@ -89,11 +89,8 @@ class Written:
         found = []
         for theta in points:
             log_prior = np.sum(self.posterior.label_prior.log_prob(np.exp(theta.log_pi)))
-            variables = {
-                name: family.variables(theta.features[name]) for name, family in self.posterior.model.features.items()
-            }
             for name, prior in self.posterior.prior.items():
-                log_prior += prior.log_prob(*variables[name].values()).sum()
+                log_prior += prior.log_prob(*prior.point(theta.features[name])).sum()
             log_likelihood = theta.log_joint(self.data, len(self.labels))[rows]
             found.append(log_prior + (self.labels.weight * log_likelihood).sum())
         return np.array(found)
@@ -147,12 +144,12 @@ class OneByOne:
 
     def log_priors(self) -> np.ndarray:
         """log p(choice, θ) as (choice, class, column)."""
-        theta = self.theta.features["f"]
-        values, shape = list(self.family.variables(theta).values()), theta[self.key].shape
-        # The choice stands before the parameters of the families; a Hurdle has the probability of 0 before it.
-        first = 0 if hasattr(self.prior, "log_weight") else 1
-        chosen = (np.broadcast_to(one, shape) for one in np.eye(shape[-1]))
-        return np.stack([self.prior.log_prob(*values[:first], z, *values[first:]) for z in chosen])
+        theta, found = self.theta.features["f"], []
+        for one in np.eye(theta[self.key].shape[-1]):
+            with np.errstate(divide="ignore"):
+                chosen = np.broadcast_to(np.log(one), theta[self.key].shape)
+            found.append(self.prior.log_prob(*self.prior.point(dict(theta) | {self.key: chosen})))
+        return np.stack(found)
 
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows"])

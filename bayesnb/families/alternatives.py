@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families.compound import Parts, require_part
-from bayesnb.families.conjugate import Conjugate
+from bayesnb.families.family import Family
 from bayesnb.families.support import COUNTS
 from bayesnb.numerics import Array
 from bayesnb.priors.compound import of_part
@@ -53,20 +53,29 @@ def positive_weights(weights: Any, n: int) -> Array:
     return found / found.sum()
 
 
-def averaged(each: Sequence[Array], log_weight: Array, cell: Array) -> Array:
-    """ln Σ w exp(value) of one column, and 0 where its cell is missing; the last axis of w is the alternative."""
-    total = reduce(np.logaddexp, [log_weight[..., m] + value for m, value in enumerate(each)])
-    return np.where(np.isnan(cell), 0.0, total)
+def log_sum(terms: Sequence[Array]) -> Array:
+    """ln Σ exp(term) of each cell."""
+    top = np.maximum.reduce(terms)
+    # A difference to an infinite number would be NaN.
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return top + np.log(sum(np.exp(term - top) for term in terms))
+
+
+def averaged(each: Sequence[Array], log_weight: Array, cells: Array | None = None) -> Array:
+    """ln Σ w exp(value); the last axis of w is the alternative. It is 0 where the cell of one column is missing."""
+    total = log_sum([log_weight[..., m] + value for m, value in enumerate(each)])
+    return total if cells is None else np.where(np.isnan(cells), 0.0, total)
 
 
 def summed_over_cells(
-    columns: Sequence[Sequence[Conjugate]], log_weight: Array, theta: Mapping[str, Any], parts: Sequence[Statistic]
+    columns: Sequence[Sequence[Family]], log_weight: Array, theta: Mapping[str, Any], parts: Sequence[Statistic]
 ) -> Any:
     """Σ of ln Σ_m w_m p_m(data of the class and column | θ) over classes and columns, as a scalar tensor.
 
     Parameters
     ----------
-    columns : sequence of sequence of Conjugate
+    columns : sequence of sequence of Family
         For each column, the alternatives as families of that column alone.
     log_weight : array (alternative,)
     theta : {name: tensor (class, column, ...)}
@@ -86,7 +95,7 @@ def summed_over_cells(
 
 
 def summed_over_rows(
-    columns: Sequence[Sequence[Conjugate]], log_weight: Array, theta: Mapping[str, Any], x: Array, y: Array
+    columns: Sequence[Sequence[Family]], log_weight: Array, theta: Mapping[str, Any], x: Array, y: Array
 ) -> Any:
     """The same of rows (row, column) with the codes of their classes."""
     from pytensor import tensor as pt

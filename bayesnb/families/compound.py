@@ -13,8 +13,7 @@ from typing import Any, Self
 
 from numpy.random import Generator
 
-from bayesnb.families.columns import known_cells
-from bayesnb.families.conjugate import Added, Cells, Conjugate, of_known
+from bayesnb.families.family import Family
 from bayesnb.families.support import COUNTS, NONNEGATIVE, POSITIVE, REALS
 from bayesnb.numerics import Array
 from bayesnb.priors import Compound, Theta
@@ -64,13 +63,15 @@ class Parts(Statistic):
 
 
 @dataclass(frozen=True, eq=False)
-class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
-    """A likelihood that is made of the likelihoods of other families; they hold the priors."""
+class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
+    """A likelihood that is made of the likelihoods of other families; they hold the priors, and are asked."""
 
     prior: Any = field(default=None, init=False, repr=False)
 
+    exact = True
+
     @abstractmethod
-    def with_parts(self, parts: Sequence[Conjugate]) -> Self:
+    def with_parts(self, parts: Sequence[Family]) -> Self:
         """The same family of other parts of the same kinds."""
 
     @abstractmethod
@@ -107,13 +108,11 @@ class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
 
     @property
     def title(self) -> str:
-        """(A hook.)"""
         return f"{type(self).__name__}({', '.join(self.part_names())})"
 
+    @abstractmethod
     def part_names(self) -> list[str]:
-        """The names of the parts, with a number where two are of one kind. (A hook.)"""
-        kinds = [part.title for part in self.parts]
-        return [f"{kind} {k + 1}" if kinds.count(kind) > 1 else kind for k, kind in enumerate(kinds)]
+        """The names of the parts, for people."""
 
     def prior_text(self) -> str:
         parts = zip(self.part_names(), self.parts, strict=True)
@@ -130,31 +129,15 @@ class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
     def resolve_prior(self, prior: P, s: S) -> P:
         return prior
 
-    def added(self, s: S) -> Added:
-        d = []
-        for part, own in zip(self.parts, s.parts, strict=True):
-            of_part, log_h = part.added(own)
-            d.append((1.0, log_h, *of_part))
-        return tuple(d), 0.0 * s.seen()
+    def updated(self, prior: P, s: S) -> tuple[Any, ...]:
+        """The posterior of each part."""
+        each = zip(self.parts, prior.parts, s.parts, strict=True)
+        return tuple(part.update(own, seen) for part, own, seen in each)
 
-    def log_base(self, s: S) -> Array:
-        return sum(part.log_base(own) for part, own in zip(self.parts, s.parts, strict=True))
-
-    def cells(self, posterior: P, x: Array) -> Cells:
-        beliefs = []
-        for part, believed, own in zip(self.parts, posterior.parts, self.seen_by(x), strict=True):
-            beliefs.append(part.cells(believed, part.read(own)[0])[0])
-        return posterior.joined(tuple(beliefs)), *self.said(x)
-
-    def said(self, x: Array) -> Added:
-        d = []
-        for part, own in zip(self.parts, self.seen_by(x), strict=True):
-            told = known_cells(own)
-            cells, within = part.read(own)
-            of_part, log_h = part.said(cells)
-            log_h = log_h if within is None else log_h + within[:, None]
-            d.append((told.astype(float), *of_known((log_h, *of_part), told)))
-        return tuple(d), 0.0
+    def evidences(self, prior: P, s: S) -> list[Array]:
+        """The log evidence by each part, (class, column) each."""
+        each = zip(self.parts, prior.parts, s.parts, strict=True)
+        return [part.log_evidence(own, seen) for part, own, seen in each]
 
     def variables(self, theta: Theta) -> dict[str, Array]:
         parts = enumerate(self.parts)
@@ -181,6 +164,7 @@ class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
         return [part.sample(of_part(k, theta), rng, own) for k, (part, own) in parts]
 
     def pymc_prior(self, prior: P, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+        """Add the variables of θ to the open model, as ``Conjugate.pymc_prior`` does."""
         found: dict[str, Any] = {}
         for k, (part, own) in enumerate(zip(self.parts, prior.parts, strict=True)):
             made = part.pymc_prior(own, lambda key, k=k: name(f"{key}_{k + 1}"), of_part(k, dims))
@@ -190,7 +174,7 @@ class CompoundFamily[P: Compound, S: Parts](Conjugate[P, S]):
 
 def require_part(family: Any, whole: str) -> None:
     """Refuse what cannot be a part: families that are sampled, that read whole rows, levels, or a second column."""
-    if not isinstance(family, Conjugate):
+    if not getattr(family, "exact", False):
         raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
                         f"got {family!r}")  # fmt: skip
     if family.whole_rows or family.support not in (REALS, POSITIVE, NONNEGATIVE, COUNTS):

@@ -324,10 +324,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                 whole[rows] += gather(codes, np.where(known, value, 0.0))
         return [_with(whole, within, share) for whole, share in zip(total, shares, strict=True)]
 
-    def cumulants(self, posterior: P, x: Column, t: Array) -> Array:
-        """``log_moment`` with its first and second derivative in t, (3, row, class)."""
-        return np.stack([self.log_moment(posterior, x, t), *self.log_moment_slopes(posterior, x, t)])
-
     def moment_floor(self, posterior: P, x: Column) -> Array:
         """The t < 0 above which ``log_moment`` exists, (row, class)."""
         x, _ = self.read(x)
@@ -449,18 +445,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         if (lost := np.isnan(np.where(known, value, 0.0))).any():
             raise ImproperError(ROUNDED, cell(first(lost))[:1])
         return value
-
-    def left_out_of_all(self, posterior: P, s: S, x: Column, labels: Labels) -> Array:
-        """log p(x_i | c, all rows but i) of every class c, as (row, class), for rows that ``posterior`` has seen."""
-        found = self.shared_left_out(posterior, s, x, labels)
-        if found is None:
-            found = self.log_predictive(posterior, x)
-            found[np.arange(len(labels)), labels.codes] = self.log_left_out(posterior, x, labels)
-        return found
-
-    def shared_left_out(self, posterior: P, s: S, x: Column, labels: Labels) -> Array | None:
-        """``left_out_of_all`` where the prior of all classes holds the row too, else None. (A hook.)"""
-        return None
 
     def _parts(
         self, posterior: P, x: Column, draws: int = 1, tables: bool = True

@@ -19,7 +19,7 @@ from bayesnb.families.support import REALS, Support
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Column, Membership
+from bayesnb.statistics.membership import Column, Labels, Membership
 from bayesnb.statistics.statistic import Statistic
 
 
@@ -114,6 +114,25 @@ class Family[P: Belief, S: Statistic](ABC):
         common : CommonDraws
             As many draws.
         """
+
+    # An exact family also has ``mode``, ``flat``, ``log_evidence``, ``log_base``, ``log_moment`` with its slopes
+    # and floor, ``log_left_out``, and its form in PyMC: ``Conjugate`` derives them; compound families ask their parts.
+
+    def cumulants(self, posterior: Belief, x: Column, t: Array) -> Array:
+        """``log_moment`` with its first and second derivative in t, (3, row, class)."""
+        return np.stack([self.log_moment(posterior, x, t), *self.log_moment_slopes(posterior, x, t)])
+
+    def left_out_of_all(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array:
+        """log p(x_i | c, all rows but i) of every class c, as (row, class), for rows that ``posterior`` has seen."""
+        found = self.shared_left_out(posterior, s, x, labels)
+        if found is None:
+            found = self.log_predictive(posterior, x)
+            found[np.arange(len(labels)), labels.codes] = self.log_left_out(posterior, x, labels)
+        return found
+
+    def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
+        """``left_out_of_all`` where the prior of all classes holds the row too, else None. (A hook.)"""
+        return None
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:

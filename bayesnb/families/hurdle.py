@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,12 +11,14 @@ from numpy.random import Generator
 
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.compound import CompoundFamily, Parts, require_part
-from bayesnb.families.conjugate import Conjugate, Point
+from bayesnb.families.conjugate import Point
+from bayesnb.families.family import Family
 from bayesnb.families.log_normal import LogNormal
 from bayesnb.families.support import COUNTS, NONNEGATIVE, POSITIVE, Support
-from bayesnb.numerics import Array
+from bayesnb.numerics import Array, Size
 from bayesnb.priors import AllOf, Beta, Theta
-from bayesnb.priors.compound import of_part
+from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.priors.compound import numbered, of_part
 from bayesnb.statistics.membership import Labels
 
 
@@ -78,7 +80,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         return NONNEGATIVE if self.family.support is POSITIVE else self.family.support
 
     @property
-    def parts(self) -> tuple[Conjugate, ...]:
+    def parts(self) -> tuple[Family, ...]:
         return Bernoulli(self.zero), self.family
 
     @property
@@ -92,7 +94,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     def part_names(self) -> list[str]:
         return ["0", self.family.title]
 
-    def with_parts(self, parts: Sequence[Conjugate]) -> Hurdle:
+    def with_parts(self, parts: Sequence[Family]) -> Hurdle:
         return replace(self, family=parts[1], zero=parts[0].prior)
 
     def joined(self, priors: tuple[Any, ...]) -> AllOf:
@@ -118,39 +120,92 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         zero = np.exp(of_part(0, theta)["log_theta"][..., 1])
         return {"P(0)": zero} | self.family.readable(of_part(1, theta))
 
-    def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        parts = enumerate(zip(self.parts, self.seen_by(x), strict=True))
-        return sum(part.log_likelihood(of_part(k, theta), own) for k, (part, own) in parts)
+    # The parts are independent given the class, so everything is a sum over both.
+
+    def update(self, prior: AllOf, s: ZerosAndOthers) -> AllOf:
+        return AllOf(self.updated(prior, s))
+
+    def log_evidence(self, prior: AllOf, s: ZerosAndOthers) -> Array:
+        """log p(data | class) as (class, column)."""
+        return sum(self.evidences(prior, s))
+
+    def log_base(self, s: ZerosAndOthers) -> Array:
+        """The log base measure of all rows, (class, column)."""
+        return sum(part.log_base(own) for part, own in zip(self.parts, s.parts, strict=True))
+
+    def mean(self, posterior: AllOf) -> Theta:
+        return self._points(part.mean(own) for part, own in zip(self.parts, posterior.parts, strict=True))
+
+    def mode(self, posterior: AllOf) -> Theta:
+        """The posterior mode of the parameters."""
+        return self._points(part.mode(own) for part, own in zip(self.parts, posterior.parts, strict=True))
+
+    def draw(self, posterior: AllOf, rng: Generator, size: Size = ()) -> Theta:
+        return self._points(part.draw(own, rng, size) for part, own in zip(self.parts, posterior.parts, strict=True))
+
+    @staticmethod
+    def _points(each: Iterable[Theta]) -> Theta:
+        return {name: value for k, theta in enumerate(each) for name, value in numbered(k, theta).items()}
 
     def completed(self, theta: Theta, believed: AllOf) -> Theta:
-        amounts = self.family.completed(of_part(1, theta), believed.parts[1])
-        return dict(theta) | {f"{name}_2": value for name, value in amounts.items()}
+        each = enumerate(zip(self.parts, believed.parts, strict=True))
+        return self._points(part.completed(of_part(k, theta), own) for k, (part, own) in each)
+
+    def _each(self, by_part: Sequence[Any], x: Array) -> Iterator[tuple[Any, Any, Array]]:
+        """Each part, what is its own of two things, and what it reads of the cells."""
+        return zip(self.parts, by_part, self.seen_by(x), strict=True)
+
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        return sum(part.log_likelihood(own, seen) for part, own, seen in self._each(_of_parts(theta), x))
 
     def log_predictive(self, posterior: AllOf, x: Array) -> Array:
-        parts = zip(self.parts, posterior.parts, self.seen_by(x), strict=True)
-        return sum(part.log_predictive(believed, own) for part, believed, own in parts)
+        return sum(part.log_predictive(own, seen) for part, own, seen in self._each(posterior.parts, x))
 
     def log_moment(self, posterior: AllOf, x: Array, t: float | Array) -> Array:
-        parts = zip(self.parts, posterior.parts, self.seen_by(x), strict=True)
-        return sum(part.log_moment(believed, own, t) for part, believed, own in parts)
+        """log E[p(x | θ)^t] as (row, class)."""
+        return sum(part.log_moment(own, seen, t) for part, own, seen in self._each(posterior.parts, x))
+
+    def log_moment_slopes(self, posterior: AllOf, x: Array, t: float | Array) -> tuple[Array, Array]:
+        """First and second derivative of ``log_moment`` in t, (row, class) each."""
+        each = (part.log_moment_slopes(own, seen, t) for part, own, seen in self._each(posterior.parts, x))
+        first, second = zip(*each, strict=True)
+        return sum(first), sum(second)
+
+    def moment_floor(self, posterior: AllOf, x: Array) -> Array:
+        """The t < 0 above which ``log_moment`` exists, (row, class)."""
+        return np.maximum(*(part.moment_floor(own, seen) for part, own, seen in self._each(posterior.parts, x)))
+
+    def log_likelihood_given_row(
+        self, posterior: AllOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
+    ) -> Array:
+        each = zip(_of_parts(theta), (common.within(k) for k in (0, 1)), self._each(posterior.parts, x), strict=True)
+        return sum(
+            part.log_likelihood_given_row(own, point, seen, chosen, draws) for point, draws, (part, own, seen) in each
+        )
 
     def log_left_out(self, posterior: AllOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
-        parts = zip(self.parts, posterior.parts, self.seen_by(x), strict=True)
-        return sum(part.log_left_out(believed, own, labels, point) for part, believed, own in parts)
+        """log p(x_i | class of i, all rows but i) as (row,)."""
+        return sum(part.log_left_out(own, seen, labels, point) for part, own, seen in self._each(posterior.parts, x))
 
     def sample(self, theta: Theta, rng: Generator, s: ZerosAndOthers | None) -> Array:
         zero, others = self.samples(theta, rng, s)
         return np.where(zero == 1, 0.0, others + (self.support is COUNTS))
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: ZerosAndOthers) -> Any:
-        parts = enumerate(zip(self.parts, s.parts, strict=True))
-        return sum(part.pymc_statistic(of_part(k, theta), own) for k, (part, own) in parts)
+        """log p(data | θ) as a scalar tensor."""
+        each = zip(self.parts, _of_parts(theta), s.parts, strict=True)
+        return sum(part.pymc_statistic(own, seen) for part, own, seen in each)
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
-        zero, others = self.seen_by(x)
-        self.parts[0].pymc_rows(f"{name} is 0", of_part(0, theta), zero, y)
-        self.family.pymc_rows(name, of_part(1, theta), others, y)
+        """Add x ~ p(x | θ[y]) to the open model, every row an observation."""
+        for title, (part, own, seen) in zip((f"{name} is 0", name), self._each(_of_parts(theta), x), strict=True):
+            part.pymc_rows(title, own, seen, y)
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        parts = enumerate(zip(self.parts, self.seen_by(x), strict=True))
-        return sum(part.pymc_log_likelihood(of_part(k, theta), own) for k, (part, own) in parts)
+        """log p(x | θ) as a (row, class) tensor."""
+        return sum(part.pymc_log_likelihood(own, seen) for part, own, seen in self._each(_of_parts(theta), x))
+
+
+def _of_parts(theta: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """θ of the zeros, and of the others."""
+    return [of_part(0, theta), of_part(1, theta)]

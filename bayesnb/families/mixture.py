@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,21 +12,29 @@ from numpy.random import Generator
 from bayesnb.families.alternatives import (
     SeenByEach,
     averaged,
+    log_sum,
     positive_weights,
     require_alternatives,
     summed_over_cells,
     summed_over_rows,
 )
 from bayesnb.families.compound import CompoundFamily
-from bayesnb.families.conjugate import Conjugate
+from bayesnb.families.conjugate import Point
+from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.polya_tree import PolyaTree
-from bayesnb.families.support import COUNTS, NONNEGATIVE, POSITIVE, Support
-from bayesnb.numerics import Array
+from bayesnb.families.support import NONNEGATIVE, POSITIVE, Support
+from bayesnb.numerics import Array, Size
 from bayesnb.priors import BoundaryError, OneOf, Theta
-from bayesnb.priors.compound import of_part
-from bayesnb.priors.one_of import NO_MODE
+from bayesnb.priors.beta_tree import mixed
+from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.priors.compound import numbered, of_part
 from bayesnb.statistics.membership import Labels
+
+NO_MODE = (
+    "a mixture of families has no mode in closed form, and no maximum of the likelihood; use the mean "
+    '(estimate="mean" or "predictive")'
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +96,10 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return next((s for s in (POSITIVE, NONNEGATIVE) if s in supports), supports[0])
 
     @property
-    def parts(self) -> tuple[Conjugate, ...]:
+    def parts(self) -> tuple[Family, ...]:
         return self.families
 
-    def with_parts(self, parts: Sequence[Conjugate]) -> Mixture:
+    def with_parts(self, parts: Sequence[Family]) -> Mixture:
         return replace(self, families=tuple(parts))
 
     def joined(self, priors: tuple[Any, ...]) -> OneOf:
@@ -101,6 +109,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return OneOf(priors, np.array(np.broadcast_to(self.log_weights, shape)), priors)
 
     def flat(self) -> Mixture:
+        """Refuse: no prior has its mode at the maximum of the likelihood."""
         raise BoundaryError(NO_MODE)
 
     def atoms(self) -> tuple[float, ...]:
@@ -108,6 +117,10 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
     def seen_by(self, x: Array) -> list[Array]:
         return [x] * len(self.parts)
+
+    def part_names(self) -> list[str]:
+        kinds = [part.title for part in self.parts]
+        return [f"{kind} {k + 1}" if kinds.count(kind) > 1 else kind for k, kind in enumerate(kinds)]
 
     def learned(self, s: SeenByEach) -> str:
         if self.named_classes():
@@ -123,37 +136,123 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             found |= {f"{what} ({name})": value for what, value in part.readable(of_part(k, theta)).items()}
         return found
 
-    def of_columns_alone(self, n: int) -> list[list[Conjugate]]:
+    def update(self, prior: OneOf, s: SeenByEach) -> OneOf:
+        return prior.learned(self.updated(prior, s), np.stack(self.evidences(prior, s), axis=-1))
+
+    def log_evidence(self, prior: OneOf, s: SeenByEach) -> Array:
+        """log p(data | class) as (class, column)."""
+        return averaged(self.evidences(prior, s), prior.log_weight)
+
+    def mean(self, posterior: OneOf) -> Theta:
+        """The probability of each family, and the mean of its θ if it is the one."""
+        found = {"log_choice": posterior.log_weight}
+        for k, (part, own) in enumerate(zip(self.parts, posterior.parts, strict=True)):
+            found |= numbered(k, part.mean(own))
+        return found
+
+    def mode(self, posterior: OneOf) -> Theta:
+        """Refuse: there is no formula for it."""
+        raise BoundaryError(NO_MODE, (0, 0))
+
+    def draw(self, posterior: OneOf, rng: Generator, size: Size = ()) -> Theta:
+        chosen = posterior.drawn_choice(rng, size)
+        with np.errstate(divide="ignore"):
+            found = {"log_choice": np.log(chosen)}
+        for k, (part, *both) in enumerate(zip(self.parts, posterior.parts, posterior.before, strict=True)):
+            here, there = (part.draw(own, rng, size) for own in both)
+            found |= numbered(k, {name: _where(chosen[..., k], here[name], there[name]) for name in here})
+        return found
+
+    def completed(self, theta: Theta, believed: OneOf) -> Theta:
+        return dict(theta) | {"log_choice": believed.log_choice(theta)}
+
+    # Each column has a choice of its own, so the average over families is taken column by column.
+
+    def of_columns_alone(self, n: int) -> list[list[Family]]:
         """The parts as the families of each of n columns alone."""
         return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
 
-    def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        choice, total = theta["log_choice"], 0.0
-        lead = (slice(None),) * (choice.ndim - 2)
+    def _columns(self, posterior: OneOf, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
+        """Yield the cells of each column, (row, 1), the log weights of the families, and each with its belief."""
         for k, parts in enumerate(self.of_columns_alone(x.shape[1])):
-            own = {name: value[*lead, [k]] for name, value in theta.items()}
-            each = [part.log_likelihood(of_part(m, own), x[:, [k]]) for m, part in enumerate(parts)]
-            total = total + averaged(each, choice[..., None, :, k, :], x[:, k, None])
-        return total
+            each = [(part, own.columns([k])) for part, own in zip(parts, posterior.parts, strict=True)]
+            yield x[:, [k]], posterior.log_weight[:, k], each
 
-    def completed(self, theta: Theta, believed: OneOf) -> Theta:
-        points = [tuple(part.variables(of_part(k, theta)).values()) for k, part in enumerate(self.parts)]
-        return dict(theta) | {"log_choice": believed.log_choice(points)}
-
-    def of_reals(self, posterior: OneOf, x: Array, labels: Labels | None = None) -> Array | None:
-        """With q_m the leave-one-out density by family m, that of the average is 1 / Σ_m P(m | all rows) / q_m."""
-        if self.support is COUNTS or not (labels is None or labels.unweighted):
-            return None
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
         total = 0.0
         for k, parts in enumerate(self.of_columns_alone(x.shape[1])):
-            own, weight = x[:, [k]], posterior.log_weight[:, k]
-            each = [(part, posterior.parts[m].columns([k])) for m, part in enumerate(parts)]
-            if labels is None:
-                said = [part.log_predictive(believed, own) for part, believed in each]
-                total = total + averaged(said, weight, own)
-            else:
-                said = [-part.log_left_out(believed, own, labels) for part, believed in each]
-                total = total - averaged(said, weight[labels.codes], x[:, k])
+            own = _of_column(theta, k)
+            each = [part.log_likelihood(of_part(m, own), x[:, [k]]) for m, part in enumerate(parts)]
+            total = total + averaged(each, own["log_choice"], x[:, [k]])
+        return total
+
+    def log_predictive(self, posterior: OneOf, x: Array) -> Array:
+        return sum(
+            averaged([part.log_predictive(own, cells) for part, own in each], weight, cells)
+            for cells, weight, each in self._columns(posterior, x)
+        )
+
+    def log_moment(self, posterior: OneOf, x: Array, t: float | Array) -> Array:
+        """log E[p(x | θ)^t] as (row, class)."""
+        return sum(
+            averaged([part.log_moment(own, cells, t) for part, own in each], weight, cells)
+            for cells, weight, each in self._columns(posterior, x)
+        )
+
+    def log_moment_slopes(self, posterior: OneOf, x: Array, t: float | Array) -> tuple[Array, Array]:
+        """First and second derivative of ``log_moment`` in t, (row, class) each."""
+        total = np.zeros((2, len(x), len(posterior.log_weight)))
+        for cells, weight, each in self._columns(posterior, x):
+            terms = [(part.log_moment(own, cells, t), *part.log_moment_slopes(own, cells, t)) for part, own in each]
+            total += mixed(weight.T, terms)[1:]
+        return total[0], total[1]
+
+    def moment_floor(self, posterior: OneOf, x: Array) -> Array:
+        """The t < 0 above which ``log_moment`` exists, (row, class)."""
+        each = zip(self.parts, posterior.parts, strict=True)
+        return np.maximum.reduce([part.moment_floor(own, x) for part, own in each])
+
+    def log_likelihood_given_row(
+        self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
+    ) -> Array:
+        """Families are weighed by what they say of the row where it is of the class, and one of them is drawn."""
+        classes = np.arange(len(posterior.log_weight))
+        total = 0.0
+        for k, (cells, weight, each) in enumerate(self._columns(posterior, x)):
+            here, draws = _of_column(theta, k), [common.within(m, k) for m in range(len(each))]
+            said = [
+                part.log_likelihood_given_row(own, of_part(m, here), cells, chosen, draws[m])
+                for m, (part, own) in enumerate(each)
+            ]
+            terms = np.stack([part.log_predictive(own, cells) for part, own in each], axis=-1) + weight
+            below = np.cumsum(np.exp(terms - terms.max(-1, keepdims=True)), axis=-1)
+            u = np.stack([common.within(c).generator(99, k).random(common.draws) for c in classes], axis=-1)
+            place = (u[:, None, :, None] >= below / below[..., -1:]).sum(-1)
+            others = averaged(said, here["log_choice"], cells)
+            total = total + np.where(chosen[..., None] == classes, np.choose(place, said), others)
+        return total
+
+    def log_left_out(self, posterior: OneOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
+        """log p(x_i | class of i, all rows but i) as (row,).
+
+        Without the row, the weight of a family is divided by what the family then says of the row: by its density, if
+        the row counts once. A row of the weight w is one cell to the power w, and E[p^w] without the row is 1 / E[p^-w]
+        with it.
+        """
+        if point == "mode":
+            return self.mode(posterior)
+        own_class = np.arange(len(labels)), labels.codes
+        total = np.zeros(len(labels))
+        for cells, weight, each in self._columns(posterior, x):
+            said = [part.log_left_out(own, cells, labels) for part, own in each]
+            power = said
+            if not labels.unweighted:
+                power = [-part.log_moment(own, cells, -labels.weight[:, None])[own_class] for part, own in each]
+            if point is not None:
+                said = [part.log_left_out(own, cells, labels, point) for part, own in each]
+            left = [log_weight - value for log_weight, value in zip(weight[labels.codes].T, power, strict=True)]
+            joint = [log_weight + value for log_weight, value in zip(left, said, strict=True)]
+            total += np.where(np.isnan(cells[:, 0]), 0.0, log_sum(joint) - log_sum(left))
         return total
 
     def sample(self, theta: Theta, rng: Generator, s: SeenByEach | None) -> Array:
@@ -164,15 +263,30 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     # In PyMC the choice is summed out: only the parameters of all families are variables.
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: SeenByEach) -> Any:
+        """log p(data | θ) as a scalar tensor."""
         return summed_over_cells(self.of_columns_alone(s.seen().shape[1]), self.log_weights, theta, s.parts)
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+        """Add log p(x | θ[y]) to the open model."""
         import pymc as pm
 
         pm.Potential(name, summed_over_rows(self.of_columns_alone(x.shape[1]), self.log_weights, theta, x, y))
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
+        """Refuse: rows share the choice."""
         raise ValueError(
             "all rows of a class share the choice of a Mixture, so with the choice summed out no row has a likelihood "
             'of its own: use likelihood="rows" or "sufficient"'
         )
+
+
+def _of_column(theta: Theta, k: int) -> dict[str, Array]:
+    """θ of one column alone; the choice has an axis for rows."""
+    lead = (slice(None),) * (theta["log_choice"].ndim - 2)
+    found = {name: value[*lead, [k]] for name, value in theta.items()}
+    return found | {"log_choice": theta["log_choice"][*lead, k][..., None, :, :]}
+
+
+def _where(chosen: Array, here: Array, there: Array) -> Array:
+    """The values of one part where it was chosen, else the others; values may have further axes behind."""
+    return np.where(chosen.reshape(*chosen.shape, *[1] * (here.ndim - chosen.ndim)) > 0, here, there)

@@ -215,10 +215,8 @@ def _factors(posterior: Posterior, data: Data, n_rows: int, rule: EstimateRule, 
 def _feature_factor(
     family: Conjugate, prior: Prior, s: Statistic, x: Any, rule: EstimateRule, scaling: Scaling
 ) -> Factor:
-    d, log_h = family.added(s)
-
     def log_term(of_prior: float, of_likelihood: float) -> Array:
-        believed = powered(prior, of_prior, scaling).plus(*d, t=of_likelihood)
+        believed = powered(prior, of_prior, scaling).plus(*family.added(s)[0], t=of_likelihood)
         if rule.plugs_in:
             return family.log_likelihood(getattr(family, rule.point)(believed), x)
         return family.log_predictive(believed, x)
@@ -227,6 +225,7 @@ def _feature_factor(
         before = powered(prior, of_prior, scaling)
         if not before.proper().all():
             return np.nan
+        d, log_h = family.added(s)
         return float((before.along(*d, t=of_likelihood) + of_likelihood * log_h).sum())
 
     return Factor(prior, log_term, log_evidence)

@@ -11,7 +11,6 @@ from bayesnb.numerics import Size as Size
 from bayesnb.numerics import log as log
 from bayesnb.numerics import log_gamma_slopes as log_gamma_slopes
 from bayesnb.numerics import log_rising as log_rising
-from bayesnb.priors.all_of import AllOf as AllOf
 from bayesnb.priors.belief import UNSEEN as UNSEEN
 from bayesnb.priors.belief import Belief as Belief
 from bayesnb.priors.belief import BoundaryError as BoundaryError
@@ -24,13 +23,14 @@ from bayesnb.priors.beta import Beta as Beta
 from bayesnb.priors.beta_tree import BetaTree as BetaTree
 from bayesnb.priors.chance import Chance as Chance
 from bayesnb.priors.class_prior import FixedProbabilities as FixedProbabilities
+from bayesnb.priors.compound import AllOf as AllOf
 from bayesnb.priors.compound import Compound as Compound
+from bayesnb.priors.compound import OneOf as OneOf
 from bayesnb.priors.dirichlet import Dirichlet as Dirichlet
 from bayesnb.priors.gamma import Gamma as Gamma
 from bayesnb.priors.normal import Normal as Normal
 from bayesnb.priors.normal_gamma import NormalGamma as NormalGamma
 from bayesnb.priors.normal_wishart import NormalWishart as NormalWishart
-from bayesnb.priors.one_of import OneOf as OneOf
 from bayesnb.priors.tensors import constant as constant
 from bayesnb.priors.tensors import packed as packed
 from bayesnb.priors.tensors import shared as shared

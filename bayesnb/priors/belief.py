@@ -299,10 +299,6 @@ class Prior(Belief):
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         """Independent draws, in the form that likelihoods read."""
 
-    def size_of_point(self) -> int:
-        """How many arrays a point of θ is. (A hook.)"""
-        return len(self.parameters)
-
     def fourth_moments(self) -> tuple[Any, ...]:
         """Whether the fourth moment of each part of θ exists, in each cell. (A hook, for heavy tails.)"""
         return (True,) * len(self.parameters)

@@ -1,24 +1,23 @@
-"""Priors that are made of other priors: ``AllOf`` them holds, or ``OneOf`` them. This is what both have in common.
+"""What is believed of the θ of several parts: ``AllOf`` of them hold, or ``OneOf`` them.
 
-What data add to such a prior, d, has one entry for each part: (told, ln h, *d of the part). ``told`` is 1 where the
-part reads the cell and 0 where it does not. ln h belongs to d, because the parts have different base measures.
-
-θ is that of all parts. The names of the k-th part end with _k, counted from 1.
+A point of θ is a tuple with the point of each part. The names of what belongs to the k-th part end with _k, counted
+from 1.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
+from numpy.random import Generator
+from scipy.special import logsumexp
 
-from bayesnb.numerics import Array
-from bayesnb.priors.belief import Prior, Theta, parts_of
-from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.numerics import Array, Size
+from bayesnb.priors.belief import Belief, Theta, parts_of
 
 
 def numbered(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,60 +32,10 @@ def of_part(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Compound(Prior):
-    """A prior of the θ of several parts, each with a prior of its own."""
+class Compound(Belief):
+    """A belief about the θ of several parts, each with a belief of its own."""
 
     parts: tuple[Any, ...]
-
-    parameters = ()
-
-    def _each(self, d: Sequence[Any]) -> Iterator[tuple[Any, Array, Array, tuple[Array, ...]]]:
-        """Each part, where it reads the cell, ln h, and its own d."""
-        for part, (told, log_h, *own) in zip(self.parts, d, strict=True):
-            yield part, told, log_h, tuple(own)
-
-    def terms(self, d: Sequence[Any], t: float | Array) -> list[Array]:
-        """ln E[p(data | θ)^t] by each part."""
-        return [part.along(*own, t=t * told) + t * log_h for part, told, log_h, own in self._each(d)]
-
-    def slopes_of_parts(self, d: Sequence[Any], t: float | Array) -> list[tuple[Array, Array]]:
-        """The first and second derivative of ``terms`` in t."""
-        found = []
-        for part, told, log_h, own in self._each(d):
-            mean, variance = part.slopes(*own, t=t * told)
-            found.append((told * mean + log_h, told * variance))
-        return found
-
-    def plus_in_parts(self, d: Sequence[Any], t: float | Array) -> tuple[Any, ...]:
-        """Each part after t times its data."""
-        return tuple(part.plus(*own, t=t * told) for part, told, _, own in self._each(d))
-
-    def drawn_in_parts(self, d: Sequence[Any], common: CommonDraws) -> list[Array]:
-        """Draws of ln p(data | θ) by each part, independent of each other."""
-        drawn = []
-        for k, (part, told, log_h, own) in enumerate(self._each(d)):
-            drawn.append(np.where(told, part.drawn_along(*own, common=common.within(k)), 0.0) + log_h)
-        return drawn
-
-    def kernels_of_parts(self, theta: Theta, d: Sequence[Any]) -> list[Array]:
-        """ln p(data | θ) by each part, at the θ of all."""
-        found = []
-        for k, (part, told, log_h, own) in enumerate(self._each(d)):
-            found.append(np.where(told, part.log_kernel(of_part(k, theta), *own), 0.0) + log_h)
-        return found
-
-    def points_of_parts(self, theta: Sequence[Array]) -> list[tuple[Array, ...]]:
-        """The variables of each part, of those of all parts in a row."""
-        rest, found = list(theta), []
-        for part in self.parts:
-            n = part.size_of_point()
-            found.append(tuple(rest[:n]))
-            rest = rest[n:]
-        return found
-
-    def moments_of_parts(self, which: str) -> list[Any]:
-        """``mean`` or ``variance`` of all parts, one array after the other."""
-        return [value for part in self.parts for value in parts_of(getattr(part, which)())]
 
     def proper(self) -> Array:
         return reduce(np.logical_and, [part.proper() for part in self.parts])
@@ -95,37 +44,173 @@ class Compound(Prior):
         wrong = next(part for part in self.parts if not part.proper()[where])
         return f"one of its parts, a {type(wrong).__name__}, that is not"
 
-    def floor(self, *d: Any) -> Array:
-        each = [np.where(told, part.floor(*own), -np.inf) for part, told, _, own in self._each(d)]
-        return reduce(np.maximum, each)
-
     def canonical(self) -> Self:
+        """The same belief in a form that keeps all digits of θ."""
         return replace(self, parts=tuple(part.canonical() for part in self.parts))
 
     def require_sampled(self) -> None:
+        """Raise :class:`ImproperError` unless each part is proper and has no structural zero."""
         for part in self.parts:
             part.require_sampled()
 
-    @staticmethod
-    def peak(*d: Any) -> Array:
-        return np.zeros(())
-
-    @staticmethod
-    def pymc_likelihood(theta: Mapping[str, Any], *d: Any) -> Any:
-        raise NotImplementedError("the families of the parts write their likelihoods themselves")
-
-    def pymc(self, name: Any, dims: tuple[str, ...]) -> Any:
-        raise NotImplementedError("the families of the parts declare their variables themselves")
-
-    @property
-    def cell_size(self) -> int:
-        return sum(part.cell_size for part in self.parts)
-
-    @abstractmethod
-    def joined(self, parts: tuple[Any, ...]) -> Self:
-        """The same belief with other parts."""
+    def points_of_parts(self, theta: Theta) -> tuple[Any, ...]:
+        """The point of each part."""
+        return tuple(part.point(of_part(k, theta)) for k, part in enumerate(self.parts))
 
 
-def fourth_moments(parts: Sequence[Any]) -> tuple[Any, ...]:
-    """Whether the fourth moment of each variable of some parts exists."""
-    return tuple(value for part in parts for value in part.fourth_moments())
+@dataclass(frozen=True, eq=False, repr=False)
+class AllOf(Compound):
+    """Independent parts, all of which tell of a cell.
+
+    Parameters
+    ----------
+    parts : tuple of Belief
+
+    Examples
+    --------
+    >>> from bayesnb import Beta, Gamma
+    >>> [float(mean) for mean in AllOf((Beta(1.0, 1.0), Gamma(2.0, 1.0))).mean()]
+    [0.5, 2.0]
+    """
+
+    def mean(self) -> tuple[Array, ...]:
+        """The mean of each variable of all parts."""
+        return self._of_each("mean")
+
+    def variance(self) -> tuple[Array, ...]:
+        """The variance of each variable of all parts."""
+        return self._of_each("variance")
+
+    def fourth_moments(self) -> tuple[Any, ...]:
+        """Whether the fourth moment of each variable of all parts exists."""
+        return self._of_each("fourth_moments")
+
+    def _of_each(self, what: str) -> tuple[Any, ...]:
+        return tuple(value for part in self.parts for value in parts_of(getattr(part, what)()))
+
+    def point(self, theta: Theta) -> tuple[Any, ...]:
+        """θ as the points of the parts."""
+        return self.points_of_parts(theta)
+
+    def log_prob(self, *points: Any) -> Array:
+        """Log density at a point of θ."""
+        return sum(part.log_prob(*point) for part, point in zip(self.parts, points, strict=True))
+
+    def log_jacobian(self, *points: Any) -> Array:
+        """Log Jacobian at a point of the reparametrisation under which its mode is the mean."""
+        return sum(part.log_jacobian(*point) for part, point in zip(self.parts, points, strict=True))
+
+    def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
+        """The log density of each variable of all parts, which come in a row."""
+        return densities_of_each(self.parts, theta)
+
+    def log_normalizer(self) -> Array:
+        """Log of the integral by which the density is divided."""
+        return sum(part.log_normalizer() for part in self.parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OneOf(Compound):
+    """One of several parts generates all values of a class and column, and it is not known which.
+
+    The choice is summed out: the posterior weight of a part is its prior weight times its evidence, and everything else
+    is an average over the parts with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). The θ of a part that
+    was not chosen has its prior, since no value tells of it. The choice is no variable of a sampler.
+
+    Parameters
+    ----------
+    parts : tuple of Belief
+        What is believed of the θ of each part if it is the one.
+    log_weight : array (class, column, part)
+        ln of the probability of each part.
+    before : tuple of Belief
+        What is believed of the θ of each part if it is not the one.
+
+    Examples
+    --------
+    >>> from bayesnb import Gamma
+    >>> few, many = Gamma(1.0, 1.0), Gamma(100.0, 10.0)
+    >>> either = OneOf((few, many), np.log([0.5, 0.5]), (few, many))
+    >>> either.learned((few.plus(2.0, 1.0), many.plus(2.0, 1.0)), np.log([0.125, 0.003])).log_weight.round(2)
+    array([-0.02, -3.75])
+    """
+
+    log_weight: Array
+    before: tuple[Any, ...] = ()
+
+    def learned(self, parts: tuple[Any, ...], log_evidence: Array) -> OneOf:
+        """The belief after data: each part after them, and their log evidence by each part, (class, column, part)."""
+        terms = self.log_weight + log_evidence
+        whole = logsumexp(terms, axis=-1, keepdims=True)
+        # Data that no part can have generated tell nothing of which one it was.
+        return replace(self, parts=parts, log_weight=np.where(np.isneginf(whole), self.log_weight, terms - whole))
+
+    def mean(self) -> tuple[Array, ...]:
+        """The mean of each variable."""
+        return tuple(mean for mean, _ in self._moments())
+
+    def variance(self) -> tuple[Array, ...]:
+        """The variance of each variable."""
+        return tuple(variance for _, variance in self._moments())
+
+    def _moments(self) -> Iterator[tuple[Array, Array]]:
+        """Mean and variance of each variable: as chosen with the weight of its part, else as before."""
+        for k, both in enumerate(zip(self.parts, self.before, strict=True)):
+            here, there = ([parts_of(part.mean()), parts_of(part.variance())] for part in both)
+            for mean, variance, other_mean, other_variance in zip(*here, *there, strict=True):
+                w = self.log_weight[..., k].reshape(*self.log_weight.shape[:-1], *[1] * (np.ndim(mean) - 2))
+                w = np.exp(w)
+                with np.errstate(invalid="ignore"):
+                    spread = w * variance + (1 - w) * other_variance + w * (1 - w) * (mean - other_mean) ** 2
+                yield w * mean + (1 - w) * other_mean, np.where(np.isnan(spread), np.inf, spread)
+
+    def fourth_moments(self) -> tuple[Any, ...]:
+        """Whether the fourth moment of each variable exists."""
+        both = zip(AllOf(self.parts).fourth_moments(), AllOf(self.before).fourth_moments(), strict=True)
+        return tuple(here & there for here, there in both)
+
+    def drawn_choice(self, rng: Generator, size: Size = ()) -> Array:
+        """Draws of the choice as zeros and a one, (..., class, column, part)."""
+        below = np.cumsum(np.exp(self.log_weight), axis=-1)
+        place = (rng.random((*size, *below.shape[:-1]))[..., None] >= below / below[..., -1:]).sum(-1)
+        return (place[..., None] == np.arange(below.shape[-1])).astype(float)
+
+    def point(self, theta: Theta) -> tuple[Any, ...]:
+        """θ as the choice and the points of the parts."""
+        return np.exp(theta["log_choice"]), *self.points_of_parts(theta)
+
+    def log_prob(self, chosen: Array, *points: Any) -> Array:
+        """Log density at a choice and the points of all parts."""
+        total = 0.0
+        for k, (part, before, point) in enumerate(zip(self.parts, self.before, points, strict=True)):
+            here = self.log_weight[..., k] + part.log_prob(*point)
+            total = total + np.where(chosen[..., k] > 0, here, before.log_prob(*point))
+        return total
+
+    def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
+        """The log density of each variable before the data; they come in a row."""
+        return densities_of_each(self.before, theta)
+
+    def log_choice(self, theta: Theta) -> Array:
+        """ln P(part | the parameters of all parts, the data), (..., class, column, part).
+
+        The likelihood of the data at the parameters of a part is, up to a factor that all parts have in common, their
+        density after the data over that before, times the weight of the part.
+        """
+        each = zip(self.parts, self.before, self.points_of_parts(theta), strict=True)
+        terms = [part.log_prob(*point) - before.log_prob(*point) for part, before, point in each]
+        stacked = self.log_weight + np.stack(np.broadcast_arrays(*terms), axis=-1)
+        return stacked - logsumexp(stacked, axis=-1, keepdims=True)
+
+    def log_jacobian(self, *points: Any) -> Array:
+        """Refuse EM, which asks for it."""
+        raise ValueError(
+            "a choice among families has no point that EM can move to; use one family in tables with unlabelled rows"
+        )
+
+
+def densities_of_each(parts: tuple[Any, ...], theta: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The log density of each variable of several parts, given the later variables of its part."""
+    rest = iter(theta)
+    own = [tuple(islice(rest, len(part.fourth_moments()))) for part in parts]
+    return tuple(value for part, point in zip(parts, own, strict=True) for value in part.log_prob_of_each(*point))

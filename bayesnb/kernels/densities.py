@@ -63,23 +63,23 @@ def students(
     form = _products_of_runs if blocks.worthwhile(size) else _products_of_runs_in_numpy
 
     def part(cut: slice) -> Array:
-        block, factor, own, by_class = blocks.contiguous(x[cut], float), powers, None, slice(None)
+        block, factor, own, by_class = blocks.contiguous(x[cut], float), powers[..., None], None, slice(None)
         if codes is not None:
             by_class = np.argsort(codes[cut], kind="stable")
             block, own = block[by_class], codes[cut][by_class]
-            factor = -powers[:, own, None].swapaxes(0, 1)
+            factor = -powers[:, None, own]
         product, lead = form(block, own, sign, order, run, *cells, len(powers))
         far = np.empty(0, np.intp)
         if codes is not None:
             product[product <= -1] = np.nan
         # The sum is finite if all are, and it is quicker than a test of each.
         elif not np.isfinite(product.sum()):
-            far = np.flatnonzero(~np.isfinite(product).all(axis=(1, 2)))
+            far = np.flatnonzero(~np.isfinite(product).all(axis=(0, 1)))
         np.log1p(product, out=product)
         product *= factor
         for place in range(len(powers)):
-            lead -= product[:, place]
-        total[cut][by_class] = lead
+            lead -= product[place]
+        total[cut][by_class] = lead.T
         return cut.start + far
 
     with np.errstate(all="ignore"):
@@ -112,12 +112,12 @@ def _products_of_runs(
 
     Returns
     -------
-    product : array (row, run, class)
-    lead : array (row, class)
+    product : array (run, class, row)
+    lead : array (class, row)
     """
     rows, columns = x.shape
     slots = len(order) if own is None else 1
-    product, lead = np.zeros((rows, n_runs, slots)), np.empty((rows, slots))
+    product, lead = np.zeros((n_runs, slots, rows)), np.empty((slots, rows))
     tile, carried, summed = np.empty((columns, TILE)), np.empty(TILE), np.empty(TILE)
     start = stop = 0
     while start < rows:
@@ -155,10 +155,10 @@ def _products_of_runs(
                         carried[r] += sign * (z * z * (1.0 + carried[r]))
                 if k + 1 == columns or run[c, k + 1] != run[c, k]:
                     for r in range(width):
-                        product[start + r, run[c, k], c - first] = carried[r]
+                        product[run[c, k], c - first, start + r] = carried[r]
                     carried[:] = 0.0
             for r in range(width):
-                lead[start + r, c - first] = summed[r] + whole
+                lead[c - first, start + r] = summed[r] + whole
         start = stop
     return product, lead
 
@@ -169,7 +169,7 @@ def _products_of_runs_in_numpy(
 ) -> tuple[Array, Array]:  # fmt: skip
     classes = range(len(order)) if own is None else np.unique(own)
     slots = len(order) if own is None else 1
-    product, lead = np.zeros((len(x), n_runs, slots)), np.zeros((len(x), slots))
+    product, lead = np.zeros((n_runs, slots, len(x))), np.zeros((slots, len(x)))
     for c in classes:
         rows, slot = (slice(None), c) if own is None else (slice(*np.searchsorted(own, [c, c + 1])), 0)
         block, carried = x[rows], 0.0
@@ -178,9 +178,9 @@ def _products_of_runs_in_numpy(
             known = cells == cells
             z = np.where(known, ((cells - location[c, k]) - low[c, k]) * scale[c, k], 0.0)
             carried = carried + sign * (z * z * (1.0 + carried))
-            lead[rows, slot] += np.where(known, top[c, k], 0.0)
+            lead[slot, rows] += np.where(known, top[c, k], 0.0)
             if k + 1 == x.shape[1] or run[c, k + 1] != run[c, k]:
-                product[rows, run[c, k], slot], carried = carried, 0.0
+                product[run[c, k], slot, rows], carried = carried, 0.0
     return product, lead
 
 

@@ -4,12 +4,12 @@ from . import presets as presets
 from .__about__ import __version__ as __version__
 from .choosing import choose_families as choose_families
 from .data import engines as engines
-from .data.best_family import BestFamily as BestFamily
-from .data.binning import Binned as Binned
-from .data.by_type import ByType as ByType
 from .data.choice import FamilyChoice as FamilyChoice
 from .data.identifiers import IdentifierWarning as IdentifierWarning
-from .data.missing import Missing as Missing
+from .data.specifications import BestFamily as BestFamily
+from .data.specifications import Binned as Binned
+from .data.specifications import ByType as ByType
+from .data.specifications import Missing as Missing
 from .data.unseen import UnseenLevelWarning as UnseenLevelWarning
 from .dependence.exponents import Exponents as Exponents
 from .estimator import BayesianNB as BayesianNB

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from bayesnb.data.best_family import ROWS, BestFamily
 from bayesnb.data.choice import FamilyChoice, chosen
 from bayesnb.data.rows import Rows
+from bayesnb.data.specifications import ROWS, BestFamily
 from bayesnb.families.family import Family
 from bayesnb.priors import Dirichlet
 

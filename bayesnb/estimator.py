@@ -17,10 +17,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learning, saving
-from bayesnb.data.best_family import BestFamily
-from bayesnb.data.by_type import ByType
 from bayesnb.data.columns import as_objects
-from bayesnb.data.missing import Missing
+from bayesnb.data.specifications import BestFamily, ByType, Missing
 from bayesnb.data.summary import Summary
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.families.family import Family

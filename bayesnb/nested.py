@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Any
 
-from bayesnb.data.named import family_named
+from bayesnb.data.specifications import family_named
 
 ELSEWHERE = {
     "alpha": "features=Categorical(Dirichlet(1.0)), or features={column: Categorical(Dirichlet(1.0))}",

@@ -50,7 +50,7 @@ class Settings:
 
     def follow(self, remark: Remark) -> bool:
         """Whether a column has a family that a remark advises, or another that was chosen instead."""
-        from bayesnb.data.missing import Missing, values_of
+        from bayesnb.data.specifications import Missing, values_of
 
         advised = remark.families
         if self.of_all is not None:
@@ -61,7 +61,7 @@ class Settings:
 
     def fitting(self, remark: Remark) -> Remark:
         """A remark that can be followed besides the options: no column that they name is to be left out."""
-        from bayesnb.data.missing import Missing
+        from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))
         if isinstance(spec, Missing):
@@ -81,8 +81,7 @@ class Settings:
 
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:
         """A schema with the priors that ``--m`` asks for, and the families to specify for them."""
-        from bayesnb.data.best_family import BestFamily
-        from bayesnb.data.missing import Missing, values_of
+        from bayesnb.data.specifications import BestFamily, Missing, values_of
         from bayesnb.families.gaussian import Gaussian
 
         if self.m is None:
@@ -123,7 +122,7 @@ def by_label(given: Any, labels: list[Any]) -> Any:
 
 def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
-    from bayesnb.data.named import families_by_name, family_named
+    from bayesnb.data.specifications import families_by_name, family_named
 
     features: dict[str, Any] = {}
     for text in specified:
@@ -148,10 +147,7 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
 
 def _spec(said: str, m: float | None) -> Any:
     """The family that stands behind the name of a column, such as ``missing:binned:1,3``; or it and its columns."""
-    from bayesnb.data.best_family import BestFamily
-    from bayesnb.data.binning import Binned
-    from bayesnb.data.missing import Missing
-    from bayesnb.data.named import family_named
+    from bayesnb.data.specifications import BestFamily, Binned, Missing, family_named
     from bayesnb.families.hurdle import Hurdle
     from bayesnb.families.mixture import Mixture
     from bayesnb.families.ordinal import Ordinal

@@ -239,7 +239,7 @@ def _times(weight: pd.Series) -> pd.Series:
 
 def watched(table: Opened) -> tuple[Iterator[Table], Callable[[], pd.DataFrame]]:
     """The rows of a table in parts, and a function that gives some of them, drawn at random, after they were read."""
-    from bayesnb.data import reservoir
+    from bayesnb.data.rows import drawn
 
-    passing, sample = reservoir.drawn(table.tables(), LOOKED_AT, seed=0)
+    passing, sample = drawn(table.tables(), LOOKED_AT, seed=0)
     return passing, lambda: sample().source.to_pandas()

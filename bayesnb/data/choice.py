@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
 
-from bayesnb.data.best_family import BestFamily
 from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import NO_VALUE, inferred, named_columns, resolved_spec
-from bayesnb.data.named import family_named
 from bayesnb.data.schema import Schema
+from bayesnb.data.specifications import BestFamily, family_named
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, labels_of, with_named
 from bayesnb.families.family import Family

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from bayesnb.data.binning import BinEdges
 from bayesnb.data.columns import EXTREME, Column, Kind, Names, as_floats, require_ordinary
+from bayesnb.data.specifications import BinEdges
 from bayesnb.data.tables import Table
 from bayesnb.families.family import Family
 from bayesnb.families.levels import Coded, united

@@ -17,8 +17,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from bayesnb.data import arrow, readers, reservoir
-from bayesnb.data.rows import Rows
+from bayesnb.data import arrow, readers
+from bayesnb.data.rows import Rows, drawn
 from bayesnb.data.summary import EmptySummary, PartSummarizer, Summary, pooled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL
@@ -126,7 +126,7 @@ def summary_and_sample(
         with _about_engine(source):
             yield from frames(source)[0]
 
-    passing, sample = reservoir.drawn(tables(), most, seed)
+    passing, sample = drawn(tables(), most, seed)
     whole = summary(model, passing, target, weight)
     reading = PartSummarizer(model.features, model.unseen, model.unlabelled, target, weight, drop=True)
     return whole, reading.rows(sample())[2]

@@ -6,19 +6,25 @@ Start with :func:`inferred`.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bayesnb.data.best_family import BestFamily
-from bayesnb.data.binning import Binned
-from bayesnb.data.by_type import ByType, together, together_name
 from bayesnb.data.columns import Column, Names, zeros_and_ones
 from bayesnb.data.encoders import Feature, UnseenPolicy
-from bayesnb.data.missing import Missing, name_of, values_of
-from bayesnb.data.named import family_named
+from bayesnb.data.specifications import (
+    BestFamily,
+    Binned,
+    ByType,
+    Missing,
+    family_named,
+    name_of,
+    together,
+    together_name,
+    values_of,
+)
 from bayesnb.data.tables import Table
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.family import Family
@@ -263,3 +269,74 @@ def named_levels(family: Family) -> Names:
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
     return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))
+
+
+# Columns that join after the first rows: a column that joins was missing in all earlier rows, and a word that joins a
+# bag has the count 0 in them. So nothing that was learned changes.
+
+
+type Features = Mapping[Any, Feature]
+
+
+def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
+    """Both sides with the features, and the words, that one of them has.
+
+    Raises
+    ------
+    ValueError
+        If a column is in one feature here and in another there, or a feature that is no bag has other columns there.
+    """
+    a, b = dict(mine), dict(theirs)
+    for name in a.keys() & b.keys():
+        if a[name].columns == b[name].columns:
+            continue
+        if not (a[name].family.support == BAG == b[name].family.support):
+            raise ValueError(
+                f"feature {name!r} has the columns {list(a[name].columns)}, and then {list(b[name].columns)}: the "
+                "columns of one feature are read together, so none can join it; give new columns a feature of their own"
+            )
+        words = united(a[name].columns, b[name].columns)
+        a[name], b[name] = (replace(side[name], columns=words) for side in (a, b))
+    a, b = a | {n: b[n] for n in b if n not in a}, b | {n: a[n] for n in a if n not in b}
+    owner: dict[Any, Any] = {}
+    for name, feature in a.items():
+        for column in feature.columns:
+            if owner.setdefault(column, name) != name:
+                raise ValueError(f"column {column!r} is in feature {owner[column]!r}, and then in {name!r}")
+    return a, b
+
+
+def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
+    """The specified features whose columns a table has; the others may join later.
+
+    Parameters
+    ----------
+    features : as in :class:`bayesnb.BayesianNB`
+    table : Table
+    known : collection of column names
+        The columns that were learned before.
+
+    Raises
+    ------
+    ValueError
+        If a new feature has only some of its columns.
+    """
+    if not isinstance(features, Mapping):
+        return features
+    kept: dict[Any, Any] = {}
+    for key, value in features.items():
+        spec, columns = resolved_spec(key, value)
+        here = [column for column in columns if column in table.place]
+        if not here:
+            continue
+        if len(here) == len(columns):
+            kept[key] = value
+        elif getattr(spec, "support", None) == BAG:
+            kept[key] = spec, here
+        elif not set(columns) & set(known):
+            absent = next(column for column in columns if column not in table.place)
+            raise ValueError(
+                f"features[{key!r}]: column {absent!r} is not in this table, and the columns of one feature join "
+                "together"
+            )
+    return kept

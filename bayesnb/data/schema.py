@@ -15,10 +15,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesnb.data import growing
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, UnseenPolicy, checked_together, encode, require_one_kind, validate
-from bayesnb.data.inferring import inferred
+from bayesnb.data.inferring import completed, inferred, present
 from bayesnb.data.tables import Table
 from bayesnb.families.levels import united
 from bayesnb.families.support import BAG, InvalidCellError
@@ -95,7 +94,7 @@ class Schema:
             return self
         if self.all_words and not isinstance(features, Mapping):
             return self  # A new column is a new word.
-        specified = growing.present(features, table, self.names)
+        specified = present(features, table, self.names)
         found = inferred(table, specified, self.unseen, weight)
         joining = {name: feature for name, feature in found.items() if new & set(feature.reads)}
         return self.merged(replace(self, names=table.names, features=joining))
@@ -212,7 +211,7 @@ class Schema:
             return mine.merged(theirs)
         both, names = (self.features, other.features), self.names
         if self.columns == "grow":
-            both, names = growing.completed(*both), united(self.names, other.names)
+            both, names = completed(*both), united(self.names, other.names)
         if odd := sorted(map(str, set(both[0]) ^ set(both[1]))):
             raise ValueError(
                 f'the two models have different features; only one has {odd} (columns="grow" lets columns join)'

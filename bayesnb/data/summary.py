@@ -15,17 +15,13 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data import choice
-from bayesnb.data.binning import Binned
-from bayesnb.data.by_type import ByType
 from bayesnb.data.choice import Choice, with_choices
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
-from bayesnb.data.growing import present
-from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, resolved_spec
-from bayesnb.data.missing import Missing, values_of
-from bayesnb.data.named import family_named
+from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, present, resolved_spec
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
+from bayesnb.data.specifications import Binned, ByType, Missing, family_named, values_of
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
 from bayesnb.families.family import Family

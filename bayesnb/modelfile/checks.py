@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.data.binning import BinEdges
 from bayesnb.data.columns import KINDS
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
+from bayesnb.data.specifications import BinEdges
 from bayesnb.dependence.counting import Cells
 from bayesnb.dependence.exponents import CELLS, OWN, layout_of
 from bayesnb.dependence.grid import DEPTH, MOST_LEVELS, PAIR_DEPTH

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb import chains
-from bayesnb.data import best_family, binning, by_type, encoders, missing, schema
+from bayesnb.data import encoders, schema, specifications
 from bayesnb.dependence import (
     conditional,
     counting,
@@ -43,10 +43,10 @@ NAMED = {
 }
 OTHERS = (
     chains.Convergence, chains.Sampler, FixedProbabilities, sampled.Draws, dyadic.Dyadic, from_pymc.Specified,
-    best_family.BestFamily, binning.BinEdges, binning.Binned, by_type.ByType, missing.Missing, encoders.Feature,
-    schema.Schema, Statistics, Scatter, learned.Dependence, termset.TermSet, counting.Cells, grid.Grid,
-    counting.DependenceStatistics, polya.ShapeCounts, pairs.PairCounts, learned_exponents.LearnedExponents,
-    exponents.Exponents, exponents.Group, conditional.Layout, laplace.Laplace,
+    specifications.BestFamily, specifications.BinEdges, specifications.Binned, specifications.ByType,
+    specifications.Missing, encoders.Feature, schema.Schema, Statistics, Scatter, learned.Dependence,
+    termset.TermSet, counting.Cells, grid.Grid, counting.DependenceStatistics, polya.ShapeCounts, pairs.PairCounts,
+    learned_exponents.LearnedExponents, exponents.Exponents, exponents.Group, conditional.Layout, laplace.Laplace,
 )  # fmt: skip
 NAMED |= {kind.__name__: kind for kind in OTHERS}
 """The data classes that a document may name."""

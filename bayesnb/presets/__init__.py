@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.data.by_type import ByType
+from bayesnb.data.specifications import ByType
 from bayesnb.estimator import BayesianNB
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical

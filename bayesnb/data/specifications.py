@@ -1,0 +1,396 @@
+"""What a user may say of columns beside families: intervals, missing cells, the best family, one by type or name.
+
+:class:`Binned` cuts a column of numbers into intervals. :class:`Missing` lets it count whether a cell is missing.
+:class:`BestFamily` lets the rows choose among families, and :class:`ByType` says which family columns of a type get.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from bayesnb.families import families
+from bayesnb.families.bernoulli import Bernoulli
+from bayesnb.families.categorical import Categorical
+from bayesnb.families.exponential import Exponential
+from bayesnb.families.family import Family
+from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.hurdle import Hurdle
+from bayesnb.families.log_normal import LogNormal
+from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.negative_binomial import NegativeBinomial
+from bayesnb.families.poisson import Poisson
+from bayesnb.families.polya_tree import PolyaTree
+from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
+from bayesnb.priors import Array, Beta, Dirichlet
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """A column of real numbers, cut into intervals and read as categorical.
+
+    Parameters
+    ----------
+    bins : int
+        Number of intervals; ties or a constant column may leave fewer.
+    cut : {"width", "count"}
+        Intervals of equal width, or with equally many rows.
+    prior : Dirichlet
+        Over the intervals; an empty one keeps its prior mass.
+    edges : array, optional
+        Inner edges, in units of the column, instead of ``bins`` and ``cut``.
+
+    Examples
+    --------
+    >>> Binned(edges=[0.0, 10.0]).fit(np.array([])).names
+    ('(-inf, 0)', '[0, 10)', '[10, inf)')
+    """
+
+    bins: int = 10
+    cut: Literal["width", "count"] = "width"
+    prior: Any = field(default_factory=Dirichlet)
+    edges: Any = None
+
+    def __post_init__(self) -> None:
+        if self.bins < 2 or self.bins != int(self.bins):
+            raise ValueError(f"Expected at least 2 bins; got {self.bins!r}")
+        if self.cut not in ("width", "count"):
+            raise ValueError(f"Expected cut to be 'width' or 'count'; got {self.cut!r}")
+        if self.edges is not None and not (np.diff(np.asarray(self.edges, float)) > 0).all():
+            raise ValueError(f"Expected edges that increase; got {self.edges!r}")
+
+    def family(self) -> Categorical:
+        """The family of the intervals."""
+        return Categorical(self.prior)
+
+    def fit(self, x: Array, weight: Array | None = None) -> BinEdges:
+        """The edges for one column, (row,), NaN where missing."""
+        if self.edges is not None:
+            return BinEdges(tuple(float(edge) for edge in self.edges))
+        seen = ~np.isnan(x)
+        if not seen.any():
+            return BinEdges(())
+        from sklearn.preprocessing import KBinsDiscretizer
+
+        by_count = self.cut == "count"
+        cutter = KBinsDiscretizer(
+            self.bins,
+            encode="ordinal",
+            strategy="quantile" if by_count else "uniform",
+            quantile_method="averaged_inverted_cdf",
+            subsample=None,
+        )
+        with warnings.catch_warnings():
+            # Constant columns and ties give fewer bins than asked for; `describe` shows how many.
+            warnings.filterwarnings("ignore", category=UserWarning)
+            cutter.fit(x[seen, None], sample_weight=None if weight is None or not by_count else weight[seen])
+        inner = np.asarray(cutter.bin_edges_[0], float)[1:-1]
+        return BinEdges(tuple(float(edge) for edge in np.unique(inner)))
+
+
+@dataclass(frozen=True)
+class BinEdges:
+    """Inner edges of a column, in its units; an interval holds its lower edge."""
+
+    edges: tuple[float, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the intervals."""
+        shown = [f"{edge:.6g}" for edge in self.edges]
+        if len(set(shown)) < len(shown):
+            shown = [repr(edge) for edge in self.edges]
+        shown = ["-inf", *shown, "inf"]
+        return tuple(f"{'[' if k else '('}{low}, {high})" for k, (low, high) in enumerate(pairwise(shown)))
+
+    def codes(self, x: Array) -> Array:
+        """Which interval each number falls into; -1 for NaN."""
+        return np.where(np.isnan(x), -1, np.searchsorted(self.edges, x, side="right"))
+
+
+@dataclass(frozen=True, eq=False)
+class Missing:
+    """A column that is read twice: its values by a family, and whether a cell is missing as a Bernoulli of the class.
+
+    By default a missing cell says nothing. That is right if cells are missing regardless of the class and of their
+    value. Often they are not: a test that only ill people are sent to, a question that one party leaves out. With
+    ``Missing`` the model has a second feature, "COLUMN is missing", which is 1 where the cell is missing and 0 where it
+    has a value, with a probability θ ~ Beta in each class. Given the class, it is independent of the value; so the
+    joint density is P(missing | class) where the cell is missing, and P(not missing | class) p(value | class) where it
+    is not (the pattern model of Little and Rubin 2019, 15.4, with one pattern for each column).
+
+    A column that a whole table lacks is not missing cell by cell, and says nothing. A level that was never seen is a
+    value, and not missing.
+
+    Parameters
+    ----------
+    family : Family or Binned, optional
+        How values are read. By default, the type of the column decides.
+    prior : Beta
+        Of the probability that a cell is missing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the family is none, or reads all columns of a row together, so that no cell is missing by itself.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> sent = {"blood_test": [5.1, None, None, None, 6.3, 7.2, 5.9, None]}
+    >>> clf = nb.BayesianNB({"blood_test": Missing()}).fit(sent, ["well"] * 4 + ["ill"] * 4)
+    >>> clf.tables()["blood_test is missing"].round(2)
+              0     1
+    class
+    ill    0.67  0.33
+    well   0.33  0.67
+    >>> clf.predict_proba({"blood_test": [None]}).round(2)
+    array([[0.33, 0.67]])
+    """
+
+    family: Any = None
+    prior: Any = field(default_factory=Beta)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.prior, Beta):
+            raise TypeError(f"Expected the prior of Missing to be a Beta; got {self.prior!r}")
+        if self.family is None or isinstance(self.family, Binned):
+            return
+        if not isinstance(self.family, Family):
+            raise TypeError(
+                "Expected Missing of a family, such as Missing(Poisson()), of Binned(), or of nothing, so that the "
+                f"type of the column decides; got {self.family!r}"
+            )
+        if self.family.whole_rows:
+            raise ValueError(
+                f"{type(self.family).__name__} reads its columns together, so none of their cells is missing by "
+                "itself; use Missing for columns that are read one by one"
+            )
+
+
+def name_of(what: Any) -> str:
+    """What the feature, and the column of the model, that says whether a cell is missing is called."""
+    return f"{what} is missing"
+
+
+def values_of(spec: Any) -> Any:
+    """How values are read: the family of a ``Missing`` (None if the type decides), and any other specification."""
+    return spec.family if isinstance(spec, Missing) else spec
+
+
+CANDIDATES = (Gaussian(), LogNormal(), Exponential(), Poisson(), NegativeBinomial(), PolyaTree(), Hurdle())
+"""The families that are tried if none are named."""
+
+ROWS = 10_000
+"""How many rows take part in the choice by default, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class BestFamily:
+    """Choose the family of a column of numbers by the rows of the first fit: ``features="best"`` with settings.
+
+    As ``features`` it is for all columns of numbers, and the other columns get the family of their type. In
+    ``features={column: BestFamily()}`` it is for single columns. :func:`bayesnb.choose_families` says what the criteria
+    mean.
+
+    Parameters
+    ----------
+    families : sequence of Family, optional
+        The candidates, each with another name. By default Gaussian, LogNormal, Exponential, Poisson, NegativeBinomial,
+        PolyaTree and Hurdle; each is tried on the columns that it can read, and a Hurdle on those that hold zeros and
+        other numbers.
+    by : {"class", "evidence"}
+        Which families predict the class best (for classification), or which predicted the values of the column best
+        (to describe it, or to draw rows).
+    rows : int
+        How many rows take part in the choice at most; of more, so many are drawn, always the same ones. What is chosen
+        learns from all rows.
+
+    Raises
+    ------
+    ValueError
+        For another criterion, no candidates, candidates of one name, or a family that cannot be a candidate.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.heights()
+    >>> by_evidence = nb.BestFamily([nb.Gaussian(), nb.LogNormal()], by="evidence")
+    >>> nb.BayesianNB(by_evidence).fit(X, y).describe()["family"].to_dict()
+    {'height_cm': 'Gaussian', 'weight_kg': 'Gaussian'}
+    """
+
+    families: Any = None
+    by: Literal["class", "evidence"] = "class"
+    rows: int = ROWS
+
+    def __post_init__(self) -> None:
+        if self.by not in ("class", "evidence"):
+            raise ValueError(f"Expected by to be 'class' or 'evidence'; got {self.by!r}")
+        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1:
+            raise ValueError(f"Expected rows to be a positive number of rows; got {self.rows!r}")
+        if self.families is None:
+            return
+        given = tuple(self.families) if isinstance(self.families, Sequence) else (self.families,)
+        if odd := [family for family in given if not isinstance(family, Family)]:
+            raise ValueError(f"Expected candidates to be families, such as Gaussian(); got {odd[0]!r}")
+        names = [family.title for family in given]
+        if len(set(names)) < len(names) or not names:
+            raise ValueError(f"Expected candidates of different names; got {names}")
+        for family in given:
+            of_numbers = family.support not in (LEVELS, BAG) and getattr(family, "exposure", None) is None
+            if not (family.exact and of_numbers and not family.whole_rows):
+                raise ValueError(
+                    f"{family.title} cannot be a candidate: candidates read the numbers of one column and have a "
+                    "closed form; name its columns, as features={column: family}"
+                )
+        object.__setattr__(self, "families", given)
+
+    @property
+    def candidates(self) -> tuple[Family, ...]:
+        """The families that are tried."""
+        return CANDIDATES if self.families is None else self.families
+
+
+KINDS = {
+    "number": "numbers",
+    "text": "text and categories",
+    "boolean": "True and False",
+    "zero_one": "integers of 0 and 1",
+    "sparse": "sparse matrices",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ByType:
+    """A family for each type of column, instead of the families that columns get by default.
+
+    Use it where all columns of a type shall have the same prior, whatever their names are. ``None`` instead of a
+    family refuses columns of this type.
+
+    Parameters
+    ----------
+    number : Family or None
+        Of numbers, except integers of 0 and 1.
+    text : Family or None
+        Of text and categories: a family of levels.
+    boolean : Family or None
+        Of columns of True and False.
+    zero_one : Family or None
+        Of integers of 0 and 1, and of an array that holds nothing else.
+    sparse : Family or None
+        Of a sparse matrix: a family of rows of counts, or Gaussian.
+
+    Raises
+    ------
+    TypeError
+        If one of them is no family, or a family of another type of column.
+    ValueError
+        If a family takes something from the first rows: name its columns instead, as ``features={column: family}``.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> smooth = nb.ByType(text=nb.Categorical(nb.Dirichlet(5)))
+    >>> nb.BayesianNB(smooth).fit(X, y).predict_proba(X[:1]).round(3)
+    array([[0.531, 0.469]])
+    """
+
+    number: Any = field(default_factory=Gaussian)
+    text: Any = field(default_factory=Categorical)
+    boolean: Any = field(default_factory=Bernoulli)
+    zero_one: Any = field(default_factory=Bernoulli)
+    sparse: Any = field(default_factory=Multinomial)
+
+    def __post_init__(self) -> None:
+        for kind, family in self.families().items():
+            if family is None:
+                continue
+            if not isinstance(family, Family):
+                raise TypeError(f"{kind}: Expected a family, such as {_default(kind)}; got {family!r}")
+            wanted = {"text": LEVELS, "sparse": BAG}.get(kind)
+            wanted = family.support if kind == "sparse" and family.reads_sparse else wanted
+            if (wanted is not None and family.support != wanted) or (wanted is None and family.support == BAG):
+                raise TypeError(f"{kind}: {type(family).__name__} cannot read these columns; see {_default(kind)}")
+            if family.needs_rows or getattr(family, "exposure", None) is not None:
+                raise ValueError(
+                    f"{kind}: {type(family).__name__} takes something from the rows or from another column; name its "
+                    "columns, as features={column: family}"
+                )
+
+    def of(self, kind: str, columns: Any) -> Family:
+        """The family of a type of column, or ``ValueError``, naming the columns, if they are refused."""
+        family = getattr(self, kind)
+        if family is None:
+            raise ValueError(
+                f"columns {list(columns)[:8]}: these settings have no family for {KINDS[kind]}; give these columns "
+                "another type, or use other features"
+            )
+        return family
+
+    def families(self) -> dict[str, Any]:
+        """The families by type of column; ``None`` where a type is refused."""
+        return {kind: getattr(self, kind) for kind in KINDS}
+
+
+def _default(kind: str) -> str:
+    """The family that columns of this type have by default, as it is written."""
+    (family,) = (f.default_factory for f in fields(ByType) if f.name == kind)
+    return f"{family.__name__}()"
+
+
+def together_name(family: Family) -> str:
+    """What the feature of columns that are read together is called."""
+    return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
+
+
+def together(found: dict[Any, tuple[Family, tuple[Any, ...], str]]) -> dict[Any, tuple[Family, tuple[Any, ...], str]]:
+    """The same, with the columns whose family reads them together as one feature."""
+    shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
+    if not shared:
+        return found
+    families = {id(family): family for family, _, _ in shared.values()}
+    rest = {name: spec for name, spec in found.items() if name not in shared}
+    for family in families.values():
+        names = tuple(name for name, spec in shared.items() if spec[0] is family)
+        key = together_name(family)
+        key = key if key not in rest or key in found else f"{key} 2"
+        if key in rest:
+            raise ValueError(f"a column is called {key!r}, as the feature of {list(names)[:8]} is; rename that column")
+        rest[key] = (family, names, ", ".join(dict.fromkeys(shared[name][2] for name in names)))
+    return rest
+
+
+def families_by_name() -> dict[str, Any]:
+    """The families that a model file can hold, and the other words for a column, by their names in small letters."""
+    kinds = {name: kind for name, kind in families().items() if kind.exact}
+    kinds |= {"Binned": Binned, "Best": BestFamily, "Missing": Missing}
+    return {re.sub("(?<=.)(?=[A-Z])", "-", name).lower(): kind for name, kind in kinds.items()}
+
+
+def family_named(name: str) -> Any:
+    """The class of the family with this name, in any spelling of it.
+
+    Raises
+    ------
+    ValueError
+        If there is none, with the names that there are, and the one that may be meant.
+    """
+    kinds = families_by_name()
+    asked = name.strip().lower().replace("_", "-")
+    if asked in kinds:
+        return kinds[asked]
+    for known, kind in kinds.items():
+        if known.replace("-", "") == asked.replace("-", ""):
+            return kind
+    close = get_close_matches(asked, kinds, 1)
+    hint = f"; did you mean {close[0]!r}? The" if close else "; the"
+    raise ValueError(f"there is no family {name!r}{hint} families are {', '.join(kinds)}")

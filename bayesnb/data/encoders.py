@@ -112,7 +112,7 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Float64 (row, column), NaN where missing. ``Schema.encode`` validates those for a conjugate pair together."""
+    """Float64 (row, column), NaN where missing; a sparse matrix where the family reads one."""
     if table.sparse and feature.family.reads_sparse:
         x = sparse.csr_array(table.block(feature.columns), dtype=float)
         validate(feature, x)
@@ -123,8 +123,7 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
         _require_whole(feature, x)
     if feature.tried and unseen in ("missing", "new"):
         x = np.where(impossible(feature, x), np.nan, x)
-    if not (feature.family.support is REALS and feature.family.exact):
-        validate(feature, x)
+    validate(feature, x)
     return feature, x
 
 
@@ -149,11 +148,6 @@ def impossible(feature: Feature, x: Array) -> Array:
     so they are treated like levels that were never seen.
     """
     return feature.family.support.invalid(x) & np.isfinite(x) if feature.tried else np.zeros(x.shape, bool)
-
-
-def checked_together(feature: Feature, x: Any) -> bool:
-    """Whether a block is one of reals that are still to be validated."""
-    return feature.family.support is REALS and feature.family.exact and not sparse.issparse(x)
 
 
 def _matrix(table: Table, columns: Names) -> Array:

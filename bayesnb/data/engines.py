@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 PACKAGES = ("polars", "duckdb", "_duckdb", "dask", "distributed", "pyspark", "pyarrow")
 """Packages whose errors an engine may raise while its rows are read."""
 
+AT_ONCE = 256
+"""Partitions of Dask whose summaries are asked for together."""
+
 type Score = Callable[[Any], pd.DataFrame]
 
 
@@ -268,34 +271,10 @@ def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Ite
 
     delayed = [dask.delayed(reading)(part) for part in source.to_delayed()]
     progress.total(len(delayed), "parts")
-    client = _dask_client()
-    if client is not None:
-        from distributed import as_completed
-
-        futures = client.compute(delayed)
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-                progress.add(1)
-                future.release()
-        finally:
-            client.cancel(futures)
-        return
-    at_once = 4 * (os.cpu_count() or 1)
-    for start in range(0, len(delayed), at_once):
-        parts = dask.compute(*delayed[start : start + at_once])
+    for start in range(0, len(delayed), AT_ONCE):
+        parts = dask.compute(*delayed[start : start + AT_ONCE])
         yield from parts
         progress.add(len(parts))
-
-
-def _dask_client() -> Any:
-    """The client of the cluster that this process uses, or ``None``."""
-    try:
-        from distributed import get_client
-
-        return get_client()
-    except (ImportError, ValueError):
-        return None
 
 
 def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | EmptySummary]:

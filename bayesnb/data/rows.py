@@ -134,11 +134,9 @@ class Rows:
             known = self.schema(features, unseen, columns, label)
         else:
             known = schema.grown(self.table, features, self.weight)
-        learned, data = known.encode(self.table, learn=True)
+        learned, data = known.read(self.table, learn=True)
         model = learned.model(Dirichlet())
-        classes = labels_of(self.target.classes)
-        statistics = learned.computed(data, lambda: model.statistics(data, labels, classes))
-        return learned, statistics
+        return learned, model.statistics(data, labels, labels_of(self.target.classes))
 
     def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:
         """These rows in two: the statistics of those with a label, and the encoded columns and weights of the others.

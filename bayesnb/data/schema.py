@@ -8,7 +8,7 @@ a fit that fails has changed nothing.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal
 
@@ -16,13 +16,11 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.columns import Names
-from bayesnb.data.encoders import Feature, UnseenPolicy, checked_together, encode, require_one_kind, validate
+from bayesnb.data.encoders import Feature, UnseenPolicy, encode, require_one_kind
 from bayesnb.data.inferring import completed, inferred, present
 from bayesnb.data.tables import Table
 from bayesnb.families.levels import united
-from bayesnb.families.support import BAG, InvalidCellError
-from bayesnb.kernels import reading
-from bayesnb.kernels.blocks import large_enough
+from bayesnb.families.support import BAG
 from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.wording import meant, warn
@@ -126,15 +124,9 @@ class Schema:
             This one, or one with the new levels.
         data : {name: encoded columns}
         """
-        schema, data = self.encode(table, learn, absent)
-        schema.validate(data)
-        return schema, data
-
-    def encode(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
-        """The same as :meth:`read`, but large blocks of zeros and ones may hold others; see :meth:`computed`."""
         if learn and self.all_words and table.named:
             schema = replace(self, names=table.names, features=self._bag(table.names))
-            return self.merged(schema), schema.encode(table)[1]
+            return self.merged(schema), schema.read(table)[1]
         if learn:
             table = self._by_name(table, self.absent_when_learned, 'let columns join with columns="grow"')
         else:
@@ -142,29 +134,7 @@ class Schema:
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
             features[name], data[name] = encode(table, feature, self.unseen if not learn else None)
-        # One look at all small blocks of reals takes less time than a look at each.
-        reals = [data[name] for name, feature in self.features.items() if checked_together(feature, data[name])]
-        small = [x.ravel() for x in reals if not large_enough(x.size)]
-        looks = [x for x in reals if large_enough(x.size)] + ([np.concatenate(small)[:, None]] if small else [])
-        if any(map(reading.extreme, looks)):
-            self.validate(data)
         return (replace(self, features=features) if learn else self), data
-
-    def validate(self, data: Data) -> None:
-        """Raise ``ValueError``, naming column, row, value and cure, if a cell is outside the support of its family."""
-        for name, feature in self.features.items():
-            validate(feature, data[name])
-
-    def computed[T](self, data: Data, compute: Callable[[], T]) -> T:
-        """What is computed from encoded columns, of which families that validate while they sum may refuse a cell.
-
-        All cells are then validated, and the bad one is named.
-        """
-        try:
-            return compute()
-        except InvalidCellError:
-            self.validate(data)
-            raise
 
     @property
     def all_words(self) -> bool:

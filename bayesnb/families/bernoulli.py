@@ -14,7 +14,7 @@ from scipy import sparse
 
 from bayesnb.families.columns import dense_cells
 from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.support import ZEROS_AND_ONES, InvalidCellError
+from bayesnb.families.support import ZEROS_AND_ONES
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
 from bayesnb.priors import Beta, Chance, Theta
@@ -69,14 +69,8 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         if sparse.issparse(x):
             ones = members.totals(x)
             return BinaryCounts(np.repeat(members.weights()[:, None], ones.shape[1], axis=1), ones)
-        x, _ = self.read(x)
         parts = (BinaryCounts(t.totals(t.seen()), t.totals(t.x == 1)) for t in self.tallies(x, members))
         return reduce(add, parts)
-
-    def read(self, x: Column) -> tuple[Column, None]:
-        if not sparse.issparse(x) and x.dtype.kind == "f" and ZEROS_AND_ONES.invalid(x).any():
-            raise InvalidCellError("a cell is neither 0 nor 1")
-        return x, None
 
     def resolve_prior(self, prior: Beta, s: BinaryCounts) -> Beta:
         # A row for each outcome, so that none is impossible.

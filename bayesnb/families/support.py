@@ -2,8 +2,7 @@
 
 Columns are first converted to numbers and then validated (see ``data.encoders``): :meth:`Support.invalid` finds the
 cells outside the support, and the error names column, row, value and cure. Numbers that may have fractions also have
-an ordinary size (see ``kernels.reading``). Validating a large table takes one more pass over it, which a pair for zeros
-and ones avoids: it validates cells in the loop that sums them, and raises :class:`InvalidCellError`.
+an ordinary size (see ``kernels.reading``).
 """
 
 from __future__ import annotations
@@ -14,10 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesnb.numerics import Array
-
-
-class InvalidCellError(ValueError):
-    """A cell is outside the support of its family. The schema, which knows the columns, then names the cell."""
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,6 @@ def predict_joint_log_proba(classifier: Classifier, X: Any) -> Array:
     table = table_of(X, classifier.schema)
     classifier.require_offset_of(table)
     classifier.posterior.warn_of_chains()
-    _, data = classifier.schema.encode(table, absent=classifier.absent)
+    _, data = classifier.schema.read(table, absent=classifier.absent)
     warn_of_unseen(classifier.schema, table)
-    return classifier.schema.computed(data, lambda: classifier.log_joint(data, table.n_rows))
+    return classifier.log_joint(data, table.n_rows)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.families.support import InvalidCellError
 from bayesnb.priors import Array
 from bayesnb.statistics.errors import LocatedError
 from bayesnb.statistics.statistic import Statistic, cleared
@@ -44,9 +43,6 @@ def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> 
         yield
     except LocatedError as error:
         raise type(error)(f"{', '.join([what, *_cell(error.where, labels, s)])}: {error}", error.where) from error
-    except InvalidCellError:
-        # Only the schema knows which column it is in; it will say so.
-        raise
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from error
 

@@ -74,7 +74,7 @@ def told(answer):
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 def test_a_question_is_answered_by_one_state_even_if_the_estimator_learns_meanwhile(ask, monkeypatch):
     expected = told(ask(BayesianNB(random_state=0).fit(X, Y)))
-    clf, read = BayesianNB(random_state=0).fit(X, Y), Schema.encode
+    clf, read = BayesianNB(random_state=0).fit(X, Y), Schema.read
 
     def read_and_learn(self, table, learn=False, absent="error"):
         encoded = read(self, table, learn, absent)
@@ -83,7 +83,7 @@ def test_a_question_is_answered_by_one_state_even_if_the_estimator_learns_meanwh
             clf.partial_fit(MORE, ["a", "a"])
         return encoded
 
-    monkeypatch.setattr(Schema, "encode", read_and_learn)
+    monkeypatch.setattr(Schema, "read", read_and_learn)
     answer = told(ask(clf))
     monkeypatch.undo()
     assert list(clf.classes_) == ["a", "m", "n"]

@@ -16,9 +16,9 @@ import pandas as pd
 from scipy.special import log_softmax
 
 from bayesnb.data.encoders import Feature
-from bayesnb.data.inferring import NO_VALUE, inferred, named_columns, resolved_spec
+from bayesnb.data.inferring import NO_VALUE, inferred, named_columns
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import BestFamily, family_named
+from bayesnb.data.specifications import BestFamily, Entry, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, labels_of, with_named
 from bayesnb.families.family import Family
@@ -115,7 +115,7 @@ def with_choices(schema: Schema, choices: Mapping[Any, Choice]) -> Schema:
 
 def asks(features: Any) -> bool:
     """Whether some column is to get the family that is best for it."""
-    return bool(_asked_by_name(features)) or isinstance(_spec(features), BestFamily)
+    return bool(_asked(features))
 
 
 def chosen(
@@ -146,7 +146,8 @@ def chosen(
     if not asks(features):
         return features, {}
     columns = _columns(table, features, weight)
-    others = {key: value for key, value in _by_name(features).items() if key not in _asked_by_name(features)}
+    asked = {entry.key for entry in _asked(features)}
+    others = {k: v for k, v in features.items() if k not in asked} if isinstance(features, Mapping) else {}
     if not columns:
         return others or None, {}
     table, target, weight = _drawn(table, target, weight, max(one.rows for one in columns.values()))
@@ -177,28 +178,23 @@ class _Tried:
     evidence: float
 
 
-def _spec(features: Any) -> Any:
-    return family_named(features)() if isinstance(features, str) else features
-
-
-def _by_name(features: Any) -> Mapping[Any, Any]:
-    return features if isinstance(features, Mapping) else {}
-
-
-def _asked_by_name(features: Any) -> dict[Any, tuple[BestFamily, list[Any]]]:
-    """The items of ``features`` whose columns are to get their best family."""
-    found = {key: resolved_spec(key, value) for key, value in _by_name(features).items()}
-    return {key: both for key, both in found.items() if isinstance(both[0], BestFamily)}
+def _asked(features: Any) -> list[Entry]:
+    """What is said of columns that are to get their best family."""
+    return [entry for entry in entries(features) if isinstance(entry.spec, BestFamily)]
 
 
 def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily]:
     """The columns that are to get their best family."""
-    if not isinstance(features, Mapping):
-        by_type = inferred(table, None, "missing", weight)
-        numbers = [f for f in by_type.values() if type(f.family) is Gaussian and f.how != NO_VALUE]
-        return dict.fromkeys([column for feature in numbers for column in feature.columns], _spec(features))
-    asked = _asked_by_name(features).values()
-    return {column: spec for spec, columns in asked for column in named_columns(table, columns)}
+    found = {}
+    for entry in _asked(features):
+        if entry.columns is None:
+            by_type = inferred(table, None, "missing", weight)
+            numbers = [f for f in by_type.values() if type(f.family) is Gaussian and f.how != NO_VALUE]
+            columns = [column for feature in numbers for column in feature.columns]
+        else:
+            columns = named_columns(table, entry.columns)
+        found |= dict.fromkeys(columns, entry.spec)
+    return found
 
 
 def _drawn(table: Table, target: Target, weight: Array, most: int) -> tuple[Table, Target, Array]:

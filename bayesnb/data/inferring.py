@@ -18,12 +18,12 @@ from bayesnb.data.specifications import (
     BestFamily,
     Binned,
     ByType,
+    Entry,
     Missing,
-    family_named,
+    entries,
     name_of,
     together,
     together_name,
-    values_of,
 )
 from bayesnb.data.tables import Table
 from bayesnb.families.bernoulli import Bernoulli
@@ -43,10 +43,11 @@ ZERO_ONE = " of 0 and 1"
 def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None) -> dict[Any, Feature]:
     """The features of a table, in the order of its columns; see :meth:`bayesnb.data.schema.Schema.infer`."""
     if unseen not in ("missing", "new", "error"):
-        said = f"Expected unseen to be 'missing', 'new' or 'error'; got {unseen!r}"
-        raise ValueError(said + meant(unseen, ("missing", "new", "error")))
+        wrong = f"Expected unseen to be 'missing', 'new' or 'error'; got {unseen!r}"
+        raise ValueError(wrong + meant(unseen, ("missing", "new", "error")))
     chosen: dict[Any, Feature] = {}
-    specified = _specified(table, features)
+    said = entries(features)
+    specified = _specified(table, said)
     exposures = {spec.exposure for spec, _ in specified.values() if getattr(spec, "exposure", None) is not None}
     for name, (spec, columns) in specified.items():
         chosen[name] = _feature(table, spec, columns, SPECIFIED, unseen, weight)
@@ -56,64 +57,60 @@ def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | 
     rest = () if whole else table.names
     if taken:
         rest = tuple(name for name in rest if name not in taken)
-    by_type = features if isinstance(features, ByType) else ByType()
+    by_type = next((entry.spec for entry in said if isinstance(entry.spec, ByType)), ByType())
     for name, (spec, columns, how) in _by_type(table, rest, by_type).items():
         if name in chosen:
             raise ValueError(f"a feature called {name!r} was specified, but a column of that name is left over")
         chosen[name] = _feature(table, spec, columns, how, unseen, weight)
     if not chosen:
         raise ValueError("the table has no column to learn from")
-    chosen |= _indicators(table, features, chosen)
+    chosen |= _indicators(table, said, chosen)
     if len(chosen) > 1:
         chosen = dict(sorted(chosen.items(), key=lambda item: table.place[item[1].reads[0]]))
     return chosen
 
 
-def _specified(table: Table, features: Any) -> dict[Any, tuple[Any, Names]]:
+def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Names]]:
     """The features that were specified, each with its family and its columns."""
-    features = values_of(family_named(features)() if isinstance(features, str) else features)
-    if features is None or isinstance(features, ByType | BestFamily):
-        return {}
-    if isinstance(features, Family | Binned):
-        features = _with_exposure(table, features)
-        exposure = getattr(features, "exposure", None)
-        columns = table.names if exposure is None else tuple(name for name in table.names if name != exposure)
-        if getattr(features, "support", None) == BAG:
-            return {"words" if table.named else "x": (features, columns)}
-        if table.named and getattr(features, "reads_together", False):
-            return {together_name(features): (features, columns)}
-        return {name: (features, (name,)) for name in columns} if table.named else {"x": (features, columns)}
-    if not isinstance(features, Mapping):
-        raise TypeError(
-            "Expected features to be a family, ByType(...), or {column: family}, such as {'visits': Poisson()}; "
-            f"got {features!r}"
-        )
+    if len(said) == 1 and said[0].columns is None:
+        return _of_all_columns(table, said[0].spec)
     specified, owner = {}, {}
-    for key, value in features.items():
-        spec, columns = resolved_spec(key, value)
-        resolved = named_columns(table, columns)
+    for entry in said:
+        key, resolved = entry.key, named_columns(table, entry.columns)
         if not resolved:
             raise ValueError(f"features[{key!r}]: Expected at least one column; got none")
-        if isinstance(spec, BestFamily):
+        if isinstance(entry.spec, BestFamily):
             continue  # The first rows choose (see `choice`); a column that joins later gets the family of its type.
         for column in resolved:
             if column in owner:
                 raise ValueError(f"column {column!r} is in more than one feature: {owner[column]!r} and {key!r}")
             owner[column] = key
-        if spec is not None:
-            specified[key if isinstance(value, tuple) else resolved[0]] = (_with_exposure(table, spec), resolved)
+        if entry.spec is not None:
+            specified[key if entry.together else resolved[0]] = (_with_exposure(table, entry.spec), resolved)
     return specified
 
 
-def _indicators(table: Table, features: Any, chosen: Mapping[Any, Feature]) -> dict[Any, Feature]:
+def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
+    """The features of one specification for all columns; none, if the types of columns or the rows decide."""
+    if not isinstance(spec, Family | Binned):
+        return {}
+    spec = _with_exposure(table, spec)
+    exposure = getattr(spec, "exposure", None)
+    columns = table.names if exposure is None else tuple(name for name in table.names if name != exposure)
+    if getattr(spec, "support", None) == BAG:
+        return {"words" if table.named else "x": (spec, columns)}
+    if table.named and getattr(spec, "reads_together", False):
+        return {together_name(spec): (spec, columns)}
+    return {name: (spec, (name,)) for name in columns} if table.named else {"x": (spec, columns)}
+
+
+def _indicators(table: Table, said: Sequence[Entry], chosen: Mapping[Any, Feature]) -> dict[Any, Feature]:
     """The features that say whether cells are missing, for the columns of which that was specified."""
     wanted: dict[Any, Missing] = {}
-    if isinstance(features, Mapping):
-        for key, value in features.items():
-            if (missing := _missing(value[0] if isinstance(value, tuple) else value)) is not None:
-                wanted |= dict.fromkeys(named_columns(table, resolved_spec(key, value)[1]), missing)
-    elif (missing := _missing(features)) is not None:
-        wanted = dict.fromkeys(table.names, missing)
+    for entry in said:
+        if entry.missing is not None:
+            columns = table.names if entry.columns is None else named_columns(table, entry.columns)
+            wanted |= dict.fromkeys(columns, entry.missing)
     if not wanted:
         return {}
     if table.sparse:
@@ -131,24 +128,6 @@ def _indicators(table: Table, features: Any, chosen: Mapping[Any, Feature]) -> d
                 )
             found[own] = Feature(names, Bernoulli(missing.prior), f"missing cells of {name}", indicates=columns)
     return found
-
-
-def _missing(spec: Any) -> Missing | None:
-    """The specification, if missing cells are to say something; else None."""
-    spec = family_named(spec)() if isinstance(spec, str) else spec
-    return spec if isinstance(spec, Missing) else None
-
-
-def resolved_spec(key: Any, value: Any) -> tuple[Family | Binned | BestFamily | None, list[Any]]:
-    """The family and the columns of one item of ``features``; the family is None if the types of the columns decide."""
-    spec, columns = value if isinstance(value, tuple) and len(value) == 2 else (value, [key])
-    with about(f"features[{key!r}]"):
-        spec = family_named(spec)() if isinstance(spec, str) else spec
-    if not isinstance(spec, Family | Binned | BestFamily | Missing):
-        raise TypeError(
-            f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
-        )
-    return values_of(spec), [columns] if isinstance(columns, str) else list(columns)
 
 
 def named_columns(table: Table, columns: Sequence[Any]) -> Names:
@@ -182,36 +161,38 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
         return {"x": (families.of("sparse", rest), rest, "sparse counts")}
     if table.numeric:
         # An array is one feature, so one family reads all of its columns.
-        how = f"array of {table.source.dtype}"
-        if table.source.dtype == bool:
-            return {"x": (families.of("boolean", rest), rest, how)}
-        if zeros_and_ones(table.source):
-            return {"x": (families.of("zero_one", rest), rest, how + ZERO_ONE)}
-        return {"x": (families.of("number", rest), rest, how)}
-    found = {}
+        binary = zeros_and_ones(table.source)
+        kind = "boolean" if table.source.dtype == bool else "zero_one" if binary else "number"
+        return {"x": (families.of(kind, rest), rest, f"array of {table.source.dtype}{ZERO_ONE if binary else ''}")}
     # Columns of one type share one family object, which saves making thousands of them.
     if table.cells is not None and table.cells.dtype.kind == "f":
         how, number = Column(rest[0], table.cells).dtype, families.of("number", rest)
         return together({name: (number, (name,), how) for name in rest})
+    found = {}
     for name in rest:
-        column = table.column(name)
-        kind = column.kind()
-        if column.textual or kind == "text":
-            found[name] = (families.of("text", (name,)), (name,), column.dtype)
-        elif kind == "boolean":
-            found[name] = (families.of("boolean", (name,)), (name,), column.dtype)
-        elif kind == "integer" and column.binary():
-            found[name] = (families.of("zero_one", (name,)), (name,), column.dtype + ZERO_ONE)
-        else:
-            found[name] = (families.of("number", (name,)), (name,), NO_VALUE if kind == "empty" else column.dtype)
+        kind, how = _type_of(table.column(name))
+        found[name] = (families.of(kind, (name,)), (name,), how)
     return together(found)
+
+
+def _type_of(column: Column) -> tuple[str, str]:
+    """Which family of a :class:`ByType` a column gets, and why."""
+    kind = column.kind()
+    if column.textual or kind == "text":
+        return "text", column.dtype
+    if kind == "boolean":
+        return "boolean", column.dtype
+    if kind == "integer" and column.binary():
+        return "zero_one", column.dtype + ZERO_ONE
+    return "number", NO_VALUE if kind == "empty" else column.dtype
 
 
 def _feature(
     table: Table, spec: Family | Binned, columns: Names, how: str, unseen: str, weight: Array | None
 ) -> Feature:
     """A feature as inferred from the first table."""
-    with about(f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"):
+    said = f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"
+    with about(said):
         _require_concentrations(spec)
     if isinstance(spec, Binned):
         table.require_dense(spec)
@@ -222,7 +203,7 @@ def _feature(
         table.require_dense(spec)
         with_levels = spec.support == LEVELS
         seen = [table.column(name).ordered() if with_levels else table.column(name).ordinary() for name in columns]
-        with about(f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"):
+        with about(said):
             spec = spec.placed(seen, weight)
     if spec.support != LEVELS:
         return Feature(columns, spec, how)
@@ -324,15 +305,15 @@ def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     if not isinstance(features, Mapping):
         return features
     kept: dict[Any, Any] = {}
-    for key, value in features.items():
-        spec, columns = resolved_spec(key, value)
+    for entry in entries(features):
+        key, columns = entry.key, entry.columns
         here = [column for column in columns if column in table.place]
         if not here:
             continue
         if len(here) == len(columns):
-            kept[key] = value
-        elif getattr(spec, "support", None) == BAG:
-            kept[key] = spec, here
+            kept[key] = features[key]
+        elif getattr(entry.spec, "support", None) == BAG:
+            kept[key] = entry.spec, here
         elif not set(columns) & set(known):
             absent = next(column for column in columns if column not in table.place)
             raise ValueError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from itertools import pairwise
@@ -29,6 +29,7 @@ from bayesnb.families.negative_binomial import NegativeBinomial
 from bayesnb.families.poisson import Poisson
 from bayesnb.families.polya_tree import PolyaTree
 from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
+from bayesnb.model import about
 from bayesnb.priors import Array, Beta, Dirichlet
 
 
@@ -394,3 +395,61 @@ def family_named(name: str) -> Any:
     close = get_close_matches(asked, kinds, 1)
     hint = f"; did you mean {close[0]!r}? The" if close else "; the"
     raise ValueError(f"there is no family {name!r}{hint} families are {', '.join(kinds)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """What ``features`` says of some columns.
+
+    Parameters
+    ----------
+    key : hashable
+        Of the mapping; ``None`` where one specification is for all columns.
+    spec : Family, Binned, BestFamily, ByType or None
+        How values are read; ``None`` if the types of the columns decide.
+    columns : list, optional
+        ``None`` stands for all columns.
+    missing : Missing, optional
+        If it shall count whether a cell is missing.
+    together : bool
+        Whether the columns are one feature, which the key names.
+    """
+
+    key: Any
+    spec: Any
+    columns: list[Any] | None = None
+    missing: Missing | None = None
+    together: bool = False
+
+
+def entries(features: Any) -> list[Entry]:
+    """Read ``features`` in any form that :class:`bayesnb.BayesianNB` takes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is neither a family nor another specification of columns, or the name of none.
+    """
+    if features is None:
+        return []
+    if not isinstance(features, Mapping):
+        spec = family_named(features)() if isinstance(features, str) else features
+        if not isinstance(spec, Family | Binned | BestFamily | ByType | Missing):
+            raise TypeError(
+                "Expected features to be a family, ByType(...), or {column: family}, such as {'visits': Poisson()}; "
+                f"got {features!r}"
+            )
+        return [Entry(None, values_of(spec), missing=spec if isinstance(spec, Missing) else None)]
+    found = []
+    for key, value in features.items():
+        together = isinstance(value, tuple) and len(value) == 2
+        spec, columns = value if together else (value, [key])
+        with about(f"features[{key!r}]"):
+            spec = family_named(spec)() if isinstance(spec, str) else spec
+        if not isinstance(spec, Family | Binned | BestFamily | Missing):
+            raise TypeError(
+                f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
+            )
+        columns = [columns] if isinstance(columns, str) else list(columns)
+        found.append(Entry(key, values_of(spec), columns, spec if isinstance(spec, Missing) else None, together))
+    return found

@@ -18,10 +18,10 @@ from bayesnb.data import choice
 from bayesnb.data.choice import Choice, with_choices
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
-from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, present, resolved_spec
+from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, present
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import Binned, ByType, Missing, family_named, values_of
+from bayesnb.data.specifications import Binned, ByType, Missing, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
 from bayesnb.families.family import Family
@@ -168,11 +168,9 @@ def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) 
 
 def _specs(features: Any) -> list[Any]:
     """The specifications of features, in whatever form they were given."""
-    if isinstance(features, ByType):
-        return [family for family in features.families().values() if family is not None]
-    specified = features.values() if isinstance(features, Mapping) else [features]
-    specs = [spec[0] if isinstance(spec, tuple) and len(spec) == 2 else spec for spec in specified]
-    return [values_of(family_named(spec)() if isinstance(spec, str) else spec) for spec in specs]
+    found = [entry.spec for entry in entries(features)]
+    by_type = [family for spec in found if isinstance(spec, ByType) for family in spec.families().values()]
+    return found + by_type
 
 
 def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
@@ -287,8 +285,8 @@ class PartSummarizer:
 
     def complete(self, whole: Summary) -> Summary:
         """The summary of all parts; raise ``ValueError`` if a specified column was in none of them."""
-        for key, value in self.features.items() if isinstance(self.features, Mapping) and self.schema is None else ():
-            for column in resolved_spec(key, value)[1]:
+        for entry in entries(self.features) if self.schema is None else ():
+            for column in entry.columns or ():
                 if column not in whole.schema.names:
                     raise ValueError(
                         f"features names column {column!r}, which no part of the table has; the columns are "

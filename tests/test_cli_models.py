@@ -65,7 +65,7 @@ def tennis(tmp_path, done):
 
 def test_a_fit_writes_the_model_of_the_estimator(capsys, penguins, tmp_path):
     path, X, y = penguins
-    code, out, err = run(capsys, "fit", path, "--target", "species", "-o", tmp_path / "m.nc")
+    code, out, err = run(capsys, "fit", path, "--target", "species", "--dependence", "none", "-o", tmp_path / "m.nc")
     assert (code, out) == (0, "")
     assert "344 rows, 7 features; Adelie 152, Chinstrap 68, Gentoo 124" in err
     clf = BayesianNB().fit(X, y)
@@ -134,7 +134,7 @@ def test_the_option_m_sets_the_prior_of_all_categorical_and_binary_columns(done,
 
 def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path):
     path, X, y = penguins
-    done("fit", path, "--target", "species", "-o", tmp_path / "m.nc")
+    done("fit", path, "--target", "species", "--dependence", "none", "-o", tmp_path / "m.nc")
     expected = BayesianNB().fit(X, y).predict_proba(X)
     out = pd.read_csv(io.StringIO(done("predict", tmp_path / "m.nc", path)))
     assert out.columns.tolist() == ["prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]

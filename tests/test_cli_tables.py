@@ -122,7 +122,7 @@ def test_inspect_ends_with_a_command_that_runs_and_leaves_out_what_is_to_be_left
         "bayesnb fit 'my credit.csv' --target class --na '?' --na n.a. --na -999 --drop customer_id"
     )
     done(*shlex.split(command)[1:])
-    names = load("my-credit.nc").schema_.names
+    names = load("my-credit.bayesnb").schema_.names
     assert set(names) == {"age", "purpose", "savings", "income", "debt", "amount", "calls"}
 
 
@@ -133,7 +133,7 @@ def test_the_command_at_the_end_of_inspect_fits_the_families_that_were_asked_for
     command = out.splitlines()[-1]
     assert asked in command
     done(*shlex.split(command)[1:])
-    schema = load("penguins.nc").schema_
+    schema = load("penguins.bayesnb").schema_
     assert type(schema.features["body_mass_g"].family).__name__ in ("NegativeBinomial", "LogNormal")
 
 
@@ -151,7 +151,7 @@ def test_serious_remarks_are_warnings_in_the_voice_of_the_tool(verb, done, tmp_p
     quick = {
         "fit": ("-o", tmp_path / "m.nc"),
         "compare": ("--dependence", "none", "--draws", 20, "--format", "csv"),
-        "report": ("-o", tmp_path / "r.md", "--explain", 0, "--draws", 20),
+        "report": ("-o", tmp_path / "r.md", "--explain", 0, "--draws", 20, "--dependence", "none"),
     }[verb]
     kept = [option for name in credit() if name not in ("key", "age", "class") for option in ("--drop", name)]
     _, err = done(verb, tmp_path / "t.csv", "--target", "class", *kept, *quick)
@@ -170,22 +170,23 @@ def test_every_command_that_learns_gives_the_same_model_for_the_same_options(don
     frame.to_csv(tmp_path / "t.csv", index=False)
     options = ("--target", "y", "--drop", "id", "--feature", "n=poisson", "--m", 2, "--class-prior", "p=0.3,q=0.7",
                "--weight", "w", "--unseen", "new", "--absent", "missing")  # fmt: skip
+    alone = ("--dependence", "none")
     expected = BayesianNB(
         {"a": Categorical(Dirichlet.m_estimate(2)), "n": Poisson()}, class_prior={"p": 0.3, "q": 0.7}, unseen="new"
     ).fit(frame[["a", "n"]], frame["y"], frame["w"])
     proba = dict(zip("pq", expected.predict_proba(frame[["a", "n"]].iloc[[0]])[0], strict=True))
     path = tmp_path / "t.csv"
-    done("fit", path, *options, "-o", tmp_path / "m.nc")
+    done("fit", path, *options, *alone, "-o", tmp_path / "m.nc")
     fitted = load(tmp_path / "m.nc")
     assert fitted.absent == "missing"
     np.testing.assert_allclose(fitted.predict_proba(frame[["a", "n"]].iloc[[0]])[0], list(proba.values()), rtol=1e-9)
     row = ("--row", "a={},n={}".format(*frame[["a", "n"]].iloc[0]))
-    compared = json.loads(done("compare", path, *options, "--dependence", "none", *row, "--format", "json")[0])
+    compared = json.loads(done("compare", path, *options, *alone, *row, "--format", "json")[0])
     assert compared["rows"][0]["estimates"]["predictive"] == pytest.approx(proba, rel=1e-9)
-    explained = json.loads(done("explain", path, *options, *row, "--format", "json")[0])
+    explained = json.loads(done("explain", path, *options, *alone, *row, "--format", "json")[0])
     assert explained["probabilities"] == pytest.approx(proba, rel=1e-9)
     done("audit", path, *options)
-    done("report", path, *options, "-o", tmp_path / "r.md", "--explain", 0, "--draws", 20)
+    done("report", path, *options, *alone, "-o", tmp_path / "r.md", "--explain", 0, "--draws", 20)
 
 
 def test_weights_that_are_no_whole_numbers_are_refused_where_rows_are_scored(capsys, tmp_path):

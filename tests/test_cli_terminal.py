@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from bayesnb import BayesianNB, cli, datasets, load
-from bayesnb.cli import printing
+from bayesnb.report.parts import cells_of
 
 EVIL = "lv\x1b]0;owned\x07\x1b[2J\x9b2J\u202e"
 
@@ -354,13 +354,7 @@ def test_no_word_is_cut_on_a_narrow_terminal(capsys, model, monkeypatch, command
     assert [word for word in words if word not in out] == []
 
 
-def test_a_table_gives_room_first_to_the_columns_that_want_little_more():
-    frame = pd.DataFrame({"name": ["mean fractal dimension"], "empty": [""], "remark": ["many words " * 20]})
-    grid = printing.grid_of(frame, 3, 60)
-    assert [column.header.plain for column in grid.columns] == ["name", "remark"]
-    assert grid.columns[0].width == len("mean fractal dimension")
-
-
-def test_numbers_stand_on_the_right_also_with_an_interval():
-    frame = pd.DataFrame({"a": ["x", "-1"], "b": ["0.97 (0.94–1.00)", "—"], "c": [1.5, 2.5], "d": ["-0.1 ± 0.2", "∞"]})
-    assert [column.justify for column in printing.grid_of(frame, 2).columns] == ["left", "right", "right", "right"]
+def test_numbers_stand_on_the_right_also_with_an_interval_and_empty_columns_are_left_out():
+    frame = pd.DataFrame({"b": ["0.97 (0.94–1.00)", "—"], "empty": "", "c": [1.5, 2.5], "d": ["-0.1 ±0.2", "∞"]})
+    cells = cells_of(frame.set_axis(["x", "-1"]))
+    assert (cells.names, cells.numbers) == (["", "b", "c", "d"], [False, True, True, True])

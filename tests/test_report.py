@@ -24,9 +24,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, NormalGamma, cli, datasets, scorecard
 from bayesnb.cli import printing
 from bayesnb.data.tables import Table
-from bayesnb.evaluation import compare_estimates, comparison
-from bayesnb.inference.decide import smallest_set
-from bayesnb.report import columns, markdown, report, uncertain, write
+from bayesnb.evaluation import comparison
+from bayesnb.report import columns, report, rows, write, writer
 
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = "&<>\"'|\nx"
@@ -139,12 +138,12 @@ def test_the_page_says_how_much_the_priors_matter_and_whether_the_model_fits():
     sure = (clf.predict_credal(X).xs("undominated", axis=1, level=1).sum(axis=1) == 1).sum()
     assert f"{sure} of 14 rows have one class that is more probable than any other" in page
     alone = BayesianNB(dependence="tempered").fit(X, y)
-    assert "Not available: the exponents were learned under these priors" in report(
+    assert "because the exponents were learned under these priors" in report(
         alone, X, y, format="md", draws=100, explain=0
     )
 
 
-def test_the_page_has_every_section_with_a_link_to_it(tennis_page):
+def test_the_page_has_every_section_and_links_only_to_them(tennis_page):
     headings = tennis_page.texts("h2")
     assert headings == [
         "What the model is worth",
@@ -164,25 +163,18 @@ def test_the_page_has_every_section_with_a_link_to_it(tennis_page):
     ]
     links = [(text, attrs["href"]) for _, attrs, text in tennis_page.all("a")]
     anchors = {attrs["id"]: text for _, attrs, text in tennis_page.all("h2")}
-    contents = [(text, href) for text, href in links if not text.startswith("More")]
-    assert contents == [(anchors[href[1:]], href) for _, href in contents]
-    assert [text for text, _ in contents] == headings[1:]
     assert {href[1:] for _, href in links} <= set(anchors)
 
 
 def test_the_page_begins_with_the_sentence_of_the_scorecard_and_its_scores(tennis, tennis_html, tennis_page):
     card = scorecard(BayesianNB(), *tennis[1:])
     lead = [text for _, attrs, text in tennis_page.all("p") if attrs.get("class") == "lead"]
-    assert lead == [f"{card.sentence} {comparison(*tennis).advice()}"]
+    assert lead[0] == f"{card.sentence} {comparison(*tennis).advice()}"
     assert "Take estimate=" in lead[0]
     assert tennis_html.index(lead[0].partition("'")[0]) < tennis_html.index("<table")
     table = tennis_page.table("Scores")
-    assert table[0] == ["score", *card.table.columns]
-    for line in table[1:]:
-        for name, cell in zip(table[0][1:], line[1:], strict=True):
-            value = card.table.loc[line[0], name]
-            assert cell == ("—" if np.isnan(value) else "∞" if np.isinf(value) else cell)
-            assert cell in "—∞" or float(cell) == pytest.approx(value, abs=1e-3)
+    assert table[0] == ["score", "value", "89% interval", "claimed", "class shares", "majority"]
+    assert [line[1] for line in table[1:]] == [f"{value:.3f}" for value in card.table["value"]]
 
 
 def test_the_list_of_what_to_look_at_has_the_remarks_first_and_what_the_sections_have_found(tennis, tennis_md):
@@ -192,7 +184,7 @@ def test_the_list_of_what_to_look_at_has_the_remarks_first_and_what_the_sections
     assert items[4] == "2 more remarks about columns."
     assert "- Sixth." in tennis_md.partition("## What each column was taken for")[2].partition("\n## ")[0]
     clf, X, y = tennis
-    assert markdown.escaped(str(clf.independence(X, y))) in items
+    assert writer.escaped(str(clf.independence(X, y))) in items
     assert str(clf.predictive_checks(X, y)) in items
     assert any("The commonest mistake: 4 of 5 rows of 'no' are taken for 'yes'." in item for item in items)
 
@@ -202,7 +194,7 @@ def test_what_a_column_tells_is_the_gain_in_exact_leave_one_out_log_loss():
     y = np.arange(60) % 2
     X = pd.DataFrame({"noise": rng.normal(size=60), "signal": rng.normal(size=60) + 2 * y})
     clf = BayesianNB().fit(X, y)
-    frame = columns.matter(clf, Table.of(X), y).parts[1].frame
+    frame = columns.matter(clf, Table.of(X), y).parts[0].frame
 
     def loss(names):
         proba = BayesianNB().fit(X[names], y).loo(X[names], y)["probability"].to_numpy()
@@ -212,8 +204,8 @@ def test_what_a_column_tells_is_the_gain_in_exact_leave_one_out_log_loss():
     both, shares = loss(["noise", "signal"]), -np.log((29 + 1) / (59 + 2))
     assert frame.index.tolist() == ["signal", "noise"]
     for name, other in (("signal", "noise"), ("noise", "signal")):
-        assert frame.loc[name, "alone"] == pytest.approx(shares - loss([name]), abs=1e-9)
-        assert frame.loc[name, "without"] == pytest.approx(loss([other]) - both, abs=1e-9)
+        assert frame.loc[name, "alone"].startswith(f"{shares - loss([name]):.3f} ±")
+        assert frame.loc[name, "without"].startswith(f"{loss([other]) - both:.3f} ±")
 
 
 def test_the_scores_can_be_those_of_folds_and_of_some_rows(tennis):
@@ -224,22 +216,12 @@ def test_the_scores_can_be_those_of_folds_and_of_some_rows(tennis):
     assert "Reliability of the predictions of 8 rows" in page
 
 
-def test_the_scores_are_those_of_the_comparison(tennis, tennis_page):
-    table = tennis_page.table("Scores of each estimate")
-    expected = compare_estimates(*tennis)
-    assert table[0][:4] == ["estimate", "accuracy", "log_loss", "brier"]
-    for line in table[1:]:
-        for name, cell in zip(table[0][1:], line[1:], strict=True):
-            value = expected.loc[line[0], name]
-            assert cell == "∞" if np.isinf(value) else float(cell) == pytest.approx(value, abs=1e-3)
-
-
 def test_the_parameters_and_columns_shown_are_those_of_the_estimator(tennis, tennis_page):
     clf = tennis[0]
     for name, frame in clf.tables().items():
         table = tennis_page.table(name)
         assert table[0] == ["class", *map(str, frame.columns)]
-        assert np.allclose([[float(cell) for cell in line[1:]] for line in table[1:]], frame, atol=5e-5)
+        assert np.allclose([[float(cell) for cell in line[1:]] for line in table[1:]], frame, atol=5e-4)
     families = tennis_page.table("Families and priors")
     assert [line[:2] for line in families[1:]] == [[name, "Categorical"] for name in clf.feature_names_in_]
 
@@ -267,8 +249,8 @@ def test_of_many_contributions_the_small_ones_share_a_line():
         {"value": None, "log_odds": [*np.linspace(-3, 3, 30), 0.5], "lower": -4.0, "upper": 4.0},
         pd.Index([f"c{k}" for k in range(30)] + ["(total)"], name="entry"),
     )
-    lines = uncertain.by_size(frame)
-    assert len(lines) == uncertain.MOST_ENTRIES + 1
+    lines = rows.by_size(frame)
+    assert len(lines) == rows.MOST_ENTRIES + 1
     assert lines.index[-2:].tolist() == ["(19 others)", "(total)"]
     assert lines["log_odds"].iloc[:-1].sum() == pytest.approx(frame["log_odds"].iloc[:-1].sum())
     assert lines["log_odds"].iloc[:-2].abs().is_monotonic_decreasing
@@ -291,20 +273,9 @@ def test_a_total_outside_of_its_interval_is_explained_where_it_stands():
 def test_rows_can_be_ordered_by_epistemic_entropy(tennis):
     clf, X, y = tennis
     page = report(clf, X, y, format="md", explain=3, by="epistemic", draws=200)
-    block = page.partition("The rows of the highest epistemic entropy")[2].partition("Where these")[0]
+    block = page.partition("The rows of the highest epistemic entropy")[2].partition("**Row ")[0]
     shown = [int(line.split("|")[1]) for line in block.splitlines() if re.match(r"\| \d", line)]
     assert shown == clf.uncertainty(X, draws=200)["epistemic"].sort_values(ascending=False).index[:3].tolist()
-
-
-def test_the_sets_of_the_page_hold_the_class_as_often_as_those_of_the_estimator(tennis, tennis_page):
-    clf, X, y = tennis
-    table = tennis_page.table("Sets of classes")
-    assert table[0] == ["asked", "held", "size", "conformal_size"]
-    proba, codes = clf.loo(X, y)["probability"].to_numpy(), np.searchsorted(["no", "yes"], y)
-    for line in table[1:]:
-        inside = smallest_set(proba, clf.classes_, float(line[0])).to_numpy()
-        assert float(line[1]) == pytest.approx(inside[np.arange(14), codes].mean(), abs=1e-3)
-        assert float(line[2]) == pytest.approx(inside.sum(1).mean(), abs=1e-3)
 
 
 def test_the_doubtful_labels_are_those_of_the_estimator(tennis, tennis_page):
@@ -319,10 +290,11 @@ def test_the_advice_and_the_pairs_are_those_of_the_audit(tennis, tennis_page):
     clf, X, y = tennis
     found = clf.independence(X, y)
     assert str(found) in tennis_page.texts("p")
-    head, *rows = tennis_page.table("Dependence of pairs of columns: all pairs")
-    assert head == list(found.pairs.columns)
-    assert [row[:2] for row in rows] == found.pairs[["first", "second"]].to_numpy().tolist()
-    assert [float(row[2].replace("−", "-")) for row in rows] == pytest.approx(found.pairs["log_bayes_factor"], abs=1e-3)
+    lines = tennis_page.table("Dependence of pairs of columns")[1:]
+    assert [line[0] for line in lines] == [
+        f"{a} × {b}" for a, b in zip(found.pairs["first"], found.pairs["second"], strict=True)
+    ]
+    assert [line[1] for line in lines] == [f"{value:.1f}" for value in found.pairs["log_bayes_factor"]]
 
 
 def test_the_evidence_of_the_columns_and_of_the_classes_is_that_of_the_data(tennis, tennis_page):
@@ -339,7 +311,7 @@ def test_the_bayes_factor_of_a_column_is_positive_if_the_classes_differ_in_it():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
     X = pd.DataFrame({"noise": rng.normal(size=200), "signal": rng.normal(size=200) + 2 * y})
-    page = report(BayesianNB().fit(X, y), X, y, format="md", explain=0, draws=50)
+    page = report(BayesianNB().fit(X, y), X, y, format="md", explain=0, draws=50).partition("\n## Evidence\n")[2]
     factors = {line.split(" | ")[0][2:]: float(line.split(" | ")[2][:-2]) for line in page.splitlines()
                if re.match(r"\| (noise|signal) \| -", line)}  # fmt: skip
     assert factors["noise"] < 0 < factors["signal"]
@@ -348,10 +320,8 @@ def test_the_bayes_factor_of_a_column_is_positive_if_the_classes_differ_in_it():
 def test_the_page_shows_versions_and_the_date(tennis_page):
     from bayesnb import __version__
 
-    table = dict(tennis_page.table("Versions")[1:])
-    assert table["bayesnb"] == __version__
-    assert table["numpy"] == np.__version__
-    assert any(re.fullmatch(r"Written \d{4}-\d\d-\d\d \d\d:\d\d UTC\.", text) for text in tennis_page.texts("p"))
+    (text,) = [text for text in tennis_page.texts("p") if text.startswith("Written ")]
+    assert re.match(rf"Written \d{{4}}-\d\d-\d\d \d\d:\d\d UTC by bayesnb {re.escape(__version__)}, Python 3", text)
 
 
 def test_each_picture_is_not_blank_and_has_an_alternative_text(tennis_page):
@@ -389,7 +359,7 @@ def test_explain_0_gives_a_page_without_contributions_of_rows(tennis_md):
 
 def test_progress_is_reported_step_by_step(tennis_said):
     said = tennis_said[1]
-    assert len(said) == 9
+    assert len(said) == 8
     assert "scoring" in said[0]
 
 
@@ -407,7 +377,7 @@ def test_every_kind_of_table_has_a_page(kind):
         case "index":
             X = X.set_axis(["same"] * len(X))
     page = report(BayesianNB(random_state=0).fit(X, y), X, y, format="md", draws=50, explain=1)
-    assert "Not available" not in page
+    assert "Not shown" not in page
     assert ("**Row same, " in page) == (kind == "index")
 
 
@@ -451,7 +421,7 @@ def test_only_the_rows_with_the_highest_entropy_are_split_by_draws():
 def test_what_cannot_be_computed_is_replaced_by_the_reason(clf, words):
     X, y = datasets.heights()
     page = report(clf.fit(X, y), X, y, format="md", explain=1, draws=50)
-    assert ("Not available" in page) == (words is not None)
+    assert ("Not shown" in page) == (words is not None)
     assert words is None or words in page
 
 
@@ -459,11 +429,11 @@ def test_an_estimate_that_gives_a_row_probability_0_loses_only_the_sections_that
     X = pd.DataFrame({"a": list("uuvvww"), "b": list("xyxyxy")})
     y = list("ppqqrr")
     page = report(BayesianNB(estimate="mle").fit(X, y), X, y, format="md", explain=0, draws=50)
-    assert page.count("Not available") == 3
-    assert 'Not available: estimate="mle" has no prior' in page
-    block = page.partition("## Labels to doubt")[2].partition("## Calibration")[0]
-    assert "has probability 0 under every class" in block
-    assert "impossible" in page.partition("Scores of each estimate")[2].splitlines()[2]
+    assert page.count("Not shown") == 3
+    assert 'because estimate="mle" has no prior' in page
+    assert "Not shown: Labels to doubt, because row" in page
+    assert "has probability 0 under every class" in page
+    assert "| impossible rows |" in page
 
 
 @pytest.mark.parametrize(
@@ -606,18 +576,18 @@ def test_names_and_values_are_shown_unchanged_in_markdown(hostile_md):
     "text", ["# no heading", "- no item", "1. no item", "+ no item", "---", "==", "*no* _stress_", "`no code`"]
 )
 def test_markdown_in_a_name_is_escaped(text):
-    escaped = markdown.escaped(text)
+    escaped = writer.escaped(text)
     assert escaped != text
     assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", escaped) == text
 
 
 @pytest.mark.parametrize("text", ["-1.5", "+2", "3.14", "1e-5", "−∞", "—", "(prior)", "a-b"])
 def test_numbers_and_plain_names_are_not_escaped(text):
-    assert markdown.escaped(text) == text
+    assert writer.escaped(text) == text
 
 
 def test_a_name_within_a_word_keeps_its_underscore():
-    assert markdown.escaped("bill_length_mm") == "bill_length_mm"
+    assert writer.escaped("bill_length_mm") == "bill_length_mm"
 
 
 # Writing
@@ -738,7 +708,7 @@ def test_the_contributions_printed_are_those_of_the_estimator(capsys):
 
 
 def test_csv_has_one_line_for_each_contribution(capsys):
-    code, out, _ = run(capsys, "explain", "penguins", "--format", "csv", "--row", "sex=female")
+    code, out, _ = run(capsys, "explain", "penguins", "--format", "csv", "--row", "sex=female", "--dependence", "none")
     lines = list(csv.DictReader(io.StringIO(out)))
     assert code == 0
     assert len(lines) == 9

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import click
 
 from bayesnb.__about__ import __version__
-from bayesnb.cli import answering, auditing, comparing, explaining, inspecting, learning, reporting, scoring, terminal
+from bayesnb.cli import asking, inspecting, judging, learning, terminal
 
 
 @click.group(
@@ -29,8 +29,8 @@ def cli(debug: bool) -> None:
 
 
 for _command in (
-    comparing.compare, explaining.explain, auditing.audit, reporting.report, learning.fit, learning.update,
-    learning.forget, learning.merge, answering.predict, scoring.score, answering.sample, inspecting.inspect,
+    judging.compare, asking.explain, judging.audit, judging.report, learning.fit, learning.update, learning.forget,
+    learning.merge, asking.predict, judging.score, asking.sample, inspecting.inspect,
 ):  # fmt: skip
     cli.add_command(_command)
 

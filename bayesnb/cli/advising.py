@@ -6,24 +6,13 @@ import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bayesnb.cli.settings import Settings
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bayesnb.cli.doctor import Remark
-    from bayesnb.data.csv_reader import Format
-
-ROWS = 4096
-"""Rows that are asked about dependence at most, drawn at random."""
-
-COLUMNS, CLASSES = 30, 20
-"""The most columns and classes of which every pair of columns is looked at; of more, one exponent is learned."""
-
-MOST_COLUMNS = 200
-"""With more columns, nothing is said about dependence."""
+    from bayesnb.data.format import Format
 
 
 def fit_command(data: str, target: str | None, format: Format, settings: Settings, estimate: str = "predictive") -> str:
@@ -43,7 +32,7 @@ def fit_command(data: str, target: str | None, format: Format, settings: Setting
                 words += [f"--{option.replace('_', '-')}", str(each)]
     words += [] if estimate == "predictive" else ["--estimate", estimate]
     stem = re.sub(r"\W+", "-", re.split(r"[/\\]", data)[-1].split(".")[0]).strip("-") or "table"
-    return shlex.join([*words, "-o", f"{stem}.nc"])
+    return shlex.join([*words, "-o", f"{stem}.bayesnb"])
 
 
 def advised(settings: Settings, remarks: Iterable[Remark]) -> Settings:
@@ -62,31 +51,3 @@ def advised(settings: Settings, remarks: Iterable[Remark]) -> Settings:
             given.setdefault(column, family)
     specified = settings.specified if settings.of_all else tuple(f"{column}={said}" for column, said in given.items())
     return replace(settings, drop=tuple(drop), specified=specified)
-
-
-def dependence_of(frame: pd.DataFrame, target: Any, settings: Settings) -> tuple[str | None, str]:
-    """Which dependence these rows advise under the settings, and why: the audit of a sample of the rows."""
-    from numpy import log
-
-    from bayesnb.estimator import BayesianNB
-
-    frame = frame[frame[target].notna()].drop(columns=list(settings.drop), errors="ignore")
-    frame = frame.sample(ROWS, random_state=0).sort_index() if len(frame) > ROWS else frame
-    X, y, weight = frame.drop(columns=target), frame[target], None
-    if settings.weight is not None:
-        weight, X = X[settings.weight], X.drop(columns=settings.weight)
-    if not 2 <= X.shape[1] <= MOST_COLUMNS or y.nunique() < 2:
-        return None, ""
-    try:
-        clf = BayesianNB(**settings.parameters() | {"class_prior": None}).fit(X, y, weight)
-        if X.shape[1] <= COLUMNS and len(clf.classes_) <= CLASSES:
-            found = clf.independence(X, y, weight)
-            return found.advice, str(found)
-        exponent = clf.set_params(dependence="tempered").fit(X, y, weight).exponents_.iloc[0]
-    except ValueError as error:
-        return None, f"dependence was not looked at: {error}."
-    if exponent["log_bayes_factor"] <= log(20):
-        return None, "nothing says that log-odds are too large or too small."
-    times = 1 / max(float(exponent["mean"]), 0.01)
-    odds = f"{1 / times:.2g} times too small" if times < 1 else f"{times:.2g} times too large"
-    return "weighted", f'log-odds are {odds}; use dependence="weighted".'

@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from bayesnb import datasets
 from bayesnb.cli import options
-from bayesnb.cli.advising import advised, dependence_of, fit_command
+from bayesnb.cli.advising import advised, fit_command
 from bayesnb.cli.doctor import marks_of, without
-from bayesnb.cli.printing import grid_of, print_document, records_of
+from bayesnb.cli.printing import print_command, print_document, print_sections, records_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened, watched
-from bayesnb.cli.terminal import console_of, visible
 from bayesnb.cli.wording import in_options
 
 if TYPE_CHECKING:
@@ -25,16 +22,8 @@ if TYPE_CHECKING:
     from bayesnb.data.readers import Source
     from bayesnb.data.summary import Summary
 
-WIDE = 110
-"""The width of a terminal on which remarks stand within the table, and not below it."""
 
-
-@click.command(epilog=options.SOURCES)
-@click.argument("data", metavar="DATA|MODEL")
-@click.option("--target", help="Column that holds the class.")
-@options.naive_settings
-@options.file_format
-@options.layout("table", "json")
+@options.command("target", "naive settings", "file format", "format", arguments="DATA|MODEL")
 def inspect(data: str, target: str | None, settings: Settings, format: Format, layout: str) -> int:
     """Say how a table is read, what each column is taken for, and what is remarkable about it; or what a model holds.
 
@@ -44,6 +33,9 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     """
     import pandas as pd
 
+    from bayesnb.data import engines
+    from bayesnb.estimator import BayesianNB
+    from bayesnb.evaluation import believed
     from bayesnb.modelfile import document
 
     if data != "-" and document.is_model(data):
@@ -61,15 +53,12 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
         }
         _print(about, pd.DataFrame(described["features"]).set_index("feature"), layout)
         return 0
-    from bayesnb.data import engines
-    from bayesnb.estimator import BayesianNB
-
     table = opened(data, format, settings, () if target is None else (target,))
     table.require(target, "--target")
     target = datasets.target(table.name) if target is None and table.file is None else target
     passing, sample = watched(table)
-    parameters = settings.parameters() | {"class_prior": None}
-    summary = engines.summary(BayesianNB(unlabelled_weight=0, **parameters), passing, target, settings.weight)
+    clf = BayesianNB(unlabelled_weight=0, **settings.parameters() | {"class_prior": None})
+    summary = engines.summary(clf, passing, target, settings.weight)
     frame = sample()
     seen = table.examined(frame, target, summary.rows)
     about: dict[str, Any] = {"data": data, "rows": summary.rows}
@@ -77,39 +66,24 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     if target is not None:
         about |= {"target": target} | ({"without a class": summary.blank} if summary.blank else {})
         about["classes"] = {str(k): n for k, n in zip(summary.classes, summary.statistics.rows.tolist(), strict=True)}
-    features = _columns(summary)
-    marks, settings, said_of_pairs = marks_of(seen), advised(settings, seen), ""
+    marks, settings, why = marks_of(seen), advised(settings, seen), ""
     if target is not None:
-        dependence, said_of_pairs = dependence_of(without(frame, marks), target, settings)
-        settings = replace(settings, dependence=dependence)
+        rows = without(frame[frame[target].notna()], marks)
+        X = rows.drop(columns=[target, *settings.drop, *filter(None, [settings.weight])], errors="ignore")
+        found = believed(BayesianNB(**settings.parameters()), X, rows[target])
+        settings = replace(settings, dependence=found.dependence or "none")
+        why = f"{str(found)[:1].upper()}{str(found)[1:]}."
     command = fit_command(data, target, replace(format, na=(*format.na, *marks)), settings)
-    if layout == "json":
-        said = [{"column": str(r.column), "remark": r.said, "serious": r.serious} for r in seen]
-        document = {**about, "features": records_of(features), "remarks": said}
-        print_document(document | {"dependence": in_options(said_of_pairs), "fit": command})
-        return 0
-    by_column: dict[Any, list[str]] = {}
-    for remark in seen:
-        by_column.setdefault(remark.column, []).append(
-            f"{remark.said} (leave it out with --drop)" if remark.drop else remark.said
-        )
-    console = console_of()
-    chose = any(feature.tried for feature in summary.schema.features.values())
-    shown, remarked = features if chose else features.drop(columns="chosen"), _remarks(features, by_column)
-    wide = console.width >= WIDE
-    _print(about, shown.assign(remark=remarked) if wide else shown, layout)
-    for name, said in by_column.items():
-        if not wide or name not in features.index:
-            console.print(visible(f"{name}: {'; '.join(said)}"), markup=False)
-    if said_of_pairs:
-        console.print(f"\n{visible(in_options(said_of_pairs))}", markup=False)
-    console.print(f"\n{visible(command)}", markup=False, soft_wrap=True)
+    more = {
+        "remarks": [{"column": str(r.column), "remark": r.said, "serious": r.serious} for r in seen],
+        "dependence": in_options(why),
+        "fit": command,
+    }
+    said = [f"{r.column}: {r.said}{' (leave it out with --drop)' if r.drop else ''}" for r in seen]
+    _print(about, _columns(summary), layout, more, [*said, *filter(None, [why])])
+    if layout != "json":
+        print_command(command)
     return 0
-
-
-def _remarks(features: pd.DataFrame, by_column: Mapping[Any, list[str]]) -> list[str]:
-    """The remarks of each feature, those of its columns together."""
-    return ["; ".join(by_column.get(name, [])) for name in features.index]
 
 
 def _how_read(source: Source) -> dict[str, Any]:
@@ -132,16 +106,23 @@ def _columns(summary: Summary) -> pd.DataFrame:
     for name, s in summary.statistics.features.items():
         for what, values in summary.schema.features[name].family.of_columns(s).items():
             frame.loc[name, what] = values[0]
-    return frame
+    chose = any(feature.tried for feature in summary.schema.features.values())
+    return frame if chose else frame.drop(columns="chosen")
 
 
-def _print(about: Mapping[str, Any], features: pd.DataFrame, layout: str) -> None:
+def _print(
+    about: Mapping[str, Any], features: pd.DataFrame, layout: str, more: Mapping[str, Any] | None = None,
+    said: list[str] | None = None,
+) -> None:  # fmt: skip
+    """Print what is known of a table or a model, its columns, and remarks."""
+    from bayesnb.report.parts import Grid, Section, count_of
+
     if layout == "json":
-        print_document({**about, "features": records_of(features)})
+        print_document({**about, "features": records_of(features), **(more or {})})
         return
-    console = console_of()
+    lines = []
     for name, value in about.items():
         if isinstance(value, Mapping):
-            value = ", ".join(f"{k} {v:,.10g}" if isinstance(v, float) else f"{k}={v}" for k, v in value.items())
-        console.print(visible(f"{name}: {value}"), markup=False, soft_wrap=True)
-    console.print(grid_of(features.reset_index().astype(object), 3, console.width))
+            value = count_of(value) if name != "settings" else ", ".join(f"{k}={v}" for k, v in value.items())
+        lines.append(f"{name}: {value}")
+    print_sections([Section("", [Grid(features, ""), *(said or [])], "\n".join(lines))])

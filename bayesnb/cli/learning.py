@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,29 +12,21 @@ from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model, require_output, same_place
 from bayesnb.cli.rows import load_model, save_model
 from bayesnb.cli.settings import Settings, by_label
-from bayesnb.cli.sources import opened, opened_for, target_of, watched
+from bayesnb.cli.sources import dependence_of, opened, opened_for, target_of, watched
 from bayesnb.cli.terminal import say, warn
-from bayesnb.estimates import ESTIMATES
 
 if TYPE_CHECKING:
     from bayesnb.data.format import Format
 
 
-@click.command(epilog=options.SOURCES)
-@click.argument("data", metavar="DATA")
-@options.target
-@options.to_model
-@options.model_settings
-@click.option("--estimate", type=click.Choice(list(ESTIMATES)), default="predictive", show_default=True,
-              help="Which probabilities the model predicts.")  # fmt: skip
-@options.file_format
-@options.force
+@options.command("target", "to_model", "settings", "estimate", "file format", "force")
 def fit(
     data: str, target: str | None, output: str, settings: Settings, estimate: str, format: Format, force: bool
 ) -> int:
     """Learn a model from a table of any size, and write it to a file.
 
-    Exponents of a --dependence are learned from rows that are drawn at random while the table is read.
+    Whether columns depend on each other is decided by rows that are drawn at random while the table is read, and so are
+    the exponents of a --dependence.
     """
     from bayesnb.data import engines
     from bayesnb.dependence.learned import named
@@ -51,11 +43,10 @@ def fit(
     by_text = {"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {}
     clf = BayesianNB(estimate=estimate, unlabelled_weight=0, **parameters | by_text)
     passing, sample = watched(table)
-    drawn = None
-    if settings.dependence is None:
-        summary = engines.summary(clf, passing, target, settings.weight)
+    if settings.dependence == "none":
+        summary, drawn = engines.summary(clf, passing, target, settings.weight), None
     else:
-        spec = named(settings.dependence)
+        spec = named("weighted" if settings.dependence == "auto" else settings.dependence)
         summary, drawn = engines.summary_and_sample(clf, passing, target, settings.weight, spec.rows, spec.random_seed)
         if drawn is None:
             raise ValueError(
@@ -76,44 +67,33 @@ def fit(
     rows = ", ".join(each[:8]) + (f", and {len(each) - 8:,} classes more" if len(each) > 8 else "")
     say(f"{summary.rows:,} rows, {len(summary.schema.features)} features; {rows}")
     if drawn is not None:
-        say(f"learning exponents from {len(drawn.weight):,} rows")
         labels = drawn.target.classes[drawn.target.codes]
-        clf.set_params(dependence=settings.dependence).learn_exponents(drawn.table, labels, drawn.weight)
+        if dependence := dependence_of(clf, drawn.table, labels, settings)[0]:
+            say(f"learning exponents from {len(drawn.weight):,} rows")
+            clf.set_params(dependence=dependence).learn_exponents(drawn.table, labels, drawn.weight)
     save_model(clf, output)
     return 0
 
 
-@click.command(epilog=options.SOURCES.replace("DATA", "MORE"))
-@click.argument("model", metavar="MODEL")
-@click.argument("more", metavar="MORE")
-@options.fitted_target
-@options.weight
-@options.file_format
-@options.to_same_model
-@options.force
-def update(
-    model: str, more: str, target: str | None, weight: str | None, format: Format, output: str | None, force: bool
-) -> int:
+@options.command(
+    "target", "weight", "file format", "to_same_model", "force", arguments="MODEL MORE",
+    epilog=options.SOURCES.replace("DATA", "MORE"),
+)  # fmt: skip
+def update(model: str, more: str, **given: Any) -> int:
     """Learn further rows into a model, as if they had been there from the start.
 
     The old file is there until the new one is whole. If someone else changes it meanwhile, nothing is written.
     """
-    return _changed("partial_fit", model, more, target, weight, format, output, force)
+    return _changed("partial_fit", model, more, **given)
 
 
-@click.command(epilog=options.SOURCES.replace("DATA", "ROWS"))
-@click.argument("model", metavar="MODEL")
-@click.argument("rows", metavar="ROWS")
-@options.fitted_target
-@options.weight
-@options.file_format
-@options.to_same_model
-@options.force
-def forget(
-    model: str, rows: str, target: str | None, weight: str | None, format: Format, output: str | None, force: bool
-) -> int:
+@options.command(
+    "target", "weight", "file format", "to_same_model", "force", arguments="MODEL ROWS",
+    epilog=options.SOURCES.replace("DATA", "ROWS"),
+)  # fmt: skip
+def forget(model: str, rows: str, **given: Any) -> int:
     """Unlearn rows that a model has learned, exactly, as if they had never been seen."""
-    return _changed("forget", model, rows, target, weight, format, output, force)
+    return _changed("forget", model, rows, **given)
 
 
 def _changed(
@@ -123,9 +103,8 @@ def _changed(
     in_place = same_place(output, model)
     if not in_place:
         require_output(output, "model", (model, data), is_model, force)
-    clf = load_model(model)
+    clf, target = load_model(model, target=target)
     before = clf.class_count_.sum()
-    target = target if target is not None else clf.target_
     if target is None:
         raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
     read = clf.content_hash_
@@ -138,19 +117,16 @@ def _changed(
     return 0
 
 
-@click.command()
-@click.argument("models", metavar="A B…", nargs=-1, required=True)
-@options.to_model
-@options.force
+@options.command("to_model", "force", arguments="MODELS…", epilog="")
 def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into the one of all of them."""
     if len(models) < 2:
         raise click.UsageError("Expected two models or more")
     require_output(output, "model", models, is_model, force)
-    merged = load_model(models[0])
+    merged, _ = load_model(models[0])
     for other in models[1:]:
         try:
-            merged.merge(load_model(other))
+            merged.merge(load_model(other)[0])
         except ValueError as error:
             raise ValueError(f"{other}: {error}") from error
     save_model(merged, output)

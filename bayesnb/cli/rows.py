@@ -25,14 +25,14 @@ TEXTBOOK_ROWS = {
 }
 
 
-def load_model(path: str) -> BayesianNB:
-    """The model of a file, or of stdin."""
+def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[BayesianNB, str | None]:
+    """The model of a file, or of stdin, with another ``absent`` if one is given; and the column of the class."""
     from bayesnb.estimator import load
 
-    if path != "-":
-        return load(path)
-    require_stdin()
-    return load(io.BytesIO(sys.stdin.buffer.read()))
+    if path == "-":
+        require_stdin()
+    clf = load(path if path != "-" else io.BytesIO(sys.stdin.buffer.read()))
+    return clf if absent is None else clf.set_params(absent=absent), target if target is not None else clf.target_
 
 
 def save_model(clf: BayesianNB, path: str, replacing: str | None = None) -> None:

@@ -26,7 +26,9 @@ class Settings:
     specified : tuple of str
         Families of columns, as ``COL=FAMILY``.
     m : float, optional
-    class_prior, weight, unseen, absent, columns, dependence : str, optional
+    class_prior, weight, unseen, absent, columns : str, optional
+    dependence : str
+        "auto" takes what is believed of the table.
     """
 
     drop: tuple[str, ...] = ()
@@ -37,7 +39,7 @@ class Settings:
     unseen: str = "missing"
     absent: str = "error"
     columns: str = "fixed"
-    dependence: str | None = None
+    dependence: str = "auto"
 
     @property
     def of_all(self) -> str | None:

@@ -15,6 +15,7 @@ from bayesnb import datasets
 from bayesnb.cli.doctor import LOOKED_AT, examine
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.terminal import require_stdin, say, warn
+from bayesnb.cli.wording import in_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,13 +58,17 @@ class Opened:
         names = self.embedded.columns if self.file is None else self.file.names
         return [str(name) for name in names]
 
-    def require(self, column: str | None, option: str = "") -> None:
-        """Refuse a column that the table does not have, and say which one may be meant."""
+    def meant(self, column: str) -> str | None:
+        """The column that may be meant by a name that no column has."""
         from bayesnb.data.unseen import nearest
 
+        return nearest(column, self.names)
+
+    def require(self, column: str | None, option: str = "") -> None:
+        """Refuse a column that the table does not have, and say which one may be meant."""
         if column is None or column in self.names:
             return
-        close = nearest(column, self.names)
+        close = self.meant(column)
         hint = f"; did you mean {close!r}?" if close else f"; its columns are {self.names[:30]}"
         raise ValueError(f"{option + ': ' if option else ''}{self.name} has no column {column!r}{hint}")
 
@@ -182,6 +187,8 @@ class Learned:
     clf : BayesianNB
     remarks : tuple of Remark
         What is remarkable about the columns.
+    said : str
+        Why the model lets columns depend on each other, where that was not asked for.
     """
 
     name: str
@@ -189,6 +196,7 @@ class Learned:
     y: pd.Series
     clf: BayesianNB
     remarks: tuple[Remark, ...]
+    said: str = ""
 
 
 def fitted(
@@ -222,8 +230,24 @@ def fitted(
         schema = Schema.infer(Table.of(X), parameters["features"], settings.unseen)
         parameters["features"] = settings.smoothed(schema)[1]
     parameters["class_prior"] = by_label(parameters["class_prior"], unique_labels(y).tolist())
-    clf = BayesianNB(random_state=seed, dependence=settings.dependence, **parameters)
-    return Learned(table.name, X, y, clf.fit(X, y, weight), tuple(remarks))
+    clf = BayesianNB(random_state=seed, **parameters)
+    dependence, said = dependence_of(clf, X, y, settings)
+    clf.set_params(dependence=dependence).fit(X, y, weight)
+    return Learned(table.name, X, y, clf, tuple(remarks), said)
+
+
+def dependence_of(clf: BayesianNB, X: Any, y: Any, settings: Settings) -> tuple[str | None, str]:
+    """The dependence of a model, and why it has one where that was not asked for; says so on stderr."""
+    from bayesnb.evaluation import believed
+
+    if settings.dependence != "auto":
+        return None if settings.dependence == "none" else settings.dependence, ""
+    found = believed(clf, X, y)
+    if found.dependence is None:
+        return None, ""
+    said = f'dependence="{found.dependence}" was added: {found} (dependence="none" leaves it out)'
+    say(in_options(said))
+    return found.dependence, said
 
 
 def _times(weight: pd.Series) -> pd.Series:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.tables import Table
+from bayesnb.evaluation.believed import Believed, believed
 from bayesnb.evaluation.estimates import Comparison, compare_estimates, comparison
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, rows_at, true_classes
 from bayesnb.evaluation.paired import minus, standard_error
@@ -23,8 +24,8 @@ from bayesnb.model import about
 from bayesnb.priors import Array
 
 __all__ = [
-    "Comparison", "Scorecard", "compare", "compare_estimates", "comparison", "evaluate", "few_folds", "held_out",
-    "rows_at", "scorecard",
+    "Believed", "Comparison", "Scorecard", "believed", "compare", "compare_estimates", "comparison", "evaluate",
+    "few_folds", "held_out", "rows_at", "scorecard",
 ]  # fmt: skip
 
 

@@ -59,8 +59,10 @@ class Comparison:
     prob: float
 
     def card(self, name: Any = "predictive") -> Scorecard:
-        """The scorecard of an estimate or a dependence."""
-        return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=self.how)
+        """The scorecard of an estimate or a dependence, which says how its rows were held out."""
+        note = self.table.loc[name, "note"]
+        how = note.partition(",")[0].removeprefix("scored by ") if note else self.how
+        return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=how)
 
     @property
     def best(self) -> Any:
@@ -186,7 +188,7 @@ def comparison(
     """
     plain = clone(clf).set_params(estimate="predictive", dependence=None)
     codes = true_classes(plain, y, Table.of(X).n_rows).codes
-    scored = _drawn(len(codes), rows, random_state)
+    scored = drawn(len(codes), rows, random_state)
     by = _folds_of_a_dependence(codes, scored) if cv == "loo" else cv
     answers: dict[str, Array | str] = {}
     with Progress("scoring") as progress:
@@ -222,7 +224,7 @@ def comparison(
     return Comparison(found, how, there, codes, classes, prob)
 
 
-def _drawn(n: int, rows: int | None, seed: int) -> Array | None:
+def drawn(n: int, rows: int | None, seed: int) -> Array | None:
     """Sorted positions of rows drawn at random; None for all of them."""
     if rows is not None and rows < 1:
         raise ValueError(f"Expected rows to be 1 or more, or None for all of them; got {rows!r}")

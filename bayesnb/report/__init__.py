@@ -1,8 +1,8 @@
 """A fitted model as one page: what was learned, how good it is, and which rows are uncertain.
 
-Start with :func:`report`. ``page`` chooses the sections and their order; ``scores``, ``columns``, ``uncertain``,
-``labels``, ``sets``, ``dependence``, ``checks`` and ``priors`` make them of ``parts``; ``html`` (with ``templates`` and
-``pictures``) and ``markdown`` write them.
+Start with :func:`report`. ``page`` chooses the sections and their order; ``scores``, ``columns``, ``rows`` and
+``audit`` make them of ``parts``, also for the command line; ``writer`` (with ``templates`` and ``pictures``) writes
+the page.
 """
 
 from bayesnb.report.page import is_report as is_report

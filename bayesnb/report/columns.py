@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
 from sklearn.base import clone
 
-from bayesnb.data.tables import Table
 from bayesnb.dependence import terms
-from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation import rows_at
-from bayesnb.priors import Array
-from bayesnb.report.parts import Findings, Grid, Part, Section, one_line
+from bayesnb.report.parts import Findings, Grid, Part, Section, one_line, with_error
+
+if TYPE_CHECKING:
+    from bayesnb.data.tables import Table
+    from bayesnb.estimator import BayesianNB
+    from bayesnb.priors import Array
 
 MATTER = "What each column tells"
 READ = "What each column was taken for"
@@ -25,7 +27,7 @@ EVIDENCE = "Evidence"
 LONGEST = 40
 """Rows and columns of a table that are written out; of the rest, the page says how many there are."""
 
-FIRST = 12
+FIRST = 8
 """Columns whose use is shown at once; the table of all of them is folded."""
 
 NUMBERS = 2**24
@@ -41,25 +43,27 @@ def matter(clf: BayesianNB, table: Table, codes: Array) -> Section:
     # With a dependence, terms that no naive Bayes has stand behind those of the columns.
     log_p = found.reshape(len(rows), len(clf.classes_), -1)[:, :, : 1 + len(names)]
     prior, whole = log_p[:, :, 0], log_p.sum(axis=2)
-    shares, all_of_them = _loss(prior, own), _loss(whole, own)
     lines = []
     for k in range(1, log_p.shape[2]):
-        alone = shares - _loss(prior + log_p[:, :, k], own)
-        without = _loss(whole - log_p[:, :, k], own) - all_of_them
+        alone = _loss(prior, own) - _loss(prior + log_p[:, :, k], own)
+        without = _loss(whole - log_p[:, :, k], own) - _loss(whole, own)
         lines.append((alone.mean(), _error(alone), without.mean(), _error(without)))
-    frame = pd.DataFrame(lines, pd.Index(names, name="column"), ["alone", "se_alone", "without", "se_without"])
+    frame = pd.DataFrame(lines, pd.Index(names, name="column"), ["alone", "alone ±", "without", "without ±"])
     frame = frame.sort_values("alone", ascending=False, kind="stable")
+    shown = pd.DataFrame({
+        what: [with_error(*both) for both in zip(frame[what], frame[f"{what} ±"], strict=True)]
+        for what in ("alone", "without")
+    }, index=frame.index)  # fmt: skip
     text = (
-        "alone is by how many nats a row the log loss of the class shares falls if only this column is known; without "
-        "is by how many that of all columns rises if this one is left out. Both are exact leave-one-out, of columns "
+        "alone: by how many nats a row the log loss of the class shares falls if only this column is known; without: "
+        "by how many that of all columns rises if this one is left out. Both are exact leave-one-out, of columns "
         "taken as independent, with their standard errors. A column that tells much alone and nothing beside the "
         "others says what they say; below 0, predictions are better without it."
+        + (f" Of {len(rows):,} rows drawn at random." if len(rows) < len(codes) else "")
     )
-    parts: list[Part] = [text, Grid(frame.iloc[:FIRST], _first("What columns tell", len(frame), FIRST))]
+    parts: list[Part] = [Grid(shown[:FIRST], _first("What columns tell", len(frame), FIRST)), text]
     if len(frame) > FIRST:
-        parts += _cut(frame, "What all columns tell", folded=True)
-    if len(rows) < len(codes):
-        parts.append(f"Of {len(rows):,} rows drawn at random.")
+        parts += _cut(shown, "What all columns tell", folded=True)
     return Section(MATTER, parts, finding=_telling(frame))
 
 
@@ -81,8 +85,8 @@ def _error(gains: Array) -> float:
 
 def _telling(frame: pd.DataFrame) -> str:
     """Which columns tell most, and which do harm."""
-    telling = frame[frame["alone"] > 2 * frame["se_alone"]]
-    harmful = frame[frame["without"] < -2 * frame["se_without"]]
+    telling = frame[frame["alone"] > 2 * frame["alone ±"]]
+    harmful = frame[frame["without"] < -2 * frame["without ±"]]
     if telling.empty:
         said = "No column tells anything credible about the class by itself."
     else:
@@ -97,13 +101,10 @@ def _telling(frame: pd.DataFrame) -> str:
 
 def taken_for(clf: BayesianNB, remarks: Sequence[str] = ()) -> Section:
     """The family, the prior and the levels of each column, and remarks about them."""
-    frame = clf.describe().drop(columns="columns")
-    text = (
-        "Each column is read by one family of distributions, with its parameters drawn from the prior; missing is the "
-        "share of values that are."
-    )
+    frame = clf.describe()
+    plain = [*(["columns"] if (frame["columns"] == 1).all() else []), *([] if hasattr(clf, "choice_") else ["chosen"])]
     said = [Findings([(remark, None) for remark in remarks])] if remarks else []
-    return Section(READ, [text, *_cut(frame, "Families and priors"), *said], folded=True)
+    return Section(READ, [*_cut(frame.drop(columns=plain), "Families and priors"), *said], folded=True)
 
 
 def parameters(clf: BayesianNB) -> Section:
@@ -121,29 +122,25 @@ def parameters(clf: BayesianNB) -> Section:
 def evidence(clf: BayesianNB, table: Table) -> Section:
     """The marginal likelihood of each column, and whether the classes differ in it."""
     found = clf.classifier_.log_evidence()
-    frame = pd.DataFrame({"log_evidence": {name: float(value) for name, value in found.features.items()}})
-    pooled = _pooled_evidence(clf, table)
+    frame = pd.DataFrame({"log evidence": {name: float(value) for name, value in found.features.items()}})
     text = (
         f"log p(column | classes), all parameters integrated out, in nats. With log p(classes) = {found.label:.4g} "
         f"they make log p(data) = {found.joint:.6g}."
     )
-    if pooled is not None:
-        frame["bayes_factor"] = frame["log_evidence"] - frame.index.map(pooled)
-        text += (
-            " bayes_factor is the logarithm of the Bayes factor for a distribution in each class against one for all: "
-            "above 0, the column tells classes apart; below 0, it does not on these rows."
-        )
-        frame = frame.sort_values("bayes_factor", ascending=False, kind="stable")
-    return Section(EVIDENCE, [text, *_cut(frame.rename_axis("column"), "Evidence of each column")], folded=True)
-
-
-def _pooled_evidence(clf: BayesianNB, table: Table) -> dict[Any, float] | None:
-    """log p(column) as if there were one class; None if a prior is given by class."""
     try:
-        one = clone(clf).set_params(class_prior=None, estimate="predictive").fit(table, np.zeros(table.n_rows, int))
-        return dict(one.classifier_.log_evidence().features)
+        one = clone(clf).set_params(class_prior=None, estimate="predictive")
+        pooled = one.fit(table, np.zeros(table.n_rows, int)).classifier_.log_evidence().features
     except ValueError:
-        return None
+        # A prior that is given by class has no counterpart for one class.
+        pooled = None
+    if pooled is not None:
+        frame["Bayes factor"] = frame["log evidence"] - frame.index.map(dict(pooled))
+        text += (
+            " Bayes factor: its logarithm for a distribution in each class against one for all; above 0, the column "
+            "tells classes apart; below 0, it does not on these rows."
+        )
+        frame = frame.sort_values("Bayes factor", ascending=False, kind="stable")
+    return Section(EVIDENCE, [text, *_cut(frame.rename_axis("column"), "Evidence of each column")], folded=True)
 
 
 def _first(caption: str, n: int, most: int) -> str:

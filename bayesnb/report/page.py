@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,14 +19,15 @@ from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.data.writers import replacing
 from bayesnb.estimator import BayesianNB
+from bayesnb.evaluation import comparison
 from bayesnb.evaluation.estimates import MOST_SCORED
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.explain import UNITS
 from bayesnb.priors import Array
-from bayesnb.report import checks, columns, dependence, labels, priors, scores, uncertain
-from bayesnb.report.html import MARK, html
-from bayesnb.report.markdown import markdown
-from bayesnb.report.parts import Findings, Grid, Page, Section, count_of, one_line
+from bayesnb.report import audit, columns, scores
+from bayesnb.report import rows as of_rows
+from bayesnb.report.parts import Findings, Page, Section, count_of, one_line
+from bayesnb.report.writer import MARK, page_as
 
 LOOK = "What to look at"
 MADE = "How this page was made"
@@ -82,7 +85,8 @@ def report(
     Returns
     -------
     str
-        The page. A section that the model does not have (such as the evidence under an improper prior) says why.
+        The page. A section that the model does not have (such as the evidence under an improper prior) is left out, and
+        the last section says why.
 
     Raises
     ------
@@ -91,8 +95,8 @@ def report(
     NotFittedError
         If the classifier is not fitted.
     """
-    writers = {"html": html, "md": markdown}
-    for name, value, known in (("format", format, writers), ("by", by, ("total", "epistemic")), ("unit", unit, UNITS)):
+    choices = {"format": (format, ("html", "md")), "by": (by, ("total", "epistemic")), "unit": (unit, tuple(UNITS))}
+    for name, (value, known) in choices.items():
         if value not in known:
             raise ValueError(f"Expected {name} to be one of {list(known)}; got {value!r}")
     if not isinstance(explain, int | np.integer) or explain < 0:
@@ -102,33 +106,74 @@ def report(
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)
     codes = _learned_codes(clf, table, y)
     share = probability_of_interval(prob)
-    say = progress or (lambda _: None)
-    say("scoring each estimate on rows that it has not learned")
-    worth, calibration, estimates = _scored(clf, table, y, cv, rows, share)
-    say("asking what each column tells")
-    others = [_or_reason(columns.MATTER, lambda: columns.matter(clf, table, codes))]
-    say(f"splitting the uncertainty of the rows over {draws} posterior draws")
-    others.append(
-        _or_reason(
-            uncertain.UNCERTAIN,
-            lambda: uncertain.uncertain(clf, table, index, codes, explain, by, unit, share, draws),
-        )
-    )
-    say("weighing each pair of columns against independence")
-    found = cache(lambda: clf.independence(table, y, prob=share))
-    say("doubting each label by the model of all the other rows")
-    others.append(_or_reason(labels.TITLE, lambda: labels.labels_to_doubt(clf, table, y, index, found)))
-    others += [calibration, estimates]
-    others.append(_or_reason(dependence.TITLE, lambda: dependence.dependence(found(), share)))
-    say("comparing the rows with tables that the model makes")
-    others.append(_or_reason(checks.FIT, lambda: checks.fit(clf, table, y, share)))
-    say("raising each prior to a power")
-    others.append(_or_reason(priors.PRIORS, lambda: priors.priors(clf, table)))
-    say("evidence by column")
-    others += [columns.taken_for(clf, [_sentence(remark) for remark in remarks]), columns.parameters(clf)]
-    others += [_or_reason(columns.EVIDENCE, lambda: columns.evidence(clf, table)), _made()]
-    say(f"writing {format}")
-    return writers[format](Page(title, _about(clf, table, y), [worth, _look(remarks, [worth, *others]), *others]))
+    remarks = [
+        remark[:1].upper() + remark[1:] + ("" if remark.endswith((".", "?", "!")) else ".") for remark in remarks
+    ]
+    key: Any = clf.estimate if clf.dependence is None else clf.dependence
+
+    @cache
+    def compared() -> Any:
+        own = [] if clf.dependence in (None, "weighted", "pairwise") else [clf.dependence]
+        found = comparison(clf, table, y, cv, ["weighted", "pairwise", *own], rows, prob=share)
+        if key not in found.answers:
+            raise ValueError(found.table.loc[key, "note"])
+        return found
+
+    @cache
+    def audited() -> Any:
+        return clf.independence(table, y, prob=share)
+
+    def labels() -> Section:
+        try:
+            advice = audited().advice
+        except ValueError:
+            # The last section says why there is no audit.
+            advice = None
+        found, judged_with = audit.doubts(clf, table, y, advice)
+        named = found.set_axis(index[found.index])
+        named.attrs = found.attrs
+        return audit.labels(named, judged_with=judged_with)
+
+    steps: dict[str, tuple[str, Callable[[], Section]]] = {
+        scores.WORTH: (
+            "scoring each estimate on rows that it has not learned",
+            lambda: scores.worth(compared().card(key), compared().sentence_of(key)),
+        ),
+        columns.MATTER: ("asking what each column tells", lambda: columns.matter(clf, table, codes)),
+        of_rows.UNCERTAIN: (
+            f"splitting the uncertainty of the rows over {draws} posterior draws",
+            lambda: of_rows.uncertain(clf, table, index, codes, explain, by, unit, share, draws),
+        ),
+        audit.LABELS: ("doubting each label by the model of all the other rows", labels),
+        scores.CALIBRATION: ("", lambda: scores.calibration(compared(), key)),
+        scores.ESTIMATES: ("", lambda: scores.estimates(compared(), key)),
+        audit.DEPENDENCE: (
+            "weighing each pair of columns against independence",
+            lambda: audit.dependence(audited(), share, of=clf.dependence),
+        ),
+        audit.FIT: (
+            "comparing the rows with tables that the model makes",
+            lambda: audit.fit(clf.predictive_checks(table, y, prob=share), share),
+        ),
+        audit.PRIORS: ("raising each prior to a power", lambda: audit.priors(clf, table)),
+        columns.READ: ("", lambda: columns.taken_for(clf, remarks)),
+        columns.PARAMETERS: ("", lambda: columns.parameters(clf)),
+        columns.EVIDENCE: ("evidence by column", lambda: columns.evidence(clf, table)),
+    }
+    sections, missing = [], []
+    for heading, (doing, build) in steps.items():
+        if doing and progress is not None:
+            progress(doing)
+        try:
+            sections.append(build())
+        except ValueError as error:
+            missing.append(f"Not shown: {heading}, because {error}.")
+    items: list[tuple[str, str | None]] = [(remark, None) for remark in remarks[:MOST_REMARKS]]
+    if (more := len(remarks) - MOST_REMARKS) > 0:
+        items.append((f"{more} more remark{'s' * (more > 1)} about columns.", columns.READ))
+    items += [(section.finding, section.title) for section in sections if section.finding]
+    sections.insert(1, Section(LOOK, [Findings(items)]))
+    return page_as(Page(title, _about(clf, table, y), [*sections, _made(missing)]), format)
 
 
 def write(page: str, path: str | Path) -> None:
@@ -146,7 +191,7 @@ def write(page: str, path: str | Path) -> None:
 def is_report(path: str | Path) -> bool:
     """True if a file is a page that :func:`report` wrote, as HTML or as Markdown."""
     text = Path(path).read_bytes()
-    headings = (f"\n## {title}\n".encode() for title in (scores.WORTH, LOOK, MADE))
+    headings = (f"\n## {title}\n".encode() for title in (LOOK, MADE))
     return MARK.encode() in text[:2000] or all(heading in text for heading in headings)
 
 
@@ -160,35 +205,12 @@ def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
     codes = target.among(clf.classes_)
     count = np.bincount(codes, minlength=len(clf.classes_))
     if not np.allclose(count, clf.class_count_):
-        raise ValueError(
-            f"Expected the rows that were learned, unweighted: {_counts(clf.classes_, clf.class_count_)}; "
-            f"got {_counts(clf.classes_, count)}"
+        expected, got = (
+            ", ".join(f"{n:g} of {label!r}" for label, n in zip(clf.classes_.tolist(), counts, strict=True))
+            for counts in (clf.class_count_, count)
         )
+        raise ValueError(f"Expected the rows that were learned, unweighted: {expected}; got {got}")
     return codes
-
-
-def _counts(classes: Array, count: Array) -> str:
-    return ", ".join(f"{n:g} of {label!r}" for label, n in zip(classes.tolist(), count, strict=True))
-
-
-def _or_reason(title: str, build: Callable[[], Section]) -> Section:
-    """Build a section, or write the reason why this model has none."""
-    try:
-        return build()
-    except ValueError as error:
-        return Section(title, [f"Not available: {error}."])
-
-
-def _scored(clf: BayesianNB, table: Table, y: Any, cv: Any, rows: int | None, share: float) -> list[Section]:
-    """The sections about scores, all of which stand on the same held-out rows."""
-    builders = {
-        scores.WORTH: scores.worth, scores.CALIBRATION: scores.calibration, scores.ESTIMATES: scores.estimates,
-    }  # fmt: skip
-    try:
-        found = scores.scored(clf, table, y, cv, rows, share)
-    except ValueError as error:
-        return [Section(title, [f"Not available: {error}."]) for title in builders]
-    return [_or_reason(title, lambda build=build: build(found)) for title, build in builders.items()]
 
 
 def _about(clf: BayesianNB, table: Table, y: Any) -> str:
@@ -196,33 +218,17 @@ def _about(clf: BayesianNB, table: Table, y: Any) -> str:
     target = getattr(y, "name", None)
     named = "" if target is None else f" of {one_line(target)}"
     classes = dict(zip(clf.classes_.tolist(), clf.class_count_.tolist(), strict=True))
-    said = (
+    return (
         f"{table.n_rows:,} rows, {len(clf.schema_.names):,} columns, {len(classes)} classes{named}: "
         f"{count_of(classes)}. Estimate: {clf.estimate}."
+        + ("" if clf.dependence is None else f" Dependence: {clf.dependence}.")
     )
-    return said if clf.dependence is None else f"{said} Dependence: {clf.dependence}."
 
 
-def _look(remarks: Sequence[str], sections: Sequence[Section]) -> Section:
-    """The list of what to look at: remarks about the table, and what the sections have found."""
-    items: list[tuple[str, str | None]] = [(_sentence(remark), None) for remark in remarks[:MOST_REMARKS]]
-    if (more := len(remarks) - MOST_REMARKS) > 0:
-        items.append((f"{more} more remark{'s' * (more > 1)} about columns.", columns.READ))
-    items += [(section.finding, section.title) for section in sections if section.finding]
-    return Section(LOOK, [Findings(items)])
-
-
-def _sentence(text: str) -> str:
-    """A remark with a capital letter and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
-
-
-def _made() -> Section:
-    import platform
-    from importlib.metadata import version
-
-    versions = {"bayesnb": __version__, "Python": platform.python_version()}
-    versions |= {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")}
-    frame = pd.DataFrame({"version": versions}).rename_axis("package")
-    written = f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
-    return Section(MADE, [written, Grid(frame, "Versions")], folded=True)
+def _made(missing: Sequence[str]) -> Section:
+    packages = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
+    versions = {"bayesnb": __version__, "Python": platform.python_version()} | {
+        name: version(name) for name in packages
+    }
+    said = ", ".join(f"{name} {number}" for name, number in versions.items())
+    return Section(MADE, [f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by {said}.", *missing], folded=True)

@@ -1,9 +1,12 @@
-"""The parts of a page: sections with paragraphs, lists, tables, pictures and ledgers; and how numbers are written."""
+"""The parts of a page or a screen: sections with paragraphs, lists, tables and pictures; and how numbers are written.
+
+A section is made once. The writers of :mod:`bayesnb.report.writer` and of the command line show it in their own way.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +16,16 @@ import pandas as pd
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+DIGITS = 3
+"""Digits after the point of a score or a probability."""
+
+NUMBER = re.compile(r"[-+−]?[\d∞—][-+−±–\d∞—.,:%() e]*")
+"""A cell that stands on the right: a number, or one with its interval or its error."""
+
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A table of the page.
+    """A table.
 
     Parameters
     ----------
@@ -34,9 +43,9 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A picture of the page, with a description in words for those who cannot see it."""
+    """A picture, with a description in words for those who cannot see it; it is drawn where it is shown."""
 
-    figure: Figure
+    figure: Callable[[], Figure]
     caption: str
     says: str
 
@@ -52,12 +61,14 @@ class Ledger:
     label, against : str
         The class that bars to the right are for, and that of the bars to the left.
     caption : str
+    folded : bool
     """
 
     frame: pd.DataFrame
     label: str
     against: str
     caption: str
+    folded: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +91,7 @@ class Section:
     parts : sequence of parts
         A text is a paragraph.
     lead : str
-        The sentence that stands first, in large letters.
+        The sentence that stands first, and is the answer.
     finding : str
         One sentence for the list of what to look at.
     folded : bool
@@ -110,77 +121,79 @@ def one_line(value: Any, most: int = 200) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def paragraph(text: Any) -> str:
-    """Write a sentence, which may be long, as one line."""
-    return one_line(text, 2000)
-
-
-def shown(value: Any, decimals: int | None = None) -> str:
-    """Write a value; a number has so many decimals, or four significant digits."""
+def written(value: Any, digits: int | None = DIGITS) -> Any:
+    """A number as text, with so many digits after the point, or four significant digits; other values unchanged."""
     if value is None or value is pd.NA or value is pd.NaT:
         return "—"
     if not isinstance(value, float | np.floating):
-        return one_line(value)
+        return value
     if np.isnan(value):
         return "—"
     if np.isinf(value):
         return "−∞" if value < 0 else "∞"
-    if decimals is None or 0 < abs(value) < 0.5 * 10.0**-decimals:
+    if digits is None:
         return f"{value:.4g}"
-    return f"{value:.{decimals}f}"
+    return f"{value:.1g}" if 1e-9 < abs(value) < 0.5 * 10.0**-digits else f"{value:.{digits}f}"
 
 
-def _decimals(column: pd.Series) -> int | None:
-    """Choose the decimals that all numbers of a column are shown with; None for a column that is not of numbers."""
+def with_interval(value: float, lower: float, upper: float, digits: int = 2) -> str:
+    """A number with its interval, as text."""
+    return "—" if np.isnan(value) else f"{value:.{digits}f} ({lower:.{digits}f}–{upper:.{digits}f})"
+
+
+def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "") -> str:
+    """A number with its standard error, as text."""
+    return "∞" if np.isinf(value) else "—" if np.isnan(value) else f"{value:{sign}.{digits}f} ±{error:.{digits}f}"
+
+
+def _digits(column: pd.Series) -> int | None:
+    """Choose the digits that all numbers of a column are written with; None if they are not all numbers."""
     if not all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in column):
         return None
     values = np.array([0.0 if v is None else float(v) for v in column])
     values = values[np.isfinite(values)]
     if (values == np.rint(values)).all():
         return 0
-    return int(np.clip(4 - np.floor(np.log10(np.abs(values).max())), 1, 4))
+    return int(np.clip(4 - np.floor(np.log10(np.abs(values).max())), 1, DIGITS))
 
 
 @dataclass(frozen=True)
 class Cells:
-    """A frame as texts.
+    """A frame as texts, without the columns that are empty.
 
     Parameters
     ----------
-    heads : list of str
-        The names of the index.
     names : list of str
-        The names of the columns.
-    rows : list of (heads, cells)
+        The names of the index and of the columns.
+    rows : list of list of str
     numbers : list of bool
         Which columns hold numbers.
+    heads : int
+        How many of the columns are the index.
     """
 
-    heads: list[str]
     names: list[str]
-    rows: list[tuple[list[str], list[str]]]
+    rows: list[list[str]]
     numbers: list[bool]
+    heads: int
 
 
 def cells_of(frame: pd.DataFrame) -> Cells:
     """Write a frame as texts."""
-    heads = [one_line(name) if name is not None else "" for name in frame.index.names]
-    decimals = [_decimals(frame.iloc[:, k]) for k in range(frame.shape[1])]
-    rows = []
-    for k, label in enumerate(frame.index):
-        labels = label if frame.index.nlevels > 1 else (label,)
-        cells = [shown(frame.iat[k, c], digits) for c, digits in enumerate(decimals)]
-        rows.append(([shown(part) for part in labels], cells))
-    names = [one_line(name) for name in frame.columns]
-    return Cells(heads, names, rows, [digits is not None for digits in decimals])
-
-
-def ledger_frame(ledger: Ledger) -> pd.DataFrame:
-    """A ledger as the frame of a table."""
-    return ledger.frame[["value", "log_odds", "lower", "upper"]]
+    heads = frame.index.nlevels
+    names = ["" if name is None else name for name in frame.index.names] + list(frame.columns)
+    columns = [list(frame.index.get_level_values(k)) for k in range(heads)]
+    columns = [[str(written(value, None)) for value in values] for values in columns]
+    for k in range(frame.shape[1]):
+        digits = _digits(frame.iloc[:, k])
+        columns.append([str(written(value, digits)) for value in frame.iloc[:, k]])
+    kept = [k for k, texts in enumerate(columns) if k < heads or not len(frame) or any(texts)]
+    numbers = [all(map(NUMBER.fullmatch, filter(None, columns[k]))) for k in kept]
+    rows = [list(texts) for texts in zip(*(columns[k] for k in kept), strict=True)]
+    return Cells([str(names[k]) for k in kept], rows, numbers, heads)
 
 
 def count_of(counts: Mapping[Any, float], most: int = 12) -> str:
     """Write counts of classes as text, the first of many."""
-    each = [f"{one_line(label, 60)} {n:,.10g}" for label, n in counts.items()]
-    return ", ".join(each[:most]) + (f", and {len(each) - most} more" if len(each) > most else "")
+    each = [f"{label} {n:,.10g}" for label, n in counts.items()]
+    return ", ".join(each[:most]) + (f", and {len(each) - most:,} more" if len(each) > most else "")

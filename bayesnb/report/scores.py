@@ -1,96 +1,73 @@
-"""The sections about scores: what the model is worth, each estimate beside the others, and calibration."""
+"""The sections about scores: what a model is worth, each estimate beside the others, and calibration."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from bayesnb import plots
-from bayesnb.data.tables import Table
-from bayesnb.estimator import BayesianNB
-from bayesnb.evaluation import Comparison, comparison
-from bayesnb.inference.scorecard import Scorecard
-from bayesnb.model import normalize
-from bayesnb.priors import Array
-from bayesnb.report.parts import Grid, Part, Picture, Section, one_line
-from bayesnb.report.sets import sets
+from bayesnb.report.parts import Grid, Part, Picture, Section, one_line, with_error, with_interval, written
+
+if TYPE_CHECKING:
+    from bayesnb.inference.scorecard import Scorecard
+    from bayesnb.evaluation import Comparison
 
 WORTH = "What the model is worth"
 ESTIMATES = "Each estimate beside the others"
 CALIBRATION = "Calibration"
 
-LONGEST = 40
-"""Classes of a confusion matrix that are written out."""
+MOST_CLASSES = 12
+"""With more classes, the pairs that are confused most are shown instead of the whole matrix."""
+
+LEGEND = (
+    "claimed: what the score would be if the probabilities were true. class shares: a forecast that gives each row the "
+    "shares of the classes; majority: always the largest class. balanced accuracy: the mean recall of the classes; "
+    "log loss: in nats; Brier: from 0 to 2; ECE: expected calibration error; AUC: area under the ROC curve, of several "
+    "classes the mean over pairs. Smaller is better for log loss, Brier and ECE."
+)
+NAMES = {
+    "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "log_loss": "log loss", "brier": "Brier",
+    "ece": "ECE", "auc": "AUC",
+}  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """The scores of a model and of its other estimates.
-
-    Parameters
-    ----------
-    compared : Comparison
-    name : str or Exponents
-        The model of the page, among those compared.
-    estimate : str
-        Its estimate.
-    """
-
-    compared: Comparison
-    name: Any
-    estimate: str
-
-    @property
-    def card(self) -> Scorecard:
-        """The scores of the model of the page."""
-        if self.name not in self.compared.answers:
-            raise ValueError(self.compared.table.loc[self.name, "note"])
-        return self.compared.card(self.name)
-
-    @property
-    def how(self) -> str:
-        """How the rows were held out from the model of the page."""
-        note = self.compared.table.loc[self.name, "note"]
-        return note.partition(",")[0].removeprefix("scored by ") if note else self.compared.how
-
-    @property
-    def proba(self) -> Array:
-        """The class probabilities of the scored rows, (row, class); an error where every class is impossible."""
-        return np.exp(normalize(self.compared.answers[self.name]))
-
-
-def scored(clf: BayesianNB, table: Table, y: Any, cv: Any, rows: int | None, share: float) -> Scored:
-    """Score a model, beside its other estimates and what a dependence makes of it."""
-    names: list[Any] = ["weighted", "pairwise"]
-    if clf.dependence is not None and clf.dependence not in names:
-        names.append(clf.dependence)
-    found = comparison(clf, table, y, cv, names, rows, prob=share)
-    return Scored(found, clf.estimate if clf.dependence is None else clf.dependence, clf.estimate)
-
-
-def worth(found: Scored) -> Section:
-    """What the model is worth, in one sentence, and its scores beside their yardsticks."""
-    card, share = found.card, found.compared.prob
-    yardstick = (
-        f"Scored by {found.how}. lower and upper are {share:.0%} intervals; claimed is what the score would be if the "
-        "probabilities were true; frequencies is the score of the class shares, the same for each row, and majority "
-        "that of always saying the largest class. log_loss is in nats; brier runs from 0 to 2; ece is the expected "
-        "calibration error; auc is the area under the ROC curve, of several classes the mean of each pair. Smaller is "
-        "better for log_loss, brier and ece."
-    )
-    parts: list[Part] = [Grid(card.table, "Scores"), yardstick]
-    if found.name not in ("mle", "map", "mean", "predictive") and found.estimate != "predictive":
-        parts.append(f'The model plugs in its parameters ("{found.estimate}"); it was scored with "predictive".')
-    parts += [
-        Grid(card.confusion.iloc[:LONGEST, :LONGEST], "True classes (rows) and predicted classes (columns)"),
-        Grid(card.by_class.iloc[:LONGEST], "Recall and precision of each class", folded=True),
+def worth(card: Scorecard, sentence: str = "") -> Section:
+    """The scores of a model beside their yardsticks, and how often each class is taken for another."""
+    digits = 3 if card.rows < 20_000 else 4
+    scores = card.table.map(lambda value: written(value, digits)).rename(NAMES).rename_axis("score")
+    ends = scores.pop("lower") + "–" + scores.pop("upper")
+    scores.insert(1, f"{card.prob:.0%} interval", ends)
+    scores = scores.rename(columns={"frequencies": "class shares"})
+    parts: list[Part] = [
+        Grid(scores, "Scores"),
+        f"Scored by {card.how}. {LEGEND}",
+        Grid(_confusion(card), "True classes (rows) and predicted classes (columns)", folded=True),
+        "recall: the share of a class that is found; precision: of what is predicted as the class, the share that is; "
+        f"with {card.prob:.0%} intervals.",
     ]
-    return Section(WORTH, parts, lead=found.compared.sentence_of(found.name), finding=_confused(card))
+    return Section(WORTH, parts, sentence or card.sentence, _commonest_mistake(card))
 
 
-def _confused(card: Scorecard) -> str:
+def _confusion(card: Scorecard) -> pd.DataFrame:
+    """The confusion matrix with recall and precision; of many classes, the pairs that are confused most."""
+    if len(card.by_class) > MOST_CLASSES:
+        wrong = card.confusion.rename_axis(index="true", columns="predicted").stack().rename("rows").reset_index()
+        wrong = wrong[(wrong["true"].astype(str) != wrong["predicted"].astype(str)) & (wrong["rows"] > 0)]
+        return wrong.sort_values("rows", ascending=False, kind="stable").head(MOST_CLASSES).set_index("true")
+
+    def shares(name: str) -> list[str]:
+        ends = (card.by_class[f"{name}{end}"] for end in ("", "_lower", "_upper"))
+        return [with_interval(*line) for line in zip(*ends, strict=True)]
+
+    frame = card.confusion.astype(object).set_axis(card.confusion.columns.astype(str), axis=1)
+    frame = frame.assign(recall=shares("recall")).rename_axis("true class")
+    below = dict(zip(map(str, card.by_class.index), shares("precision"), strict=True))
+    return pd.concat([frame, pd.DataFrame([below], ["precision"])]).fillna("").rename_axis("true class")
+
+
+def _commonest_mistake(card: Scorecard) -> str:
     """The class that is most often taken for another."""
     wrong = card.confusion.to_numpy().copy()
     np.fill_diagonal(wrong, 0)
@@ -102,39 +79,58 @@ def _confused(card: Scorecard) -> str:
     return f"The commonest mistake: {wrong[row, column]} of {rows} rows of {true!r} are taken for {taken!r}."
 
 
-def estimates(found: Scored) -> Section:
-    """The four estimates, and the dependences, on the same held-out rows."""
-    table = found.compared.table
-    notes = [f"{name}: {note}." for name, note in table["note"].items() if note]
-    shown = table.drop(columns=["note", "accuracy_lower", "accuracy_upper", "balanced_accuracy"])
-    if not shown["impossible"].fillna(0).any():
-        shown = shown.drop(columns="impossible")
+def estimates(compared: Comparison, name: str = "predictive") -> Section:
+    """The four estimates, and the dependences, on the same held-out rows; ``name`` is the model that is asked about."""
+    many, worse = len(compared.codes) >= 20_000, compared.worse
+    percents = 0 if len(compared.codes) < 1000 else 2 if many else 1
+    lines = {}
+    for estimate, line in compared.table.iterrows():
+        score = line.drop("note").astype(float)
+        ends = (100 * score[k] for k in ("accuracy", "accuracy_lower", "accuracy_upper"))
+        lines[f"{estimate} *" if estimate in worse else str(estimate)] = {
+            "right in %": with_interval(*ends, percents),
+            "log loss": written(score["log_loss"], 4 if many else 3),
+            "behind the best": with_error(score["difference"], score["se_difference"], 5 if many else 3),
+            "Brier": score["brier"],
+            "ECE": score["ece"],
+            "AUC": score["auc"],
+            "from full Bayes": score.get("from_predictive", np.nan),
+            "impossible rows": score.get("impossible", 0) or None,
+        }
+    frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate").dropna(axis=1, how="all")
+    if worse:
+        verdict = f"* credibly worse than {compared.best}, by more than two standard errors."
+    else:
+        verdict = "None is credibly worse than the best, by more than two standard errors."
     text = (
-        f"Held out by {found.compared.how}: each row is predicted by a model that has not learned it. difference is "
-        "the mean difference of the log loss from the best, row by row, with its standard error; from_predictive is "
-        "the largest difference of a class probability from full Bayes. The last rows are models whose columns may "
-        "depend on each other; their exponents learn from the labels."
+        f"Held out by {compared.how}. {verdict} right in %: accuracy, with its {compared.prob:.0%} interval. behind "
+        "the best: how much more log loss a row has than with the best estimate, and the standard error of that, from "
+        "the differences of the same rows. from full Bayes: the largest difference of a probability from that of the "
+        "predictive."
     )
-    finding = found.compared.advice(found.name) if found.name in found.compared.worse else ""
-    return Section(ESTIMATES, [text, Grid(shown, "Scores of each estimate"), *notes], finding=finding)
+    notes = [f"{estimate}: {note}." for estimate, note in compared.table["note"].items() if note]
+    finding = compared.advice(name) if name in worse else ""
+    return Section(ESTIMATES, [Grid(frame, ESTIMATES), text, *notes], finding=finding, folded=True)
 
 
-def calibration(found: Scored) -> Section:
-    """Whether classes are as frequent as the model says, and how large sets of classes must be."""
-    share, proba, codes = found.compared.prob, found.proba, found.compared.codes
+def calibration(compared: Comparison, name: str) -> Section:
+    """Whether classes are as frequent as a model says."""
+    from bayesnb.model import normalize
+
+    share, codes = compared.prob, compared.codes
+    proba, how = np.exp(normalize(compared.answers[name])), compared.card(name).how
     frame = plots.reliability_table(proba, codes, prob=share)
     worst = frame.loc[(frame["share"] - frame["confidence"]).abs().idxmax()]
     says = (
-        f"Reliability of the predictions of {len(codes)} rows by {found.how}, in {len(frame)} bins of confidence. "
+        f"Reliability of the predictions of {len(codes)} rows by {how}, in {len(frame)} bins of confidence. "
         f"Farthest from the diagonal: confidence {worst['confidence']:.2f}, true in {worst['share']:.2f} of "
         f"{worst['rows']:.0f} rows."
     )
     text = (
-        f"How often the most probable class is the true one, by its probability ({found.name}, {found.how}). "
-        f"The intervals are binomial, {share:.0%}."
+        f"How often the most probable class is the true one, by its probability ({name}, {how}). The intervals are "
+        f"binomial, {share:.0%}."
     )
     frame = frame.set_index(frame["from"].map("{:.1f}".format) + " to " + frame["to"].map("{:.1f}".format))
     frame = frame.rename_axis("probability").drop(columns=["from", "to"])
-    picture = Picture(plots.reliability(proba, codes, prob=share), "Calibration", says)
-    grid = Grid(frame, "Calibration, bin by bin", folded=True)
-    return Section(CALIBRATION, [text, picture, grid, *sets(proba, codes, found.compared.classes, found.how)])
+    picture = Picture(lambda: plots.reliability(proba, codes, prob=share), CALIBRATION, says)
+    return Section(CALIBRATION, [text, picture, Grid(frame, "Calibration, bin by bin", folded=True)], folded=True)

@@ -1,0 +1,173 @@
+"""``bayesnb explain``, ``predict`` and ``sample``: what a model says of rows, and rows that it makes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import click
+
+from bayesnb.cli import options
+from bayesnb.cli.outputs import is_predictions, require_output
+from bayesnb.cli.printing import plain, print_csv, print_document, print_sections, records_of
+from bayesnb.cli.rows import asked_rows, class_of, frame_of, load_model, row_at, template_of
+from bayesnb.cli.settings import Settings
+from bayesnb.cli.sources import fitted, opened_for
+from bayesnb.cli.terminal import say, stdout, warn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesnb.data.format import Format
+    from bayesnb.estimator import BayesianNB
+
+
+@options.command(
+    "target", "row", "values", "label", "against", "unit", "prob", "format", "settings", "file format",
+    arguments="DATA|MODEL [NEW]", epilog=options.EMBEDDED,
+)  # fmt: skip
+def explain(
+    data: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], label: str | None,
+    against: str | None, unit: str, prob: float, layout: str, settings: Settings, format: Format,
+) -> int:  # fmt: skip
+    """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
+
+    DATA is the name of an embedded data set, or a path as for `fit`, and a model is fitted to it; or MODEL is a file
+    that holds one, and the row is one of NEW. The entries sum to the total. A missing value adds nothing; of those that
+    are, it is said how much each would tell about the class.
+    """
+    from bayesnb.modelfile import document
+    from bayesnb.report import rows
+    from bayesnb.report.parts import Section
+
+    if row is not None and values:
+        raise click.UsageError("a row is named by --row or by --set: give one of them")
+    if not document.is_model(data) and new is not None:
+        raise click.UsageError(f"{data} is not a model file, and only a model explains the rows of another table")
+    asking = _of_model if document.is_model(data) else _of_data
+    clf, frame, name, target = asking(data, new, target, row, values, format, settings)
+    asked = frame.iloc[0].dropna().to_dict()
+    pair = [class_of(clf, text, option) for text, option in ((label, "--label"), (against, "--against"))]
+    if pair[0] is not None and pair[0] == pair[1]:
+        raise click.BadParameter(
+            f"both are {label!r}: there are no odds of a class against itself", param_hint="--against"
+        )
+    contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
+    questions, proba = clf.ask_next(frame), clf.predict_proba(frame)[0]
+    if layout == "json":
+        said = {"data": name, "target": str(target), "row": plain(asked)}
+        said |= {"probabilities": dict(zip(map(str, clf.classes_), map(float, proba), strict=True))}
+        said |= plain(contributions.iloc[0][["label", "against"]]) | {"unit": unit, "prob": prob}
+        entries = records_of(contributions.drop(columns=["label", "against"]))
+        print_document(said | {"entries": entries, "ask_next": records_of(questions)})
+    elif layout == "csv":
+        print_csv(contributions)
+    else:
+        ends = clf.predict_interval(frame, prob)
+        lead = rows.answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
+        named = "The row " + ", ".join(f"{column}={value}" for column, value in asked.items())
+        few = contributions if len(contributions) <= 1 + rows.MOST_ENTRIES else rows.by_size(contributions)
+        parts = [*rows.ledger(few, unit), *_questions(questions)]
+        legend = f"The entries sum to the total. lower and upper: {prob:.0%} interval under the posterior."
+        print_sections([Section("", [parts[0], legend, *parts[1:]], f"{named}\n{lead}")])
+    return 0
+
+
+def _questions(questions: pd.DataFrame) -> list[str]:
+    """How much each missing value of a row would tell about the class, in words."""
+    if questions.empty:
+        return []
+    told = [f"{column} {value:.3f}" for column, value in questions["information"].head(8).items()]
+    more = f", and {len(questions) - 8} more" if len(questions) > 8 else ""
+    return [
+        f"What to ask next: {', '.join(told)}{more} nats of information about the class, of "
+        f"{questions.attrs['entropy']:.3f} that are missing"
+    ]
+
+
+def _of_model(
+    path: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], format: Format,
+    settings: Settings,
+) -> tuple[BayesianNB, pd.DataFrame, str, object]:  # fmt: skip
+    """Load a model, and make a table of the row to explain."""
+    clf, _ = load_model(path)
+    template = template_of(clf)
+    if values or (row is not None and not row.isdecimal()):
+        if new is not None:
+            raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
+        frame = frame_of(asked_rows([] if row is None else [row], path, template, values), template)
+        return clf, frame, path, clf.target_
+    if new is None:
+        raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
+    frame = row_at(opened_for(clf, new, format), int(row or 0))
+    return clf, frame[[name for name in frame.columns if name in clf.schema_.names]], path, clf.target_
+
+
+def _of_data(
+    data: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], format: Format,
+    settings: Settings,
+) -> tuple[BayesianNB, pd.DataFrame, str, object]:  # fmt: skip
+    """Fit a model to a table, and make a table of the row to explain."""
+    learned = fitted(data, target, format, settings, repeat=False)
+    name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
+    if row is None or not row.isdecimal():
+        (asked,) = asked_rows([] if row is None else [row], name, X, values)
+        return clf, frame_of([asked], X), name, y.name
+    if int(row) >= len(X):
+        raise click.BadParameter(
+            f"there is no row {row} in {name}: it has {len(X)}, counted from 0", param_hint="--row"
+        )
+    return clf, X.iloc[[int(row)]], name, y.name
+
+
+@options.command(
+    "to_table", "interval", "prob", "keep", "absent_now", "file format", "force", arguments="MODEL NEW",
+    epilog=options.SOURCES.replace("DATA", "NEW"),
+)  # fmt: skip
+def predict(
+    model: str, new: str, output: str, interval: bool, prob: float, keep: tuple[str, ...], absent: str | None,
+    format: Format, force: bool,
+) -> int:  # fmt: skip
+    """Predict the class of each row, with its probability and those of the other classes.
+
+    Rows are read and written in parts, in their order. A file is written whole or not at all.
+    """
+    from bayesnb.data import writers
+    from bayesnb.data.unseen import Unseen, UnseenLevelWarning
+
+    require_output(output, "table", (model, new), is_predictions, force)
+    clf, _ = load_model(model, absent)
+    table = opened_for(clf, new, format)
+    for column in keep:
+        table.require(column, "--keep")
+    counts = Unseen(clf.schema_)
+    with warnings.catch_warnings():
+        # They are counted over all parts, and said once.
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        frames = clf.predict_table(counts.counted(table.tables()), interval, prob, keep)
+        if output == "-":
+            writers.write_csv(frames, stdout())
+        else:
+            rows = writers.write(frames, output)
+            say(f"wrote {output}: {rows:,} rows")
+    for sentence in counts.sentences():
+        warn(sentence)
+    return 0
+
+
+@options.command("n", "label", "seed", "to_table", "force", arguments="MODEL", epilog="")
+def sample(model: str, n: int, label: str | None, seed: int, output: str, force: bool) -> int:
+    """Draw new rows from a model: a class, or the one that --label names, and the columns given the class."""
+    from bayesnb.data import writers
+
+    # A sampled table looks like an observed one, so any table is replaced only with --force.
+    require_output(output, "table", [model], lambda _: False, force)
+    clf, _ = load_model(model)
+    frame = clf.set_params(random_state=seed).sample(n, class_of(clf, label, "--label"))
+    if clf.target_ is not None and clf.target_ not in frame:
+        frame = frame.rename(columns={frame.columns[0]: clf.target_})
+    if output == "-":
+        writers.write_csv([frame], stdout())
+    else:
+        writers.write([frame], output)
+    return 0

@@ -1,0 +1,337 @@
+"""``bayesnb compare``, ``score``, ``audit`` and ``report``: how good a model is, and what its rows say against it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayesnb.cli import options
+from bayesnb.cli.advising import fit_command
+from bayesnb.cli.outputs import OWN_PICTURE, is_picture, require_output
+from bayesnb.cli.printing import plain, print_command, print_csv, print_document, print_sections, records_of
+from bayesnb.cli.rows import asked_rows, frame_of, load_model
+from bayesnb.cli.settings import Settings
+from bayesnb.cli.sources import fitted, load, opened_for
+from bayesnb.cli.terminal import say, stdout, warn
+from bayesnb.cli.wording import in_options
+from bayesnb.estimates import ESTIMATES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesnb.inference.scorecard import Scorecard
+    from bayesnb.data.format import Format
+    from bayesnb.dependence.audit import Independence
+    from bayesnb.estimator import BayesianNB
+    from bayesnb.report.parts import Section
+
+FOOTNOTE = (
+    "mle and map are the same under the priors that features have by default (the mode under Dirichlet(1) is the "
+    "relative frequency), and mean and predictive are the same where each parameter is asked once in a row, as for "
+    "levels. They differ for numbers: bayesnb compare heights."
+)
+
+
+@options.command(
+    "target", "rows", "values", "cv", "most", "dependences", "naive settings", "draws", "prob", "nuts", "seed",
+    "format", "file format", epilog=options.EMBEDDED,
+)  # fmt: skip
+def compare(
+    data: str, target: str | None, rows: tuple[str, ...], values: tuple[str, ...], cv: int | None, most: int,
+    dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool, seed: int, layout: str,
+    format: Format,
+) -> int:  # fmt: skip
+    """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and what dependence changes.
+
+    DATA is the name of an embedded data set, or a path as for `fit`. Printed are one sentence, the scores of full Bayes
+    with their yardsticks, the family of each column, the scores of each estimate on rows it has not seen, and the
+    probabilities of the asked rows with the interval of p(class | row, parameters) under the posterior. At the end
+    stands which of the models to take, and the command that fits it.
+
+    Beside the four estimates of naive Bayes stand models whose columns may depend on each other. They are scored by
+    five folds; by two from 65,536 rows on; and where the scored rows are a fifth of all or fewer, by one fit without
+    them.
+    """
+    from bayesnb.evaluation import comparison
+    from bayesnb.report import columns, scores
+    from bayesnb.report.parts import Section
+
+    learned = fitted(data, target, format, replace(settings, dependence="none"), seed)
+    name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
+    asked = asked_rows(rows, name, X, values)
+    names = tuple(name for name in dependences if name != "none")
+    say(f"scoring by {f'{cv} folds' if cv else 'exact leave-one-out'}")
+    compared = comparison(clf, X, y, cv or "loo", names, most, seed, prob)
+    others = _with_each(clf, X, y, names)
+    answers = [_answer_of(clf, X, row, draws, prob, others) for row in asked]
+    roads = _by_nuts(clf, X, asked, answers) if nuts else None
+    take = compared.take()
+    chosen = replace(settings, dependence="none" if take in ESTIMATES else take)
+    command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
+    if layout == "json":
+        each = [{"row": plain(row), "prob": prob, **answer} for row, answer in zip(asked, answers, strict=True)]
+        document = {"data": name, "target": str(y.name), "features": records_of(clf.describe())}
+        document |= {"scored_by": compared.how, "sentence": in_options(compared.sentence)}
+        document |= {"scores": records_of(compared.table), "worse": compared.worse, "take": take, "fit": command}
+        document |= {"full_bayes": _document_of(compared.card()) if "predictive" in compared.answers else None}
+        print_document(document | {"rows": each} | ({} if roads is None else {"nuts": roads}))
+    elif layout == "csv":
+        print_csv(compared.table)
+    else:
+        worth = [scores.worth(compared.card())] if "predictive" in compared.answers else []
+        sections = [replace(section, parts=section.parts[:2]) for section in worth]
+        sections += [columns.taken_for(clf), scores.estimates(compared)]
+        how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
+        sections += [_row_section(*both, prob, how) for both in zip(asked, answers, strict=True)]
+        sections += [] if roads is None else [Section("", _said_of_nuts(roads), roads["verdict"])]
+        print_sections([*sections, Section("", [], compared.advice())])
+        print_command(command)
+    return 0 if roads is None else roads["exit"]
+
+
+def _with_each(clf: BayesianNB, X: pd.DataFrame, y: pd.Series, names: Sequence[str]) -> dict[str, BayesianNB | str]:
+    """The same table learned with each dependence, or the reason why it cannot be."""
+    from sklearn.base import clone
+
+    found: dict[str, BayesianNB | str] = {}
+    for name in names:
+        say(f"learning --dependence {name}")
+        try:
+            found[name] = clone(clf).set_params(dependence=name).fit(X, y)
+        except ValueError as error:
+            found[name] = str(error)
+    return found
+
+
+def _answer_of(
+    clf: BayesianNB, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float,
+    others: Mapping[str, BayesianNB | str],
+) -> dict[str, Any]:  # fmt: skip
+    """The probabilities of one row by class, by each estimate and by others, and the interval of p(class | row, θ)."""
+    from bayesnb.model import ImpossibleRowError
+    from bayesnb.priors import BoundaryError, ImproperError
+
+    frame, labels = frame_of([row], X), [str(label) for label in clf.classes_]
+    estimates: dict[str, Any] = {}
+    for name in (*ESTIMATES, *others):
+        try:
+            model = others.get(name) or clf.classifier_.with_estimate(name)
+            proba = None if isinstance(model, str) else map(float, model.predict_proba(frame)[0])
+            estimates[name] = model if proba is None else dict(zip(labels, proba, strict=True))
+        except (BoundaryError, ImproperError, ImpossibleRowError) as error:
+            estimates[name] = str(error)
+    ends = clf.predict_interval(frame, prob, draws=draws).iloc[0]
+    interval = {label: ends[c].astype(float).to_dict() for label, c in zip(labels, clf.classes_, strict=True)}
+    return {"estimates": estimates, "interval": interval}
+
+
+def _row_section(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str) -> Section:
+    """The probabilities of one row by each estimate, and their interval."""
+    import pandas as pd
+
+    from bayesnb.report.parts import Grid, Section
+
+    labels, estimates = list(answer["interval"]), answer["estimates"]
+    lines = {name: dict.fromkeys(labels) if isinstance(p, str) else p for name, p in estimates.items()}
+    for what, said in (("lower", "interval, lower"), ("median", "median of p"), ("upper", "interval, upper")):
+        name = said if what == "median" else f"{prob:.0%} {said}"
+        lines[name] = {label: answer["interval"][label][what] for label in labels}
+    frame = pd.DataFrame.from_dict(lines, orient="index", dtype=float).add_prefix("p(").add_suffix(")")
+    shown = frame.map("{:.3f}".format).replace("nan", "—").rename_axis("estimate")
+    parts: list[Any] = [Grid(shown, ""), f"interval: p(class | row, θ) of naive Bayes, {how}."]
+    if (frame.loc[["mle", "mean"]].sub(frame.loc[["map", "predictive"]].to_numpy()).abs() < 1e-9).all(axis=None):
+        parts.append(FOOTNOTE)
+    return Section("The row " + ", ".join(f"{column}={value}" for column, value in row.items()), parts)
+
+
+def _by_nuts(
+    clf: BayesianNB, X: pd.DataFrame, asked: list[dict[str, Any]], answers: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Sample the model, add the sampled predictive to each answer, and say whether the two roads agree."""
+    from bayesnb.sampling.agreement import ConvergenceError
+
+    frame = frame_of(asked, X)
+    begin = time.perf_counter()
+    clf.predict_proba(frame)
+    closed = time.perf_counter() - begin
+    say("sampling with NUTS (the first run compiles the model)")
+    begin = time.perf_counter()
+    try:
+        agreement = clf.verify(frame)
+        said = {"verdict": str(agreement), "agrees": agreement.agrees, "exit": 0 if agreement.agrees else 5}
+        labels = [str(label) for label in clf.classes_]
+        sampled = agreement.plug_ins["sampled"].to_numpy().reshape(len(asked), len(labels))
+        for answer, proba in zip(answers, sampled, strict=True):
+            answer["estimates"]["sampled (NUTS)"] = dict(zip(labels, map(float, proba), strict=True))
+    except ConvergenceError as error:
+        said = {"verdict": str(error), "agrees": None, "exit": 4}
+    return said | {"seconds_closed": closed, "seconds_nuts": time.perf_counter() - begin}
+
+
+def _said_of_nuts(roads: Mapping[str, Any]) -> list[Any]:
+    closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]
+    return [f"closed form {closed:.0f} ms; NUTS {sampled:.0f} s, compiling included"]
+
+
+@options.command(
+    "target", "absent_now", "prob", "seed", "format", "file format", arguments="MODEL TEST",
+    epilog=f"TEST is the name of an embedded data set, {options.FILES}.",
+)  # fmt: skip
+def score(
+    model: str, test: str, target: str | None, absent: str | None, prob: float, seed: int, layout: str, format: Format
+) -> int:
+    """Score a model on rows that it has not learned.
+
+    Printed are one sentence; each score with its interval, beside what the model claims and what the class shares alone
+    would score; and how often each class is taken for another. Rows of a class that was never learned are counted, and
+    have no score.
+    """
+    from bayesnb.data.tables import Table
+    from bayesnb.data.unseen import Unseen
+    from bayesnb.evaluation import scorecard
+    from bayesnb.report import scores
+
+    clf, target = load_model(model, absent, target)
+    table = opened_for(clf, test, format, target)
+    if target not in table.names:
+        close = table.meant(target)
+        hint = f"did you mean --target {close}?" if close else f"its columns are {table.names[:30]}."
+        raise ValueError(
+            f"{table.name} has no column {target!r}, so there is no true class to score against; {hint} "
+            "bayesnb predict needs no classes"
+        )
+    X, y = load(table, target)
+    say(f"{table.name}: {len(X)} rows, target {target!r}")
+    counts = Unseen(clf.schema_)
+    for _ in counts.counted(iter([Table.of(X)])):
+        pass
+    for sentence in counts.sentences():
+        warn(sentence)
+    card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=seed)
+    if layout == "json":
+        print_document({"model": model, "data": table.name, "target": target} | _document_of(card))
+    elif layout == "csv":
+        print_csv(card.table)
+    else:
+        print_sections([scores.worth(card)])
+    return 0
+
+
+def _as_learned(y: pd.Series, clf: BayesianNB) -> Any:
+    """The labels as the classes that were learned, where only their types differ: 1 and "1" are one class."""
+    learned = clf.classes_.tolist()
+    texts, known = {str(label): label for label in learned}, {*learned}
+    each = {label: label if label in known else texts.get(str(label), label) for label in y.unique().tolist()}
+    return y if all(key is label for key, label in each.items()) else y.map(each)
+
+
+def _document_of(card: Scorecard) -> dict[str, Any]:
+    """A scorecard for programs."""
+    return {
+        "sentence": in_options(card.sentence), "rows": card.rows, "prob": card.prob, "scored_by": card.how,
+        "sure": card.sure,
+        "scores": records_of(card.table), "confusion": records_of(card.confusion), "classes": records_of(card.by_class),
+        "never_learned": plain(card.never_learned),
+    }  # fmt: skip
+
+
+@options.command(
+    "target", "prob", "top", "format", "to_picture", "force", "naive settings", "file format", epilog=options.EMBEDDED
+)
+def audit(
+    data: str, target: str | None, top: int, prob: float, output: str | None, layout: str, settings: Settings,
+    format: Format, force: bool,
+) -> int:  # fmt: skip
+    """Say which columns of a table depend on each other given the class, and which labels are to be doubted.
+
+    DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes takes the columns as independent
+    given the class. Every pair of columns is held against that: by the exact Bayes factor, by the mutual information,
+    and by what modelling the pair gains on rows that were left out. Then the columns and the pairs are compared with
+    tables that the model makes. The time grows with the number of pairs: 30 columns take a few seconds, 200 are the
+    most. A label is doubtful if it is improbable by the model of all other rows; where the audit advises a dependence,
+    the model has it.
+
+    There is no --dependence here: the audit asks whether naive Bayes needs one, and its first sentence names it.
+    `compare` and `report` show what it gains.
+    """
+    from bayesnb.report import audit as sections
+
+    require_output(output, "picture", [data], is_picture, force)
+    learned = fitted(data, target, format, replace(settings, dependence="none"))
+    X, y, clf = learned.X, learned.y, learned.clf
+    say("weighing each pair of columns against independence")
+    found = clf.independence(X, y, prob=prob)
+    say("comparing the rows with tables that the model makes")
+    checks = clf.predictive_checks(X, y, prob=prob)
+    if left := [name for name in clf.schema_.names if name not in found.columns]:
+        more = ", …" if len(left) > 5 else ""
+        say(f"not compared (more than 64 levels, text to count, or exposure): {', '.join(map(repr, left[:5]))}{more}")
+    doubts, judged_with = sections.doubts(clf, X, y, found.advice) if len(clf.classes_) > 1 else (None, None)
+    if layout == "json":
+        document = {
+            "data": learned.name, "target": str(y.name), "says": in_options(str(found)), "advice": found.advice,
+            "prob": prob, "exponent": plain(found.exponent), "pairs": records_of(found.pairs, index=False),
+            "fits": checks.fits, "fit": str(checks), "checks": records_of(checks.table, index=False),
+        }  # fmt: skip
+        if doubts is not None:
+            number = {"wrong": doubts.attrs["expected"], "sd": doubts.attrs["sd"], "note": doubts.attrs.get("note")}
+            rows = records_of(doubts.head(top).rename_axis("row"))
+            document["labels"] = plain(number) | {"dependence": judged_with, "rows": rows}
+        print_document(document)
+    elif layout == "csv":
+        print_csv(found.pairs, index=False)
+    else:
+        shown = [sections.dependence(found, prob, top), sections.fit(checks, prob, top)]
+        print_sections(shown if doubts is None else [*shown, sections.labels(doubts, top, judged_with)])
+    if output is not None:
+        _draw(found, output)
+    return 0
+
+
+def _draw(found: Independence, output: str) -> None:
+    """Write the map of the pairs to a file, all of it or nothing."""
+    from bayesnb import plots
+    from bayesnb.data.writers import replacing
+
+    figure, suffix = plots.independence(found), Path(output).suffix.lower()
+    written_by = {".png": "Software", ".svg": "Creator"}[suffix]
+    with replacing(output) as part:
+        figure.savefig(part, format=suffix[1:], dpi=180, metadata={written_by: OWN_PICTURE})
+    say(f"wrote {output}")
+
+
+@options.command(
+    "target", "to_page", "page", "title", "explain", "by", "cv", "most", "settings", "unit", "draws", "prob", "seed",
+    "file format", "force", epilog=options.EMBEDDED,
+)  # fmt: skip
+def report(
+    data: str, target: str | None, output: str, layout: str | None, title: str | None, explain: int, by: str,
+    cv: int | None, most: int, settings: Settings, unit: str, draws: int, prob: float, seed: int, format: Format,
+    force: bool,
+) -> int:  # fmt: skip
+    """Write one self-contained page about a table: what its model is worth, what to look at, and what was learned.
+
+    DATA is the name of an embedded data set, or a path as for `fit`. The page asks nothing of the network. It is
+    light or dark as the reader's screen is.
+    """
+    from bayesnb.report import is_report, write
+    from bayesnb.report import report as page_of
+
+    layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
+    require_output(output, layout, [data], is_report, force)
+    learned = fitted(data, target, format, settings, seed)
+    title = title if title is not None else f"Naive Bayes: {Path(learned.name).name}"
+    remarks = [remark.sentence for remark in sorted(learned.remarks, key=lambda remark: not remark.serious)]
+    page = page_of(
+        learned.clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, say, cv or "loo", most,
+        [learned.said, *remarks] if learned.said else remarks,
+    )  # fmt: skip
+    if output == "-":
+        stdout().write(page)
+    else:
+        write(page, output)
+        say(f"wrote {output}")
+    return 0

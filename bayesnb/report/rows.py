@@ -1,0 +1,113 @@
+"""The sections about rows: those that are uncertain, and what each value of a row adds to its log-odds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import entropy
+
+from bayesnb import plots
+from bayesnb.inference.explain import oddities
+from bayesnb.evaluation import rows_at
+from bayesnb.report.parts import Grid, Ledger, Part, Picture, Section, one_line, with_interval
+
+if TYPE_CHECKING:
+    from bayesnb.data.tables import Table
+    from bayesnb.estimator import BayesianNB
+    from bayesnb.priors import Array
+
+UNCERTAIN = "Uncertain rows"
+
+CANDIDATES = 500
+"""Rows whose uncertainty is split by draws: those of the highest predictive entropy."""
+
+MOST_ENTRIES = 12
+"""Entries of a ledger on a page; the smallest contributions share one line."""
+
+
+def uncertain(
+    clf: BayesianNB, table: Table, labels: pd.Index, codes: Array, explain: int, by: str, unit: str, share: float,
+    draws: int,
+) -> Section:  # fmt: skip
+    """How the uncertainty of rows splits, and where the most uncertain predictions come from."""
+    log_proba = clf.predict_log_proba(table)
+    order = np.argsort(-entropy(np.exp(log_proba), axis=1), kind="stable")
+    chosen = np.sort(order[:CANDIDATES])
+    split = clf.uncertainty(rows_at(table, chosen), prob=share, draws=draws)
+    split.insert(0, "true", clf.classes_[codes[chosen]])
+    split.index = labels[chosen].rename("row")
+    says = (
+        f"Aleatoric against epistemic entropy of {len(chosen)} rows. Largest: aleatoric {split['aleatoric'].max():.3g} "
+        f"nats, epistemic {split['epistemic'].max():.3g} nats."
+    )
+    top = np.argsort(-split[by].to_numpy(), kind="stable")[: max(explain, 1)]
+    first = split.iloc[top[0]]
+    finding = (
+        f"The most uncertain row is {one_line(split.index[top[0]], 40)}: {one_line(first['prediction'], 60)!r} with "
+        f"probability {first['probability']:.2f} ({share:.0%} interval: {first['lower']:.2f} to {first['upper']:.2f})."
+    )
+    some = f" Of {table.n_rows} rows, the {len(chosen)} with the highest predictive entropy are shown."
+    parts: list[Part] = [
+        Picture(lambda: plots.uncertainty_scatter(split), "Uncertainty of each row", says),
+        "The entropy of a row's class (total, in nats) is the sum of what is expected to remain if the parameters were "
+        "known (aleatoric) and of what knowing them would remove (epistemic). top: the probability that the predicted "
+        f"class is the most probable one. With {share:.0%} intervals under the posterior of the parameters. The rows "
+        "were learned, so that they look a little surer than new ones."
+        + (some if table.n_rows > len(chosen) else ""),
+    ]  # fmt: skip
+    if explain:
+        shown = split.iloc[top]
+        ends = zip(shown["probability"], shown["lower"], shown["upper"], strict=True)
+        shown = shown.assign(probability=[with_interval(*line) for line in ends]).drop(columns=["lower", "upper"])
+        parts.append(Grid(shown, f"The rows of the highest {by} entropy"))
+        for k in top:
+            row = rows_at(table, np.array([chosen[k]]))
+            contributions = clf.explain(row, unit=unit, prob=share).droplevel("row")
+            parts += ledger(by_size(contributions), unit, f"Row {one_line(labels[chosen[k]])}, ", folded=True)
+    return Section(UNCERTAIN, parts, finding=finding)
+
+
+def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:
+    """The contributions to the log-odds of one row, and what is odd about them."""
+    label, against = contributions.iloc[-1][["label", "against"]]
+    total = contributions["log_odds"].iloc[-1]
+    caption = f"{row}{one_line(label)} against {one_line(against)}: log-odds {total:+.3g} {unit} in all"
+    yield Ledger(contributions.assign(value=_values(contributions)), str(label), str(against), caption, folded)
+    yield from oddities(contributions)
+
+
+def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
+    """The probability of a class for one row with its interval, in words; and the prediction, where it is another."""
+    best = classes[proba.argmax()]
+    shown = best if label is None else label
+    lower, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "upper"))
+    p = float(proba[[*classes].index(shown)])
+    said = f"{one_line(shown, 60)}: probability {p:.3f} ({prob:.0%} interval: {lower:.3f} to {upper:.3f})."
+    return said if shown == best else f"{said} The most probable class is {one_line(best, 60)} ({proba.max():.3f})."
+
+
+def _values(frame: pd.DataFrame) -> list[str | None]:
+    """The value of each entry as text; None of an entry without one."""
+    texts: list[str | None] = []
+    for value, gone in zip(frame["value"], frame["missing"], strict=True):
+        empty = value is None or value != value
+        text = None if empty else f"{value:g}" if isinstance(value, float) else str(value)
+        texts.append(text if not gone else "missing" if empty else f"{text} (never seen)")
+    return texts
+
+
+def by_size(frame: pd.DataFrame) -> pd.DataFrame:
+    """The contributions from the largest to the smallest, the small ones of many in one line, and the total."""
+    size = frame["log_odds"].abs().fillna(np.inf).to_numpy()[:-1]
+    order = np.argsort(-size, kind="stable")
+    if len(order) <= MOST_ENTRIES:
+        return frame.iloc[[*order, len(order)]]
+    kept, rest = order[: MOST_ENTRIES - 1], order[MOST_ENTRIES - 1 :]
+    others = frame.iloc[rest[:1]].set_axis([f"({len(rest)} others)"]).rename_axis(frame.index.name)
+    others = others.assign(
+        value=None, missing=False, log_odds=frame["log_odds"].iloc[rest].sum(), lower=np.nan, upper=np.nan
+    )
+    return pd.concat([frame.iloc[kept], others, frame.iloc[[-1]]])

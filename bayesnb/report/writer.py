@@ -1,0 +1,109 @@
+"""A page as one file of HTML, which asks nothing of the network and runs no script, or as Markdown.
+
+The templates are ``templates/page.html`` and ``templates/page.md``. In HTML, Jinja2 escapes every text that it fills
+in. Tables of pandas are written by them too: ``DataFrame.to_html`` can neither mark a column of numbers nor say what a
+heading is the heading of, and ``Styler.to_html`` escapes no caption and adds a style sheet, which the content policy of
+the page forbids.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from typing import Any
+
+import numpy as np
+
+from bayesnb.report.parts import Findings, Grid, Ledger, Page, Part, Picture, cells_of, one_line, written
+from bayesnb.report.pictures import svg
+
+MARK = "bayesnb report"
+"""Stands in the head of an HTML page, so that a page is known as one."""
+
+LONGEST = 2000
+"""The most characters of a paragraph."""
+
+
+def page_as(page: Page, format: str) -> str:
+    """Write the page as "html" or as "md". The content security policy of HTML forbids scripts and requests."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("bayesnb.report"), undefined=StrictUndefined, keep_trailing_newline=True,
+        autoescape=format == "html", trim_blocks=format == "md", lstrip_blocks=format == "md",
+    )  # fmt: skip
+    environment.filters |= {"line": one_line, "paragraph": lambda text: one_line(text, LONGEST), "md": escaped}
+    # The style sheet is the package's own text, and its hash allows it: escaped it would be another.
+    style = Markup(environment.loader.get_source(environment, "style.css")[0])
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return environment.get_template(f"page.{format}").render(
+        page=page,
+        anchors={section.title: f"s{k}" for k, section in enumerate(page.sections)},
+        filled=_filled if format == "html" else _in_words,
+        style=style,
+        mark=MARK,
+        policy=f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+    )
+
+
+def _in_words(part: Part) -> dict[str, Any]:
+    """What the template of Markdown needs of a part, and its kind: a table in place of bars."""
+    match part:
+        case Grid() | Ledger():
+            frame = part.frame[["value", "log_odds", "lower", "upper"]] if isinstance(part, Ledger) else part.frame
+            return {"kind": "grid", "cells": cells_of(frame), "caption": part.caption}
+        case Picture():
+            return {"kind": "text", "text": part.says}
+        case Findings():
+            return {"kind": "findings", "entries": part.items}
+    return {"kind": "text", "text": part}
+
+
+def _filled(part: Part) -> dict[str, Any]:
+    """What the template of HTML needs of a part, and its kind."""
+    match part:
+        case Picture():
+            image, width, height = svg(part.figure())
+            data = "data:image/svg+xml;base64," + base64.b64encode(image.encode()).decode()
+            return {
+                "kind": "picture", "image": data, "width": width, "height": height, "says": part.says,
+                "caption": part.caption,
+            }  # fmt: skip
+        case Ledger():
+            return {
+                "kind": "ledger", "label": part.label, "against": part.against, "caption": part.caption,
+                "folded": part.folded, "lines": _bars(part),
+            }  # fmt: skip
+        case Grid():
+            return _in_words(part) | {"folded": part.folded}
+    return _in_words(part)
+
+
+def _bars(ledger: Ledger) -> list[dict[str, Any]]:
+    """The lines of a ledger, with the places of bars and intervals from -100 to 100."""
+    numbers = ledger.frame[["log_odds", "lower", "upper"]].to_numpy(float)
+    far = 1.04 * (np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0) or 1.0)
+    place = np.clip(100 * numbers / far, -100, 100).round(2)
+    lines = []
+    for (entry, value), at, (size, low, high) in zip(ledger.frame["value"].items(), place, numbers, strict=True):
+        known = bool(np.isfinite([low, high]).any())
+        lines.append({
+            "entry": entry, "value": "" if value is None else written(value, None), "size": size,
+            "left": min(at[0], 0.0), "width": 0.0 if np.isnan(size) else abs(at[0]),
+            "lower": at[1] if known else None, "upper": at[2] if known else None,
+            "number": "0/0" if np.isnan(size) else ("+" if size > 0 else "") + written(size, 2),
+            "interval": f"{written(low, 2)} to {written(high, 2)}" if known else "—",
+        })  # fmt: skip
+    return lines
+
+
+def escaped(text: Any) -> str:
+    """Escape a text so that Markdown shows it as it is, also in the cell of a table."""
+    text = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    # In the middle of a word an underscore means nothing, and stays.
+    text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", re.sub(r"([\\`*\[\]|~$])", r"\\\1", text))
+    # At the start of a line these signs would begin a heading or a list.
+    text = re.sub(r"^(\s*)(#|[-+=](?=[\s=-]|$))|^(\s*\d+)([.)])(?=\s|$)", r"\1\3\\\2\4", text)
+    return text.replace("://", "&#58;//").strip()

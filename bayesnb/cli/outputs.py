@@ -12,22 +12,15 @@ import click
 
 from bayesnb.cli.terminal import visible
 
-# The content that a suffix promises.
-HOLDS = {
-    ".bayesnb": "model", ".safetensors": "model", ".nc": "model",
-    ".csv": "table", ".tsv": "table", ".parquet": "table", ".pq": "table",
-    ".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".txt": "md",
-    ".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow", ".json": "JSON", ".xlsx": "Excel", ".xls": "Excel",
-    ".pkl": "pickle", ".pickle": "pickle", ".joblib": "pickle", ".npy": "numpy", ".npz": "numpy", ".pdf": "PDF",
-    ".png": "picture", ".svg": "picture", ".gz": "archive", ".zip": "archive", ".py": "Python", ".ipynb": "notebook",
-}  # fmt: skip
 WRITTEN = {
-    "model": "a model file, which ends in .bayesnb",
-    "table": "a table, which ends in .parquet, .csv or .tsv",
-    "html": "a page in HTML, which ends in .html",
-    "md": "a page in Markdown, which ends in .md",
-    "picture": "a picture, which ends in .png or .svg",
+    "model": ("a model file", (".bayesnb", ".safetensors", ".nc")),
+    "table": ("a table", (".parquet", ".pq", ".csv", ".tsv")),
+    "html": ("a page in HTML", (".html", ".htm")),
+    "md": ("a page in Markdown", (".md", ".markdown", ".txt")),
+    "picture": ("a picture", (".png", ".svg")),
 }
+"""What a kind of file is called, and the suffixes that promise it."""
+
 OWN_PICTURE = "bayesnb audit"
 """Stands in the description of a picture that a command has drawn."""
 
@@ -57,10 +50,10 @@ def require_output(
     if output is None or output == "-":
         return
     path, suffix = Path(output), Path(output).suffix.lower()
+    called, suffixes = WRITTEN[kind]
     # A model or a page may have no suffix, which promises nothing; a table or a picture is written as its suffix says.
-    bare = not suffix and kind not in ("table", "picture")
-    if not bare and HOLDS.get(suffix) != kind:
-        _refuse(f"{output}: Expected {WRITTEN[kind]}; got the suffix {suffix!r}")
+    if suffix not in suffixes and (suffix or kind in ("table", "picture")):
+        _refuse(f"{output}: Expected {called}, which ends in {' or '.join(suffixes)}; got the suffix {suffix!r}")
     if path.is_dir():
         _refuse(f"{output} is a folder")
     if not path.parent.is_dir():

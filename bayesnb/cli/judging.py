@@ -22,10 +22,10 @@ from bayesnb.estimates import ESTIMATES
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.inference.scorecard import Scorecard
     from bayesnb.data.format import Format
     from bayesnb.dependence.audit import Independence
     from bayesnb.estimator import BayesianNB
+    from bayesnb.inference.scorecard import Scorecard
     from bayesnb.report.parts import Section
 
 FOOTNOTE = (

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from bayesnb.inference.scoring import log_proba_of, own
 from bayesnb.data.tables import Table
 from bayesnb.evaluation.estimates import drawn
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, rows_at, true_classes
+from bayesnb.inference.scoring import log_proba_of, own
 
 ROWS = 4096
 """Rows that decide at most, drawn at random."""

@@ -11,10 +11,10 @@ from bayesnb import plots
 from bayesnb.report.parts import Grid, Part, Picture, Section, with_error, with_interval
 
 if TYPE_CHECKING:
-    from bayesnb.inference.checks import PredictiveChecks
     from bayesnb.data.tables import Table
     from bayesnb.dependence.audit import Independence
     from bayesnb.estimator import BayesianNB
+    from bayesnb.inference.checks import PredictiveChecks
 
 DEPENDENCE = "Dependence between columns"
 FIT = "Does the model fit"

@@ -10,8 +10,8 @@ import pandas as pd
 from scipy.stats import entropy
 
 from bayesnb import plots
-from bayesnb.inference.explain import oddities
 from bayesnb.evaluation import rows_at
+from bayesnb.inference.explain import oddities
 from bayesnb.report.parts import Grid, Ledger, Part, Picture, Section, one_line, with_interval
 
 if TYPE_CHECKING:

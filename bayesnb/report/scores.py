@@ -11,8 +11,8 @@ from bayesnb import plots
 from bayesnb.report.parts import Grid, Part, Picture, Section, one_line, with_error, with_interval, written
 
 if TYPE_CHECKING:
-    from bayesnb.inference.scorecard import Scorecard
     from bayesnb.evaluation import Comparison
+    from bayesnb.inference.scorecard import Scorecard
 
 WORTH = "What the model is worth"
 ESTIMATES = "Each estimate beside the others"

@@ -35,7 +35,7 @@ from sklearn.preprocessing import Binarizer, StandardScaler
 from bayesnb import BayesianNB, Bernoulli, Beta, Categorical, Dirichlet, Gaussian, Multinomial, datasets
 
 IRIS, WINE, DIGITS = (load(return_X_y=True) for load in (load_iris, load_wine, load_digits))
-ALPHAS = [0.01, 0.5, 1.0, 3.0]
+ALPHAS = [0.01, 3.0]
 
 
 def varying(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -95,22 +95,14 @@ def test_categorical_nb_is_the_mean_under_a_dirichlet(alpha):
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.csr_array])
-def test_bernoulli_nb_is_the_mean_under_a_beta(container, alpha):
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_bernoulli_and_multinomial_nb_are_the_mean_under_a_beta_and_a_dirichlet(container, alpha):
     X, y = container((DIGITS[0] > 7).astype(float)), DIGITS[1]
-    ours = mean(Bernoulli(Beta(alpha, alpha))).fit(X, y)
-    theirs = BernoulliNB(alpha=alpha).fit(X, y)
+    ours, theirs = mean(Bernoulli(Beta(alpha, alpha))).fit(X, y), BernoulliNB(alpha=alpha).fit(X, y)
     assert_same(ours, theirs, X)
     assert_same_joint(ours, theirs, X)
-
-
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.csr_array])
-def test_multinomial_nb_is_the_mean_under_a_dirichlet(container, alpha):
-    X, y = container(DIGITS[0]), DIGITS[1]
-    ours = mean(Multinomial(Dirichlet(alpha))).fit(X, y)
-    theirs = MultinomialNB(alpha=alpha).fit(X, y)
-    assert_same(ours, theirs, X)
+    words = container(DIGITS[0])
+    assert_same(mean(Multinomial(Dirichlet(alpha))).fit(words, y), MultinomialNB(alpha=alpha).fit(words, y), words)
 
 
 def test_the_joint_of_multinomial_nb_leaves_out_the_coefficient():
@@ -254,24 +246,6 @@ def test_the_order_and_the_parts_of_stored_cells_of_a_sparse_matrix_do_not_matte
     assert_allclose(found, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("estimate", ["mean", "predictive"])
-def test_leave_one_out_is_the_same_for_sparse_and_dense_matrices(estimate):
-    X, y = datasets.posts()
-    words = CountVectorizer(token_pattern=r"\S+").fit_transform(X["text"])  # whose rows come out of order
-    table = words.toarray()
-    expected = BayesianNB(Multinomial(), estimate=estimate).fit(table, y).loo(table, y)
-    found = BayesianNB(Multinomial(), estimate=estimate).fit(words.copy(), y).loo(words, y)
-    assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_a_sparse_cell_stored_as_two_ones_is_a_two_and_refused_by_bernoulli():
-    in_parts = sparse.csr_array((np.ones(3), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
-    with pytest.raises(ValueError, match=r"holds 2 in row 0, where Bernoulli needs 0 or 1"):
-        BayesianNB(Bernoulli()).fit(in_parts.toarray(), ["a", "b"])
-    with pytest.raises(ValueError, match=r"holds 2 in row 0, where Bernoulli needs 0 or 1"):
-        BayesianNB(Bernoulli()).fit(in_parts, ["a", "b"])
-
-
 # Among their tools
 
 
@@ -345,22 +319,16 @@ def test_a_clone_has_the_parameters_and_nothing_that_was_learned():
     assert_allclose(copy.fit(X, y).predict_log_proba(X), clf.predict_log_proba(X), rtol=0)
 
 
-@pytest.mark.parametrize("estimate", ["mle", "map", "mean", "predictive"])
-def test_a_pickled_model_predicts_the_same(estimate):
+def test_a_pickled_model_predicts_the_same_and_learns_on():
     X, y = datasets.penguins()
-    clf = BayesianNB(estimate=estimate, random_state=1).fit(X, y)
+    clf = BayesianNB(random_state=1).fit(X, y)
     copy = pickle.loads(pickle.dumps(clf))
     assert np.array_equal(copy.predict_joint_log_proba(X), clf.predict_joint_log_proba(X))
     assert copy.predict(X).tolist() == clf.predict(X).tolist()
     assert copy.sample(5).equals(clf.sample(5))
-
-
-def test_a_pickled_model_learns_on():
-    X, y = datasets.penguins()
-    first, rest = slice(0, 200), slice(200, None)
-    copy = pickle.loads(pickle.dumps(BayesianNB().fit(X[first], y[first]))).partial_fit(X[rest], y[rest])
-    whole = BayesianNB().fit(X, y)
-    assert_allclose(copy.predict_joint_log_proba(X), whole.predict_joint_log_proba(X), rtol=1e-10)
+    assert np.array_equal(
+        copy.partial_fit(X[:9], y[:9]).predict_proba(X), clf.partial_fit(X[:9], y[:9]).predict_proba(X)
+    )
 
 
 def test_weights_are_routed_through_cross_validation():

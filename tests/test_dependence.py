@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
-from scipy import sparse
 from test_laws import CLASSES, FAMILIES, SPARSE, Table, cells, having
 
 from bayesnb.chains import Convergence
 from bayesnb.dependence import terms
-from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.sampled import Draws
@@ -89,21 +87,6 @@ def test_the_terms_of_a_sparse_matrix_are_those_of_a_dense_one(name):
     posterior, data, labels = believed(name, WEIGHTS["weighted"])
     dense = {"f": having(data["f"], cells(data["f"]).toarray())}
     assert_allclose(terms.left_out(posterior, data, labels), terms.left_out(posterior, dense, labels), rtol=1e-10)
-
-
-def test_terms_of_some_rows_are_those_rows_of_all_terms():
-    rng = default_rng(3)
-    model = NaiveBayes({"x": Gaussian(), "w": Bernoulli()})
-    data = {"x": rng.normal(size=(500, 3)), "w": sparse.csr_array((rng.random((500, 2)) < 0.3).astype(float))}
-    labels = Labels.of(rng.integers(2, size=500))
-    posterior = model.posterior(model.statistics(data, labels, [0, 1]))
-    whole = terms.left_out(posterior, data, labels)
-    parts = [
-        terms.left_out(posterior, {k: x[cut] for k, x in data.items()}, labels[cut])
-        for cut in terms.in_blocks(500, 2, 10_000)
-    ]
-    assert len(parts) > 1
-    assert_allclose(np.concatenate(parts), whole, rtol=1e-12)
 
 
 def test_terms_of_a_sampled_feature_come_from_weighted_draws():

@@ -17,7 +17,6 @@ from bayesnb.dependence.exponents import Exponents, Group
 from bayesnb.dependence.laplace import laplace
 from bayesnb.dependence.learned_exponents import learn_exponents
 from bayesnb.dependence.program import parameters_of, pymc_model, verify
-from bayesnb.dependence.termset import relative
 
 
 def rows(n: int = 60, classes: int = 3, terms: int = 4, seed: int = 0, signal: float = 1.0) -> Rows:
@@ -221,16 +220,6 @@ def test_exponents_by_class_fit_what_shared_ones_cannot():
     by_class = learn(r, [Group("features", 2, 1.0, 1.0, by_class=True)])
     assert by_class.exponents.std(0).max() > 0
     assert by_class.posterior.log_evidence >= shared.posterior.log_evidence - 5
-
-
-def test_terms_relative_to_their_mean_give_shared_exponents_the_same_probabilities():
-    r = rows()
-    other = Rows(relative(r.terms + 100.0), r.offset, r.codes, r.weight)
-    assert_allclose(
-        learn(r).at("mode").log_proba(r.terms, r.offset),
-        learn(other).at("mode").log_proba(other.terms, other.offset),
-        atol=1e-6,
-    )
 
 
 def test_a_row_without_probability_is_refused_with_the_name_of_its_term():

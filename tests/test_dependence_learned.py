@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import logsumexp
 
-from bayesnb import BayesianNB
-from bayesnb.dependence import learned, terms
+from bayesnb.dependence import terms
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.learned import Dependence, learn
 from bayesnb.dependence.termset import TermSet, left_out_terms, predictive_terms
@@ -19,7 +18,6 @@ from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.poisson import Exposed, Poisson
-from bayesnb.kernels import blocks
 from bayesnb.model import NaiveBayes, Posterior, part_of
 from bayesnb.statistics.membership import Labels
 
@@ -110,30 +108,6 @@ def test_one_exponent_for_the_model_is_a_tempered_likelihood():
     )
 
 
-def test_answers_are_the_same_in_one_block_and_in_many(monkeypatch):
-    features, data, labels = encoded(n=180)
-    posterior = fitted(features, data, labels)
-    # Draws start at the mode, so they would take the time of many evaluations and show nothing more.
-    spec = Exponents(pairs=10, sd=0.3, pair_sd=0.1, joint_sd=0.3, draws=2)
-    whole = learn(posterior, data, labels, spec)
-    monkeypatch.setattr(terms, "in_blocks", lambda n, *_: [slice(k, min(k + 70, n)) for k in range(0, n, 70)])
-    monkeypatch.setattr(learned, "HELD", 0)
-    parts = learn(posterior, data, labels, spec)
-    assert_allclose(parts.exponents.posterior.mode, whole.exponents.posterior.mode, atol=1e-6)
-    both = (found.log_proba(posterior, data, 180, point="mode") for found in (parts, whole))
-    assert_allclose(*both, atol=1e-5)
-
-
-def test_a_large_table_is_learned_from_a_sample_first(monkeypatch):
-    features, data, labels = encoded(n=300)
-    posterior = fitted(features, data, labels)
-    spec = Exponents(sd=0.3, cell_sd=0.3)
-    whole = learn(posterior, data, labels, spec)
-    monkeypatch.setattr(learned, "SAMPLE", 50)
-    sampled = learn(posterior, data, labels, spec)
-    assert_allclose(sampled.exponents.posterior.mode, whole.exponents.posterior.mode, atol=1e-6)
-
-
 def two_moons(n: int = 2000):
     """Classes that no column tells apart, but two together do."""
     rng = default_rng(1)
@@ -193,14 +167,6 @@ def test_offsets_of_cells_mend_shares_that_other_columns_contradict():
     assert learned.exponents.layout.cells == 0
 
 
-def test_more_offsets_than_are_learned_quickly_are_one_a_class(monkeypatch):
-    features, data, labels = encoded()
-    posterior = fitted(features, data, labels)
-    assert learn(posterior, data, labels, "weighted").exponents.layout.cells > 0
-    monkeypatch.setattr(learned, "MOST_OFFSETS", 5)
-    assert learn(posterior, data, labels, "weighted").exponents.layout.cells == 0
-
-
 def test_named_pairs_are_the_ones_that_get_a_term():
     features, data, labels = encoded()
     posterior = fitted(features, data, labels)
@@ -222,23 +188,6 @@ def test_too_many_columns_for_all_pairs_are_refused_with_the_cure():
         learn(fitted(features, data, labels), data, labels, "pairwise")
 
 
-def test_another_word_for_dependence_is_refused():
-    features, data, labels = encoded()
-    with pytest.raises(ValueError, match=r"'pairwise'.*got 'full'"):
-        learn(fitted(features, data, labels), data, labels, "full")
-
-
-@pytest.mark.parametrize("how", ["tempered", "weighted", "pairwise"])
-def test_a_class_of_one_row_a_constant_column_and_one_class_end_well(how):
-    rng = default_rng(3)
-    x = np.column_stack([np.ones(30), rng.normal(size=30)])
-    for codes in (np.append(np.zeros(29, int), 1), np.zeros(30, int)):
-        labels = Labels.of(codes, codes.max() + 1)
-        posterior = fitted({"x": Gaussian()}, {"x": x}, labels)
-        found = learn(posterior, {"x": x}, labels, how)
-        assert np.isfinite(found.log_proba(posterior, {"x": x}, 30)).all()
-
-
 def test_levels_that_were_never_seen_and_missing_cells_say_nothing_of_a_pair():
     features, data, labels = encoded()
     spec, posterior = Exponents(pairs=3), fitted(features, data, labels)
@@ -258,15 +207,3 @@ def test_more_exponents_than_can_be_learned_together_are_refused_with_the_cure()
     with pytest.raises(ValueError, match=r"4002 exponents and offsets .* at most 4000.*tempered"):
         learn(posterior, data, labels, "weighted")
     assert np.isfinite(learn(posterior, data, labels, "tempered").log_proba(posterior, data, 12)).all()
-
-
-def test_booleans_and_numbers_of_0_and_1_have_the_same_exponents(monkeypatch):
-    monkeypatch.setattr(blocks, "ALONE", 0)
-    monkeypatch.setattr(blocks, "COMPILED_FROM", 0)  # As in a large table, where booleans are read as bytes.
-    rng = default_rng(0)
-    y = rng.integers(2, size=200)
-    X = rng.random((200, 3)) < 0.3 + 0.3 * y[:, None]
-    of_booleans, of_numbers = (
-        BayesianNB(Bernoulli(), dependence="weighted").fit(x, y).exponents_ for x in (X, X.astype(float))
-    )
-    assert_allclose(of_booleans, of_numbers, rtol=1e-8)

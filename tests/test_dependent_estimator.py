@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from functools import cache
 from itertools import pairwise
@@ -19,10 +18,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import logsumexp
 from scipy.stats import norm
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline
 from test_generative import IN_PYTHON
 
 from bayesnb import (
@@ -254,16 +251,6 @@ def test_levels_count_by_their_name_wherever_they_stand():
     assert_same_counts(clf.forget(more, y[::-1]), fitted("pairwise"))
 
 
-def test_forgetting_rows_that_were_never_learned_changes_nothing():
-    X, _ = table()
-    clf = fitted("pairwise")
-    before = clf.predict_proba(X)
-    more, kinds = table(89, seed=5)
-    with pytest.raises(ValueError, match="never learned"):
-        clf.forget(more, kinds)
-    assert_array_equal(clf.predict_proba(X), before)
-
-
 def test_discounted_rows_count_less_and_the_exponents_are_held():
     clf = fitted("pairwise")
     before, exponents = counts(clf), clf.exponents_
@@ -437,25 +424,6 @@ def test_dependence_is_a_parameter_like_any_other():
     ).fit(X, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_params_["dependence"] is not None
-
-
-def test_sample_weights_are_routed_to_the_exponents():
-    X, y = table(60)
-    weight = np.where(np.arange(60) < 40, 1.0, 0.0)
-    with config_context(enable_metadata_routing=True):
-        clf = BayesianNB(FEATURES, dependence="weighted").set_fit_request(sample_weight=True)
-        pipeline = Pipeline([("clf", clf)]).fit(X, y, sample_weight=weight)
-    alone = BayesianNB(FEATURES, dependence="weighted").fit(X[:40], y[:40])
-    assert_allclose(pipeline.predict_proba(X), alone.predict_proba(X), atol=1e-9)
-
-
-def test_threads_share_a_classifier():
-    X, _ = table()
-    frozen = fitted("pairwise").classifier_
-    alone = frozen.predict_proba(X)
-    with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(frozen.predict_proba, [X] * 8):
-            assert_array_equal(found, alone)
 
 
 # Leave-one-out
@@ -646,14 +614,6 @@ def test_a_class_that_is_ruled_out_has_the_probability_0_in_every_answer(how):
     assert np.isfinite(clf.explain(X[:3])[["lower", "upper"]]).all(axis=None)
     if how != HOW[-1]:
         assert np.isneginf(clf.log_odds(X[:3])["a"]["b"]["mean"]).all()
-
-
-def test_values_of_any_size_are_answered():
-    x = default_rng(0).normal(size=(60, 3))
-    clf = BayesianNB(dependence="pairwise").fit(x, (x[:, 0] > 0).astype(int))
-    assert "joint" in clf.exponents_.index
-    assert_allclose(clf.predict_proba(np.full((1, 3), 1e150)).sum(), 1.0)
-    assert_allclose(clf.predict_proba(np.full((1, 3), np.nan)).sum(), 1.0)
 
 
 def test_an_impossible_row_is_reported_and_one_class_ruled_out_is_not():

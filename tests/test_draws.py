@@ -599,12 +599,6 @@ def test_a_summary_labels_parameters_by_class_column_and_level(tree):
     assert_allclose(mean["theta_categorical_2[yes, wind, normal|weak]"], 7 / 11, atol=0.02)
 
 
-def test_chains_of_exact_draws_have_r_hat_near_1(tree):
-    posterior = tree["posterior"].dataset
-    assert max(float(v.max()) for v in az.rhat(posterior).data_vars.values()) < 1.02
-    assert min(float(v.min()) for v in az.ess(posterior).data_vars.values()) > 400
-
-
 PI = {"var_names": ["pi"]}
 # Beside those that test_arviz.py draws without any argument.
 PLOTS: dict[str, dict[str, Any]] = {
@@ -636,18 +630,6 @@ def test_arviz_plots_the_draws(name, tree):
     pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3]
     plt.close("all")
     assert pixels.std() > 5
-
-
-@pytest.mark.nuts
-def test_arviz_plots_the_energy_of_nuts():
-    clf, *_ = tennis()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="NUTS did not converge")
-        tree = clf.sample_posterior(100, 2, "nuts", random_seed=4, tune=200)
-    plt.close("all")
-    az.plot_energy(tree, backend="matplotlib")
-    assert len(plt.get_fignums()) == 1
-    plt.close("all")
 
 
 # Files

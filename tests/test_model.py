@@ -37,7 +37,7 @@ from bayesnb import (
 )
 from bayesnb.evaluation import compare, compare_estimates, evaluate
 from bayesnb.inference.scoring import scores
-from bayesnb.model import ESTIMATES, Data, EstimateRule
+from bayesnb.model import ESTIMATES, Data
 from bayesnb.statistics.membership import Labels
 
 CLASSES = ("ant", "bee", "cow")
@@ -227,24 +227,6 @@ def test_forgetting_everything_and_learning_again_leaves_no_trace() -> None:
     assert_same_model(clf.partial_fit(X, Y, sample_weight=WEIGHT), model().fit(X, Y, WEIGHT), 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("rows", "y", "words"),
-    [
-        (X[:1], ["dog"], "class 'dog' was never learned"),
-        (pd.concat([X[Y == "ant"]] * 2), ["ant"] * 30, "class 'ant' has rows of weight 15"),
-        (X[Y == "ant"].head(3).assign(size=pd.Categorical(["d"] * 3, SIZES)), ["ant"] * 3, "feature 'looks'"),
-    ],
-    ids=["class", "too many", "level"],
-)
-def test_what_was_never_learned_cannot_be_forgotten(rows: Any, y: Any, words: str) -> None:
-    clf = model().fit(X, Y)
-    before, statistics = clf.predict_proba(NEW), clf.statistics_
-    with pytest.raises(ValueError, match=words):
-        clf.forget(rows, y)
-    assert clf.statistics_ is statistics
-    assert_array_equal(clf.predict_proba(NEW), before)
-
-
 def test_discounting_twice_by_half_equals_discounting_once_by_a_quarter() -> None:
     twice = model().fit(X, Y, WEIGHT).discount(0.5).discount(0.5)
     assert_same_model(twice, model().fit(X, Y, WEIGHT).discount(0.25))
@@ -403,12 +385,6 @@ def test_labels_that_explain_the_table_have_more_evidence_than_shuffled_ones() -
     assert truth.features["body"] > shuffled.features["body"] + 10
 
 
-def test_an_improper_prior_has_no_evidence_and_the_error_names_the_feature() -> None:
-    clf = BayesianNB(Gaussian(NormalGamma.flat())).fit({"x": [1.0, 2.0, 3.0, 5.0]}, list("ppqq"))
-    with pytest.raises(AttributeError, match="feature 'x', class 'p': an improper prior has no evidence"):
-        _ = clf.log_evidence_
-
-
 # Samples
 
 
@@ -557,21 +533,6 @@ def test_a_known_class_prior_has_no_uncertainty() -> None:
     clf = BayesianNB(class_prior="uniform", random_state=0).fit({"x": [1.0, 2.0, 3.0]}, ["p", "p", "q"])
     assert_array_equal(clf.sample_proba({"x": [np.nan]}, draws=10), np.full((10, 1, 2), 0.5))
     assert clf.log_evidence_.label == pytest.approx(3 * np.log(0.5))
-
-
-@pytest.mark.parametrize(
-    ("class_prior", "words"),
-    [
-        ({"p": 0.5, "z": 0.5}, r"one probability for each class, \['p', 'q', 'z'\].* 'q' is missing"),
-        ([0.2, 0.3, 0.5], "one probability for each class"),
-        ([0.2, 0.3], "sum to 1"),
-        ("even", "class prior: Expected a Dirichlet.*got 'even'"),
-        (Dirichlet({"p": 1.0}), "class prior: .*none for 'q'"),
-    ],
-)
-def test_a_class_prior_that_does_not_fit_the_classes_is_refused(class_prior: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        BayesianNB(class_prior=class_prior).fit({"x": [1.0, 2.0]}, ["p", "q"])
 
 
 def test_each_class_can_have_its_own_prior() -> None:
@@ -732,29 +693,3 @@ def test_compare_estimates_works_with_any_kind_of_table(make: Any, cv: Any) -> N
     found = compare_estimates(BayesianNB(unseen="new"), make(table.astype(object)), y, cv, ())
     for estimate in ("mean", "predictive"):
         assert found.loc[estimate, "log_loss"] == pytest.approx(expected.loc[estimate, "log_loss"])
-
-
-@pytest.mark.parametrize("name", ["MAP", "oops", "", None, 3])
-def test_an_estimate_that_does_not_exist_is_an_error_wherever_it_is_asked(name: Any) -> None:
-    clf = BayesianNB().fit(*datasets.play_tennis())
-    data, labels = clf.classifier_.read(datasets.play_tennis()[0])[0], Labels.of(np.zeros(14, int), 2)
-    believed = clf.posterior_
-    for ask in (
-        lambda: believed.log_joint(data, 14, name),
-        lambda: believed.log_left_out(data, labels, name),
-        lambda: believed.plug_in(name),
-        lambda: BayesianNB(estimate=name).fit(*datasets.play_tennis()),
-    ):
-        with pytest.raises(ValueError, match=r"Expected estimate to be one of \['mle', 'map', 'mean', 'predictive'\]"):
-            ask()
-
-
-def test_a_further_estimate_is_one_entry_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The mean under flat priors: counts with one row more of each level.
-    table = {**ESTIMATES, "flat mean": EstimateRule("flat mean", "mean", flat=True)}
-    monkeypatch.setattr("bayesnb.estimates.ESTIMATES", table)
-    X, y = datasets.play_tennis()
-    found = BayesianNB(Categorical(Dirichlet(5.0)), class_prior=Dirichlet(5.0), estimate="flat mean").fit(X, y)
-    laplace = BayesianNB(Categorical(Dirichlet(1.0)), class_prior=Dirichlet(1.0), estimate="mean").fit(X, y)
-    assert_allclose(found.predict_proba(X), laplace.predict_proba(X), rtol=1e-12)
-    assert_allclose(found.loo(X, y)["probability"], laplace.loo(X, y)["probability"], rtol=1e-12)

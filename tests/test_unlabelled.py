@@ -320,23 +320,6 @@ def enumerated(case: Case) -> tuple[np.ndarray, float]:
     return np.stack([(share[:, None] * (labellings == c)).sum(axis=0) for c in range(2)], axis=1), logsumexp(evidence)
 
 
-def test_draws_weighted_by_the_summed_out_likelihood_agree_with_enumeration():
-    case = small()
-    proba, log_marginal = enumerated(case)
-    alone = case.model.posterior(case.labelled)
-    theta = alone.draw(default_rng(0), (40_000,))
-    joint = theta.log_joint(case.free, case.n_free)
-    log_weight = logsumexp(joint, axis=-1).sum(axis=-1)
-    weight = np.exp(log_weight - log_weight.max())
-    error = weight.std() / weight.mean() / np.sqrt(len(weight))
-    estimate = alone.log_evidence().joint + np.log(weight.mean()) + log_weight.max()
-    assert abs(estimate - log_marginal) < 5 * error
-    r = np.exp(normalize(joint))
-    mean = (weight[:, None, None] * r).sum(axis=0) / weight.sum()
-    error = np.sqrt((weight[:, None, None] ** 2 * (r - mean) ** 2).sum(axis=0)) / weight.sum()
-    assert_allclose(mean, proba, atol=5 * error.max())
-
-
 def test_the_class_of_a_single_unlabelled_row_has_the_predictive_in_closed_form():
     case = small(1)
     proba, log_marginal = enumerated(case)
@@ -344,11 +327,6 @@ def test_the_class_of_a_single_unlabelled_row_has_the_predictive_in_closed_form(
     predictive = alone.log_predictive(case.free, 1)
     assert_allclose(np.exp(normalize(predictive)), proba, rtol=1e-10)
     assert_allclose(alone.log_evidence().joint + logsumexp(predictive), log_marginal, rtol=1e-12)
-
-
-def test_em_is_close_to_enumeration_with_many_labelled_rows():
-    case = Case(12, 204, 200, INFORMED, LABEL["learned"])
-    assert_allclose(case.em(at="mean").responsibilities, enumerated(case)[0], atol=0.02)
 
 
 # --- The sampler's road ---

@@ -103,6 +103,7 @@ def test_the_new_row_among_equal_rows_is_as_strange_as_they_are():
 
 
 @pytest.mark.parametrize("method", ["full", "split"])
+@pytest.mark.slow
 def test_sets_of_a_wrong_model_hold_the_class_as_often_as_they_say(method):
     rng, hits, sums = np.random.default_rng(1), [], []
     for _ in range(25 if method == "full" else 60):
@@ -118,6 +119,7 @@ def test_sets_of_a_wrong_model_hold_the_class_as_often_as_they_say(method):
     assert np.mean(sums) < 0.8
 
 
+@pytest.mark.slow
 def test_smoothed_p_values_are_uniform_even_where_scores_are_equal():
     rng, p = np.random.default_rng(2), []
     for seed in range(120):

@@ -53,6 +53,7 @@ def test_the_mutual_information_of_copies_is_their_entropy():
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.15, 0.3])
+@pytest.mark.slow
 def test_the_interval_of_the_information_holds_the_true_one_where_rows_are_few(strength):
     # Two columns of three levels, two classes, 200 rows: eight free cells.
     p = (1 - strength) / 9 * np.ones((3, 3)) + strength * np.eye(3) / 3
@@ -133,6 +134,7 @@ def test_breast_cancer_has_many_dependent_pairs_and_log_odds_that_are_far_too_la
     assert {"mean radius", "mean perimeter", "mean area"} >= set(found.pairs.iloc[0][["first", "second"]])
 
 
+@pytest.mark.slow
 def test_of_a_table_that_the_model_made_nothing_is_said_to_be_wrong():
     alarms = 0
     for seed in range(6):

@@ -303,11 +303,6 @@ def test_log_moments_of_several_columns_add(unsampled):
     assert_allclose(family.log_moment(both, x, t), parts[0] + parts[1])
 
 
-def test_selecting_classes_of_draws_selects_their_parameters():
-    theta = {"mu": np.arange(12.0).reshape(2, 3, 2)}
-    assert_array_equal(Draws(theta, Convergence(1, 1, 1, 0, "mu")).at(slice(1, 2)).theta["mu"], theta["mu"][:, 1:2])
-
-
 # What is refused
 
 
@@ -458,14 +453,6 @@ def test_an_estimator_with_sampled_features_can_be_cloned_pickled_sampled_and_de
     assert list(shown.columns) == wanted.get(name, ["mu", "sigma"])
 
 
-def test_the_factors_of_conjugate_features_stay_exact(unsampled):
-    X, y = table(StudentT())
-    both, alone = BayesianNB({"x": StudentT()}).fit(X, y), BayesianNB().fit(X[["z"]], y)
-    for name in ("m", "kappa", "a", "b"):
-        assert_array_equal(getattr(both.posterior_.features["z"], name), getattr(alone.posterior_.features["z"], name))
-    assert_array_equal(both.posterior_.label.alpha, alone.posterior_.label.alpha)
-
-
 def test_a_learned_smoothing_has_a_linear_form(unsampled):
     X, y = table(FAMILIES["hierarchical"])
     clf = BayesianNB({"x": HierarchicalCategorical()}).fit(X[["x"]], y)
@@ -604,7 +591,7 @@ def test_chains_that_did_not_converge_warn():
 
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, np.inf])
-@pytest.mark.parametrize("rows", [5, 1_000_000], ids=["small", "large"])
+@pytest.mark.parametrize("rows", [5, pytest.param(1_000_000, marks=pytest.mark.slow)], ids=["small", "large"])
 def test_a_family_of_positive_numbers_refuses_others_by_name(value, rows):
     family = FromPyMC(pm.LogNormal, {"mu": (pm.Normal, {"mu": 0, "sigma": 1}), "sigma": 1.0}, reads="positive reals")
     x = np.full((rows, 1), 2.0)

@@ -127,6 +127,7 @@ def test_true_probabilities_score_what_they_claim():
     assert ((table["value"] - table["claimed"]).abs() < 2 * width).all()
 
 
+@pytest.mark.slow
 def test_the_claimed_calibration_error_is_the_mean_error_of_calibrated_rows(monkeypatch):
     rng = np.random.default_rng(2)
     p = rng.beta(4, 2, 3000)
@@ -165,6 +166,7 @@ def test_the_interval_of_a_mean_has_the_width_of_the_bayesian_bootstrap():
         assert (upper + lower) / 2 == pytest.approx(log_loss(codes, proba), abs=0.1 * expected)
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_area_is_that_of_weighted_areas():
     rng = np.random.default_rng(4)
     codes = np.repeat([0, 1], [60, 40])
@@ -186,6 +188,7 @@ def test_every_interval_includes_its_score_and_stays_in_range(table):
     assert_allclose(card.table, card_of(*table).table)
 
 
+@pytest.mark.slow
 def test_the_intervals_of_accuracy_and_brier_score_cover_the_truth_about_as_often_as_they_say(monkeypatch):
     monkeypatch.setattr(cards, "DRAWS", 400)
     rng = np.random.default_rng(5)

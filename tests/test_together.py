@@ -117,6 +117,7 @@ def test_the_density_is_the_same_in_numpy_and_in_pymc(name, unsampled):
     assert_allclose(pytensor.function([], family.pymc_statistic(tensors, s), mode="FAST_COMPILE")(), total, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_all_likelihoods_of_the_whole_model_have_one_density(unsampled):
     clf, X, y = unsampled
     found = []

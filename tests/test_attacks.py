@@ -46,7 +46,7 @@ def test_an_interrupted_verb_leaves_the_old_model_or_the_new_one(verb):
     for state in ("old", "new"):
         states[state] = learned(FRAME)
     act(states["new"])
-    for moment in moments(lambda: act(learned(FRAME)), most=12, last=12):
+    for moment in moments(lambda: act(learned(FRAME))):
         clf = learned(FRAME)
         Interruption(moment).during(lambda clf=clf: act(clf))
         one = states["old" if clf.classes_.tolist() == ["p", "q"] and clf.class_count_.sum() == 60 else "new"]

@@ -302,6 +302,7 @@ def test_inspect_recognises_a_model_by_its_content(done, tennis, tmp_path):
     assert "│ outlook" in out
 
 
+@pytest.mark.slow
 def test_models_and_tables_go_through_pipes(tmp_path):
     X, y = datasets.play_tennis()
     table = X.assign(play=y).to_csv(index=False).encode()

@@ -194,7 +194,7 @@ class Interruption:
         return False
 
 
-def moments(action, most=25, last=20):
+def moments(action, most=12, last=12):
     """Moments for an interruption: spread over the action, more at its end, where state changes, and one after."""
     counted = Interruption(-1)
     counted.during(action)

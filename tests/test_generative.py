@@ -99,7 +99,9 @@ class Written:
 # The density
 
 
-@pytest.mark.parametrize("likelihood", ["sufficient", "rows", "joint"])
+@pytest.mark.parametrize(
+    "likelihood", ["sufficient", *(pytest.param(how, marks=pytest.mark.slow) for how in ("rows", "joint"))]
+)
 @pytest.mark.parametrize("name", WRITTEN)
 def test_the_pymc_model_has_the_log_density_of_the_closed_form(name, likelihood):
     written = Written.of([name])
@@ -278,6 +280,7 @@ def test_converting_theta_to_pymc_variables_and_back_keeps_the_likelihood(name):
 # What the sampler is handed
 
 
+@pytest.mark.slow
 def test_the_covariance_given_to_nuts_is_in_its_unconstrained_space():
     written = Written.of(DENSE)
     model = written.build("sufficient")

@@ -99,7 +99,10 @@ BY_OPTION = {READ[case].options[0]: case for case in READ if READ[case].options}
 SOME = [*BY_OPTION.values(), "semicolons and decimal commas", "gzip without a suffix of gzip"]
 
 
-@pytest.mark.parametrize("case", SOME)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=() if k in (0, len(SOME) - 1) else pytest.mark.slow) for k, case in enumerate(SOME)],
+)
 def test_every_verb_reads_a_file_alike(case, tmp_path, capsys):
     file = READ[case]
     path = written(tmp_path, case, file)
@@ -133,6 +136,7 @@ def test_every_verb_reads_a_file_alike(case, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("case", ["no header, told"])
+@pytest.mark.slow
 def test_the_report_and_the_audit_read_a_hostile_file_too(case, tmp_path, capsys):
     file = READ[case]
     path = written(tmp_path, case, file)

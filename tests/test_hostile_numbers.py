@@ -565,8 +565,9 @@ def test_a_row_that_is_impossible_is_named_in_every_discrete_family(family):
 # --- Unlearning down to nothing ---
 
 
-@pytest.mark.parametrize("rowwise", [False, True], ids=["at once", "row by row"])
-@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+@pytest.mark.parametrize(
+    ("estimate", "rowwise"), [("predictive", True), ("mean", False)], ids=["row by row", "at once, mean"]
+)
 def test_forgetting_every_row_gives_the_prior_again(estimate: str, rowwise: bool):
     X, y = mixed(24, "uvw")
     X["g"] += 1e9
@@ -843,8 +844,7 @@ FAR_OUT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("given_what", ["row", "data"])
+@pytest.mark.parametrize(("given_what", "classes"), [("row", 3), ("data", 2)])
 @pytest.mark.parametrize("name", FAR_OUT)
 def test_intervals_of_rows_far_out_are_never_missing_and_hold_what_is_certain(name: str, given_what, classes: int):
     rng, y = default_rng(3), np.arange(60) % classes

@@ -387,7 +387,7 @@ def assert_mean_over_chains(draws: np.ndarray, expected: np.ndarray, sigmas: flo
     assert np.abs(z).max() < sigmas, z
 
 
-@pytest.mark.parametrize("names", [("hue", "size"), ("wings", "words", "visits")])
+@pytest.mark.parametrize("names", [("hue", "size"), pytest.param(("wings", "words", "visits"), marks=pytest.mark.slow)])
 def test_gibbs_draws_of_labels_and_parameters_equal_enumeration_over_all_256_labellings(names):
     case = Case(11, 14, 6, {name: INFORMED[name] for name in names}, LABEL["learned"], missing=0.1)
     labellings = list(product(range(2), repeat=8))
@@ -471,6 +471,7 @@ def test_gibbs_gives_the_tree_of_the_other_samplers_and_the_labels():
     assert_allclose(tree["sample_stats"]["log_likelihood_unlabelled"], logsumexp(joint, axis=-1).sum(axis=-1))
 
 
+@pytest.mark.slow
 def test_gibbs_spreads_wider_than_expected_counts():
     clf, X, y = half_labelled()
     drawn = clf.sample_posterior(1000, sampler="gibbs", X=X, y=y, tune=50)["posterior"]

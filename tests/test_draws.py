@@ -34,7 +34,6 @@ from bayesnb.sampling import draws, layout, trees
 
 mpl.use("Agg")
 
-EXACT_OR_NUTS = ["exact", pytest.param("nuts", marks=pytest.mark.nuts)]
 GROUPS = ("log_prior", "posterior_predictive", "prior_predictive", "log_likelihood", "columns")
 
 
@@ -43,10 +42,10 @@ def tennis() -> tuple[BayesianNB, pd.DataFrame, pd.Series]:
     return BayesianNB().fit(X, y), X, y
 
 
-@pytest.fixture(scope="module", params=EXACT_OR_NUTS)
-def tree(request) -> DataTree:
+@pytest.fixture(scope="module")
+def tree() -> DataTree:
     clf, X, y = tennis()
-    return clf.sample_posterior(500, 4, request.param, random_seed=6, X=X, y=y, include=GROUPS)
+    return clf.sample_posterior(500, 4, random_seed=6, X=X, y=y, include=GROUPS)
 
 
 def fitted() -> tuple[BayesianNB, pd.DataFrame, np.ndarray]:
@@ -142,11 +141,12 @@ def same_layout(one: DataTree, other: DataTree) -> None:
             assert_array_equal(a[name], b[name])
 
 
-def test_the_layout_is_the_same_whichever_sampler(tree):
+@pytest.mark.nuts
+def test_all_groups_have_the_same_layout_whichever_sampler(tree):
     clf, X, y = tennis()
-    exact = clf.sample_posterior(500, 4, random_seed=1, X=X, y=y, include=GROUPS)
-    same_layout(exact, tree)
-    assert tree["sample_stats"]["diverging"].dims == ("chain", "draw")
+    nuts = clf.sample_posterior(500, 4, "nuts", random_seed=1, X=X, y=y, include=GROUPS)
+    same_layout(tree, nuts)
+    assert tree["sample_stats"]["diverging"].dims == nuts["sample_stats"]["diverging"].dims == ("chain", "draw")
 
 
 def test_the_layout_is_that_of_the_pymc_model():
@@ -613,8 +613,6 @@ PLOTS: dict[str, dict[str, Any]] = {
 }
 
 
-# Draws of NUTS have the same layout, as shown above, so a plot of them would show nothing more.
-@pytest.mark.parametrize("tree", ["exact"], indirect=True)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == "plot_forest" else pytest.mark.slow) for name in PLOTS]
 )

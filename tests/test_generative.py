@@ -318,13 +318,11 @@ MODAL = [name for name in FAMILIES if name not in MIXED]
 # A search that can gain no further digit ends as abnormal; where it ended is compared below.
 @pytest.mark.filterwarnings("ignore:The optimizer did not converge")
 @pytest.mark.nuts
-@pytest.mark.parametrize("name", [*MODAL, "first third", "second third", "last third"])
-def test_the_maximum_that_pymc_finds_is_the_mode_of_the_closed_form(name):
+@pytest.mark.parametrize("third", [0, 1, 2])
+def test_the_maximum_that_pymc_finds_is_the_mode_of_the_closed_form(third):
     # Enough rows for every mode to lie inside; its density is that of the constrained variables, without Jacobian.
     # In thirds, because PyTensor's Python mode adds at most 32 terms.
-    dense = [each for each in DENSE if each in MODAL]
-    names = {"first third": dense[::3], "second third": dense[1::3], "last third": dense[2::3]}.get(name, [name])
-    written = Written.of(names, n=150)
+    written = Written.of([name for name in DENSE if name in MODAL][third::3], n=150)
     model = written.build("sufficient")
     mode = layout.variables(written.posterior.mode(), written.layout)
     start = layout.variables(written.posterior.before().mean(), written.layout)

@@ -230,11 +230,6 @@ def test_verify_can_check_draws_given_as_a_tree():
     assert not other.verify(tree=doubled.sample_posterior(random_seed=5), random_seed=3).agrees
 
 
-def test_exact_draws_need_not_converge(monkeypatch):
-    monkeypatch.setattr(agreement.Convergence, "converged", property(lambda self: False))
-    assert fitted().verify(sampler="exact", random_seed=3).agrees
-
-
 def test_every_parameter_factor_and_class_is_compared(drawn):
     found = drawn.check()
     counts = found.table["kind"].value_counts()

@@ -290,24 +290,6 @@ def test_the_covariance_given_to_nuts_is_in_its_unconstrained_space():
     assert (np.linalg.eigvalsh(covariance) > 0).all()
 
 
-def test_chains_start_inside_the_support():
-    # Concentrations so small that most draws are 0 or 1 as floats.
-    X = pd.DataFrame({"yes": [0.0, 0.0, 0.0, 0.0], "level": ["a", "a", "b", "a"]})
-    features = {"yes": Bernoulli(Beta(1e-3, 1e-3)), "level": Categorical(Dirichlet(1e-3))}
-    clf = BayesianNB(features, class_prior=Dirichlet(1e-3)).fit(X, ["u", "u", "u", "v"])
-    model = clf.to_pymc()
-    drawn = layout.variables(
-        clf.posterior_.draw(default_rng(0), (20,)), layout.blocks(clf.posterior_.model, clf.statistics_)
-    )
-    for c in range(20):
-        start = nuts._inside({name: value[c] for name, value in drawn.items()}, model)
-        assert set(start) == {variable.name for variable in model.free_RVs}
-        for value in start.values():
-            assert ((value > 0) & (value < 1)).all()
-        for name in ("pi", "theta_categorical_2"):
-            assert_allclose(start[name].sum(-1), 1.0, atol=1e-9)
-
-
 # The mode
 
 

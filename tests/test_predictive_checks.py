@@ -262,17 +262,6 @@ def test_sampled_columns_are_checked_by_their_draws():
     assert "kurtosis" in set(BayesianNB().fit(X, y).predictive_checks(X, y).failed["statistic"])
 
 
-def test_more_rows_than_are_needed_are_drawn_from(monkeypatch):
-    from bayesnb.inference import checks
-
-    X, y = drawn(2, default_rng(0))(300)
-    clf = BayesianNB(FEATURES, random_state=0).fit(X, y)
-    monkeypatch.setattr(checks, "SAMPLE", 100)
-    assert (clf.predictive_checks(X, y, draws=20).table["p_adjusted"] > 0).all()
-    monkeypatch.setattr(checks, "CELLS", 1)  # one table at a time
-    assert len(clf.predictive_checks(X, y, draws=20).table)
-
-
 def test_the_same_seed_gives_the_same_checks():
     X, y = datasets.penguins()
     one, two, other = (BayesianNB(random_state=k).fit(X, y).predictive_checks(X, y, 30).table for k in (1, 1, 2))

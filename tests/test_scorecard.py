@@ -369,15 +369,6 @@ def test_a_small_sample_is_held_out_from_exponents_once():
     assert found.loc["tempered", "log_loss"] == pytest.approx(expected)
 
 
-def test_two_folds_score_a_dependence_where_half_of_the_rows_is_enough(monkeypatch):
-    X, y = copies()
-    monkeypatch.setattr("bayesnb.evaluation.estimates.TWO_FOLDS", 600)
-    found = compare_estimates(BayesianNB(), X, y, "loo", ("tempered",))
-    assert "scored by 2 folds" in found.loc["tempered", "note"]
-    alone = evaluate(BayesianNB(dependence="tempered"), X, y, cv=2)["log_loss"]
-    assert found.loc["tempered", "log_loss"] == pytest.approx(alone)
-
-
 def test_a_class_that_is_wholly_in_the_sample_is_named_in_the_note():
     X, y = copies()
     y = np.where(np.arange(600) == np.random.default_rng(0).choice(600, 100, replace=False)[0], 2, y)

@@ -75,13 +75,11 @@ REMARKS = {
 }
 
 
-@pytest.mark.parametrize("column", [*REMARKS, "age", "purpose"])
-def test_each_fault_of_a_column_is_remarked_on_and_no_other(column):
+def test_each_fault_of_a_column_is_remarked_on_and_no_other():
     said = {remark.column: remark.said for remark in examine(credit(), "class", N, None)}
-    if column in REMARKS:
-        assert REMARKS[column] in said[column]
-    else:
-        assert column not in said
+    assert said.keys() == REMARKS.keys()
+    for column, words in REMARKS.items():
+        assert words in said[column]
 
 
 def test_amounts_of_which_many_are_zero_are_remarked_on():
@@ -259,7 +257,7 @@ def test_explain_says_never_seen_where_a_level_was_never_seen(done):
     assert "did you mean 'sunny'?" in err
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+@pytest.mark.parametrize("width", [40, 80])
 def test_no_word_of_a_table_is_cut_however_narrow_the_terminal_is(width, done, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     credit().to_csv(tmp_path / "t.csv", index=False)

@@ -363,14 +363,12 @@ def test_progress_is_reported_step_by_step(tennis_said):
     assert "scoring" in said[0]
 
 
-@pytest.mark.parametrize("kind", ["polars", "array", "sparse", "index"])
+@pytest.mark.parametrize("kind", ["polars", "sparse", "index"])
 def test_every_kind_of_table_has_a_page(kind):
     X, y = datasets.heights()
     match kind:
         case "polars":
             X = pl.from_pandas(X)
-        case "array":
-            X = X.to_numpy()
         case "sparse":
             X, y = datasets.posts()
             X = CountVectorizer().fit_transform(X["text"])

@@ -12,7 +12,6 @@ from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
@@ -21,14 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import (
     BayesianNB,
-    Categorical,
-    Dirichlet,
-    FixedProbabilities,
     Gaussian,
     ImproperError,
     NormalGamma,
     datasets,
-    load,
 )
 from bayesnb.data.schema import Schema
 from bayesnb.inference.classifier import Classifier
@@ -299,34 +294,6 @@ def test_before_a_fit_every_fitted_attribute_is_absent():
 
 # Which classes there are
 
-FIXED = FixedProbabilities({"m": 0.5, "n": 0.3, "z": 0.2})
-
-NAMED = {
-    "class prior": lambda y: BayesianNB(class_prior={"m": 0.5, "n": 0.3, "z": 0.2}).fit(X, y),
-    "class prior, a Series": lambda y: BayesianNB(class_prior=pd.Series({"m": 0.5, "n": 0.3, "z": 0.2})).fit(X, y),
-    "class prior, Dirichlet": lambda y: BayesianNB(class_prior=Dirichlet({"m": 1, "n": 1, "z": 1})).fit(X, y),
-    "class prior, fixed": lambda y: BayesianNB(class_prior=FIXED).fit(X, y),
-    "feature prior": lambda y: BayesianNB({"hue": Categorical(dict.fromkeys("mnz", Dirichlet()))}).fit(X, y),
-    "type of the labels": lambda y: BayesianNB().fit(X, pd.Categorical(y, categories=["z", "m", "n"])),
-    "type of a Series": lambda y: BayesianNB().fit(X, pd.Series(y, dtype=pd.CategoricalDtype(["z", "m", "n"]))),
-    "type of polars": lambda y: BayesianNB().fit(X, pl.Series(y, dtype=pl.Enum(["z", "m", "n"]))),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("labels", [["m", "m", "n", "n"], ["m", "m", "n", None]], ids=["all labelled", "some labelled"])
-@pytest.mark.parametrize("fit", NAMED.values(), ids=NAMED)
-def test_a_class_that_is_named_exists_though_no_row_has_it(fit, labels):
-    clf = fit(labels)
-    assert list(clf.classes_) == ["m", "n", "z"]
-    assert clf.class_count_[2] == pytest.approx(0, abs=1) if None in labels else clf.class_count_[2] == 0
-    assert (clf.predict_proba(X)[:, 2] > 0).all()
-
-
-def test_a_class_that_is_named_exists_though_no_row_has_any_label():
-    near, far = NormalGamma(0, 10.0, 10.0, 10.0), NormalGamma(9, 10.0, 10.0, 10.0)
-    clf = BayesianNB({"size": Gaussian({"low": near, "high": far})}).fit(X[["size"]], [None] * 4)
-    assert list(clf.classes_) == ["high", "low"]
-
 
 def test_a_class_without_a_row_has_the_mass_that_its_prior_gives_it():
     clf = BayesianNB({"size": Gaussian(NormalGamma(0, 1, 1, 1))}, class_prior={"m": 0.5, "n": 0.3, "z": 0.2})
@@ -340,44 +307,9 @@ def test_a_class_without_a_row_has_the_mass_that_its_prior_gives_it():
     assert_allclose(of_parts.predict_proba(nothing), [[3 / 7, 3 / 7, 1 / 7]])
 
 
-def test_the_classes_of_a_type_are_those_of_a_partial_fit_too():
-    kind = pd.CategoricalDtype(["m", "n", "z"])
-    clf = BayesianNB().partial_fit(X[:2], pd.Series(Y[:2], dtype=kind))
-    assert list(clf.classes_) == ["m", "n", "z"]
-    assert_allclose(
-        clf.partial_fit(X[2:], pd.Series(Y[2:], dtype=kind)).predict_proba(X),
-        BayesianNB().fit(X, pd.Series(Y, dtype=kind)).predict_proba(X),
-    )
-
-
 def test_a_label_that_stands_for_no_label_is_no_class_of_the_type():
     y = pd.Series([0, 1, 0, -1], dtype=pd.CategoricalDtype([-1, 0, 1]))
     assert BayesianNB(unlabelled=-1).fit(X, y).classes_.tolist() == [0, 1]
-
-
-def test_a_class_whose_last_row_is_forgotten_is_gone():
-    clf = BayesianNB().fit(X, Y).forget(X[2:], Y[2:])
-    assert list(clf.classes_) == ["m"]
-    assert_allclose(clf.predict_proba(X), BayesianNB().fit(X[:2], Y[:2]).predict_proba(X))
-
-
-@pytest.mark.parametrize(
-    "clf",
-    [
-        BayesianNB().partial_fit(X, Y, classes=["m", "n"]),
-        BayesianNB(class_prior={"m": 0.5, "n": 0.5}).fit(X, Y),
-        BayesianNB(class_prior=[0.5, 0.5]).fit(X, Y),
-        BayesianNB({"hue": Categorical({"m": Dirichlet(), "n": Dirichlet()})}).fit(X, Y),
-        BayesianNB().fit(X, pd.Categorical(Y)),
-    ],
-    ids=["classes=", "class prior", "class prior by position", "feature prior", "type of the labels"],
-)
-def test_a_named_class_stays_when_its_last_row_is_forgotten(clf, tmp_path):
-    clf.save(tmp_path / "model.nc")
-    for fitted in (clf, load(tmp_path / "model.nc")):
-        fitted.forget(X[2:], Y[2:])
-        assert list(fitted.classes_) == ["m", "n"]
-        assert_array_equal(fitted.class_count_, [2.0, 0.0])
 
 
 def test_to_forget_every_row_needs_a_class_that_is_named():
@@ -387,12 +319,6 @@ def test_to_forget_every_row_needs_a_class_that_is_named():
     assert_array_equal(clf.class_count_, [2.0, 2.0])
     named = BayesianNB().partial_fit(X, Y, classes=["m"]).forget(X, Y)
     assert list(named.classes_) == ["m"]
-
-
-def test_a_class_without_rows_keeps_its_place_through_a_merge_and_a_discount():
-    named = BayesianNB().fit(X, pd.Categorical(Y, categories=["m", "n", "z"]))
-    assert list(BayesianNB().fit(X, Y).merge(named).classes_) == ["m", "n", "z"]
-    assert list(named.discount(0.5).classes_) == ["m", "n", "z"]
 
 
 def test_an_improper_prior_of_a_class_without_rows_is_named():

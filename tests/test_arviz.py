@@ -92,7 +92,7 @@ PICTURES = [
     pytest.param(
         sampler,
         name,
-        marks=() if sampler == "exact" or name == "plot_pair" else pytest.mark.slow,
+        marks=() if sampler == "exact" or name == "plot_rank" else pytest.mark.slow,
     )
     for sampler in ("exact", "gibbs", "exponents")
     for name in PLOTS

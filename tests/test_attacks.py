@@ -182,7 +182,7 @@ def test_a_model_is_copied_and_pickled_while_another_thread_asks_it(dependence):
     said = pickle.loads(fresh).predict_proba(ask)
     sys.setswitchinterval(1e-6)
     try:
-        for _ in range(30):
+        for _ in range(12):
             clf, copies = pickle.loads(fresh), []
             asking = threading.Thread(target=clf.predict_interval, args=(ask,))
             asking.start()

@@ -352,7 +352,7 @@ def test_a_fit_of_one_class_says_that_every_answer_is_known(capsys, penguins, tm
     assert "bayesnb: warning: all rows have one class, Adelie: it has probability 1" in err
 
 
-@pytest.mark.parametrize("dependence", ["weighted", "pairwise"])
+@pytest.mark.parametrize("dependence", [pytest.param("weighted", marks=pytest.mark.slow), "pairwise"])
 def test_forget_undoes_update_of_a_model_whose_features_depend_on_each_other(done, penguins, tmp_path, dependence):
     path, X, y = penguins
     model, further = tmp_path / "m.nc", tmp_path / "further.csv"

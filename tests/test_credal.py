@@ -208,7 +208,7 @@ def test_bounds_under_intervals_are_those_of_a_search_over_a_grid_of_priors(fami
     def one(values, i, c, sign):
         return predictive(values, sign)[i, c]
 
-    grid = list(product(*np.linspace(start, end, 5 if kind is NormalGamma else 21).T))
+    grid = list(product(*np.linspace(start, end, 3 if kind is NormalGamma else 11).T))
     found = np.array([predictive(values) for values in grid])
     limits = [tuple(sorted(pair)) for pair in zip(start, end, strict=True)]
     for sign, bound in ((1, low), (-1, high)):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from filelock import FileLock
 
 STEPS = """
 import contextlib, io, json, sys
@@ -66,11 +67,15 @@ HEAVY = {"pymc", "pytensor", "arviz", "matplotlib", "numba", "llvmlite", *ENGINE
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory):
-    """The packages that are loaded after each step."""
-    path = tmp_path_factory.mktemp("imports") / "model.nc"
-    done = subprocess.run([sys.executable, "-c", STEPS, path], capture_output=True, text=True, check=True)
-    return {step: set(names) for step, names in json.loads(done.stdout).items()}
+def loaded(tmp_path_factory, worker_id):
+    """The packages that are loaded after each step. All workers of the tests share one process that says so."""
+    folder = tmp_path_factory.getbasetemp() if worker_id == "master" else tmp_path_factory.getbasetemp().parent
+    said = folder / "imports.json"
+    with FileLock(folder / "imports.lock"):
+        if not said.exists():
+            command = [sys.executable, "-c", STEPS, folder / "imported.model"]
+            said.write_text(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return {step: set(names) for step, names in json.loads(said.read_text()).items()}
 
 
 def test_help_imports_nothing_that_is_slow(loaded):

@@ -244,6 +244,7 @@ def test_no_escape_sequence_of_data_models_or_names_reaches_a_terminal(tmp_path)
         assert "\\x1b" in part or "\\u001b" in part or part.startswith("report"), part
 
 
+@pytest.mark.slow
 def test_what_is_piped_stays_as_it_was(tmp_path):
     X = pd.DataFrame({"a": [EVIL, "ä"] * 3})
     BayesianNB().fit(X, list("pqpqpq")).save(tmp_path / "m.nc")
@@ -260,7 +261,8 @@ def test_what_is_piped_stays_as_it_was(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", [pytest.param("inspect WIDE", marks=pytest.mark.slow), "sample MODEL -n 20000", "--help"]
+    "command",
+    [*(pytest.param(said, marks=pytest.mark.slow) for said in ("inspect WIDE", "sample MODEL -n 20000")), "--help"],
 )
 def test_a_reader_who_has_read_enough_ends_it_quietly(model, tmp_path, command):
     wide = tmp_path / "wide.csv"
@@ -276,7 +278,7 @@ def test_a_reader_who_has_read_enough_ends_it_quietly(model, tmp_path, command):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("predict - play-tennis <&-", "stdin is closed"),
+        pytest.param("predict - play-tennis <&-", "stdin is closed", marks=pytest.mark.slow),
         ("predict MODEL play-tennis >&-", "stdout is closed"),
         ("inspect $'t\\xff.csv'", r"t\\udcff.csv is not text in the encoding utf-8: rename the file"),
         (

@@ -219,6 +219,7 @@ def test_bounds_under_intervals_are_those_of_a_search_over_a_grid_of_priors(fami
             assert_allclose(sign * bound[i, c], judge.fun, atol=2e-4)
 
 
+@pytest.mark.slow
 def test_intervals_of_levels_have_their_bounds_at_corners():
     X, y = datasets.play_tennis()
     X = X[["outlook"]]

@@ -103,7 +103,13 @@ def test_every_code_block_of_the_readme_is_run():
 
 # A model without the column "id" says that it ignores it in the table that it is scored on.
 @pytest.mark.filterwarnings("ignore:columns that were not fitted are ignored:UserWarning")
-@pytest.mark.parametrize("path", [ROOT / "README.md", DOCS / "getting-started.md"], ids=relative)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(ROOT / "README.md", id="README"),
+        pytest.param(DOCS / "getting-started.md", id="getting started", marks=pytest.mark.slow),
+    ],
+)
 def test_the_commands_shown_on_the_first_pages_run(path, tmp_path, monkeypatch):
     (tmp_path / "table.csv").write_text(
         "id,age,town,class\n"

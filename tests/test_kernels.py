@@ -227,17 +227,6 @@ def test_draws_of_a_gaussian_are_the_same_as_products_of_matrices_and_cell_by_ce
     assert_allclose(together, one_by_one, rtol=1e-9, atol=1e-7)
 
 
-@pytest.mark.parametrize("memory", [2**12, 2**29])
-def test_the_memory_limit_for_draws_does_not_change_the_result(memory, monkeypatch):
-    family, X, y, _ = table("reals with holes")
-    clf = BayesianNB(family, random_state=0).fit(X, y)
-    whole = clf.sample_proba(X[:200], 100)
-    monkeypatch.setattr("bayesnb.inference.draws.MEMORY", memory * 32)
-    assert_allclose(clf.sample_proba(X[:200], 100).mean(0), whole.mean(0), atol=0.05)
-    monkeypatch.setattr("bayesnb.inference.draws.MEMORY", 2**24)
-    assert_allclose(clf.sample_proba(X[:200], 100), whole, rtol=1e-9)
-
-
 # Reading
 
 

@@ -437,7 +437,7 @@ def test_the_seed_determines_a_sample(estimate: str) -> None:
 
 
 def test_a_fit_to_a_large_sample_recovers_the_parameters() -> None:
-    n = 30_000
+    n = 10_000
     truth = model(estimate="mean", random_state=11).fit(X, Y)
     drawn = truth.sample(n)
     told = FEATURES | {"age": Categorical(Dirichlet(dict.fromkeys(truth.schema_.features["age"].levels[0], 1)))}

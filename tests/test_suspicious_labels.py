@@ -172,6 +172,7 @@ def test_copies_of_a_column_make_right_labels_look_wrong_and_the_docs_say_so():
     assert "note" not in plain.attrs
 
 
+@pytest.mark.slow
 def test_the_audit_and_the_report_judge_labels_by_the_dependence_that_they_advise(tmp_path, capsys):
     z = np.random.default_rng(1).integers(2, size=400)
     x = np.random.default_rng(2).normal(1.5 * z)

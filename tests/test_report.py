@@ -130,13 +130,11 @@ def hostile_md(hostile):
 # What the page says
 
 
-def test_the_page_says_how_much_the_priors_matter_and_whether_the_model_fits():
-    X, y = datasets.play_tennis()
-    clf = BayesianNB().fit(X, y)
-    page = report(clf, X, y, format="md", draws=100, explain=0)
-    assert str(clf.predictive_checks(X, y)) in page
+def test_the_page_says_how_much_the_priors_matter_and_whether_the_model_fits(tennis, tennis_md):
+    clf, X, y = tennis
+    assert str(clf.predictive_checks(X, y)) in tennis_md
     sure = (clf.predict_credal(X).xs("undominated", axis=1, level=1).sum(axis=1) == 1).sum()
-    assert f"{sure} of 14 rows have one class that is more probable than any other" in page
+    assert f"{sure} of 14 rows have one class that is more probable than any other" in tennis_md
     alone = BayesianNB(dependence="tempered").fit(X, y)
     assert "because the exponents were learned under these priors" in report(
         alone, X, y, format="md", draws=100, explain=0
@@ -363,7 +361,7 @@ def test_progress_is_reported_step_by_step(tennis_said):
     assert "scoring" in said[0]
 
 
-@pytest.mark.parametrize("kind", ["polars", "sparse", "index"])
+@pytest.mark.parametrize("kind", [pytest.param("polars", marks=pytest.mark.slow), "sparse", "index"])
 def test_every_kind_of_table_has_a_page(kind):
     X, y = datasets.heights()
     match kind:
@@ -412,7 +410,6 @@ def test_only_the_rows_with_the_highest_entropy_are_split_by_draws():
     ("clf", "words"),
     [
         (BayesianNB(Gaussian(NormalGamma.reference())), "an improper prior has no evidence"),
-        (BayesianNB(class_prior={"female": 0.5, "male": 0.5}), None),
         (BayesianNB(class_prior="frequencies", estimate="map"), None),
     ],
 )

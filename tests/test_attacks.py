@@ -1,4 +1,4 @@
-"""Attacks that a user's day can bring: interruptions, refused tables, other containers, threads, and long service."""
+"""Attacks that a user's day can bring: interruptions, other processes, threads, and long service."""
 
 import copy
 import gc
@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from test_faults import Interruption, assert_same, moments, numbers
 
@@ -55,73 +53,6 @@ def test_an_interrupted_verb_leaves_the_old_model_or_the_new_one(verb):
         assert_same(clf.statistics_, one.statistics_)
         ask = ASK.assign(z=0.0)[list(one.schema_.names)]
         np.testing.assert_array_equal(clf.predict_proba(ask), one.predict_proba(ask))
-
-
-# Tables that are refused
-
-REFUSED = {
-    "an infinite number": lambda f: (f.assign(x=np.inf), f["y"], None),
-    "text among numbers": lambda f: (f.assign(x="ten"), f["y"], None),
-    "a column less": lambda f: (f[["x"]], f["y"], None),
-    "a column twice": lambda f: (pd.concat([f, f[["x"]]], axis=1), f["y"], None),
-    "cells that are arrays": lambda f: (f.assign(x=[np.zeros(2)] * len(f)), f["y"], None),
-    "dates": lambda f: (f.assign(x=pd.Timestamp("2026-01-01")), f["y"], None),
-    "labels of another length": lambda f: (f, f["y"][:5], None),
-    "a missing label": lambda f: (f, f["y"].where(f["x"] > 0), None),
-    "labels that are continuous": lambda f: (f, f["x"], None),
-    "a negative weight": lambda f: (f, f["y"], -np.ones(len(f))),
-    "a weight that is no number": lambda f: (f, f["y"], np.full(len(f), np.nan)),
-    "weights beyond counting": lambda f: (f, f["y"], np.full(len(f), 1e300)),
-    "no row": lambda f: (f[:0], f["y"][:0], None),
-    "no table": lambda f: (3, f["y"], None),
-}
-
-
-@pytest.mark.parametrize("why", REFUSED)
-def test_a_refused_table_changes_nothing(why):
-    clf = learned(FRAME)
-    before = dict(vars(clf))
-    X, y, weight = REFUSED[why](MORE)
-    if isinstance(X, pd.DataFrame):
-        X = X.drop(columns="y", errors="ignore")
-    with pytest.raises((ValueError, TypeError)):
-        clf.partial_fit(X, y, sample_weight=weight)
-    assert vars(clf).keys() == before.keys()
-    assert all(value is before[name] for name, value in vars(clf).items())
-
-
-# Containers
-
-CONTAINERS = {
-    "object": lambda f: f.astype(object).where(f.notna(), None),
-    "nullable": lambda f: f.convert_dtypes(),
-    "ArrowDtype": lambda f: f.convert_dtypes(dtype_backend="pyarrow"),
-    "polars": pl.from_pandas,
-    "lazy": lambda f: pl.from_pandas(f).lazy(),
-    "pyarrow": lambda f: pa.Table.from_pandas(f, preserve_index=False),
-    "reader": lambda f: pa.Table.from_pandas(f, preserve_index=False).to_reader(max_chunksize=17),
-    "stream": lambda f: iter([f[:7], f[7:40], f[40:]]),
-}
-
-
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_every_container_gives_the_same_probabilities(container):
-    frame = numbers(80).assign(k=lambda f: np.round(f["x"] * 3), b=lambda f: f["x"] > 0)
-    frame.loc[3, "x"] = frame.loc[5, "c"] = np.nan
-    expected = learned(frame)
-    clf = nb.BayesianNB()
-    table = CONTAINERS[container](frame)
-    if container in ("lazy", "reader", "stream"):
-        clf.fit(table, "y")
-    elif container in ("polars", "pyarrow"):
-        clf.fit(CONTAINERS[container](frame.drop(columns="y")), frame["y"].to_numpy())
-    else:
-        clf.fit(table.drop(columns="y"), frame["y"])
-    ask = frame.drop(columns="y")
-    np.testing.assert_allclose(clf.predict_proba(ask), expected.predict_proba(ask), rtol=1e-10)
-    if container not in ("lazy", "reader", "stream"):
-        there = CONTAINERS[container](ask)
-        np.testing.assert_allclose(clf.predict_proba(there), expected.predict_proba(ask), rtol=1e-10)
 
 
 # Processes. (Threads: ``test_any_number_of_threads_gives_the_same_bits`` in test_kernels.)

@@ -129,27 +129,6 @@ def test_what_two_columns_only_say_together_is_found():
     assert log_loss(pairwise, posterior, x[1000:], y[1000:]) < 0.35
 
 
-@pytest.mark.parametrize("seed", [3, 4])
-def test_copies_of_a_column_hardly_change_the_probabilities(seed):
-    rng = default_rng(seed)
-    y = rng.integers(2, size=2000)
-    x = rng.normal(1.0 * y)[:, None]
-    labels = Labels.of(y)
-
-    def p(x: np.ndarray, dependence: str | None) -> np.ndarray:
-        posterior = fitted({"x": Gaussian()}, {"x": x}, labels)
-        if dependence is None:
-            joint = posterior.log_predictive({"x": x}, 2000)
-            return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-        return np.exp(learn(posterior, {"x": x}, labels, dependence).log_proba(posterior, {"x": x}, 2000))
-
-    once = p(x, "weighted")
-    for copies in (2, 5, 20):
-        many = np.repeat(x, copies, axis=1)
-        assert np.abs(p(many, "weighted") - once).mean() < 0.02
-        assert np.abs(p(many, None) - once).mean() > 0.02 * copies**0.5
-
-
 def test_offsets_of_cells_mend_shares_that_other_columns_contradict():
     # The level says nothing of the class by itself, but how large x has to be for class 1.
     rng = default_rng(0)

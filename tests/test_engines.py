@@ -2,9 +2,7 @@
 
 import gzip
 import re
-import tempfile
 from itertools import chain, pairwise
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -436,51 +434,6 @@ def test_an_invalid_csv_file_is_refused_with_the_reason(text, said, tmp_path):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=said):
         BayesianNB().fit(path, "b")
-
-
-# Cells as they stand in files of users, and some that look like numbers.
-CELLS = {
-    "whole": ["0", "1", "2", "-3", "+4", "70", " 5", "6 ", "12345678901"],
-    "zeros and ones": ["0", "1", " 1", "0 ", "+1"],
-    "real": ["0.5", "-1e3", ".25", "2.", "1E-2", " 3.5 ", "7", "+0.125"],
-    "flags": ["True", "False", "TRUE", "false"],
-    "text": ["u", " v", "0x1A", "1_000", "1,5,", 'a "b"', "é", "1 2", "two\nlines", "~", "T"],
-}
-GAPS = ["", "NA", "null", "NaN", "n/a"]
-
-
-@st.composite
-def csv_columns(draw):
-    """Columns of cells of one kind, or of two. Some are missing, but not all: an empty column has no type in pandas."""
-    n = draw(st.integers(2, 6))
-    columns = {}
-    for name in "abc"[: draw(st.integers(1, 3))]:
-        kinds = draw(st.lists(st.sampled_from(list(CELLS)), min_size=1, max_size=2))
-        cell = st.sampled_from([cell for kind in kinds for cell in CELLS[kind]] + GAPS)
-        columns[name] = draw(st.lists(cell, min_size=n, max_size=n).filter(lambda cells: not set(cells) <= set(GAPS)))
-    columns["y"] = draw(st.lists(st.sampled_from("pq"), min_size=n, max_size=n))
-    return columns
-
-
-def families_and_levels(clf):
-    return {name: (type(f.family).__name__, f.levels) for name, f in clf.schema_.features.items()}
-
-
-@settings(max_examples=15)
-@given(csv_columns())
-def test_a_csv_file_gives_the_families_and_probabilities_that_pandas_cells_give(columns):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "t.csv")
-        pd.DataFrame(columns).to_csv(path, index=False)
-        told = pd.read_csv(path, dtype_backend="numpy_nullable", skip_blank_lines=False)
-        found, frame = BayesianNB().fit(path, "y"), readers.frame(path)
-    expected = BayesianNB().fit(told.drop(columns="y"), told["y"].astype(str))
-    again = BayesianNB().fit(frame.drop(columns="y"), frame["y"])
-    assert families_and_levels(found) == families_and_levels(expected) == families_and_levels(again)
-    for clf in (expected, again):
-        assert_same(found.statistics_, clf.statistics_)
-        X = frame.drop(columns="y")
-        np.testing.assert_allclose(found.predict_proba(X), clf.predict_proba(X), rtol=1e-9)
 
 
 GAPPED = "flag,code,blank,empty,y\n0,1,5,,p\n1,2, 6,,q\n,3,7 ,,p\n1,,8,,q\n0,5, 9,,p\n1,6,4,,q\n"

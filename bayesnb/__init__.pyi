@@ -24,8 +24,8 @@ from .families.from_pymc import FromPyMC as FromPyMC
 from .families.gamma_known_shape import GammaKnownShape as GammaKnownShape
 from .families.gaussian import Gaussian as Gaussian
 from .families.gaussian import GaussianKnownVariance as GaussianKnownVariance
-from .families.hierarchical_categorical import HierarchicalCategorical as HierarchicalCategorical
-from .families.hierarchical_gaussian import HierarchicalGaussian as HierarchicalGaussian
+from .families.hierarchical import HierarchicalCategorical as HierarchicalCategorical
+from .families.hierarchical import HierarchicalGaussian as HierarchicalGaussian
 from .families.hurdle import Hurdle as Hurdle
 from .families.log_normal import LogNormal as LogNormal
 from .families.mixture import Mixture as Mixture

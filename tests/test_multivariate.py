@@ -22,7 +22,7 @@ from bayesnb import (
     load,
 )
 from bayesnb.priors import UnlearnedError
-from bayesnb.priors.covariances import SPREAD
+from bayesnb.priors.normal_wishart import SPREAD
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.scatter import Scatter
 

@@ -29,8 +29,7 @@ from bayesnb.chains import Convergence, Sampler
 from bayesnb.families.categorical import Coded
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.family import Family
-from bayesnb.families.pointwise import WeightedValues
-from bayesnb.families.sampled import Draws
+from bayesnb.families.sampled import Draws, WeightedValues
 from bayesnb.families.support import LEVELS
 from bayesnb.sampling import draws
 from bayesnb.statistics.membership import Labels, Responsibilities

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.levels import CategoryCounts
-from bayesnb.families.pointwise import Pointwise
-from bayesnb.families.sampled import CELL, Declared, Dims, Name
+from bayesnb.families.sampled import CELL, Declared, Dims, Name, Pointwise
 from bayesnb.families.support import COUNTS, POSITIVE, REALS, Support
 from bayesnb.priors import Array, Theta
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families import vectors
 from bayesnb.families.conjugate import ROUNDED, Added, Cells, Conjugate
 from bayesnb.kernels.blocks import CELLS, slices
-from bayesnb.numerics import LOG_2PI, Array
+from bayesnb.numerics import LOG_2PI, Array, log_rising
 from bayesnb.priors import ImproperError, NormalWishart, Theta, matrices
 from bayesnb.statistics.membership import Labels, Membership
 from bayesnb.statistics.scatter import Scatter, patterns, require_whole
@@ -84,14 +83,14 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
             for rows, believed, part in self.alike(posterior, x):
                 for c in range(len(posterior.kappa)):
                     own = believed.at(c)
-                    total[rows, c] = vectors.log_student(own, vectors.distances(own, part))
+                    total[rows, c] = log_student(own, distances(own, part))
             return total
         require_whole(x)
         total, known = np.zeros(len(x)), ~np.isnan(x[:, 0])
         for c in np.unique(labels.codes[known]):
             own, believed = np.flatnonzero(known & (labels.codes == c)), posterior.at(c)
-            squares = vectors.distances(believed, x[own])
-            total[own] = vectors.log_student(believed, squares, labels.weight[own])
+            squares = distances(believed, x[own])
+            total[own] = log_student(believed, squares, labels.weight[own])
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
@@ -112,7 +111,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
                 square = np.where(n > weight * (1 + 1e-9), weight * n / (n - weight), 0.0)
                 own_gap = (part - s.mean[codes]) - s.low[codes]
             for c in range(labels.n):
-                total[cut, c] = vectors.log_student_without_square(
+                total[cut, c] = log_student_without_square(
                     posterior.at(c), part, own_gap, square, weight * (codes == c)
                 )
         total = np.where(np.isnan(x[:, :1]), 0.0, total)
@@ -173,3 +172,50 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         squares = ((away @ precision) * away).sum(-1)
         level = matrices.pymc_log_determinant(precision)[:, None] - x.shape[1] * LOG_2PI
         return pt.switch(seen[:, None], 0.5 * (level - squares).T, 0.0)
+
+
+# Log densities of the multivariate Student-t of a belief about one class, for many rows at once.
+
+
+def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
+    """The log predictive of each row, less a weight of the row that was learned; NaN where nothing proper is left.
+
+    ``squares`` are their squared distances from the location in terms of Ψ. Without a row of weight w, det Ψ loses the
+    factor 1 - κw/(κ-w) h (determinant lemma); relative to what is left, the squared distance is (κ/(κ-w))² h divided by
+    that factor.
+    """
+    d = believed.size
+    with np.errstate(all="ignore"):
+        kappa, nu, dof = believed.kappa - weight, believed.nu - weight, believed.dof - weight
+        rest = 1 - believed.kappa * weight / kappa * squares
+        share = kappa / (kappa + 1)
+        away = share * (believed.kappa / kappa) ** 2 * squares / rest
+        left = np.minimum(np.minimum(kappa, dof), rest) > 1e-8
+        height = log_rising(dof / 2, d / 2) + 0.5 * (d * np.log(share / np.pi) - believed.root[2] - np.log(rest))
+        return np.where(left | (weight == 0), height - (nu + 1) / 2 * np.log1p(away), np.nan)
+
+
+def log_student_without_square(
+    believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
+) -> Array:
+    """``log_student`` where Ψ also loses ``share`` · ``square`` times g gᵀ of each row, which the prior held; (row,).
+
+    ``own_gap`` (row, column) is g, and ``weight`` is 0 for rows of other classes. Distances grow as the formula of
+    Sherman and Morrison says.
+    """
+    inverse = believed.root[1].T
+    with np.errstate(all="ignore"):
+        g, v = own_gap @ inverse, ((x - believed.m) - believed.low) @ inverse
+        b = believed.share * square
+        lost = 1 - b * (g * g).sum(1)
+        squares = (v * v).sum(1) + b * (g * v).sum(1) ** 2 / lost
+        return log_student(believed, squares, weight) - 0.5 * np.log(lost)
+
+
+def distances(believed: NormalWishart, x: Array) -> Array:
+    """The squared distance of each row from the location, in terms of Ψ."""
+    found, inverse = np.empty(len(x)), believed.root[1].T
+    for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
+        z = ((x[rows] - believed.m) - believed.low) @ inverse
+        found[rows] = np.einsum("ij,ij->i", z, z)
+    return found

@@ -3,28 +3,30 @@
 Start with :class:`Sampled`, which meets only the smaller contract, :class:`bayesnb.families.family.Family`. Given the
 labels, the posterior factorizes over features, so only these features need NUTS. ``update`` runs it on the model of one
 feature, and the posterior is then a :class:`Draws`. An average over the parameters becomes an average over the draws
-(see ``strata`` for columns that share parameters).
+(see :class:`Strata` for columns that share parameters). :class:`Pointwise` families have a density for each cell.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import logsumexp, softmax
 
 from bayesnb.chains import GOOD_K, Convergence, Sampler, weights_without
 from bayesnb.families.columns import columns_of, dense_cells
 from bayesnb.families.family import Family
-from bayesnb.families.strata import Strata
+from bayesnb.families.levels import CategoryCounts, widest
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Column, Labels
+from bayesnb.statistics.membership import Column, Labels, Membership
+from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic
 
 CHUNK = 2**20
@@ -97,6 +99,108 @@ class Draws(Belief):
         return {name: value[picked] for name, value in self.theta.items()}
 
 
+DRAWS = 250
+"""A stratum has at most so many draws, so its averages have their Monte Carlo error; the average of all has less."""
+
+FEWEST = 4
+"""There are at least so many strata, even if draws are few."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Draws of columns that share parameters, as sets in each of which the columns are independent.
+
+    Let h be the parameters that all columns share, such as the scale of their spreads between classes. Given h, the
+    columns are independent, so the predictive of a row is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The plain average over draws
+    of the product, E[Π_j p(x_j | θ_j)], is the same number, but its Monte Carlo error grows exponentially with the
+    columns: the logarithm of the product varies between draws as the sum of what all columns vary. So the draws are
+    sorted into strata of nearly equal h. Within a stratum each column is averaged by itself, and the products of these
+    averages are averaged over the strata. One stratum would take the columns for independent; more of them come closer
+    to E_h.
+
+    Parameters
+    ----------
+    members : tuple of int arrays (draw,)
+        The draws of each stratum.
+    """
+
+    members: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, shared: Array | None, n: int) -> Strata:
+        """The strata of ``n`` draws of shared numbers, (draw, number); one stratum if nothing is shared."""
+        if shared is None:
+            return cls((np.arange(n),))
+        deviation = shared.std(0)
+        unit = np.where(deviation > 0, deviation, 1.0)
+        return cls(tuple(_halved(shared / unit, np.arange(n), max(1, min(DRAWS, n // FEWEST)))))
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @property
+    def log_share(self) -> Array:
+        """The logarithm of the share of the draws that each stratum has, (stratum,)."""
+        sizes = np.array([len(own) for own in self.members])
+        return np.log(sizes) - np.log(sizes.sum())
+
+    def averages(self, value: Array) -> Array:
+        """The logarithm of the average of exp(value) over the draws of each stratum; draws lead, then strata do."""
+        parts = [value] if len(self) == 1 else [value[own] for own in self.members]
+        return np.stack([logsumexp(part, axis=0) - np.log(len(part)) for part in parts])
+
+    def average(self, value: Array, log_weight: Array | float = 0.0) -> Array:
+        """The logarithm of the weighted average of exp(value) over the strata, which lead."""
+        log_weight = log_weight + self.log_share.reshape(-1, *(1 for _ in value.shape[1:]))
+        return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
+
+    def picked(self, says: Array, chosen: Array, u: Array) -> Array:
+        """A stratum for each draw and row, with a probability proportional to what it says of the row, (draw, row).
+
+        Parameters
+        ----------
+        says : array (stratum, row, class)
+            Its log likelihood.
+        chosen : int array (draw, row)
+            The class of the row.
+        u : array (draw,)
+            Uniform random numbers.
+        """
+        if len(self) == 1:
+            return np.zeros(chosen.shape, np.intp)
+        below = np.cumsum(softmax(says + self.log_share[:, None, None], axis=0), axis=0)[:-1]
+        return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
+
+    def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
+        """A draw of each given stratum, picked with a probability proportional to its weight, (pick,).
+
+        Parameters
+        ----------
+        log_weight : array (draw,)
+        stratum : int array (pick,)
+        u : array (pick,)
+            Uniform random numbers.
+        """
+        found = np.empty(len(u), np.intp)
+        for k in np.unique(stratum):
+            members, mine = self.members[k], stratum == k
+            own = log_weight[members]
+            below = np.cumsum(np.exp(own - own.max()))
+            found[mine] = members[np.minimum(np.searchsorted(below, u[mine] * below[-1]), len(members) - 1)]
+        return found
+
+
+def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
+    """Halve a set of draws at the median of the number that varies most, until no part has more than ``most``."""
+    if len(members) <= most:
+        yield members
+        return
+    widest = h[members].std(0).argmax()
+    members = members[np.argsort(h[members, widest], kind="stable")]
+    for half in np.array_split(members, 2):
+        yield from _halved(h, half, most)
+
+
 @dataclass(frozen=True, eq=False)
 class LeftOut:
     """What draws say of cells that were learned, each left out of them.
@@ -123,8 +227,8 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
     Columns must be independent given the class, a priori and therefore a posteriori; or given the class and the numbers
-    that the columns share. The predictive is then a product over columns of averages over draws, or an average of
-    such products (see ``strata``), which varies less between runs than the average of the products of single draws.
+    that the columns share. The predictive is then a product over columns of averages over draws, or an average of such
+    products (see :class:`Strata`), which varies less between runs than the average of the products of single draws.
 
     Parameters
     ----------
@@ -322,17 +426,14 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         """θ from its variables: what classes or columns share is repeated for each of them."""
-        axes, sizes, found = self.variable_axes(), {}, {}
+        axes, sizes, found = self.variable_axes(), {}, dict(variables)
         for key, own in axes.items():
             sizes |= zip(own, variables[key].shape[variables[key].ndim - len(own) :], strict=True)
         for key, own in axes.items():
-            value, lead = variables[key], variables[key].ndim - len(own)
-            shared = [i for i, axis in enumerate(CELL) if axis not in own]
-            if shared:
-                shape = (*value.shape[:lead], *(sizes[axis] for axis in CELL), *value.shape[lead + 2 - len(shared) :])
-                value = np.array(np.broadcast_to(np.expand_dims(value, [lead + i for i in shared]), shape))
-            found[key] = value
-        return found
+            for place, axis in enumerate(CELL, start=variables[key].ndim - len(own)):
+                if axis not in own:
+                    found[key] = np.repeat(np.expand_dims(found[key], place), sizes[axis], place)
+        return {key: found[key] for key in axes}
 
     def variables(self, theta: Theta) -> dict[str, Array]:
         """θ as its variables: what classes or columns share stands there once."""
@@ -351,3 +452,107 @@ def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
     each = np.column_stack([np.where(np.isnan(cells), np.inf, cells), labels.codes, labels.weight])
     _, first, place = np.unique(each, axis=0, return_index=True, return_inverse=True)
     return first, place.ravel()
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
+    """A sampled family of numbers with a density for each cell.
+
+    No statistic smaller than the rows is sufficient. So the statistic counts how often each value occurs: it adds,
+    unlearns and discounts like any other, and the likelihood has one term for each distinct value.
+    """
+
+    @abstractmethod
+    def given(self, theta: Mapping[str, Any]) -> Any:
+        """The PyMC distribution of cells, θ at each of them as tensors (cell, ...)."""
+
+    def statistic(self, x: Array, members: Membership) -> CategoryCounts:
+        codes, levels = np.full(np.shape(x), -1, np.intp), []
+        for k, column in enumerate(np.asarray(x, float).T):
+            known = ~np.isnan(column)
+            values, codes[known, k] = np.unique(column[known], return_inverse=True)
+            levels.append(tuple(values.tolist()))
+        return CategoryCounts(members.table(codes, widest(tuple(levels))), tuple(levels))
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: CategoryCounts) -> Any:
+        from pytensor import tensor as pt
+
+        cells = WeightedValues.of(s)
+        if not len(cells.value):
+            return pt.constant(0.0)
+        log_p = self.log_densities(self._at(theta, cells.code, cells.column), cells.value)
+        return (cells.weight * log_p).sum()
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+        import pymc as pm
+
+        row, column = np.nonzero(~np.isnan(x))
+        given = self.given(self._at(theta, np.asarray(y)[row], column))
+        pm.modelcontext(None).register_rv(given, name, observed=x[row, column].astype(given.dtype))
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
+        from pytensor import tensor as pt
+
+        row, column = np.nonzero(~np.isnan(x))
+        n_classes = next(theta[key].shape[0] for key, own in self.variable_axes().items() if "class" in own)
+        # Each cell under each class, (class, cell), is added to its row.
+        code = pt.repeat(pt.arange(n_classes), len(row))
+        each = self._at(theta, code, pt.tile(column, n_classes))
+        log_p = self.log_densities(each, pt.tile(x[row, column], n_classes)).reshape((n_classes, len(row)))
+        return pt.inc_subtensor(pt.zeros((n_classes, len(x)))[:, row], log_p).T
+
+    def log_densities(self, theta: Mapping[str, Any], value: Any) -> Any:
+        """log p of cells, a tensor (cell,), from θ at each of them."""
+        import pymc as pm
+        from pytensor import tensor as pt
+
+        given = self.given(theta)
+        density = pm.logp(given, pt.as_tensor(value).astype(given.dtype))
+        if given.ndim != 1 or density.ndim != 1:
+            raise ValueError(
+                f"Expected a univariate distribution, with a density of each cell; got {given.owner.op.name}"
+            )
+        return density
+
+    def _at(self, theta: Mapping[str, Any], code: Any, column: Any) -> dict[str, Any]:
+        """θ at cells of these classes and columns, (cell, ...)."""
+        at = {"class": code, "column": column}
+        return {
+            key: theta[key][tuple(at[axis] for axis in own if axis in at)] for key, own in self.variable_axes().items()
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedValues:
+    """The distinct values of a statistic, each with its class, column and weight, all (value,).
+
+    They are sorted, so that rows lead to the same draws in whatever parts they were learned.
+    """
+
+    value: Array
+    code: Array
+    column: Array
+    weight: Array
+
+    @classmethod
+    def of(cls, s: CategoryCounts) -> WeightedValues:
+        code, column, level = np.nonzero(s.counts > 0)
+        names = np.full(s.counts.shape[1:], np.nan)
+        for k, values in enumerate(s.levels):
+            names[k, : len(values)] = values
+        order = np.lexsort((code, names[column, level], column))
+        code, column, level = code[order], column[order], level[order]
+        return cls(names[column, level], code, column, s.counts[code, column, level])
+
+    def variance(self, n_columns: int) -> Array:
+        """The variance of each whole column (divisor: the weight), (column,); NaN where nothing was seen."""
+        cells = Moments.of(self.value[:, None], Labels(self.column, self.weight, n_columns))
+        return cells.scatter[:, 0] / np.where(cells.n[:, 0] > 0, cells.n[:, 0], np.nan)
+
+    def quantiles(self, shares: Sequence[float], n_columns: int) -> Array:
+        """The values below which those shares of each column's weight lie, (share, column); NaN where unseen."""
+        values = np.full((len(shares), n_columns), np.nan)
+        for column in np.unique(self.column):
+            own = self.column == column
+            values[:, column] = np.quantile(self.value[own], shares, weights=self.weight[own], method="inverted_cdf")
+        return values

@@ -13,8 +13,7 @@ from scipy.special import gammaln
 
 from bayesnb.families.columns import over_columns
 from bayesnb.families.levels import CategoryCounts
-from bayesnb.families.pointwise import Pointwise, WeightedValues
-from bayesnb.families.sampled import Declared, Dims, Name
+from bayesnb.families.sampled import Declared, Dims, Name, Pointwise, WeightedValues
 from bayesnb.priors import Array, Theta, positive_scale, spread
 
 

@@ -11,8 +11,7 @@ from scipy.special import softmax
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.conditional import indicators
-from bayesnb.families.sampled import Draws, Sampled
-from bayesnb.families.strata import Strata
+from bayesnb.families.sampled import Draws, Sampled, Strata
 from bayesnb.inference.believed import Believed, Given
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.far_rows import FarRowError

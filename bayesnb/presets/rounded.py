@@ -12,8 +12,7 @@ from scipy.special import log_ndtr
 from bayesnb.chains import Convergence
 from bayesnb.families.columns import over_columns
 from bayesnb.families.levels import CategoryCounts
-from bayesnb.families.pointwise import Pointwise, WeightedValues
-from bayesnb.families.sampled import Declared, Draws
+from bayesnb.families.sampled import Declared, Draws, Pointwise, WeightedValues
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Theta, spread
 

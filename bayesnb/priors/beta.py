@@ -11,8 +11,7 @@ import numpy as np
 from bayesnb.numerics import Array, log, rate_deviance
 from bayesnb.priors import elicitation
 from bayesnb.priors.belief import Theta, require_nonnegative, spread
-from bayesnb.priors.dirichlet import Dirichlet
-from bayesnb.priors.simplex import SimplexPrior
+from bayesnb.priors.dirichlet import Dirichlet, SimplexPrior
 from bayesnb.priors.tensors import shared
 
 

@@ -1,7 +1,11 @@
-"""The prior of the mean of a Normal whose variance is known."""
+"""The priors of the mean of a Normal: that of a mean whose rows have a known variance, and what all have in common.
+
+A location is kept as two floats, so that no distance from 0 loses digits.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,12 +14,53 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
+from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import Theta, spread
+from bayesnb.priors.belief import Prior, Theta, parts_of, spread
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.locations import Located
 from bayesnb.priors.tensors import shared
+
+
+class Located(Prior):
+    """A prior of the mean μ of a Normal, and perhaps of more, whose location is m + low."""
+
+    m: Any
+    low: Any
+
+    def gap(self, mean: Array, low: Array) -> Array:
+        """How far a mean is from the location."""
+        return (mean - self.m) + (low - self.low)
+
+    def moved(self, mean: Array, low: Array, share: Array) -> dict[str, Array]:
+        """The location that is moved by this share of the gap to a mean, computed from the nearer one of the two."""
+        near, gap = share > 0.5, self.gap(mean, low)
+        step = np.where(near, low - gap * (1 - share), self.low + gap * share)
+        return dict(zip(("m", "low"), two_sum(np.where(near, mean, self.m), step), strict=True))
+
+    @abstractmethod
+    def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, ...]:
+        """Draws of μ - m, and of the other parts of θ."""
+
+    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
+        away, *others = self.draw_away(rng, size)
+        mu, low = two_sum(self.m, away)
+        return {**self.theta(mu, *others), "low": low}
+
+    @classmethod
+    def theta(cls, *point: Array) -> Theta:
+        return {**super().theta(*point), "low": np.zeros_like(point[0])}
+
+    def mean_theta(self) -> Theta:
+        return {**self.theta(*parts_of(self.mean())), "low": self.low}
+
+    def mode_theta(self) -> Theta:
+        return {**self.theta(*parts_of(self.mode())), "low": self.low}
+
+    @staticmethod
+    def peak(*d: Array) -> Array:
+        """0, at the mean of the rows; where Λ is not known, equal rows have no largest likelihood."""
+        return np.zeros(np.shape(d[0]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bayesnb.numerics import Array, log, rate_deviance
+from bayesnb.numerics import Array
 from bayesnb.priors import elicitation
 from bayesnb.priors.belief import Theta, require_nonnegative, spread
 from bayesnb.priors.dirichlet import Dirichlet, SimplexPrior
@@ -110,24 +110,11 @@ class Beta(SimplexPrior):
     def plus(self, ones: Array, zeros: Array, t: float | Array = 1.0) -> Beta:
         return self._with(alpha=self.alpha + t * ones, beta=self.beta + t * zeros)
 
-    @staticmethod
-    def best(ones: Array, zeros: Array) -> Theta:
-        """The probabilities under which data are most probable."""
-        n = np.where(ones + zeros > 0, ones + zeros, 1.0)
-        return {"log_theta": log(np.stack([zeros / n, ones / n], axis=-1))}
-
     @classmethod
     def theta(cls, *point: Array) -> Theta:
         (p,) = point
         with np.errstate(divide="ignore"):
             return {"log_theta": np.stack([np.log1p(-p), np.log(p)], axis=-1)}
-
-    @staticmethod
-    def log_kernel(theta: Theta, ones: Array, zeros: Array) -> Array:
-        log_zero, log_one, n = theta["log_theta"][..., 0], theta["log_theta"][..., 1], ones + zeros
-        zero, one = np.exp(log_zero), np.exp(log_one)
-        gap = zeros * one - ones * zero
-        return -rate_deviance(zeros, n, log_zero, zero, gap) - rate_deviance(ones, n, log_one, one, -gap)
 
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], ones: Any, zeros: Any) -> Any:

@@ -22,6 +22,7 @@ from bayesnb.numerics import (
     log_rising,
     log_root,
     log_root_slopes,
+    rate_deviance,
     sums_of_others,
 )
 from bayesnb.priors.belief import UNSEEN, Prior, Theta, by_label, require_nonnegative
@@ -204,10 +205,23 @@ class SimplexPrior(Prior):
             log_theta = np.stack([v[:, 0, 0, 0] for v in drawn], axis=-1)
             log_theta -= np.logaddexp.reduce(log_theta, axis=-1, keepdims=True)
             # ln L less its maximum is a sum of deviances, whose last one is that of the others.
-            expected = n.sum() * np.exp(log_theta)
-            gap = np.append(n[seen], 0.0) - expected
-            found[:, row, c, column] = -deviance(np.append(n[seen], 0.0), expected, gap).sum(-1)
+            counted, expected = np.append(n[seen], 0.0), n.sum() * np.exp(log_theta)
+            found[:, row, c, column] = -deviance(counted, expected, counted - expected).sum(-1)
         return found
+
+    @classmethod
+    def log_kernel(cls, theta: Theta, *d: Array) -> Array:
+        counts, log_theta = cls.counted(*d), theta["log_theta"]
+        share = np.exp(log_theta)
+        # What a count exceeds its expectation by, without the cancellation of counts - total * share.
+        gap = counts * sums_of_others(share) - sums_of_others(counts) * share
+        return -rate_deviance(counts, counts.sum(-1, keepdims=True), log_theta, share, gap).sum(-1)
+
+    @classmethod
+    def best(cls, *d: Array) -> Theta:
+        """The probabilities under which data are most probable."""
+        counts = cls.counted(*d)
+        return {"log_theta": log(counts / np.maximum(counts.sum(-1, keepdims=True), np.finfo(float).tiny))}
 
     @classmethod
     def peak(cls, *d: Array) -> Array:
@@ -398,12 +412,6 @@ class Dirichlet(SimplexPrior):
     @classmethod
     def theta(cls, *point: Array) -> Theta:
         return {"log_theta": log(point[0])}
-
-    @staticmethod
-    def log_kernel(theta: Theta, counts: Array) -> Array:
-        with np.errstate(invalid="ignore"):
-            each = np.where(counts == 0, 0.0, counts * theta["log_theta"])
-        return each.sum(-1) - Dirichlet.peak(counts)
 
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], counts: Any) -> Any:

@@ -62,11 +62,6 @@ def _roots(matrix: Array) -> tuple[Array, Array]:
         return np.linalg.cholesky(np.where(held[..., None, None], matrix, np.eye(matrix.shape[-1]))), held
 
 
-def square(matrix: Array, vector: Array) -> Array:
-    """vᵀ M v."""
-    return (vector * (matrix @ vector[..., None])[..., 0]).sum(-1)
-
-
 def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
     """ln |L Lᵀ + added| - ln |L Lᵀ|, and where that sum is positive definite; ``inverse`` is that of L.
 

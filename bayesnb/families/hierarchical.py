@@ -23,6 +23,7 @@ from bayesnb.families.levels import CategoryCounts, Coded
 from bayesnb.families.sampled import Declared, Dims, Draws, Name, Sampled, Strata
 from bayesnb.families.support import LEVELS
 from bayesnb.priors import Array, Dirichlet, Theta, log, positive_scale, spread
+from bayesnb.priors.belief import FINITE, POSITIVE
 from bayesnb.statistics.membership import Column, Membership
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic
@@ -124,7 +125,7 @@ class LearnedShares(Declared):
     alpha: Any = 1.0
     strength: Any = None
 
-    positive = ("strength",)
+    _ranges: ClassVar = {"strength": POSITIVE}
 
     def __post_init__(self) -> None:
         Dirichlet(self.alpha)
@@ -322,8 +323,7 @@ class LearnedCentre(Declared):
     reach: Any = None
     between: Any = None
 
-    finite = ("m",)
-    positive = ("s", "reach", "between")
+    _ranges: ClassVar = {"m": FINITE, "s": POSITIVE, "reach": POSITIVE, "between": POSITIVE}
 
     def over(self, moments: Moments) -> LearnedCentre:
         """The prior at its full shape (class, column)."""

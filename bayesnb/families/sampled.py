@@ -46,22 +46,6 @@ class Declared(Belief):
     At its full shape, the last of its fields is an array (class, column).
     """
 
-    finite: ClassVar[tuple[str, ...]] = ()
-    """The fields that hold finite numbers, or None."""
-
-    positive: ClassVar[tuple[str, ...]] = ()
-    """The fields that hold positive numbers, or None."""
-
-    def __post_init__(self) -> None:
-        for name in (*self.finite, *self.positive):
-            if (given := getattr(self, name)) is None:
-                continue
-            value = np.asarray(given, float)
-            if not (np.isfinite(value) & ((value > 0) | (name in self.finite))).all():
-                needs = "finite" if name in self.finite else "positive and finite, or None"
-                raise ValueError(f"Expected {name} to be {needs}; got {given!r}")
-            object.__setattr__(self, name, value if value.ndim else float(value))
-
     def proper(self) -> Array:
         return np.ones(np.shape(getattr(self, fields(self)[-1].name)), bool)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -15,6 +15,7 @@ from bayesnb.families.columns import over_columns
 from bayesnb.families.levels import CategoryCounts
 from bayesnb.families.sampled import Declared, Dims, Name, Pointwise, WeightedValues
 from bayesnb.priors import Array, Theta, positive_scale, spread
+from bayesnb.priors.belief import FINITE, POSITIVE
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,8 +45,7 @@ class LocationScale(Declared):
     s: float | Array | None = None
     reach: float | Array | None = None
 
-    finite = ("m",)
-    positive = ("nu", "s", "reach")
+    _ranges: ClassVar = {"nu": POSITIVE, "m": FINITE, "s": POSITIVE, "reach": POSITIVE}
 
     def over(self, cells: WeightedValues, n_classes: int, n_columns: int) -> LocationScale:
         """The prior at its full shape (class, column)."""

@@ -95,10 +95,15 @@ def require_mode(alpha: Array, outside: Array, name: str, added: str) -> None:
         )
 
 
-def require_nonnegative(name: str, value: Array) -> None:
-    """Refuse a parameter that is negative or not finite."""
-    if not np.all(np.isfinite(value) & (value >= 0)):
-        raise ValueError(f"Expected {name} to be finite and not negative; got {value!r}")
+FINITE, NOT_NEGATIVE, POSITIVE = "finite", "finite and not negative", "positive and finite"
+LEAST = {FINITE: -np.inf, NOT_NEGATIVE: 0.0, POSITIVE: float(np.finfo(float).smallest_subnormal)}
+"""The range that a parameter may be in, in words, and its lower end."""
+
+
+def require_in_range(name: str, value: Array, allowed: str) -> None:
+    """Refuse a parameter out of its range."""
+    if not np.all(np.isfinite(value) & (value >= LEAST[allowed])):
+        raise ValueError(f"Expected {name} to be {allowed}; got {value!r}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,6 +114,15 @@ class Belief(ABC):
     _class_axis: ClassVar[int] = 0
     _where_none: ClassVar[str] = "None"
     """What ``repr`` shows for a field that is None; "pooled" if its value is taken from the whole column."""
+    _ranges: ClassVar[Mapping[str, str]] = {}
+    """The parameters that are arrays of numbers, and which ones; what is None or a text is left to the data."""
+
+    def __post_init__(self) -> None:
+        for name, allowed in self._ranges.items():
+            if (given := getattr(self, name)) is not None and not isinstance(given, str):
+                value = np.asarray(given, float)
+                require_in_range(name, value, allowed)
+                object.__setattr__(self, name, value)
 
     @abstractmethod
     def proper(self) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesnb.numerics import Array
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import Theta, require_nonnegative, spread
+from bayesnb.priors.belief import NOT_NEGATIVE, Theta, spread
 from bayesnb.priors.dirichlet import Dirichlet, SimplexPrior
 from bayesnb.priors.tensors import shared
 
@@ -39,13 +39,11 @@ class Beta(SimplexPrior):
     per: Literal["class", "feature", "pooled"] = "class"
     tuned: bool | None = field(default=None, repr=False)
 
+    _ranges: ClassVar = {"alpha": NOT_NEGATIVE, "beta": NOT_NEGATIVE}
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"alpha, beta": ("alpha", "beta")}
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "beta"):
-            value = np.asarray(getattr(self, name), float)
-            require_nonnegative(name, value)
-            object.__setattr__(self, name, value)
+        super().__post_init__()
         if self.per not in ("class", "feature", "pooled"):
             raise ValueError(f"Expected per to be 'class', 'feature' or 'pooled'; got {self.per!r}")
 

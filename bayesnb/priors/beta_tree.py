@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 from scipy.special import xlogy
 
 from bayesnb.numerics import Array, Size, log
-from bayesnb.priors.belief import BoundaryError, Prior, Theta, first, spread
+from bayesnb.priors.belief import NOT_NEGATIVE, POSITIVE, BoundaryError, Prior, Theta, first, spread
 from bayesnb.priors.beta import Beta
 from bayesnb.priors.chance import Chance
 from bayesnb.priors.common_draws import CommonDraws
@@ -271,6 +271,7 @@ class BetaTree(Stopping, Prior):
 
     _where_none = "pooled"
     parameters = ("share",)
+    _ranges: ClassVar = {"strength": POSITIVE, "growth": POSITIVE, "near": POSITIVE, "stop": NOT_NEGATIVE}
 
     strength: float | Array = 4.0
     growth: float | Array = 2.0
@@ -281,15 +282,9 @@ class BetaTree(Stopping, Prior):
     right: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("strength", "growth", "near"):
-            value = np.asarray(getattr(self, name), float)
-            if not np.all(np.isfinite(value) & (value > 0)):
-                raise ValueError(f"Expected {name} to be positive and finite; got {value!r}")
-            object.__setattr__(self, name, value)
-        stop = np.asarray(self.stop, float)
-        if not np.all((stop >= 0) & (stop <= 1)):
-            raise ValueError(f"Expected stop to be a probability; got {stop!r}")
-        object.__setattr__(self, "stop", stop)
+        super().__post_init__()
+        if not np.all(self.stop <= 1):
+            raise ValueError(f"Expected stop to be a probability; got {self.stop!r}")
 
     @classmethod
     def flat(cls) -> BetaTree:

@@ -25,7 +25,7 @@ from bayesnb.numerics import (
     rate_deviance,
     sums_of_others,
 )
-from bayesnb.priors.belief import UNSEEN, Prior, Theta, by_label, require_nonnegative
+from bayesnb.priors.belief import NOT_NEGATIVE, UNSEEN, Prior, Theta, by_label, require_in_range
 from bayesnb.priors.chance import Chance
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.gamma import Gamma
@@ -275,10 +275,10 @@ class Dirichlet(SimplexPrior):
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", by_label(self.alpha, "alpha"))
         if isinstance(self.alpha, Mapping):
-            require_nonnegative("alpha", np.array(list(self.alpha.values()), float))
+            require_in_range("alpha", np.array(list(self.alpha.values()), float), NOT_NEGATIVE)
         else:
             alpha = np.asarray(self.alpha, float)
-            require_nonnegative("alpha", alpha)
+            require_in_range("alpha", alpha, NOT_NEGATIVE)
             object.__setattr__(self, "alpha", alpha if alpha.ndim else float(alpha))
         if self.per not in get_args(Per.__value__):
             raise ValueError(f"Expected per to be 'level', 'class', 'feature' or 'pooled'; got {self.per!r}")

@@ -22,7 +22,7 @@ from bayesnb.numerics import (
     rate_deviance,
 )
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import ROUNDING, Prior, Theta, require_mode, require_nonnegative, spread
+from bayesnb.priors.belief import NOT_NEGATIVE, ROUNDING, Prior, Theta, require_mode, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.tensors import shared
 
@@ -49,18 +49,12 @@ class Gamma(Prior):
 
     _where_none = "pooled"
     parameters = ("rate",)
+    _ranges: ClassVar = {"alpha": NOT_NEGATIVE, "beta": NOT_NEGATIVE}
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"alpha, beta": ("alpha", "beta")}
 
     alpha: float | Array = 1.0
     beta: float | Array | None = None
     tuned: bool | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        for name in ("alpha", "beta"):
-            if (value := getattr(self, name)) is not None:
-                value = np.asarray(value, float)
-                require_nonnegative(name, value)
-                object.__setattr__(self, name, value)
 
     @classmethod
     def unit_information(cls, events: float = 1.0) -> Gamma:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -17,7 +17,7 @@ from scipy import stats
 from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import Prior, Theta, parts_of, spread
+from bayesnb.priors.belief import FINITE, Prior, Theta, parts_of, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.tensors import shared
 
@@ -84,18 +84,18 @@ class Normal(Located):
 
     _where_none = "pooled"
     parameters = ("mu",)
+    _ranges: ClassVar = {"m": FINITE, "low": FINITE}
 
     m: float | Array | None = None
     v: float | Array | None = None
     low: float | Array = field(default=0.0, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("m", "v", "low"):
-            if (value := getattr(self, name)) is not None:
-                value = np.asarray(value, float)
-                if name == "v" and not np.all(value >= 0):
-                    raise ValueError(f"Expected v not to be negative; got {value!r}")
-                object.__setattr__(self, name, value)
+        super().__post_init__()
+        if self.v is not None:
+            object.__setattr__(self, "v", np.asarray(self.v, float))
+            if not np.all(self.v >= 0):
+                raise ValueError(f"Expected v not to be negative; got {self.v!r}")
         if self.m is not None:
             object.__setattr__(self, "low", np.array(np.broadcast_to(self.low, self.m.shape)))
 

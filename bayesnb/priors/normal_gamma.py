@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from scipy.special import digamma, gammaln, zeta
 
 from bayesnb.numerics import LOG_2PI, Array, Size, log, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import BoundaryError, Theta, first, positive_scale, require_nonnegative, spread
+from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, BoundaryError, Theta, first, positive_scale, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.normal import Located
 from bayesnb.priors.tensors import shared
@@ -39,19 +39,6 @@ class UnknownPrecision(Located):
     """The degrees of freedom of the predictive Student-t, ν - d + 1."""
     _rows_of_precision: ClassVar[tuple[str, str]]
     """The parameter that counts the rows which Λ is worth, and the value above which Λ has a mode."""
-    _not_negative: ClassVar[frozenset[str]]
-
-    def __post_init__(self) -> None:
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if value is None or isinstance(value, str | bool):
-                continue
-            value = np.asarray(value, float)
-            if f.name in self._not_negative:
-                require_nonnegative(f.name, value)
-            elif not np.isfinite(value).all():
-                raise ValueError(f"Expected {f.name} to be finite; got {value!r}")
-            object.__setattr__(self, f.name, value)
 
     @property
     @abstractmethod
@@ -227,7 +214,7 @@ class NormalGamma(UnknownPrecision):
 
     _where_none = "pooled"
     _rows_of_precision = ("a", "1/2")
-    _not_negative = frozenset({"kappa", "b"})
+    _ranges: ClassVar = {"m": FINITE, "kappa": NOT_NEGATIVE, "a": FINITE, "b": NOT_NEGATIVE, "low": FINITE}
     parameters = ("mu", "tau")
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"kappa": ("kappa",), "a": ("a", "b"), "b": ("b",)}
 

@@ -13,7 +13,7 @@ from scipy.special import digamma
 
 from bayesnb.numerics import Array, Size, highest, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation, matrices
-from bayesnb.priors.belief import positive_scale, spread
+from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, positive_scale, spread
 from bayesnb.priors.normal_gamma import UnknownPrecision
 from bayesnb.priors.tensors import shared
 from bayesnb.statistics.scatter import Scatter
@@ -61,7 +61,14 @@ class NormalWishart(UnknownPrecision):
     """
 
     _rows_of_precision = ("dof", "1")
-    _not_negative = frozenset({"kappa", "dof"})
+    _ranges: ClassVar = {
+        "m": FINITE,
+        "kappa": NOT_NEGATIVE,
+        "dof": NOT_NEGATIVE,
+        "scale": FINITE,
+        "low": FINITE,
+        "share": FINITE,
+    }
     parameters = ("mu", "precision")
     axes: ClassVar[Mapping[str, int]] = {"mu": 2, "precision": 3}
 

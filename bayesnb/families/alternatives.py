@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.families.columns import NEAR
 from bayesnb.families.compound import Parts, require_part
 from bayesnb.families.family import Family
 from bayesnb.families.support import COUNTS
+from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
 from bayesnb.priors.compound import of_part
 from bayesnb.statistics.statistic import Statistic
@@ -54,18 +56,37 @@ def positive_weights(weights: Any, n: int) -> Array:
 
 
 def log_sum(terms: Sequence[Array]) -> Array:
-    """ln Σ exp(term) of each cell."""
-    top = np.maximum.reduce(terms)
-    # A difference to an infinite number would be NaN.
-    top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return top + np.log(sum(np.exp(term - top) for term in terms))
+    """ln Σ exp(term) of each cell. (``np.logaddexp`` takes five times as long.)"""
+    return reduce(_log_sum_of_two, terms)
 
 
-def averaged(each: Sequence[Array], log_weight: Array, cells: Array | None = None) -> Array:
-    """ln Σ w exp(value); the last axis of w is the alternative. It is 0 where the cell of one column is missing."""
-    total = log_sum([log_weight[..., m] + value for m, value in enumerate(each)])
-    return total if cells is None else np.where(np.isnan(cells), 0.0, total)
+def _log_sum_of_two(a: Array, b: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        top, less = np.maximum(a, b), np.minimum(a, b)
+        less -= top
+        total = top + np.log1p(np.exp(less, out=less), out=less)
+        return total if np.isfinite(total.sum()) else np.logaddexp(a, b)
+
+
+def averaged(each: Sequence[Array], log_weight: Array) -> Array:
+    """ln Σ w exp(value); the last axis of w is the alternative."""
+    return log_sum([log_weight[..., m] + value for m, value in enumerate(each)])
+
+
+def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
+    """The same of one column, (..., row, class), where values are 0 if the cell is missing, and the average is, too.
+
+    The weights, (..., 1, class, alternative), are those of all rows. Rows are taken so few at a time that temporaries
+    stay in the cache, and the weights are repeated for them, because numpy is slow at loops over a few classes.
+    """
+    whole = np.zeros(np.broadcast_shapes(each[0].shape, log_weight.shape[:-1]))
+    size = min(len(cells), max(1, NEAR * len(cells) // max(1, whole.size)))
+    weights = np.repeat(np.moveaxis(log_weight, -1, 0), size, axis=-2)
+    for cut in slices(len(cells), size):
+        here = weights[..., : len(cells[cut]), :]
+        whole[..., cut, :] = log_sum([w + value[..., cut, :] for w, value in zip(here, each, strict=True)])
+    whole[..., np.isnan(cells), :] = 0.0
+    return whole
 
 
 def summed_over_cells(

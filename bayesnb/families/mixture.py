@@ -12,6 +12,7 @@ from numpy.random import Generator
 from bayesnb.families.alternatives import (
     SeenByEach,
     averaged,
+    averaged_over_rows,
     log_sum,
     positive_weights,
     require_alternatives,
@@ -174,28 +175,28 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
     def _columns(self, posterior: OneOf, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
         """Yield the cells of each column, (row, 1), the log weights of the families, and each with its belief."""
-        for k, parts in enumerate(self.of_columns_alone(x.shape[1])):
+        for k, (parts, cells) in enumerate(zip(self.of_columns_alone(x.shape[1]), np.array(x.T), strict=True)):
             each = [(part, own.columns([k])) for part, own in zip(parts, posterior.parts, strict=True)]
-            yield x[:, [k]], posterior.log_weight[:, k], each
+            yield cells[:, None], posterior.log_weight[None, :, k], each
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         total = 0.0
         for k, parts in enumerate(self.of_columns_alone(x.shape[1])):
             own = _of_column(theta, k)
             each = [part.log_likelihood(of_part(m, own), x[:, [k]]) for m, part in enumerate(parts)]
-            total = total + averaged(each, own["log_choice"], x[:, [k]])
+            total = total + averaged_over_rows(each, own["log_choice"], x[:, k])
         return total
 
     def log_predictive(self, posterior: OneOf, x: Array) -> Array:
         return sum(
-            averaged([part.log_predictive(own, cells) for part, own in each], weight, cells)
+            averaged_over_rows([part.log_predictive(own, cells) for part, own in each], weight, cells[:, 0])
             for cells, weight, each in self._columns(posterior, x)
         )
 
     def log_moment(self, posterior: OneOf, x: Array, t: float | Array) -> Array:
         """log E[p(x | θ)^t] as (row, class)."""
         return sum(
-            averaged([part.log_moment(own, cells, t) for part, own in each], weight, cells)
+            averaged_over_rows([part.log_moment(own, cells, t) for part, own in each], weight, cells[:, 0])
             for cells, weight, each in self._columns(posterior, x)
         )
 
@@ -204,7 +205,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         total = np.zeros((2, len(x), len(posterior.log_weight)))
         for cells, weight, each in self._columns(posterior, x):
             terms = [(part.log_moment(own, cells, t), *part.log_moment_slopes(own, cells, t)) for part, own in each]
-            total += mixed(weight.T, terms)[1:]
+            total += mixed(weight[0].T, terms)[1:]
         return total[0], total[1]
 
     def moment_floor(self, posterior: OneOf, x: Array) -> Array:
@@ -228,7 +229,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             below = np.cumsum(np.exp(terms - terms.max(-1, keepdims=True)), axis=-1)
             u = np.stack([common.within(c).generator(99, k).random(common.draws) for c in classes], axis=-1)
             place = (u[:, None, :, None] >= below / below[..., -1:]).sum(-1)
-            others = averaged(said, here["log_choice"], cells)
+            others = averaged_over_rows(said, here["log_choice"], cells[:, 0])
             total = total + np.where(chosen[..., None] == classes, np.choose(place, said), others)
         return total
 
@@ -250,7 +251,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
                 power = [-part.log_moment(own, cells, -labels.weight[:, None])[own_class] for part, own in each]
             if point is not None:
                 said = [part.log_left_out(own, cells, labels, point) for part, own in each]
-            left = [log_weight - value for log_weight, value in zip(weight[labels.codes].T, power, strict=True)]
+            left = [log_weight - value for log_weight, value in zip(weight[0, labels.codes].T, power, strict=True)]
             joint = [log_weight + value for log_weight, value in zip(left, said, strict=True)]
             total += np.where(np.isnan(cells[:, 0]), 0.0, log_sum(joint) - log_sum(left))
         return total

@@ -8,14 +8,20 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import gammaln
 
-from bayesnb.families.columns import FEWER, Tabulated
+from bayesnb.families.columns import FEW, FEWER, NEAR, Tabulated
 from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.families.events import Events, pooled_rates
 from bayesnb.families.support import COUNTS
+from bayesnb.kernels.blocks import slices
+from bayesnb.kernels.reading import whole_numbers
 from bayesnb.numerics import Array, log_peak
 from bayesnb.priors import Gamma, Theta
-from bayesnb.statistics.membership import Membership
+from bayesnb.statistics.membership import Labels, Membership
+
+SOME = 4096
+"""Rows in which it is seen whether pairs of count and exposure occur again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +47,11 @@ class Exposed:
             return None
         pairs = np.column_stack([self.counts[:, 0], self.exposure])
         pairs[np.isnan(pairs).any(1)] = np.nan
-        # Two numbers that are compared as one run of bytes are sorted as one.
+        # Two numbers that are compared as one run of bytes are sorted as one. If hardly any pair of the first rows
+        # occurs twice, there are far too many.
+        first = pairs[:SOME].view("c16")
+        if len(pairs) > SOME and len(np.unique(first)) > 0.98 * SOME:
+            return None
         distinct, codes = np.unique(pairs.view("c16")[:, 0], return_inverse=True)
         if FEWER * len(distinct) > len(self):
             return None
@@ -94,7 +104,45 @@ class Poisson(Conjugate[Gamma, Events]):
 
     def said(self, x: Array | Exposed) -> Added:
         counts, exposure = (v[:, None] for v in counts_and_exposure(x))
-        return (counts, exposure), log_peak(counts)
+        small = whole_numbers(counts[:, 0])
+        if small is None or small[1] >= FEW:
+            return (counts, exposure), log_peak(counts)
+        # Code -1, of a missing count, reads the last number, which is not used.
+        return (counts, exposure), log_peak(np.arange(small[1] + 2.0))[small[0][:, None]]
+
+    def of_reals(self, posterior: Gamma, x: Array | Exposed, labels: Labels | None = None) -> Array | None:
+        """Small counts with an exposure e, by a look-up of what depends on the count k alone.
+
+        ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β), and without the row itself
+        Σ_{0<i≤k} ln(1 - i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
+        """
+        small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
+        if small is None or small[1] >= FEW or not (labels is None or labels.unweighted):
+            return None
+        (codes, top), sign = small, 1.0 if labels is None else -1.0
+        k, alpha = np.arange(max(top, 0) + 1.0), posterior.alpha[..., None]
+        with np.errstate(all="ignore"):
+            steps = np.log((alpha + sign * (k[1:] - (sign > 0))) / alpha)
+            # What leaves nothing of a class, or few digits, is NaN.
+            steps = np.where(alpha + sign * k[1:] > 0, steps, np.nan)
+            table = np.cumsum(np.concatenate([np.zeros_like(alpha), steps], axis=-1), axis=-1)
+            table += k * np.log(alpha / posterior.beta[..., None]) - gammaln(k + 1)
+            log_e = np.log(x.exposure)
+        total = np.zeros((1 if labels is not None else len(table), len(x)))
+        for cut in slices(len(x), NEAR // 4):
+            e = x.exposure[cut]
+            for j, code in enumerate(codes[cut].T):
+                known = (code >= 0) & ~np.isnan(e)
+                count, code = code.astype(float), code.astype(np.intp)
+                for slot, sums in enumerate(total):
+                    own = slot if labels is None else labels.codes[cut]
+                    share = sign * e / posterior.beta[own, j]
+                    with np.errstate(all="ignore"):
+                        growth = np.log1p(share if labels is None else np.where(share < -0.9, np.nan, share))
+                        said = table[own, j, code] + count * log_e[cut]
+                        said -= (sign * posterior.alpha[own, j] + count) * growth
+                    sums[cut] += np.where(known, said, 0.0)
+        return total.T if labels is None else total[0]
 
     def sample(self, theta: Theta, rng: Generator, s: Events) -> Array:
         return rng.poisson(theta["rate"]).astype(float)

@@ -55,11 +55,13 @@ class Written:
         data: Data,
         labels: Labels,
         class_prior: Dirichlet | FixedProbabilities = SKEWED,
+        apart: bool = True,
     ) -> None:
         model = NaiveBayes(features, class_prior)
         self.data, self.labels = data, labels
         self.posterior = model.posterior(model.statistics(data, labels, CLASSES))
-        self.layout = layout.blocks(model, self.posterior.statistics)
+        self.apart = apart
+        self.layout = layout.blocks(model, self.posterior.statistics, apart)
 
     @classmethod
     def of(cls, names: Iterable[str], n: int = 25, missing: float = 0.2, **arguments: Any) -> Written:
@@ -69,7 +71,7 @@ class Written:
 
     def build(self, likelihood: str) -> pm.Model:
         rows = (None, None) if likelihood == "sufficient" else (self.data, self.labels.codes)
-        return pymc_model.build(self.posterior, *rows, likelihood)
+        return pymc_model.build(self.posterior, *rows, likelihood, apart=self.apart)
 
     def points(self, n: int = 2, of: Posterior | None = None) -> list[Parameters]:
         """Random points, drawn from the prior if none is given; the densities must agree at all points."""
@@ -116,7 +118,7 @@ def test_the_pymc_model_has_the_log_density_of_the_closed_form(name, likelihood)
 def test_a_pymc_model_with_many_families_has_the_log_density_of_the_closed_form(third, likelihood):
     # Features of one kind share a variable here, though each has its own prior, columns and holes. Python, in which the
     # density is evaluated to save compiling it, adds up to 32 terms at once: about those of a third of the families.
-    written = Written.of(sorted(WRITTEN)[third::3])
+    written = Written.of(sorted(WRITTEN)[third::3], apart=False)
     points = written.points(of=written.posterior)
     assert_allclose(written.density(likelihood, points), written.own(points), rtol=1e-9)
 
@@ -237,7 +239,7 @@ def test_columns_with_one_level_have_no_variable_and_do_not_change_the_density(l
     levels = (("always",), ("a", "b", "c"), ("too",), ("x", "y"))
     whole = Written({"f": Categorical()}, {"f": Coded(codes, levels)}, labels)
     part = Written({"f": Categorical()}, {"f": Coded(codes[:, [1, 3]], (levels[1], levels[3]))}, labels)
-    names = {"pi", "theta_categorical_3", "theta_categorical_2"}
+    names = {"pi", "theta_f_1", "theta_f_3"}
     assert {variable.name for variable in whole.build(likelihood).free_RVs} == names
     points = whole.points()
     values = whole.density(likelihood, points)
@@ -348,8 +350,8 @@ def test_the_mode_of_the_precision_is_not_that_of_the_variance():
 # Names and coordinates
 
 AWKWARD = (
-    "label", "pi", "mu", "tau", "class_label", "theta_categorical_3", "a/b", "draw", "chain", "y", "x_y", "rows",
-    "level", "name", "path", "width", "class", "posterior", "class_counts", "categorical_3_feature", "", "é ∕ ü", "a'b",
+    "label", "pi", "mu", "tau", "class_label", "theta_pi", "a/b", "draw", "chain", "y", "x_y", "rows", "a b", "1",
+    "level", "name", "path", "width", "class", "posterior", "class_counts", "", "é ∕ ü", "a'b",
 )  # fmt: skip
 
 
@@ -371,11 +373,8 @@ def awkward(n: int = 24) -> tuple[BayesianNB, pd.DataFrame, list[str]]:
 def test_no_feature_name_collides_with_a_variable_name(likelihood):
     clf, X, y = awkward()
     model = clf.to_pymc(X, y, likelihood)
-    assert {v.name for v in model.free_RVs} == {
-        "pi", "theta_categorical_3", "theta_categorical_2", "theta_bernoulli", "mu_gaussian", "tau_gaussian"
-    }  # fmt: skip
-    coordinates = [name for key, names in model.coords.items() if key.endswith("_feature") for name in names]
-    assert sorted(coordinates) == sorted(AWKWARD)
+    # π, a variable for each column, and a second one for each of the six columns of numbers.
+    assert len({v.name for v in model.free_RVs}) == 1 + len(AWKWARD) + 6
     if likelihood == "rows":
         assert len({v.name for v in model.observed_RVs}) == len(AWKWARD) + 1
         assert not any("/" in v.name for v in model.observed_RVs)
@@ -392,8 +391,6 @@ def test_unusual_feature_names_are_kept_in_a_file_of_draws(tmp_path):
         assert set(back.children) == set(tree.children)
         for group in tree.children:
             assert back[group].dataset.identical(tree[group].dataset)
-        names = [str(n) for dim in back["posterior"].coords for n in back["posterior"][dim].to_numpy()]
-        assert set(AWKWARD) <= set(names)
         data, n = clf.classifier_.read(X)
         read, drawn = (draws.parameters(t, clf.posterior_).log_joint(data, n) for t in (back, tree))
         assert_allclose(read, drawn)
@@ -434,30 +431,46 @@ def test_coordinates_are_those_of_classes_columns_and_levels():
     model = clf.to_pymc()
     assert {key: tuple(map(str, names)) for key, names in model.coords.items()} == {
         "class_label": ("no", "yes"),
-        "categorical_3_feature": ("outlook", "sky"),
-        "categorical_3_category": ("overcast", "rain", "sunny"),
-        "categorical_2_feature": ("wind",),
-        "categorical_2_category": ("strong", "weak"),
-        "gaussian_feature": ("height", "weight"),
-        "multinomial_category": ("cat", "dog"),
+        "outlook_category": ("overcast", "rain", "sunny"),
+        "sky_category": ("overcast", "rain", "sunny"),
+        "wind_category": ("strong", "weak"),
+        "words_category": ("cat", "dog"),
     }
     assert model.named_vars_to_dims == {
         "pi": ("class_label",),
-        "theta_categorical_3": ("class_label", "categorical_3_feature", "categorical_3_category"),
-        "theta_categorical_2": ("class_label", "categorical_2_feature", "categorical_2_category"),
-        "theta_multinomial": ("class_label", "multinomial_category"),
-        "mu_gaussian": ("class_label", "gaussian_feature"),
-        "tau_gaussian": ("class_label", "gaussian_feature"),
+        "theta_outlook": ("class_label", "outlook_category"),
+        "theta_sky": ("class_label", "sky_category"),
+        "theta_wind": ("class_label", "wind_category"),
+        "theta_words": ("class_label", "words_category"),
+        "mu_height": ("class_label",),
+        "tau_height": ("class_label",),
+        "mu_weight": ("class_label",),
+        "tau_weight": ("class_label",),
     }
 
 
-def test_each_column_of_a_feature_has_its_own_coordinate():
+def test_the_columns_of_a_larger_table_share_variables_and_are_coordinates():
+    X = pd.DataFrame(default_rng(0).normal(size=(6, layout.APART + 1)), columns=[f"x{k}" for k in range(25)])
+    X["outlook"], X["wind"] = ["sunny", "rain", "overcast"] * 2, ["weak", "strong"] * 3
+    model = BayesianNB().fit(X, [0, 1, 1] * 2).to_pymc()
+    assert model.coords["gaussian_feature"] == tuple(X.columns[:25])
+    assert model.named_vars_to_dims == {
+        "pi": ("class_label",),
+        "mu_gaussian": ("class_label", "gaussian_feature"),
+        "tau_gaussian": ("class_label", "gaussian_feature"),
+        "theta_categorical_3": ("class_label", "categorical_3_feature", "categorical_3_category"),
+        "theta_categorical_2": ("class_label", "categorical_2_feature", "categorical_2_category"),
+    }
+
+
+def test_each_column_of_a_feature_has_its_own_variables():
     X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 5.0], "c": [0.0, 1.0, 1.5]})
     clf = BayesianNB({"both": (Gaussian(NormalGamma(0.0, 1.0, 2.0, 2.0)), ["a", "b"])}).fit(X, [0, 1, 1])
-    assert clf.to_pymc().coords["gaussian_feature"] == ("a", "b", "c")
+    means = {variable.name for variable in clf.to_pymc().free_RVs if variable.name.startswith("mu_")}
+    assert means == {"mu_a", "mu_b", "mu_c"}
 
 
-def test_two_bags_of_words_have_separate_variables_and_columns_of_known_variance_share_one():
+def test_bags_of_words_and_columns_of_known_variance_have_separate_variables():
     rng = default_rng(0)
     X = pd.DataFrame(rng.poisson(2.0, (9, 4)).astype(float), columns=list("abcd"))
     X[["u", "v", "w"]] = rng.normal(size=(9, 3))
@@ -472,9 +485,11 @@ def test_two_bags_of_words_have_separate_variables_and_columns_of_known_variance
     model = clf.to_pymc()
     assert {v.name: v.eval(mode=IN_PYTHON).shape for v in model.free_RVs} == {
         "pi": (3,),
-        "theta_multinomial": (3, 2),
-        "theta_multinomial_2": (3, 2),
-        "mu_gaussian_known_variance": (3, 3),
+        "theta_left": (3, 2),
+        "theta_right": (3, 2),
+        "mu_u": (3,),
+        "mu_v": (3,),
+        "mu_w": (3,),
     }
 
 
@@ -603,7 +618,7 @@ def test_a_model_that_observes_rows_has_no_shared_variables_that_pymc_may_take_f
     model = clf.to_pymc(X, y, likelihood)
     roots = explicit_graph_inputs(model.basic_RVs)
     named = {variable.name for variable in roots}
-    assert named <= {"class_label", "gaussian_feature", "row", None}
+    assert named <= {"class_label", "row", None}
     assert not [v for v in roots if isinstance(v, SharedVariable) and v.name is None and v.type.dtype == "float64"]
 
 
@@ -663,7 +678,7 @@ def test_the_model_can_be_drawn_with_graphviz():
     pytest.importorskip("graphviz")
     clf, X, y = small()
     source = pm.model_to_graphviz(clf.to_pymc(X, y, "rows")).source
-    for word in ("pi", "mu_gaussian", "tau_gaussian", "class_label", "x_x"):
+    for word in ("pi", "mu_x", "tau_x", "class_label", "x_x"):
         assert word in source
 
 
@@ -671,7 +686,7 @@ def test_the_model_can_be_drawn_with_graphviz():
 def test_the_model_can_be_written_as_a_mermaid_diagram():
     clf, X, y = small()
     text = pm.model_to_mermaid(clf.to_pymc(X, y, "rows"))
-    for word in ("pi", "mu_gaussian", "tau_gaussian", "class_label", "x_x"):
+    for word in ("pi", "mu_x", "tau_x", "class_label", "x_x"):
         assert word in text
 
 
@@ -685,7 +700,7 @@ def test_nuts_samples_a_model_whose_class_probabilities_are_known():
     clf.fit(X, ["u", "u", "v", "v", "u", "v"])
     tree = clf.sample_posterior(500, 4, "nuts", random_seed=0)
     assert_allclose(tree["posterior"]["pi"], np.broadcast_to([0.25, 0.75], (4, 500, 2)))
-    error = tree["posterior"]["mu_gaussian"].mean(("chain", "draw")).to_numpy() - clf.posterior_.features["x"].m
+    error = tree["posterior"]["mu_x"].mean(("chain", "draw")).to_numpy() - clf.posterior_.features["x"].m[:, 0]
     assert (np.abs(error) < 0.1).all()
 
 

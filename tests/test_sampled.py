@@ -93,14 +93,12 @@ def test_the_tree_of_a_sampled_feature_has_the_draws_of_its_chains(name, unsampl
     drawn, own = clf.posterior_.features["x"], tree["posterior"].dataset
     # 400 made-up draws stand for 4 chains of 100, of which every fourth is taken.
     for key, value in family.variables(drawn.theta).items():
-        (found,) = [v for n, v in own.data_vars.items() if n.startswith(f"{key}_") and not n.endswith("_gaussian")] or [
-            own[f"{key}_hierarchical_gaussian"]
-        ]
+        (found,) = [v for n, v in own.data_vars.items() if n.startswith(f"{key}_") and not n.endswith("_z")]
         expected = value.reshape(4, 100, *value.shape[1:])[:2, ::4]
         assert_allclose(found, expected)
         shared = key in ("nu", "pooled", "strength", "centre", "between", "location", "scale")
         assert ("class_label" in found.dims) is not shared
-    assert {"mu_gaussian", "tau_gaussian", "pi"} < set(own.data_vars)
+    assert {"mu_z", "tau_z", "pi"} < set(own.data_vars)
     ends = (
         "student_t",
         "hierarchical_categorical",
@@ -113,7 +111,8 @@ def test_the_tree_of_a_sampled_feature_has_the_draws_of_its_chains(name, unsampl
     data, n = clf.classifier_.read(X)
     codes = (y == "v").astype(int)
     assert_allclose(tree["log_likelihood"]["y"], parameters.log_joint(data, n)[..., np.arange(n), codes])
-    cells = sum(v.sum(v.dims[-1]) for v in tree["columns/log_likelihood"].data_vars.values())
+    cells = tree["columns/log_likelihood"].dataset
+    cells = sum(v.sum(v.dims[3:]) for v in cells.data_vars.values())
     cells = cells + np.log(own["pi"]).isel(class_label=tree["observed_data"]["y"])
     assert_allclose(tree["log_likelihood"]["y"], cells.transpose("chain", "draw", "row"))
 

@@ -116,8 +116,8 @@ def sample_posterior(
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB(random_state=0).fit(X, y)
     >>> tree = clf.sample_posterior(draws=100, chains=2)
-    >>> tree["posterior"]["theta_categorical_3"].dims
-    ('chain', 'draw', 'class_label', 'categorical_3_feature', 'categorical_3_category')
+    >>> tree["posterior"]["theta_outlook"].dims
+    ('chain', 'draw', 'class_label', 'outlook_category')
 
     With rows, ArviZ's functions need no further arguments. Its leave-one-out is close to the exact one:
 
@@ -168,10 +168,9 @@ def sample_posterior(
     others: dict[str, Any] = {"sample_stats": drawing.no_divergences(chains, draws)}
     if sampler == "nuts":
         conjugate = classifier.posterior.conjugate_part()
-        sampled = nuts.sample(conjugate, draws, chains, seed, summed_out(classifier, X, y), **arguments)
-        found = sampled["posterior"].dataset
+        drawn, sampled = nuts.sample(conjugate, draws, chains, seed, summed_out(classifier, X, y, apart=False), **arguments)
         # The others are of sampled features, which have the draws of their own chains.
-        groups["posterior"] |= {name: found[name].to_numpy() for name in groups["posterior"] if name in found}
+        groups["posterior"] |= layout.variables(drawn, layout.blocks_of(conjugate))
         others["sample_stats"] = sampled["sample_stats"].dataset
         origin = replace(origin, **nuts.library_of(sampled))
     elif sampler == "gibbs":

@@ -130,7 +130,7 @@ def to_pymc(
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB().fit(X, y)
     >>> [variable.name for variable in clf.to_pymc().free_RVs]
-    ['pi', 'theta_categorical_3', 'theta_categorical_2']
+    ['pi', 'theta_outlook', 'theta_temperature', 'theta_humidity', 'theta_wind']
     >>> [variable.name for variable in clf.to_pymc(X, y).observed_RVs]
     ['y']
     """
@@ -178,14 +178,17 @@ def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_we
     return classifier.dependence.rows(classifier.posterior, *classifier.encoded(rows))
 
 
-def summed_out(classifier: Classifier, X: Any, y: Any) -> pm.Model | None:
-    """The PyMC model of the learned rows if some have no label; ``None`` if all have one."""
+def summed_out(classifier: Classifier, X: Any, y: Any, apart: bool = True) -> pm.Model | None:
+    """The PyMC model of the learned rows if some have no label; ``None`` if all have one.
+
+    ``apart`` says whether the columns of a small table have variables of their own.
+    """
     from bayesnb.sampling import pymc_model
 
     learned = learned_in_two(classifier, X, y) if X is not None and y is not None else None
     if learned is None or not len(learned.weight):
         return None
-    return pymc_model.summed_out(classifier.posterior, learned.labelled, learned.data, learned.weight)
+    return pymc_model.summed_out(classifier.posterior, learned.labelled, learned.data, learned.weight, apart)
 
 
 @dataclass(frozen=True, eq=False)

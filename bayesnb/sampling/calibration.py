@@ -275,13 +275,8 @@ class Simulator:
         believed = self.given(rows)
         each = -(-draws // chains)
         seed = int(rng.integers(2**31))
-        tree = nuts.sample(believed, 10 * each, chains, seed, **arguments)
-        blocks = layout.blocks(believed.model, believed.statistics)
-        values = {
-            name: tree["posterior"][name].to_numpy()[:, 9::10].reshape(-1, *tree["posterior"][name].shape[2:])[:draws]
-            for name in layout.dims(blocks)
-        }
-        return layout.from_variables(values, blocks, believed)
+        drawn, _ = nuts.sample(believed, 10 * each, chains, seed, **arguments)
+        return drawn.at((slice(None), slice(9, None, 10))).flattened().at(slice(draws))
 
     def by_gibbs(self, rows: Rows, hidden: int, draws: int, rng: np.random.Generator, tune: int = 100) -> Parameters:
         """The last states of as many chains of the Gibbs sampler, the labels of the first rows hidden."""

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from xarray import Dataset, DataTree
 
 
+PARAMETERS = ("theta_", "mu_", "tau_", "precision_", "rate_", "share_")
+"""How the names of the variables of conjugate priors begin."""
+
+
 def parameters(tree: DataTree, posterior: Posterior, group: str = "posterior") -> Parameters:
     """The draws of a tree as ``Parameters``, with the axes (chain, draw) in front.
 
@@ -43,6 +47,10 @@ def parameters(tree: DataTree, posterior: Posterior, group: str = "posterior") -
     missing = [name for name in wanted if name not in drawn]
     if missing:
         raise ValueError(f"group {group!r} was drawn from another model: it has no variable {missing[0]!r}")
+    # A variable named as a parameter is one of a column that this model does not have; others are a user's own.
+    for name, variable in drawn.data_vars.items():
+        if name not in wanted and "class_label" in variable.dims and str(name).startswith(PARAMETERS):
+            raise ValueError(f"group {group!r} was drawn from another model: this one has no variable {name!r}")
     for name, expected in layout.coords(posterior.labels, blocks).items():
         given = [str(value) for value in drawn[name].to_numpy()]
         if sorted(given) != sorted(expected):

@@ -1,13 +1,15 @@
-"""The variables of the whole model: which columns share a vector variable, and what it is called.
+"""The variables of the whole model: which columns share a variable, and what it is called.
 
-Features of one kind stand in one vector variable, so a table of 200 columns has a handful of variables: PyMC compiles
-them much faster. Variables are named after the kind (``theta_categorical_3``, ``mu_gaussian``). Columns appear only as
-coordinates, so their names cannot collide with those of variables.
+Each column of a small table has variables of its own, which are named after it: ``theta_outlook[no, overcast]``,
+``mu_size[ant]``. PyMC takes long to compile many variables. So if a table has more than ``APART`` columns, all columns
+of one kind share a variable, which is named after the kind (``theta_categorical_3``, ``mu_gaussian``), and the columns
+are one of its coordinates. The model that ``nuts`` samples always shares them, and its draws are then renamed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import product
 from typing import Any
@@ -17,13 +19,16 @@ import numpy as np
 from bayesnb.families.family import Family
 from bayesnb.families.support import BAG, LEVELS
 from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
-from bayesnb.priors import Array, Theta
+from bayesnb.priors import Array, Belief, Theta
 from bayesnb.statistics.statistic import Statistic
+
+APART = 24
+"""A model of at most so many columns has variables for each of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Columns of several features that share one vector variable.
+    """Columns that share variables, or one column that has variables of its own.
 
     Parameters
     ----------
@@ -45,6 +50,8 @@ class Block:
         Of the axes that parameters of such a family have of their own.
     n_levels : int, optional
         The number of levels of each of its columns, if they have levels.
+    apart : bool, optional
+        Whether it is one column, so that its variables have no axis of columns.
     """
 
     name: str
@@ -56,6 +63,7 @@ class Block:
     drawn: Mapping[str, tuple[str, ...]] | None = None
     lengths: Mapping[str, int] = field(default_factory=dict)
     n_levels: int | None = None
+    apart: bool = False
 
     @property
     def of_words(self) -> bool:
@@ -72,14 +80,15 @@ class Block:
         return self.family.conjugate.parameters if self.drawn is None else tuple(self.drawn)
 
     def axes(self, key: str) -> tuple[str, ...]:
-        """The axes of the variable of a parameter: "class", "column", "level", or a name of its own."""
+        """The axes of a parameter with all its columns: "class", "column", "level", or a name of its own."""
         if self.drawn is not None:
             return self.drawn[key]
         return ("class", *(() if self.whole else ("column",)), *(("level",) if self.categories else ()))
 
     def dims(self, key: str) -> tuple[str, ...]:
         """The dimensions of the variable of a parameter."""
-        return tuple("class_label" if axis == "class" else self.dim(axis) for axis in self.axes(key))
+        axes = [axis for axis in self.axes(key) if not (self.apart and axis == "column")]
+        return tuple("class_label" if axis == "class" else self.dim(axis) for axis in axes)
 
     def dim(self, axis: str) -> str:
         """The dimension of an axis other than that of classes."""
@@ -89,7 +98,7 @@ class Block:
     def coords(self) -> dict[str, list[Any]]:
         """Coordinates of its dimensions, besides the label."""
         found: dict[str, list[Any]] = {}
-        if not self.of_words:
+        if not (self.of_words or self.apart):
             found[self.dim("column")] = list(self.columns)
         if self.categories:
             found[self.dim("level")] = list(self.categories)
@@ -102,17 +111,26 @@ class Block:
         """The feature, and the index in its arrays, that an index (class, position, ...) of the block stands for."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
+        if self.apart:
+            feature, column = self.members[0]
+            return feature, (where[0], column, *where[1:])
         feature, column = self.members[where[1]]
         return feature, (where[0], column, *where[2:])
+
+    def joined(self, of_columns: Sequence[Array], axis: int) -> Array:
+        """One array of those of its columns; if the block is one column, without an axis of columns."""
+        return of_columns[0] if self.apart else np.stack(of_columns, axis=axis)
 
     def gather(self, parts: Mapping[Any, Any]) -> Any:
         """The prior, posterior or statistic of the block, put together from those of the features.
 
-        ``parts`` are data classes. The second axis of their arrays is the column.
+        ``parts`` are data classes. The second axis of their arrays is the column. What is believed of one column that
+        has variables of its own loses this axis, as the variables do.
         """
         if self.whole:
             return parts[self.members[0][0]]
-        return self._together([parts[feature] for feature, _ in self.members])
+        found = self._together([parts[feature] for feature, _ in self.members])
+        return found.columns(0) if self.apart and isinstance(found, Belief) else found
 
     def _together(self, each: Sequence[Any]) -> Any:
         """One data class of those that have the columns of the members, one for each member."""
@@ -134,29 +152,33 @@ class Block:
         return type(each[0])(**picked)
 
 
-def blocks(model: NaiveBayes, statistics: Statistics) -> list[Block]:
-    """Group the columns of a model into blocks: one for each family and number of levels.
+def blocks(model: NaiveBayes, statistics: Statistics, apart: bool = True) -> list[Block]:
+    """The blocks of a model: one for each column, or, of many columns, one for each family and number of levels.
 
     Parameters
     ----------
     model : NaiveBayes
     statistics : Statistics
         Its levels and words name the categories.
+    apart : bool, optional
+        Whether the columns of a small table have variables of their own.
 
     Notes
     -----
     A categorical column with a single level has θ = 1, so it needs no variable and is in no block.
     """
     model.require_exact("a formula for its posterior", "blocks_of() has the draws of a posterior")
-    return _grouped(model, statistics, {})
+    return _grouped(model, statistics, {}, apart)
 
 
-def blocks_of(posterior: Posterior) -> list[Block]:
+def blocks_of(posterior: Posterior, apart: bool = True) -> list[Block]:
     """The blocks of a posterior, those of sampled features included: each of these has blocks of its own.
 
     Parameters
     ----------
     posterior : Posterior
+    apart : bool, optional
+        Whether the columns of a small table have variables of their own.
     """
     sampled = {}
     for name in posterior.model.sampled:
@@ -166,32 +188,30 @@ def blocks_of(posterior: Posterior) -> list[Block]:
         lengths = {axis: n for key, own in axes.items() for axis, n in zip(own, point[key].shape, strict=True)}
         own = {axis: n for axis, n in lengths.items() if axis not in ("class", "column", "level")}
         sampled[name] = axes, own
-    return _grouped(posterior.model, posterior.statistics, sampled)
+    return _grouped(posterior.model, posterior.statistics, sampled, apart)
 
 
 def _grouped(
     model: NaiveBayes,
     statistics: Statistics,
     sampled: Mapping[Any, tuple[Mapping[str, tuple[str, ...]], Mapping[str, int]]],
+    apart: bool,
 ) -> list[Block]:
-    grouped: dict[tuple[Any, ...], list[tuple[Any, int]]] = {}
-    for name, family in model.features.items():
-        s, kind = statistics.features[name], family.kind
-        if family.one_term:
-            grouped[kind, name] = [(name, 0)]
-            continue
-        for k in range(s.seen().shape[1]):
-            own = (kind, name) if name in sampled else (kind,)
-            levels = s.levels if family.support == LEVELS else None
-            if levels is None:
-                grouped.setdefault(own, []).append((name, k))
-            elif len(levels[k]) > 1:
-                grouped.setdefault((*own, len(levels[k])), []).append((name, k))
+    cells = list(_cells(model, statistics))
+    small = apart and sum(feature not in sampled for feature, _, _ in cells) <= APART
+    grouped: dict[Any, list[tuple[Any, int]]] = {}
+    for feature, k, n_levels in cells:
+        family = model.features[feature]
+        alone = family.one_term or (small and feature not in sampled)
+        kind = family.kind, n_levels, feature if feature in sampled else None
+        grouped.setdefault((feature, k) if alone else kind, []).append((feature, k))
     made: list[Block] = []
-    for key, members in grouped.items():
-        block = _block(key, members, model, statistics, {block.name for block in made})
-        if members[0][0] in sampled:
-            drawn, lengths = sampled[members[0][0]]
+    for members in grouped.values():
+        first = members[0][0]
+        named = small and first not in sampled
+        block = _block(members, model, statistics, named, {block.name for block in made})
+        if first in sampled:
+            drawn, lengths = sampled[first]
             block = replace(block, drawn=drawn, lengths=lengths)
         elif block.whole and not block.of_words:
             axes = ("class", "column", "column_2")
@@ -202,37 +222,56 @@ def _grouped(
     return made
 
 
+def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int, int | None]]:
+    """Yield what has variables: a feature, one of its columns, and how many levels it has, if it has levels.
+
+    Of a feature whose columns say one thing together, the first column stands for all. A column with a single level has
+    no variable.
+    """
+    for feature, family in model.features.items():
+        s = statistics.features[feature]
+        if family.one_term:
+            yield feature, 0, None
+            continue
+        for k in range(s.seen().shape[1]):
+            n_levels = len(s.levels[k]) if family.support == LEVELS else None
+            if n_levels != 1:
+                yield feature, k, n_levels
+
+
 def _block(
-    key: tuple[Any, ...],
-    members: list[tuple[Any, int]],
-    model: NaiveBayes,
-    statistics: Statistics,
-    taken: set[str],
+    members: list[tuple[Any, int]], model: NaiveBayes, statistics: Statistics, named: bool, taken: set[str]
 ) -> Block:
+    """The block of some columns: ``named`` after its column or feature, or else after their kind."""
     first = members[0][0]
     family, s = model.features[first], statistics.features[first]
-    stem = _snake(key[0])
-    categories, n_levels = None, key[-1] if family.support == LEVELS and not family.one_term else None
-    if n_levels is not None:
-        stem += f"_{n_levels}"
+    columns = [str(_columns(model, statistics, feature)[k]) for feature, k in members]
+    categories, n_levels = None, None
+    if family.support == LEVELS and not family.one_term:
+        n_levels = len(s.levels[members[0][1]])
+    if named:
+        stem = _plain(str(first) if family.one_term else columns[0])
+    else:
+        stem = _snake(family.kind) + ("" if n_levels is None else f"_{n_levels}")
     if names := family.node_names():
         categories = names
     elif family.support == LEVELS:
-        columns = members if n_levels is not None else [(first, k) for k in range(len(s.levels))]
-        names = [statistics.features[feature].levels[k] for feature, k in columns]
-        widest = max(map(len, names))
-        categories = tuple(_joined([str(own[i]) for own in names if i < len(own)], i) for i in range(widest))
+        of_levels = members if n_levels is not None else [(first, k) for k in range(len(s.levels))]
+        levels = [statistics.features[feature].levels[k] for feature, k in of_levels]
+        widest = max(map(len, levels))
+        categories = tuple(_joined([str(own[i]) for own in levels if i < len(own)], i) for i in range(widest))
     elif family.support == BAG:
         categories = _unique([str(word) for word in s.words])
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
+    shown = _unique(categories) if categories else None
     if family.one_term and family.support != BAG:
         labels = _unique([str(column) for column in _columns(model, statistics, first)])
-        shown = None if categories is None else _unique(categories)
         return Block(name, family, tuple(members), labels, shown, True)
-    labels = _unique([str(_columns(model, statistics, feature)[k]) for feature, k in members])
     family = family.gathered([(model.features[feature], k) for feature, k in members])
-    shown = _unique(categories) if categories else None
-    return Block(name, family, tuple(members), labels, shown, family.whole_rows, n_levels=n_levels)
+    apart = named and not family.whole_rows
+    return Block(
+        name, family, tuple(members), _unique(columns), shown, family.whole_rows, n_levels=n_levels, apart=apart
+    )
 
 
 def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequence[Any]:
@@ -242,6 +281,15 @@ def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequenc
     # A vector is seen as a whole.
     n = s.mean.shape[1] if family.whole_rows and family.support != BAG else s.seen().shape[1]
     return [str(feature)] if n == 1 else [f"{feature}[{k}]" for k in range(n)]
+
+
+def _plain(name: str) -> str:
+    """The name of a column as a part of the name of a variable: letters, digits and underscores, no digit in front.
+
+    A digit would be taken for that of a part: ``theta_1_rain`` is the first part of a family of parts of "rain".
+    """
+    plain = re.sub(r"\W+", "_", name).strip("_")
+    return plain if plain and not plain[0].isdigit() else f"column_{plain}".rstrip("_")
 
 
 def _snake(name: str) -> str:
@@ -278,13 +326,25 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
             cells = [np.take(named[feature][key], k, axis=column) for feature, k in block.members]
             if "level" in block.axes(key):
                 cells = [cell[..., : len(block.categories)] for cell in cells]
-            arrays[block.variable(key)] = np.stack(cells, axis=column)
+            arrays[block.variable(key)] = block.joined(cells, column)
     return arrays
+
+
+def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: int = 0) -> dict[str, Any]:
+    """The variables of blocks, each with its axis of columns: tensors, or draws with ``lead`` axes in front."""
+    full = dict(variables)
+    for block in blocks:
+        if block.apart:
+            for key in block.keys:
+                place = lead + block.axes(key).index("column")
+                full[block.variable(key)] = variables[block.variable(key)][(*[slice(None)] * place, None)]
+    return full
 
 
 def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posterior: Posterior) -> Parameters:
     """The parameters from the variables of the blocks: the inverse of :func:`variables`."""
     lead = values["pi"].shape[:-1]
+    values = with_columns(values, blocks, len(lead))
     features: dict[Any, Theta] = {}
     place: dict[tuple[Any, int], tuple[Block, int]] = {
         cell: (block, i) for block in blocks for i, cell in enumerate(block.members)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from bayesnb.chains import run_nuts, without_warnings
-from bayesnb.model import Posterior
+from bayesnb.model import Parameters, Posterior
 from bayesnb.priors import Array
 from bayesnb.sampling import layout
 from bayesnb.sampling.pymc_model import build
@@ -34,8 +34,8 @@ def sample(
     random_seed: Any = None,
     model: pm.Model | None = None,
     **arguments: Any,
-) -> DataTree:
-    """Sample a model with NUTS and return what ``pymc.sample`` returns.
+) -> tuple[Parameters, DataTree]:
+    """Sample a model with NUTS; return the draws, (chain, draw) in front, and what ``pymc.sample`` returns.
 
     Chains start at draws of the conjugate posterior, and the sampler gets the posterior's covariance: if many rows make
     the posterior narrow, adaptation from scratch fails. So PyMC's own sampler has only its step size to tune, which
@@ -48,18 +48,20 @@ def sample(
     draws_per_chain, chains : int
     random_seed : seed
     model : pymc.Model, optional
-        By default, the model that observes the sufficient statistics.
+        A model in which columns of one kind share variables; by default, the one that observes the sufficient
+        statistics.
     **arguments
         Arguments of ``pymc.sample``. They replace the settings made here. nutpie is used if it is installed.
     """
     import pymc as pm
 
     own = model is None
-    model = build(posterior) if model is None else model
+    model = build(posterior, apart=False) if model is None else model
     rng = np.random.default_rng(random_seed)
     settings: dict[str, Any] = {"random_seed": int(rng.integers(2**31)), **arguments}
     sampler = settings.setdefault("nuts_sampler", "nutpie" if find_spec("nutpie") else "pymc")
-    drawn = layout.variables(posterior.draw(rng, (chains,)), layout.blocks(posterior.model, posterior.statistics))
+    blocks = layout.blocks(posterior.model, posterior.statistics, apart=False)
+    drawn = layout.variables(posterior.draw(rng, (chains,)), blocks)
     starts = [_inside({name: value[c] for name, value in drawn.items()}, model) for c in range(chains)]
     if sampler == "pymc":
         settings.setdefault("initvals", starts)
@@ -72,7 +74,9 @@ def sample(
         # nutpie takes one start for all chains, and no scales: its low-rank adaptation finds them.
         settings.setdefault("initvals", starts[0])
         settings.setdefault("nuts", {"adaptation": "low_rank"})
-    return run_nuts(model, draws_per_chain, chains, **settings)
+    tree = run_nuts(model, draws_per_chain, chains, **settings)
+    values = {name: tree["posterior"][name].to_numpy() for name in layout.dims(blocks)}
+    return layout.from_variables(values, blocks, posterior), tree
 
 
 def library_of(sampled: DataTree) -> dict[str, str]:
@@ -86,14 +90,17 @@ def library_of(sampled: DataTree) -> dict[str, str]:
 
 def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
     """The starting values of the free variables, with probabilities of exactly 0 or 1 moved inside by 1e-12."""
-    free = {variable.name for variable in model.free_RVs}
-    return {
-        name: np.clip(value, 1e-12, 1 - 1e-12) / (value.sum(-1, keepdims=True) if name.startswith("theta_cat") else 1.0)
-        if name.startswith(("theta", "pi", "share"))
-        else value
-        for name, value in point.items()
-        if name in free
-    }
+    moved = {}
+    for variable in model.free_RVs:
+        if variable.name in point:
+            transform = getattr(model.rvs_to_transforms[variable], "name", None)
+            value = point[variable.name]
+            if transform in ("simplex", "logodds"):
+                value = np.clip(value, 1e-12, 1 - 1e-12)
+            if transform == "simplex":
+                value = value / value.sum(-1, keepdims=True)
+            moved[variable.name] = value
+    return moved
 
 
 def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
@@ -103,7 +110,7 @@ def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.rand
     moves all of them together, so their covariances matter, as do those of the means of a vector of columns, and of
     its precisions. All other variables are independent.
     """
-    blocks = layout.blocks(posterior.model, posterior.statistics)
+    blocks = layout.blocks(posterior.model, posterior.statistics, apart=False)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)
     together = {block.variable(parameter) for block in blocks if block.whole for parameter in block.drawn or ()}
     parts = []

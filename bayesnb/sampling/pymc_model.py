@@ -30,6 +30,7 @@ def build(
     y: Array | None = None,
     likelihood: Likelihood | None = None,
     place: Array | None = None,
+    apart: bool = True,
 ) -> pm.Model:
     """The generative model in PyMC, its data observed.
 
@@ -45,12 +46,14 @@ def build(
         the same log density. By default "joint" if there are rows, and "sufficient" if not.
     place : int array (row,), optional
         The coordinates of the rows; 0, 1, 2, ... by default.
+    apart : bool, optional
+        Whether the columns of a small table have variables of their own.
 
     Returns
     -------
     pymc.Model
-        With variables π, then one vector variable a kind of feature (see :func:`~bayesnb.sampling.layout.blocks`), and
-        the coordinates ``class_label``, ``…_feature``, ``…_category``.
+        With variables π, then those of the columns or of the kinds of columns (see
+        :func:`~bayesnb.sampling.layout.blocks`), and the coordinates ``class_label``, ``…_feature``, ``…_category``.
 
     Raises
     ------
@@ -65,7 +68,7 @@ def build(
     if likelihood != "sufficient" and (data is None or y is None):
         raise ValueError(f"likelihood={likelihood!r} observes every row: pass the rows, or use likelihood='sufficient'")
     statistics = posterior.statistics
-    blocks = layout.blocks_of(posterior)
+    blocks = layout.blocks_of(posterior, apart)
     coords = layout.coords(posterior.labels, blocks)
     if likelihood != "sufficient":
         coords["row"] = list(range(len(y)) if place is None else map(int, place))
@@ -95,14 +98,16 @@ def label_variable(posterior: Posterior) -> Any:
 
 
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
-    """The variables of a block in the open model."""
+    """The variables of a block in the open model, each with its axis of columns."""
     try:
         dims = {key: block.dims(key) for key in block.keys}
-        return block.family.pymc_prior(block.gather(posterior.prior), block.variable, dims)
+        made = block.family.pymc_prior(block.gather(posterior.prior), block.variable, dims)
     except ImproperError as error:
         feature, where = block.place(error.where)
         with about(f"feature {feature!r}", posterior.labels, posterior.statistics.features[feature]):
             raise ImproperError(str(error), where) from None
+    full = layout.with_columns({block.variable(key): variable for key, variable in made.items()}, [block])
+    return {key: full[block.variable(key)] for key in made}
 
 
 def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[str, Family, dict[str, Any], Any]]:
@@ -175,7 +180,7 @@ def _log_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, A
     return joint
 
 
-def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: Array) -> pm.Model:
+def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: Array, apart: bool = True) -> pm.Model:
     """The model with the label of each unlabelled row summed out: log Σ_c π_c p(x | θ_c) joins its log density.
 
     Parameters
@@ -188,6 +193,8 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
         The unlabelled rows.
     weight : array (row,)
         How much each of them counts: its likelihood is raised to this power.
+    apart : bool, optional
+        Whether the columns of a small table have variables of their own.
 
     Returns
     -------
@@ -201,10 +208,12 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     """
     import pymc as pm
 
-    model = build(posterior.given(labelled))
-    blocks = layout.blocks(posterior.model, labelled)
+    model = build(posterior.given(labelled), apart=apart)
+    blocks = layout.blocks(posterior.model, labelled, apart)
     with model:
-        thetas = [{name: model[block.variable(name)] for name in block.keys} for block in blocks]
+        own = {block.variable(key): model[block.variable(key)] for block in blocks for key in block.keys}
+        own = layout.with_columns(own, blocks)
+        thetas = [{key: own[block.variable(key)] for key in block.keys} for block in blocks]
         joint = _log_joint(blocks, model["pi"], thetas, data, len(weight))
         pm.Potential("unlabelled", (weight * pm.math.logsumexp(joint, axis=1, keepdims=False)).sum())
     return model

@@ -156,12 +156,14 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
     found, axes = {"rows": statistics.rows}, {"rows": ["class_label"]}
     for block in blocks:
         found[f"seen_{block.name}"] = _seen(block, statistics)
-        axes[f"seen_{block.name}"] = ["class_label", *(() if block.family.whole_rows else (block.dim("column"),))]
-        if block.family.support == LEVELS:
+        column = [] if block.apart or block.family.whole_rows else [block.dim("column")]
+        axes[f"seen_{block.name}"] = ["class_label", *column]
+        nodes = bool(block.family.node_names())
+        if block.family.support == LEVELS and (nodes or not block.apart):
             # Where the coordinate of a variable is a node of a tree, the levels have one of their own.
-            axis = "order" if block.family.node_names() else "level"
-            found[f"level_{block.name}"] = _levels(block, statistics)
-            axes[f"level_{block.name}"] = [block.dim("column"), block.dim(axis)]
+            levels = _levels(block, statistics)
+            found[f"level_{block.name}"] = levels[0] if block.apart else levels
+            axes[f"level_{block.name}"] = [*column, block.dim("order" if nodes else "level")]
     return found, axes
 
 
@@ -169,7 +171,7 @@ def _seen(block: Block, statistics: Statistics) -> Array:
     if block.whole:
         seen = statistics.features[block.members[0][0]].seen()
         return seen[:, 0] if block.family.whole_rows else seen
-    return np.stack([statistics.features[feature].seen()[:, k] for feature, k in block.members], axis=1)
+    return block.joined([statistics.features[feature].seen()[:, k] for feature, k in block.members], 1)
 
 
 def _levels(block: Block, statistics: Statistics) -> Array:
@@ -214,7 +216,7 @@ def of_rows(
         found |= {"log_likelihood": {"y": own}} if likely else {}
         found |= {f"{source}_predictive": {"y": y}} if predicted else {}
         if "columns" in wanted and likely:
-            found["columns/log_likelihood"] = _densities(groups[source], rows, blocks)
+            found["columns/log_likelihood"] = _densities(layout.with_columns(groups[source], blocks, 2), rows, blocks)
         if "columns" in wanted and predicted:
             found[f"columns/{source}_predictive"] = _replicates(drawn, posterior.statistics, rows, rng, blocks)
     return found
@@ -237,19 +239,23 @@ def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> t
 
 
 def _cells(data: Data, blocks: Sequence[Block]) -> dict[str, Array]:
-    """The rows as one array for each block, ``x_…`` (row, feature): codes of levels, NaN if missing."""
+    """The rows as one array for each block, ``x_…`` (row[, feature]): codes of levels, NaN if missing."""
     arrays = {}
     for block in blocks:
         if block.whole:
             arrays[block.variable("x")] = dense_cells(data[block.members[0][0]])
             continue
         cells = [dense_cells(data[feature])[:, k] for feature, k in block.members]
-        arrays[block.variable("x")] = np.stack(cells, axis=1)
+        arrays[block.variable("x")] = block.joined(cells, 1)
     return arrays
 
 
 def _cell_dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
-    return {block.variable("x"): ["row", block.dim("level" if block.of_words else "column")] for block in blocks}
+    found = {}
+    for block in blocks:
+        column = [] if block.apart else [block.dim("level" if block.of_words else "column")]
+        found[block.variable("x")] = ["row", *column]
+    return found
 
 
 def _one_column(block: Block, variables: Mapping[str, Array], data: Data) -> Iterator[tuple[Any, Any, Any]]:
@@ -271,20 +277,20 @@ def _one_column(block: Block, variables: Mapping[str, Array], data: Data) -> Ite
 
 
 def _densities(variables: Mapping[str, Array], rows: RowsOfTree, blocks: Sequence[Block]) -> dict[str, Array]:
-    """log p(x_ij | y_i, θ) of the cells of each block, ``x_…`` (chain, draw, row, feature)."""
+    """log p(x_ij | y_i, θ) of the cells of each block, ``x_…`` (chain, draw, row[, feature])."""
     arrays, each = {}, np.arange(len(rows.codes))
     with np.errstate(divide="ignore"):
         for block in blocks:
             columns = _one_column(block, variables, rows.data)
             own = [family.log_likelihood(theta, x)[..., each, rows.codes] for family, theta, x in columns]
-            arrays[block.variable("x")] = own[0] if block.family.whole_rows else np.stack(own, axis=-1)
+            arrays[block.variable("x")] = own[0] if block.family.whole_rows else block.joined(own, -1)
     return arrays
 
 
 def _replicates(
     drawn: Parameters, statistics: Statistics, rows: RowsOfTree, rng: np.random.Generator, blocks: Sequence[Block]
 ) -> dict[str, Array]:
-    """The cells of the rows drawn again given their classes, ``x_…`` (chain, draw, row, feature).
+    """The cells of the rows drawn again given their classes, ``x_…`` (chain, draw, row[, feature]).
 
     The model takes the length of a bag of words and the exposure of a count as given; replicates have the average
     length and the exposure 1.
@@ -304,7 +310,7 @@ def _replicates(
             {
                 block.variable("x"): cells[block.members[0][0]]
                 if block.whole
-                else np.stack([cells[feature][:, k] for feature, k in block.members], axis=1)
+                else block.joined([cells[feature][:, k] for feature, k in block.members], 1)
                 for block in blocks
             }
         )

@@ -19,7 +19,7 @@ import pandas as pd
 
 from bayesnb import BayesianNB, datasets
 from bayesnb.chains import Convergence
-from bayesnb.sampling import nuts
+from bayesnb.sampling import nuts, pymc_model
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -45,11 +45,13 @@ def measure(n: int, likelihood: str, draws: int, seed: int = 0) -> dict[str, obj
     """
     X, y = table(n, np.random.default_rng(seed))
     clf = BayesianNB(random_state=seed).fit(X, y)
-    model = clf.to_pymc(X, y, likelihood="rows") if likelihood == "rows" else clf.to_pymc()
+    codes = np.searchsorted(clf.classes_, y)
+    rows = (clf.classifier_.read(X)[0], codes, "rows") if likelihood == "rows" else ()
+    model = pymc_model.build(clf.posterior_, *rows, apart=False)
 
     def run(draws: int) -> tuple[float, DataTree]:
         begin = os.times().user
-        tree = nuts.sample(clf.posterior_, draws, 4, seed, model=model, tune=draws)
+        _, tree = nuts.sample(clf.posterior_, draws, 4, seed, model=model, tune=draws)
         return os.times().user - begin, tree
 
     (before, _), (again, _), (sampling, tree) = run(5), run(5), run(draws)

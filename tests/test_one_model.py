@@ -107,7 +107,7 @@ def test_all_likelihoods_of_the_whole_model_have_one_density(unsampled):
 
 def test_the_variables_of_the_model_are_those_of_the_tree(unsampled):
     clf, X, y = unsampled
-    tree, model = clf.sample_posterior(10, 2, X=X, y=y, include=()), clf.to_pymc(X, y)
+    tree, model = clf.sample_posterior(10, 2, X=X, y=y), clf.to_pymc(X, y)
     for name, drawn in tree["posterior"].dataset.items():
         assert model.named_vars_to_dims[name] == drawn.dims[2:]
         assert model[name].ndim == drawn.ndim - 2
@@ -119,14 +119,14 @@ def test_the_variables_of_the_model_are_those_of_the_tree(unsampled):
 
 def test_a_tree_has_as_many_draws_as_the_shortest_chains(unsampled):
     clf, X, y = unsampled
-    alone = BayesianNB().fit(X[["size"]], y).sample_posterior(include=())
+    alone = BayesianNB().fit(X[["size"]], y).sample_posterior()
     assert dict(alone["posterior"].sizes)["draw"] == 1000
     features = clf.posterior_.model.features
     assert {family.sampler.draws for family in features.values() if not family.exact} == {1000}
     short = {"student": StudentT(draws=30, chains=3), "means": HierarchicalGaussian(draws=40, chains=2)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Sampler, "run", made_up)
-        tree = BayesianNB(short).fit(X[["student", "means", "size"]], y).sample_posterior(include=())
+        tree = BayesianNB(short).fit(X[["student", "means", "size"]], y).sample_posterior()
     assert (tree["posterior"].sizes["chain"], tree["posterior"].sizes["draw"]) == (2, 30)
 
 
@@ -379,8 +379,8 @@ def test_nuts_on_the_whole_model_agrees_with_chains_of_single_columns(fitted):
     clf, X, y = fitted
     with clf.to_pymc(X, y):
         whole = pm.sample(400, tune=600, chains=2, cores=1, random_seed=1, progressbar=False, nuts_sampler="pymc")
-    own = clf.sample_posterior(include=())
-    for name in ("mu_student_t", "mu_pymc_normal_mixture", "w_pymc_normal_mixture", "mu_gaussian", "pi"):
+    own = clf.sample_posterior()
+    for name in ("mu_student_t", "mu_pymc_normal_mixture", "w_pymc_normal_mixture", "mu_size", "pi"):
         a, b = whole["posterior"][name], own["posterior"][name]
         error = np.hypot(
             az.mcse(whole["posterior"].dataset[[name]])[name], az.mcse(own["posterior"].dataset[[name]])[name]

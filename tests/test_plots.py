@@ -89,7 +89,7 @@ def codes(clf, y):
 
 PICTURES = {
     "prior_posterior": lambda clf, X, y: plots.prior_posterior(
-        clf.sample_posterior(200), "mu_gaussian", gaussian_feature=["bill_length_mm", "year"]
+        clf.sample_posterior(200), ["mu_bill_length_mm", "mu_year"]
     ),
     "class_probability": lambda clf, X, y: plots.class_probability(
         clf.sample_proba(X, 200), clf.classes_, [99, 271], clf.predict_proba(X)
@@ -205,13 +205,13 @@ def test_a_name_is_shown_unchanged_and_shortened_to_one_line(name):
 
 
 def test_the_prior_is_dashed_and_the_posterior_is_not(tree):
-    figure = plots.prior_posterior(tree, "mu_gaussian", gaussian_feature="bill_length_mm")
+    figure = plots.prior_posterior(tree, "mu_bill_length_mm")
     (axes,) = figure.axes
     assert [line.get_linestyle() for line in axes.lines] == ["--"] * 3 + ["-"] * 3
-    assert {"prior", "posterior", "mu_gaussian", "density", "bill_length_mm"} <= set(texts(figure))
+    assert {"prior", "posterior", "mu_bill_length_mm", "density"} <= set(texts(figure))
     posterior = axes.lines[3:]
     peaks = [line.get_xdata()[line.get_ydata().argmax()] for line in posterior]
-    held = tree["posterior"]["mu_gaussian"].sel(gaussian_feature="bill_length_mm")
+    held = tree["posterior"]["mu_bill_length_mm"]
     assert_allclose(peaks, held.mean(["chain", "draw"]), atol=0.5)
 
 
@@ -230,7 +230,9 @@ def test_a_tree_without_a_prior_shows_the_posterior(tree):
 
 
 def test_a_category_shared_by_columns_is_titled_with_its_own_columns_level(tennis):
-    shared = tennis[0].sample_posterior(50)
+    _, X, y = tennis
+    wide = X.assign(**{f"x{k}": np.arange(14.0) for k in range(24)})
+    shared = BayesianNB(random_state=0).fit(wide, y).sample_posterior(50)
     titles = [axes.get_title() for axes in plots.prior_posterior(shared, "theta_categorical_3").axes]
     assert titles[:4] == ["outlook, overcast", "outlook, rain", "outlook, sunny", "temperature, cool"]
     (axes,) = plots.prior_posterior(
@@ -239,9 +241,10 @@ def test_a_category_shared_by_columns_is_titled_with_its_own_columns_level(tenni
     assert axes.get_title() == "temperature, mild"
 
 
-def test_each_value_of_a_dimension_that_is_not_selected_has_a_panel(tree):
-    figure = plots.prior_posterior(tree, "mu_gaussian")
-    assert [axes.get_title() for axes in figure.axes] == list(tree["posterior"]["gaussian_feature"].to_numpy())
+def test_each_variable_and_each_of_its_levels_has_a_panel(tennis):
+    figure = plots.prior_posterior(tennis[0].sample_posterior(50), ["theta_outlook", "theta_wind"])
+    assert [axes.get_title() for axes in figure.axes] == ["overcast", "rain", "sunny", "strong", "weak"]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["theta_outlook"] * 3 + ["theta_wind"] * 2
 
 
 def test_a_known_parameter_is_drawn_as_a_line():
@@ -254,10 +257,10 @@ def test_a_known_parameter_is_drawn_as_a_line():
 @pytest.mark.parametrize(
     ("variable", "selection", "words"),
     [
-        ("mu", {}, ("'mu'", "mu_gaussian")),
-        ("mu_gaussian", {"feature": "year"}, ("gaussian_feature", "'feature'")),
-        ("mu_gaussian", {"chain": 0}, ("gaussian_feature", "'chain'")),
-        ("mu_gaussian", {"gaussian_feature": "wings"}, ("bill_length_mm", "'wings'")),
+        ("mu", {}, ("'mu'", "mu_year")),
+        ("mu_year", {"feature": "year"}, ("class_label", "'feature'")),
+        ("mu_year", {"chain": 0}, ("class_label", "'chain'")),
+        ("mu_year", {"class_label": "wings"}, ("Adelie", "'wings'")),
     ],
 )
 def test_an_unknown_parameter_is_refused(tree, variable, selection, words):
@@ -269,7 +272,7 @@ def test_too_many_panels_are_refused():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(20, 30)), columns=[f"c{k}" for k in range(30)])
     tree = BayesianNB(random_state=0).fit(X, np.arange(20) % 2).sample_posterior(50)
-    with pytest.raises(ValueError, match=r"30 panels.*gaussian_feature='c0'"):
+    with pytest.raises(ValueError, match=r"30 panels.*mu_gaussian, c0"):
         plots.prior_posterior(tree, "mu_gaussian")
 
 

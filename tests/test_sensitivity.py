@@ -216,7 +216,7 @@ def test_what_has_no_sensitivity_is_refused():
 
 
 def test_log_prior_is_the_density_of_each_variable():
-    tree = fitted(random_state=0).sample_posterior(draws=5, chains=2, include=["log_prior"])
+    tree = fitted(random_state=0).sample_posterior(draws=5, chains=2)
     drawn, density = tree["posterior"], tree["log_prior"]
     mu, tau = drawn["mu_real"], drawn["tau_real"]
     assert_allclose(density["tau_real"], stats.gamma.logpdf(tau, 2.0, scale=1 / 3.0))
@@ -232,7 +232,7 @@ def test_log_prior_is_what_pymc_computes():
     from pymc.stats import compute_log_prior
 
     clf = fitted(random_state=0)
-    tree = clf.sample_posterior(draws=5, chains=2, include=["log_prior"])
+    tree = clf.sample_posterior(draws=5, chains=2)
     with clf.to_pymc():
         judge = compute_log_prior(tree, extend_inferencedata=False, progressbar=False)
     assert set(tree["log_prior"].data_vars) == set(tree["posterior"].data_vars)
@@ -243,7 +243,7 @@ def test_log_prior_is_what_pymc_computes():
 
 def test_weights_from_log_prior_give_the_posterior_under_the_power():
     clf, s = fitted(random_state=0), 1.1
-    tree = clf.sample_posterior(draws=20_000, chains=1, include=["log_prior"])
+    tree = clf.sample_posterior(draws=20_000, chains=1)
     log_weight = (s - 1) * tree["log_prior"]["rate_events"]
     weight = np.exp(log_weight - log_weight.max())
     rate = tree["posterior"]["rate_events"]
@@ -259,7 +259,7 @@ def test_psense_of_arviz_finds_the_prior_that_matters():
     X = {"x": rng.poisson(3.0, 40), "z": rng.poisson(3.0, 40)}
     features = {"x": Poisson(Gamma(200.0, 20.0)), "z": Poisson(Gamma(1.5, 0.5))}
     clf = BayesianNB(features, random_state=0).fit(X, y)
-    tree = clf.sample_posterior(2000, include=["log_prior", "log_likelihood"], X=X, y=y)
+    tree = clf.sample_posterior(2000, X=X, y=y)
     rates = ["rate_x", "rate_z"]
     told = az.psense(tree, var_names=rates)
     assert told["rate_x"].item() > 0.05 > told["rate_z"].item()

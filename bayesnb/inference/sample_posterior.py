@@ -59,9 +59,9 @@ def sample_posterior(
         Rows that the tree describes. For "nuts", the learned rows if some of them have no label; these labels are
         summed out. For "gibbs", the learned rows. The tree describes those of them that have a label.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
-        Which groups to make besides ``posterior`` and ``prior``. By default, all that can be made but "columns", whose
-        arrays are large: (chain, draw, row, column). ``include=()`` makes none. Each of the groups that describe rows
-        takes 8 bytes × draws × rows.
+        Groups that must be made, beside those that are made by default: all that can be made but "columns", whose
+        arrays are large, (chain, draw, row, column). Each of the groups that describe rows takes 8 bytes × draws ×
+        rows.
     stage : {"parameters", "exponents"}
         Draws of the parameters, in which exponents take no part; or of the exponents, given the terms of the learned
         rows, each left out of its own: pass these rows as X, y and ``sample_weight``. "exact" then draws from Laplace's
@@ -247,22 +247,18 @@ def _wanted(classifier: Classifier, include: Sequence[str] | None, has_rows: boo
     from bayesnb.sampling.trees import OF_ROWS, OPTIONAL
 
     need_proper = {"log_prior", "prior_predictive"}
-    if include is None:
-        possible = ("log_prior", *OF_ROWS) if has_rows else ("log_prior",)
-        families = classifier.posterior.model.features.values()
-        known = all(family.exact or family.has_log_prior for family in families)
-        possible = [name for name in possible if proper or name not in need_proper]
-        return tuple(name for name in possible if name != "log_prior" or known)
-    include = [include] if isinstance(include, str) else list(include)
+    include = [include] if isinstance(include, str) else list(include or ())
     if odd := set(include) - set(OPTIONAL):
         raise ValueError(f"Expected include to be of {list(OPTIONAL)}; got {sorted(odd)}")
     if not has_rows and (of_rows := [name for name in include if name in (*OF_ROWS, "columns")]):
         raise ValueError(f"{of_rows[0]} speaks of rows: pass them as X and y")
     if not proper and (improper := sorted(need_proper & set(include))):
         raise ImproperError(f"{improper[0]} needs a proper prior for every feature and for the classes")
-    if "columns" in include and not set(include) & set(OF_ROWS):
-        include += [name for name in OF_ROWS if proper or name not in need_proper]
-    return tuple(include)
+    families = classifier.posterior.model.features.values()
+    known = all(family.exact or family.has_log_prior for family in families)
+    possible = ("log_prior", *OF_ROWS) if has_rows else ("log_prior",)
+    usual = [name for name in possible if (proper or name not in need_proper) and (name != "log_prior" or known)]
+    return tuple(dict.fromkeys([*usual, *include]))
 
 
 def sampled_exponents(

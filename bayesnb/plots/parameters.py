@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from xarray import DataArray, DataTree
 
 
-def prior_posterior(tree: DataTree, variable: str, **selection: Any) -> Figure:
+def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: Any) -> Figure:
     """Prior to posterior of a parameter, by class.
 
     Parameters
     ----------
     tree : DataTree
         From ``sample_posterior`` or PyMC, with a group ``posterior`` and, where it is proper, ``prior``.
-    variable : str
-        One of the tree, such as ``"pi"`` or ``"mu_gaussian"``.
+    variable : str or list of str
+        Variables of the tree, such as ``"pi"`` or ``["mu_bill_length_mm", "mu_bill_depth_mm"]``.
     **selection
-        Coordinates to keep, such as ``gaussian_feature="bill_length_mm"``; a list keeps several. Each coordinate that
-        is left, other than the class, has its own panel.
+        Coordinates to keep, such as ``outlook_category="sunny"``; a list keeps several. Each coordinate that is left,
+        other than the class, has its own panel.
 
     Returns
     -------
@@ -54,25 +54,27 @@ def prior_posterior(tree: DataTree, variable: str, **selection: Any) -> Figure:
     >>> figure.axes[0].get_xlabel()
     'pi'
     """
-    posterior = _selected(tree, "posterior", variable, selection)
-    prior = _selected(tree, "prior", variable, selection) if "prior" in tree.children else None
-    classes = (
-        [str(label) for label in np.atleast_1d(posterior["class_label"])] if "class_label" in posterior.coords else [""]
-    )
-    figure, panels = panels_of(posterior.shape[2], 4.2, 2.8)
+    names = [variable] if isinstance(variable, str) else list(variable)
+    drawn = {name: _selected(tree, "posterior", name, selection) for name in names}
+    before = {name: _selected(tree, "prior", name, selection) for name in names if "prior" in tree.children}
+    shown = [(name, k) for name, values in drawn.items() for k in range(values.shape[2])]
+    _require_readable([f"{name}, {drawn[name]['panel'].to_numpy()[k]}" for name, k in shown])
+    labels = [values["class_label"] for values in drawn.values() if "class_label" in values.coords]
+    classes = [str(label) for label in np.atleast_1d(labels[0])] if labels else [""]
+    figure, panels = panels_of(len(shown), 4.2, 2.8)
     colours = colours_of(len(classes))
-    for k, axes in enumerate(panels):
-        after = posterior.to_numpy()[:, :, k]
-        before = None if prior is None else prior.to_numpy()[:, :, k]
-        _two_densities(axes, after, before, colours)
-        axes.set(xlabel=plain(variable), ylabel="density", title=plain(posterior["panel"].to_numpy()[k]))
+    for axes, (name, k) in zip(panels, shown, strict=True):
+        _two_densities(
+            axes, drawn[name].to_numpy()[:, :, k], before[name].to_numpy()[:, :, k] if before else None, colours
+        )
+        axes.set(xlabel=plain(name), ylabel="density", title=plain(drawn[name]["panel"].to_numpy()[k]))
         axes.locator_params(axis="x", nbins=4)
         axes.ticklabel_format(axis="x", useOffset=False)
     handles = [line_handle(colour) for colour in colours]
-    labels = [plain(name) for name in classes]
-    if prior is not None:
-        handles, labels = [*handles, line_handle(GREY), line_handle(GREY, "--")], [*labels, "posterior", "prior"]
-    figure.legend(handles, labels, loc="outside right upper", frameon=False)
+    said = [plain(name) for name in classes]
+    if before:
+        handles, said = [*handles, line_handle(GREY), line_handle(GREY, "--")], [*said, "posterior", "prior"]
+    figure.legend(handles, said, loc="outside right upper", frameon=False)
     return figure
 
 
@@ -92,16 +94,19 @@ def _selected(tree: DataTree, group: str, variable: str, selection: dict[str, An
         values = values.sel({dim: np.atleast_1d(wanted)})
     inner = [dim for dim in values.dims if dim not in ("chain", "draw", "class_label")]
     titles = _titles(tree, values, inner)
-    if len(titles) > PANELS:
-        raise ValueError(
-            f"{variable!r} has {len(titles)} panels, and more than {PANELS} cannot be read: keep some, such as "
-            f"{inner[0]}={str(values[inner[0]].to_numpy()[0])!r}"
-        )
     if "class_label" not in values.dims:
         values = values.expand_dims("class_label")
     values = values.stack(sample=("chain", "draw"), create_index=False)
     values = values.stack(panel=inner, create_index=False) if inner else values.expand_dims("panel")
     return values.transpose("sample", "class_label", "panel").assign_coords(panel=titles)
+
+
+def _require_readable(titles: Sequence[str]) -> None:
+    if len(titles) > PANELS:
+        raise ValueError(
+            f"{len(titles)} panels are more than {PANELS}, which cannot be read: keep some by their coordinates; the "
+            f"first panels are {list(titles[:3])}"
+        )
 
 
 def _titles(tree: DataTree, values: DataArray, inner: Sequence[str]) -> list[str]:

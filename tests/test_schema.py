@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.preprocessing import OneHotEncoder
 
 from bayesnb import (
     UNSEEN,
@@ -23,6 +25,7 @@ from bayesnb import (
     Multinomial,
     NormalGamma,
     Poisson,
+    datasets,
 )
 
 type Columns = Mapping[str, Sequence[Any]]
@@ -193,9 +196,29 @@ def test_an_array_of_zeros_and_ones_is_bernoulli_as_a_frame_of_them_is(dtype: An
     assert_allclose(array.predict_proba(x), frame.predict_proba(pd.DataFrame(x).add_prefix("x")))
 
 
-def test_an_array_is_gaussian_as_soon_as_one_cell_is_neither_0_nor_1() -> None:
-    assert families(BayesianNB().fit(np.array([[1, 0], [0, 2]]), [0, 1])) == {"x": "Gaussian"}
-    assert families(BayesianNB().fit(np.array([[1, 0], [0, -1]]), [0, 1])) == {"x": "Gaussian"}
+@pytest.mark.parametrize("dtype", [int, float])
+def test_the_columns_of_an_array_that_hold_only_0_and_1_are_bernoulli(dtype: Any) -> None:
+    x = np.array([[1, 0, 2], [0, 1, -1], [1, 1, 0], [0, 0, 1]], dtype)
+    clf = BayesianNB().fit(x, [0, 1, 1, 0])
+    assert families(clf) == {"x": "Gaussian", "flags": "Bernoulli"}
+    named = BayesianNB().fit(pd.DataFrame(x).add_prefix("x").astype({"x0": int, "x1": int}), [0, 1, 1, 0])
+    assert_allclose(clf.predict_proba(x), named.predict_proba(pd.DataFrame(x).add_prefix("x")))
+
+
+def test_a_missing_cell_leaves_a_column_of_an_array_bernoulli_and_a_column_without_any_value_gaussian() -> None:
+    x = np.array([[1.0, np.nan], [np.nan, np.nan], [0.0, np.nan]])
+    assert families(BayesianNB().fit(x, [0, 1, 1])) == {"x": "Gaussian", "flags": "Bernoulli"}
+
+
+def test_columns_of_an_encoder_in_front_are_read_as_those_of_its_table() -> None:
+    X, y = datasets.penguins()
+    encoder = make_column_transformer(
+        (OneHotEncoder(drop="if_binary"), ["sex"]), remainder="passthrough", sparse_threshold=0.0
+    )
+    X = X[["sex", "bill_length_mm", "body_mass_g"]].dropna()
+    y = y[X.index]
+    encoded = encoder.fit_transform(X)
+    assert_allclose(BayesianNB().fit(encoded, y).predict_proba(encoded), BayesianNB().fit(X, y).predict_proba(X))
 
 
 @pytest.mark.parametrize("family", [Gaussian(), Bernoulli(), Poisson()])
@@ -537,7 +560,7 @@ def test_levels_of_another_type_are_refused() -> None:
 
 @pytest.mark.parametrize("dtype", [float, np.float32, int, bool])
 def test_an_array_of_numbers_is_one_gaussian_feature(dtype: Any) -> None:
-    array = np.random.default_rng(0).integers(0, 2, (30, 3)).astype(dtype)
+    array = np.random.default_rng(0).integers(0, 2 if dtype is bool else 3, (30, 3)).astype(dtype)
     clf = BayesianNB(Gaussian() if dtype in (bool, int) else None).fit(array, Y[:30])
     row = clf.describe().loc["x"]
     assert (row["family"], row["columns"], row["missing"]) == ("Gaussian", 3, 0.0)

@@ -126,7 +126,7 @@ class Column:
     def binary(self) -> bool:
         """Whether every value of an integer column is 0, 1 or missing."""
         cells = self._numpy()
-        return set(self.coded[1]) <= {0, 1} if cells is None else zeros_and_ones(cells)
+        return set(self.coded[1]) <= {0, 1} if cells is None else bool(zeros_and_ones(cells[:, None])[0])
 
     def reals(self) -> Array:
         """Its numbers as float64 (row,), NaN where missing."""
@@ -261,9 +261,21 @@ def coded_text(cells: Array) -> tuple[Array, Array]:
     return encoded.indices.to_numpy(), distinct
 
 
-def zeros_and_ones(x: Array) -> bool:
-    """Whether an array holds whole numbers and all of them are 0 or 1."""
-    return x.dtype.kind in "iu" and x.min(initial=0) >= 0 and x.max(initial=0) <= 1
+def zeros_and_ones(x: Array) -> Array:
+    """Which columns of an array of numbers, (row, column), hold 0 and 1, and perhaps missing values, and nothing else.
+
+    Encoders in front of the classifier make such columns, of integers or of floats.
+    """
+    if x.dtype.kind in "iu":
+        return (x.min(0, initial=0) >= 0) & (x.max(0, initial=0) <= 1)
+    found = _zeros_and_ones(x[:64])
+    for k in np.flatnonzero(found):  # The first rows have ruled out nearly all others.
+        found[k] = _zeros_and_ones(x[:, k : k + 1])[0] and not np.isnan(x[:, k]).all()
+    return found
+
+
+def _zeros_and_ones(x: Array) -> Array:
+    return ((x == 0) | (x == 1) | np.isnan(x)).all(0)
 
 
 def _called(dtype: Any) -> str:

@@ -160,10 +160,17 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
     if table.sparse:
         return {"x": (families.of("sparse", rest), rest, "sparse counts")}
     if table.numeric:
-        # An array is one feature, so one family reads all of its columns.
+        # The columns of an array that have one family are one feature.
+        how = f"array of {table.source.dtype}"
+        if table.source.dtype == bool:
+            return {"x": (families.of("boolean", rest), rest, how)}
         binary = zeros_and_ones(table.source)
-        kind = "boolean" if table.source.dtype == bool else "zero_one" if binary else "number"
-        return {"x": (families.of(kind, rest), rest, f"array of {table.source.dtype}{ZERO_ONE if binary else ''}")}
+        flags = tuple(name for name in rest if binary[table.place[name]])
+        numbers = tuple(name for name in rest if not binary[table.place[name]])
+        found = {"x": (families.of("number", numbers), numbers, how)} if numbers else {}
+        if flags:
+            found["flags" if numbers else "x"] = (families.of("zero_one", flags), flags, how + ZERO_ONE)
+        return found
     # Columns of one type share one family object, which saves making thousands of them.
     if table.cells is not None and table.cells.dtype.kind == "f":
         how, number = Column(rest[0], table.cells).dtype, families.of("number", rest)

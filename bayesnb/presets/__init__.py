@@ -39,7 +39,7 @@ def sklearn(
     """The naive Bayes classifiers of scikit-learn.
 
     Each column is read as by the class of scikit-learn for its type: numbers as by ``GaussianNB``, text as by
-    ``CategoricalNB``, True and False and integers of 0 and 1 as by ``BernoulliNB``, and a sparse matrix as by
+    ``CategoricalNB``, True and False and columns of 0 and 1 as by ``BernoulliNB``, and a sparse matrix as by
     ``MultinomialNB``. scikit-learn itself has no classifier for mixed types; here their probabilities are multiplied,
     and the classes are counted once.
 

@@ -168,7 +168,8 @@ def sample_posterior(
     others: dict[str, Any] = {"sample_stats": drawing.no_divergences(chains, draws)}
     if sampler == "nuts":
         conjugate = classifier.posterior.conjugate_part()
-        drawn, sampled = nuts.sample(conjugate, draws, chains, seed, summed_out(classifier, X, y, apart=False), **arguments)
+        model = summed_out(classifier, X, y, apart=False)
+        drawn, sampled = nuts.sample(conjugate, draws, chains, seed, model, **arguments)
         # The others are of sampled features, which have the draws of their own chains.
         groups["posterior"] |= layout.variables(drawn, layout.blocks_of(conjugate))
         others["sample_stats"] = sampled["sample_stats"].dataset

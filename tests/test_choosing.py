@@ -28,7 +28,6 @@ from bayesnb import (
     Poisson,
     PolyaTree,
     UnseenLevelWarning,
-    choose_families,
     datasets,
     evaluate,
     load,
@@ -45,9 +44,19 @@ def log_score(features, X, y):
     return -len(y) * evaluate(BayesianNB(features), X, y)["log_loss"]
 
 
+def chosen(X, y, *settings, **named):
+    """What the rows choose, and what was tried."""
+    return BayesianNB(BestFamily(*settings, **named)).fit(X, y).choice_
+
+
+def test_a_table_without_numbers_leaves_no_choice():
+    X, y = table()
+    assert not hasattr(BayesianNB("best").fit(X[["kind"]], y), "choice_")
+
+
 def test_the_choice_for_the_class_is_the_best_of_all_combinations():
     X, y = table()
-    choice = choose_families(X, y, FAMILIES)
+    choice = chosen(X, y, FAMILIES)
     scores = {
         (a, b): log_score({"size": a, "wait": b}, X, y) for a, b in product(FAMILIES, repeat=2)
     }  # fmt: skip
@@ -62,7 +71,7 @@ def test_the_choice_for_the_class_is_the_best_of_all_combinations():
 
 def test_the_choice_by_evidence_is_the_family_of_the_largest_evidence_of_its_own_column():
     X, y = table()
-    choice = choose_families(X, y, FAMILIES, by="evidence")
+    choice = chosen(X, y, FAMILIES, by="evidence")
     for column in ("size", "wait"):
         evidence = [BayesianNB({column: f}).fit(X[[column]], y).log_evidence_.conditional for f in FAMILIES]
         assert_allclose(choice.table.loc[column, "evidence"], evidence, rtol=1e-12)
@@ -73,7 +82,7 @@ def test_the_choice_by_evidence_is_the_family_of_the_largest_evidence_of_its_own
 
 def test_a_family_is_tried_on_the_columns_that_it_can_read():
     X, y = datasets.penguins()
-    tried = choose_families(X, y, [Gaussian(), Poisson(), PolyaTree()]).table.reset_index().groupby("column")["family"]
+    tried = chosen(X, y, [Gaussian(), Poisson(), PolyaTree()]).table.reset_index().groupby("column")["family"]
     assert "Poisson" in set(tried.get_group("body_mass_g"))
     assert "Poisson" not in set(tried.get_group("bill_length_mm"))
     assert "island" not in tried.groups
@@ -82,7 +91,7 @@ def test_a_family_is_tried_on_the_columns_that_it_can_read():
 def test_a_column_of_amounts_with_many_zeros_is_tried_as_a_hurdle_and_chosen_for_the_class():
     rng, y = default_rng(0), np.arange(200) % 2
     amount = np.where(rng.random(200) < 0.3 + 0.4 * y, 0.0, rng.lognormal(3.0 + y, 0.5))
-    choice = choose_families(pd.DataFrame({"amount": amount, "size": amount + 1.0}), y)
+    choice = chosen(pd.DataFrame({"amount": amount, "size": amount + 1.0}), y)
     families = choice.table.reset_index().groupby("column")["family"]
     assert set(families.get_group("amount")) == {"Gaussian", "PolyaTree", "Hurdle(LogNormal)"}
     assert "Hurdle(LogNormal)" not in set(families.get_group("size"))
@@ -93,7 +102,7 @@ def test_a_column_of_amounts_with_many_zeros_is_tried_as_a_hurdle_and_chosen_for
 def test_candidates_of_one_class_have_different_names_if_their_parts_have():
     X, y = table()
     X = pd.DataFrame({"size": X["size"].round() * (np.arange(120) % 3 > 0)})
-    found = choose_families(X, y, [Hurdle(Poisson()), Hurdle(NegativeBinomial())], by="evidence")
+    found = chosen(X, y, [Hurdle(Poisson()), Hurdle(NegativeBinomial())], by="evidence")
     assert list(found.table.loc["size"].index) == ["Hurdle(Poisson)", "Hurdle(NegativeBinomial)"]
     assert found.table["evidence"].notna().all()
 
@@ -101,14 +110,14 @@ def test_candidates_of_one_class_have_different_names_if_their_parts_have():
 def test_a_tree_whose_cells_have_seen_the_column_has_no_evidence_to_compare():
     X, y = table()
     own, given = PolyaTree(), PolyaTree(edges=[1.0, 3.0, 9.0])
-    choice = choose_families(X, y, [Gaussian(), own], by="evidence")
+    choice = chosen(X, y, [Gaussian(), own], by="evidence")
     assert choice.table.xs("PolyaTree", level="family")[["evidence", "weight"]].isna().all(axis=None)
     assert [type(family) for family in choice.features.values()] == [Gaussian, Gaussian]
-    with_edges = choose_families(X, y, [Gaussian(), given], by="evidence")
+    with_edges = chosen(X, y, [Gaussian(), given], by="evidence")
     assert with_edges.table["evidence"].notna().all()
     assert with_edges.features["size"] is given
     with pytest.raises(ValueError, match="no candidate has an evidence for 'size'"):
-        choose_families(X, y, [own], by="evidence")
+        chosen(X, y, [own], by="evidence")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +126,6 @@ def test_a_tree_whose_cells_have_seen_the_column_has_no_evidence_to_compare():
         (table()[0], {"by": "loo"}, "Expected by to be 'class' or 'evidence'; got 'loo'"),
         (table()[0], {"families": [Gaussian(), Gaussian()]}, "candidates of different names"),
         (table()[0], {"families": []}, "candidates of different names"),
-        (table()[0][["kind"]], {}, "no column holds numbers"),
         (table()[0][["size"]], {"families": [Bernoulli(), Categorical()]}, "Categorical cannot be a candidate"),
         (table()[0][["size"]], {"families": [MultivariateGaussian()]}, "MultivariateGaussian cannot be a candidate"),
         (table()[0][["size"]], {"families": ["gaussian"]}, "Expected candidates to be families"),
@@ -127,28 +135,28 @@ def test_a_tree_whose_cells_have_seen_the_column_has_no_evidence_to_compare():
 )
 def test_what_leaves_no_choice_is_refused(X, asked, said):
     with pytest.raises(ValueError, match=said):
-        choose_families(X, table()[1], **asked)
+        chosen(X, table()[1], **asked)
 
 
 # BayesianNB(features="best")
 
 
-def test_an_estimator_with_best_families_is_that_of_choose_families():
+def test_an_estimator_with_best_families_is_one_with_the_families_that_it_chose():
     X, y = table()
-    choice = choose_families(X, y)
+    choice = chosen(X, y)
     best, named = BayesianNB("best").fit(X, y), BayesianNB(choice.features).fit(X, y)
     pd.testing.assert_frame_equal(best.choice_.table, choice.table)
     assert np.array_equal(best.predict_proba(X), named.predict_proba(X))
     # An array has the same columns without names.
     array = BayesianNB("best").fit(X[["size", "wait"]].to_numpy(), y)
-    without = choose_families(X[["size", "wait"]], y)
+    without = chosen(X[["size", "wait"]], y)
     assert [type(f) for f in array.choice_.features.values()] == [type(f) for f in without.features.values()]
 
 
 def test_the_table_of_features_says_why_a_family_was_chosen_and_which_is_the_runner_up():
     X, y = table()
     described = BayesianNB(BestFamily(FAMILIES, by="evidence")).fit(X, y).describe()["chosen"]
-    evidence = choose_families(X, y, FAMILIES, by="evidence").table["evidence"]
+    evidence = chosen(X, y, FAMILIES, by="evidence").table["evidence"]
     ahead = evidence["wait", "Exponential"] - evidence["wait", "LogNormal"]
     assert described["wait"] == f"best by evidence, {ahead:.3g} nats before LogNormal"
     assert described["kind"] == "str"
@@ -257,7 +265,7 @@ def test_rows_without_a_label_take_no_part_in_the_choice():
     some = y.astype(float).copy()
     some[80:] = np.nan
     clf = BayesianNB(BestFamily(FAMILIES)).fit(X, some)
-    pd.testing.assert_frame_equal(clf.choice_.table, choose_families(X[:80], y[:80], FAMILIES).table)
+    pd.testing.assert_frame_equal(clf.choice_.table, chosen(X[:80], y[:80], FAMILIES).table)
     with pytest.raises(ValueError, match="families are chosen by rows with a label, and no row has one"):
         BayesianNB("best", class_prior={"a": 0.5, "b": 0.5}).fit(X, np.full(len(y), np.nan))
 
@@ -267,8 +275,8 @@ def test_at_most_so_many_rows_choose_and_all_rows_are_learned():
     few = BayesianNB(BestFamily(FAMILIES, rows=30)).fit(X, y)
     assert few.class_count_.sum() == 120
     scores = few.choice_.table.query("chosen")["log_score"]
-    assert (scores > 0.6 * choose_families(X, y, FAMILIES).table.query("chosen")["log_score"].to_numpy()).all()
-    again = choose_families(X, y, FAMILIES, rows=30)
+    assert (scores > 0.6 * chosen(X, y, FAMILIES).table.query("chosen")["log_score"].to_numpy()).all()
+    again = chosen(X, y, FAMILIES, rows=30)
     pd.testing.assert_frame_equal(few.choice_.table, again.table)
 
 

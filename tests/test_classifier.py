@@ -44,7 +44,7 @@ QUESTIONS = {
     "uncertainty": lambda clf: clf.uncertainty(X, draws=100),
     "sample_proba": lambda clf: clf.sample_proba(X, 5),
     "decide": lambda clf: clf.decide(X, pd.DataFrame({"act": [0.0, 1.0], "wait": [2.0, 0.0]}, index=["m", "n"])),
-    "predict_set": lambda clf: clf.predict_set(X),
+    "credible_set": lambda clf: clf.credible_set(X),
     "explain": lambda clf: clf.explain(X, "m", "n"),
     "estimate_class_prior": lambda clf: clf.estimate_class_prior(X),
     "loo": lambda clf: clf.loo(X, Y),

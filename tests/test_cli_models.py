@@ -19,7 +19,6 @@ from bayesnb import (
     Dirichlet,
     FixedProbabilities,
     Poisson,
-    choose_families,
     cli,
     datasets,
     load,
@@ -113,7 +112,7 @@ def test_all_columns_of_numbers_may_have_their_best_family(capsys, done, tmp_pat
     X.assign(sex=y).to_csv(tmp_path / "t.csv", index=False)
     said = "--target", "sex", "--feature", "best"
     done("fit", tmp_path / "t.csv", "-o", tmp_path / "m.nc", *said, "--class-prior", prior)
-    assert load(tmp_path / "m.nc").choice_.table.equals(choose_families(X, y).table)
+    assert load(tmp_path / "m.nc").choice_.table.equals(BayesianNB("best").fit(X, y).choice_.table)
     for shown in ((tmp_path / "t.csv", *said), (tmp_path / "m.nc",)):
         _, out, _ = run(capsys, "inspect", *shown, "--format", "json")
         assert all("nats before" in feature["chosen"] for feature in json.loads(out)["features"])

@@ -113,7 +113,7 @@ def test_sets_of_a_wrong_model_hold_the_class_as_often_as_they_say(method):
         known = slice(0, 19) if method == "full" else slice(19, 29)
         found = clf.conformal(X[known], y[known], method=method)
         hits.append(inside(found.predict_set(X[29:], coverage=0.8), y[29:]).mean())
-        sums.append(inside(clf.predict_set(X[29:], mass=0.8), y[29:]).mean())
+        sums.append(inside(clf.credible_set(X[29:], mass=0.8), y[29:]).mean())
     error = np.std(hits) / np.sqrt(len(hits))
     assert np.mean(hits) > 0.8 - 3 * error
     assert np.mean(sums) < 0.8

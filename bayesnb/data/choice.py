@@ -81,7 +81,8 @@ class FamilyChoice:
     Examples
     --------
     >>> import bayesnb as nb
-    >>> choice = nb.choose_families(*nb.datasets.heights(), families=[nb.Gaussian(), nb.LogNormal()], by="evidence")
+    >>> by_evidence = nb.BestFamily([nb.Gaussian(), nb.LogNormal()], by="evidence")
+    >>> choice = nb.BayesianNB(by_evidence).fit(*nb.datasets.heights()).choice_
     >>> {column: type(family).__name__ for column, family in choice.features.items()}
     {'height_cm': 'Gaussian', 'weight_kg': 'Gaussian'}
     """

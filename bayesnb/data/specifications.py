@@ -198,8 +198,8 @@ class BestFamily:
     """Choose the family of a column of numbers by the rows of the first fit: ``features="best"`` with settings.
 
     As ``features`` it is for all columns of numbers, and the other columns get the family of their type. In
-    ``features={column: BestFamily()}`` it is for single columns. :func:`bayesnb.choose_families` says what the criteria
-    mean.
+    ``features={column: BestFamily()}`` it is for single columns. What was tried stands in
+    ``choice_`` of the fitted estimator, a :class:`bayesnb.FamilyChoice`.
 
     Parameters
     ----------
@@ -219,6 +219,23 @@ class BestFamily:
     ValueError
         For another criterion, no candidates, candidates of one name, or a family that cannot be a candidate.
 
+    Notes
+    -----
+    The two criteria answer different questions. ``"class"`` asks which families predict the *class* best, and is the
+    one for classification: it is the exact leave-one-out log score of the whole classifier. ``"evidence"`` asks which
+    family predicted the values of the *column* best, given the class, and is the one for describing a column or for
+    drawing rows. Often they disagree.
+
+    Each candidate is fitted once. The leave-one-out terms of a column do not depend on the other columns, so the score
+    of any combination of families is a sum of known terms; the columns are gone through until no change of one family
+    improves the score. The choice itself is not left out of the score. With more columns than rows it can be too good;
+    then score ``BayesianNB(clf.choice_.features)`` on rows that took no part in the choice.
+
+    A density and a probability can only be compared where the column holds whole numbers, because a density per unit is
+    then nearly the probability of a whole number. A PolyaTree that takes its cells from the column has no evidence that
+    could be compared, because the cells have seen the rows already; with given ``edges`` it has one. Nor has a Hurdle
+    of amounts, because it gives 0 a probability where the others have a density.
+
     Examples
     --------
     >>> import bayesnb as nb
@@ -226,6 +243,13 @@ class BestFamily:
     >>> by_evidence = nb.BestFamily([nb.Gaussian(), nb.LogNormal()], by="evidence")
     >>> nb.BayesianNB(by_evidence).fit(X, y).describe()["family"].to_dict()
     {'height_cm': 'Gaussian', 'weight_kg': 'Gaussian'}
+    >>> nb.BayesianNB(nb.BestFamily([nb.Gaussian(), nb.LogNormal()])).fit(X, y).choice_.table.round(2)
+                         evidence  weight  log_score  chosen
+    column    family
+    height_cm Gaussian    -140.46    0.51     -18.42    True
+              LogNormal   -140.50    0.49     -18.47   False
+    weight_kg Gaussian    -149.20    0.61     -18.45   False
+              LogNormal   -149.66    0.39     -18.42    True
     """
 
     families: Any = None

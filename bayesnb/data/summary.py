@@ -251,7 +251,7 @@ class PartSummarizer:
         if self.schema is None and choice.asks(self.features):
             raise ValueError(
                 "the first rows choose the best families, and the parts of this table have no order: choose them on a "
-                "sample of rows in memory, as features=choose_families(X, y).features"
+                'sample of rows in memory, as features=BayesianNB("best").fit(X, y).choice_.features'
             )
         for spec in _families(self.features) if self.schema is None else ():
             if spec.needs_rows:

@@ -333,7 +333,7 @@ def conformal(
 ) -> Conformal:
     """Calibrate sets of classes by known rows, so that they hold the true class as often as they say.
 
-    ``predict_set`` of the estimator sums class probabilities, and is right if the model is. The sets of
+    ``credible_set`` of the estimator sums class probabilities, and is right if the model is. The sets of
     ``clf.conformal(X, y).predict_set(X_new, coverage=0.9)`` rest on the rows being exchangeable, and on nothing else.
 
     Parameters

@@ -217,7 +217,7 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
 
 
 @question("the smallest set of classes with a given probability", "what to do")
-def predict_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
+def credible_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
     """The smallest set of classes whose probability is at least ``mass``, as bool (row, class).
 
     It holds the true class as often as ``mass`` says if the class probabilities are right. A guarantee that does not
@@ -235,7 +235,7 @@ def predict_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFra
     >>> from bayesnb import BayesianNB, datasets
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB().fit(X, y)
-    >>> clf.predict_set(X[:2], mass=0.7)
+    >>> clf.credible_set(X[:2], mass=0.7)
          no    yes
     0  True  False
     1  True  False

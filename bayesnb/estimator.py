@@ -48,9 +48,9 @@ THEIRS = {
 """Attributes of other implementations of naive Bayes, and what to ask here."""
 
 
-def _held[T](of: Callable[[Classifier], T]) -> T:
+def _held[T](of: Callable[[Classifier], T], doc: str | None = "") -> T:
     """A property of the classifier as one of the estimator. Its type is what an estimator has under that name."""
-    found: Any = property(lambda self: of(self.classifier_), doc="")
+    found: Any = property(lambda self: of(self.classifier_), doc=doc)
     return found
 
 
@@ -356,15 +356,15 @@ class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
     classes_ = _held(lambda c: c.classes)
     class_count_ = _held(lambda c: c.statistics.rows)
     schema_ = _held(lambda c: c.schema)
-    choice_ = _held(lambda c: c.choice_)
+    choice_ = _held(lambda c: c.choice_, Classifier.choice_.__doc__)
     statistics_ = _held(lambda c: c.statistics)
     posterior_ = _held(lambda c: c.posterior)
     target_ = _held(lambda c: c.target)
     n_features_in_ = _held(lambda c: c.n_features)
     feature_names_in_ = _held(lambda c: c.feature_names)
     em_ = _held(lambda c: c.em_)
-    exponents_ = _held(lambda c: c.exponents_)
-    log_evidence_ = _held(lambda c: c.log_evidence_)
+    exponents_ = _held(lambda c: c.exponents_, Classifier.exponents_.__doc__)
+    log_evidence_ = _held(lambda c: c.log_evidence_, Classifier.log_evidence_.__doc__)
 
     @property
     def classifier_(self) -> Classifier:

@@ -19,7 +19,7 @@ def save(self: Any, path: str | os.PathLike, replacing: str | None = None) -> st
         Any name; ".bayesnb" is usual.
     replacing : str, optional
         ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
-        :class:`bayesnb.ModelChangedError` is raised.
+        :class:`bayesnb.errors.ModelChangedError` is raised.
 
     Raises
     ------

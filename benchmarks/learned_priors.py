@@ -47,7 +47,7 @@ def rows(y: np.ndarray, each: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     """Print the table."""
-    warnings.simplefilter("ignore", nb.UnseenLevelWarning)
+    warnings.simplefilter("ignore", nb.errors.UnseenLevelWarning)
     lines = []
     for name, X, y, families in tables():
         for family, both in families.items():

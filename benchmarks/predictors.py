@@ -20,13 +20,13 @@ from bayesnb import (
     Gaussian,
     Mixture,
     MultivariateGaussian,
-    NaiveBayes,
     PolyaTree,
-    UnseenLevelWarning,
 )
 from bayesnb.dependence.learned import learn
+from bayesnb.errors import UnseenLevelWarning
 from bayesnb.families.categorical import Coded
 from bayesnb.families.family import Family
+from bayesnb.model import NaiveBayes
 from bayesnb.statistics.membership import Labels
 
 type Array = np.ndarray

@@ -3,8 +3,9 @@
     uv run --group dev python -m benchmarks.sbc --simulations 1000 --picture sbc.png
     uv run --group dev python -m benchmarks.sbc --sampler nuts --simulations 50
 
-The calibration is ``bayesnb.agreement.calibrate``, of a model with every conjugate family. Geweke's test alternates
-rows given parameters and parameters given rows; if both are right, the parameters keep the prior's distribution.
+The calibration is ``bayesnb.sampling.agreement.calibrate``, of a model with every conjugate family. Geweke's test
+alternates rows given parameters and parameters given rows; if both are right, the parameters keep the distribution of
+the prior.
 """
 
 from __future__ import annotations
@@ -30,9 +31,8 @@ from bayesnb import (
     Normal,
     NormalGamma,
     Poisson,
-    agreement,
 )
-from bayesnb.sampling import layout
+from bayesnb.sampling import agreement, layout
 from bayesnb.sampling.calibration import Simulator
 
 WORDS = ["ham", "spam", "eggs"]

@@ -29,13 +29,11 @@ from bayesnb import (
     Bernoulli,
     Beta,
     Binned,
-    BoundaryError,
     Categorical,
     Dirichlet,
     Gamma,
     Gaussian,
     GaussianKnownVariance,
-    ImproperError,
     Multinomial,
     Normal,
     NormalGamma,
@@ -43,6 +41,7 @@ from bayesnb import (
 )
 from bayesnb.cli import main
 from bayesnb.data import readers
+from bayesnb.errors import BoundaryError, ImproperError
 
 X = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0], "hue": list("uvuv")})
 Y = list("abab")

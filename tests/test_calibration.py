@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesnb import BayesianNB, Bernoulli, Beta, Dirichlet, Gaussian, ImproperError, NormalGamma, agreement, datasets
+from bayesnb import BayesianNB, Bernoulli, Beta, Dirichlet, Gaussian, NormalGamma, datasets
+from bayesnb.errors import ImproperError
 from bayesnb.model import Posterior
+from bayesnb.sampling import agreement
 from bayesnb.sampling.calibration import Calibration, Simulator
 from benchmarks import sbc
 

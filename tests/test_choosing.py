@@ -27,11 +27,11 @@ from bayesnb import (
     NegativeBinomial,
     Poisson,
     PolyaTree,
-    UnseenLevelWarning,
     datasets,
     evaluate,
     load,
 )
+from bayesnb.errors import UnseenLevelWarning
 
 FAMILIES = [Gaussian(), LogNormal(), Exponential()]
 

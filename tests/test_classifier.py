@@ -21,11 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from bayesnb import (
     BayesianNB,
     Gaussian,
-    ImproperError,
     NormalGamma,
     datasets,
 )
 from bayesnb.data.schema import Schema
+from bayesnb.errors import ImproperError
 from bayesnb.inference.classifier import Classifier
 
 X = pd.DataFrame({"size": [1.0, 2.0, 8.0, 9.0], "hue": list("uvuv")})

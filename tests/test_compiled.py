@@ -17,13 +17,12 @@ from bayesnb import (
     Categorical,
     Exponential,
     GaussianKnownVariance,
-    ImpossibleRowError,
     Multinomial,
     NegativeBinomial,
     Poisson,
     PolyaTree,
-    UnseenLevelWarning,
 )
+from bayesnb.errors import ImpossibleRowError, UnseenLevelWarning
 
 FAMILIES = {
     "pulse": "gaussian",

@@ -12,7 +12,6 @@ from scipy.special import betaln
 from bayesnb import (
     BayesianNB,
     Beta,
-    BetaTree,
     Categorical,
     Exponential,
     Gamma,
@@ -20,7 +19,6 @@ from bayesnb import (
     Gaussian,
     GaussianKnownVariance,
     Hurdle,
-    ImproperError,
     LogNormal,
     Mixture,
     NegativeBinomial,
@@ -31,8 +29,9 @@ from bayesnb import (
     StudentT,
     load,
 )
+from bayesnb.errors import ImproperError
 from bayesnb.modelfile import codec
-from bayesnb.priors import OneOf
+from bayesnb.priors import BetaTree, OneOf
 
 Y = np.array(["a"] * 5 + ["b"] * 4)
 WAITS = np.array([0.3, 1.2, 0.8, 2.5, np.nan, 3.0, 2.6, 3.4, 2.9])

@@ -13,7 +13,8 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from bayesnb import BayesianNB, Dirichlet, FixedProbabilities, ImpossibleRowError
+from bayesnb import BayesianNB, Dirichlet, FixedProbabilities
+from bayesnb.errors import ImpossibleRowError
 from bayesnb.inference.class_prior import interval_of_shares
 from bayesnb.inference.class_prior import most_probable_shares as estimate_class_prior
 from bayesnb.inference.decide import least_expected_cost as decide

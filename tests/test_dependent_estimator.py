@@ -25,8 +25,6 @@ from test_generative import IN_PYTHON
 from bayesnb import (
     BayesianNB,
     Exponents,
-    ImpossibleRowError,
-    ModelFileError,
     Poisson,
     StudentT,
     datasets,
@@ -37,6 +35,7 @@ from bayesnb.data.rows import Rows
 from bayesnb.dependence import program
 from bayesnb.dependence.conditional import log_likelihood
 from bayesnb.dependence.learned import draw
+from bayesnb.errors import ImpossibleRowError, ModelFileError
 from tests.model_files import array, cell, changed
 
 HOW = ["tempered", "pairwise", Exponents(by="class", pairs=3)]

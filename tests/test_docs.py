@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import bayesnb
-from bayesnb import BayesianNB, cli, datasets, plots
+from bayesnb import BayesianNB, cli, datasets, errors, model, plots, priors
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -41,6 +41,9 @@ PUBLIC |= {
     if value.__module__.startswith(plots.__name__) and not name.startswith("_")
 }
 PUBLIC |= {f"datasets.{name}": getattr(datasets, name) for name in datasets.__all__}
+PUBLIC |= {f"model.{name}": getattr(model, name) for name in model.__all__}
+PUBLIC |= {f"errors.{name}": getattr(errors, name) for name in errors.__all__}
+PUBLIC |= {f"priors.{name}": getattr(priors, name) for name in ("BetaTree", "UNSEEN")}
 
 
 def relative(path):
@@ -63,7 +66,7 @@ def test_every_public_name_is_listed_on_the_api_page(name):
     assert name in listed()
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "UNSEEN"])
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "priors.UNSEEN"])
 def test_every_public_name_has_an_example_that_runs(name):
     # The examples themselves are run by --doctest-modules; a constant has no docstring of its own.
     found = doctest.DocTestFinder(recurse=False).find(PUBLIC[name], name, module=False)

@@ -5,11 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayesnb import BayesianNB, BoundaryError, Categorical, Dirichlet, NaiveBayes, Statistics, datasets, normalize
+from bayesnb import BayesianNB, Categorical, Dirichlet, datasets
+from bayesnb.errors import BoundaryError
 from bayesnb.families.categorical import CategoryCounts, Coded
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws
 from bayesnb.inference.intervals import Saddlepoint
+from bayesnb.model import NaiveBayes, Statistics, normalize
 
 PAGE = Path(__file__).parent.parent / "docs" / "explore.html"
 pytestmark = pytest.mark.browser

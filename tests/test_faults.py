@@ -332,7 +332,7 @@ def slow_update(path, csv, line):
     line.recv()
     try:
         clf.save(path, replacing=read)
-    except nb.ModelChangedError as error:
+    except nb.errors.ModelChangedError as error:
         line.send(str(error))
     else:
         line.send("saved")

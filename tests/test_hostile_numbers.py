@@ -34,8 +34,6 @@ from bayesnb import (
     Gaussian,
     GaussianKnownVariance,
     Hurdle,
-    ImpossibleRowError,
-    ImproperError,
     LogNormal,
     Mixture,
     Multinomial,
@@ -47,9 +45,9 @@ from bayesnb import (
     Poisson,
     PolyaTree,
     load,
-    normalize,
 )
-from bayesnb.model import ESTIMATES
+from bayesnb.errors import ImpossibleRowError, ImproperError
+from bayesnb.model import ESTIMATES, normalize
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Moments
 

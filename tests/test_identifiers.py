@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnb import BayesianNB, Categorical, IdentifierWarning, datasets
+from bayesnb import BayesianNB, Categorical, datasets
+from bayesnb.errors import IdentifierWarning
 
 X, Y = datasets.play_tennis()
 DAYS = [f"D{k}" for k in range(14)]

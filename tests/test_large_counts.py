@@ -17,12 +17,12 @@ from bayesnb import (
     Categorical,
     Dirichlet,
     Gamma,
-    ImproperError,
     Multinomial,
     Poisson,
-    normalize,
 )
+from bayesnb.errors import ImproperError
 from bayesnb.families.multinomial import Bag
+from bayesnb.model import normalize
 from bayesnb.statistics.membership import Labels, Responsibilities
 
 SIZES = [1.0, 1e4, 1e8, 1e12, 1e15]

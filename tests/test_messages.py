@@ -20,11 +20,11 @@ from bayesnb import (
     Dirichlet,
     Exponential,
     Poisson,
-    UnseenLevelWarning,
     datasets,
     evaluate,
 )
 from bayesnb.cli.doctor import examine
+from bayesnb.errors import UnseenLevelWarning
 
 TABLES = {
     "pandas": pd.DataFrame, "nullable": lambda c: pd.DataFrame(c).convert_dtypes(), "polars": pl.DataFrame,

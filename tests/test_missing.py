@@ -89,7 +89,7 @@ def test_a_column_that_the_table_lacks_says_nothing_and_a_missing_cell_says_some
 def test_a_level_never_seen_is_a_value_and_not_missing():
     X, y = gappy()
     clf = nb.BayesianNB({"kind": "missing"}).fit(X[["kind"]], y)
-    with pytest.warns(nb.UnseenLevelWarning):
+    with pytest.warns(nb.errors.UnseenLevelWarning):
         unseen = clf.predict_proba({"kind": ["a new one"]})
     gone = clf.tables()["kind is missing"][0].to_numpy() * clf.tables()["(class)"]["probability"].to_numpy()
     np.testing.assert_allclose(unseen[0], gone / gone.sum(), rtol=1e-12)

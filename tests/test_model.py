@@ -25,19 +25,16 @@ from bayesnb import (
     Gamma,
     Gaussian,
     GaussianKnownVariance,
-    ImproperError,
     Multinomial,
-    NaiveBayes,
     Normal,
     NormalGamma,
     Poisson,
-    Posterior,
-    Statistics,
     datasets,
 )
+from bayesnb.errors import ImproperError
 from bayesnb.evaluation import compare, compare_estimates, evaluate
 from bayesnb.inference.scoring import scores
-from bayesnb.model import ESTIMATES, Data
+from bayesnb.model import ESTIMATES, Data, NaiveBayes, Posterior, Statistics
 from bayesnb.statistics.membership import Labels
 
 CLASSES = ("ant", "bee", "cow")

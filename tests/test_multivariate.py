@@ -15,12 +15,12 @@ from bayesnb import (
     BayesianNB,
     ByType,
     Gaussian,
-    ImproperError,
     MultivariateGaussian,
     NormalGamma,
     NormalWishart,
     load,
 )
+from bayesnb.errors import ImproperError
 from bayesnb.priors import UnlearnedError
 from bayesnb.priors.normal_wishart import SPREAD
 from bayesnb.statistics.membership import Labels

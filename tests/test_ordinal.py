@@ -12,7 +12,9 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from scipy.stats import binom
 
-from bayesnb import BayesianNB, BetaTree, Categorical, Dirichlet, ModelFileError, Ordinal, cli, load
+from bayesnb import BayesianNB, Categorical, Dirichlet, Ordinal, cli, load
+from bayesnb.errors import ModelFileError
+from bayesnb.priors import BetaTree
 from tests.model_files import changed, said
 
 SIZES = ["small", "medium", "large", "huge", "giant"]

@@ -13,9 +13,10 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from scipy import integrate
 
-from bayesnb import BayesianNB, BetaTree, PolyaTree, load
+from bayesnb import BayesianNB, PolyaTree, load
 from bayesnb.dependence.polya import ShapeCounts, Shapes
 from bayesnb.families.dyadic import Dyadic
+from bayesnb.priors import BetaTree
 from bayesnb.statistics.membership import Labels
 
 EDGES = [-1.0, 0.0, 2.0]

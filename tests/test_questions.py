@@ -1,10 +1,12 @@
 """The table of questions: from one function come a method, its type and its line in the docstring of the estimator."""
 
+import importlib
 import inspect
 from pathlib import Path
 
 import pytest
 
+import bayesnb as nb
 import bayesnb.inference
 from bayesnb import BayesianNB
 from bayesnb.inference.classifier import Classifier
@@ -71,3 +73,20 @@ def test_parameters_that_share_a_sentence_are_described_alike():
     assert described("Do.\n\nParameters\n----------\na, b : int\n    Both.\n**c\n    Rest.\n") == {
         "a": "Both.", "b": "Both.", "c": "Rest."
     }  # fmt: skip
+
+
+PUBLIC = ("datasets", "errors", "model", "plots", "presets", "priors", "sampling")
+
+
+def test_the_names_of_the_package_fit_one_page():
+    assert len(dir(nb)) <= 45
+    assert set(PUBLIC) <= set(dir(nb))
+
+
+@pytest.mark.parametrize("name", [*PUBLIC, "sampling.agreement", "sampling.draws"])
+def test_a_public_module_shows_its_own_names_and_none_that_it_only_uses(name):
+    module = importlib.import_module(f"bayesnb.{name}")
+    assert set(dir(module)) == set(module.__all__)
+    used = {"Any", "Array", "TYPE_CHECKING", "annotations", "np", "pd", "replace", "Mapping"}
+    assert not used & set(dir(module))
+    assert all(hasattr(module, each) for each in dir(module))

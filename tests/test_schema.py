@@ -15,7 +15,6 @@ from sklearn.compose import make_column_transformer
 from sklearn.preprocessing import OneHotEncoder
 
 from bayesnb import (
-    UNSEEN,
     BayesianNB,
     Bernoulli,
     Binned,
@@ -27,6 +26,7 @@ from bayesnb import (
     Poisson,
     datasets,
 )
+from bayesnb.priors import UNSEEN
 
 type Columns = Mapping[str, Sequence[Any]]
 type Constructor = Callable[..., Any]

@@ -24,10 +24,10 @@ from sklearn.metrics import (
 )
 from sklearn.naive_bayes import GaussianNB
 
-from bayesnb import BayesianNB, Scorecard, datasets, scorecard
+from bayesnb import BayesianNB, datasets, scorecard
 from bayesnb.evaluation import compare_estimates, comparison, evaluate, held_out
 from bayesnb.inference import scorecard as cards
-from bayesnb.inference.scorecard import percent, scorecard_of
+from bayesnb.inference.scorecard import Scorecard, percent, scorecard_of
 from bayesnb.inference.scoring import auc_and_influence, calibration_error, scores, share_interval
 
 

@@ -22,7 +22,6 @@ from bayesnb import (
     Gamma,
     Gaussian,
     GaussianKnownVariance,
-    ImproperError,
     Multinomial,
     Normal,
     NormalGamma,
@@ -32,6 +31,7 @@ from bayesnb import (
     datasets,
     plots,
 )
+from bayesnb.errors import ImproperError
 from bayesnb.inference.sensitivity import largest_power, powered
 
 PRIORS = [

@@ -307,7 +307,7 @@ LIES = {
 @pytest.mark.parametrize("lie", LIES)
 def test_a_complete_file_with_false_content_is_refused(lie, model):
     change, message = LIES[lie]
-    with pytest.raises(nb.ModelFileError, match=message):
+    with pytest.raises(nb.errors.ModelFileError, match=message):
         nb.load(changed(model, change))
 
 
@@ -316,7 +316,7 @@ def test_a_file_of_a_newer_format_is_refused(model):
     text = json.dumps({"digest": "", "format": container.FORMAT + 1, "version": "9", "content": content})
     path = model.with_name("newer.bayesnb")
     path.write_bytes(save(arrays, {"bayesnb": text}))
-    with pytest.raises(nb.ModelFileError, match=r"newer bayesnb .format 2.*update"):
+    with pytest.raises(nb.errors.ModelFileError, match=r"newer bayesnb .format 2.*update"):
         nb.load(path)
 
 
@@ -325,7 +325,9 @@ def test_one_flipped_bit_in_an_array_or_in_the_text_is_damage(model):
     for at in (len(data) - 3, data.index(b"Dream")):
         path = model.with_name("flipped.bayesnb")
         path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        with pytest.raises(nb.ModelFileError, match="was damaged or changed: its digest does not fit its content"):
+        with pytest.raises(
+            nb.errors.ModelFileError, match="was damaged or changed: its digest does not fit its content"
+        ):
             nb.load(path)
 
 
@@ -399,7 +401,7 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for path in sys.argv[1:]:
     try:
         nb.load(path)
-    except nb.ModelFileError as error:
+    except nb.errors.ModelFileError as error:
         print(error)
     print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
@@ -435,7 +437,7 @@ def test_a_model_that_does_not_fit_into_memory_is_the_one_error(where, model, mo
         raise MemoryError
 
     monkeypatch.setattr(where, full)
-    with pytest.raises(nb.ModelFileError, match=r"model.bayesnb: .*does not fit into memory"):
+    with pytest.raises(nb.errors.ModelFileError, match=r"model.bayesnb: .*does not fit into memory"):
         nb.load(model)
 
 
@@ -457,7 +459,7 @@ def test_a_model_that_does_not_fit_into_memory_is_the_one_error(where, model, mo
 def test_a_file_that_is_not_a_model_is_refused(content, said, tmp_path):
     path = tmp_path / "m.bayesnb"
     path.write_bytes(content)
-    with pytest.raises(nb.ModelFileError, match=said):
+    with pytest.raises(nb.errors.ModelFileError, match=said):
         nb.load(path)
 
 
@@ -472,7 +474,7 @@ def test_a_missing_file_raises_file_not_found(tmp_path):
 def test_a_truncated_file_is_refused(share, model, tmp_path):
     data = model.read_bytes()
     (tmp_path / "m.bayesnb").write_bytes(data[: int(share * len(data))])
-    with pytest.raises(nb.ModelFileError):
+    with pytest.raises(nb.errors.ModelFileError):
         nb.load(tmp_path / "m.bayesnb")
 
 
@@ -512,7 +514,7 @@ MUTATIONS = textwrap.dedent("""
             file.write(data)
         try:
             found = nb.load(work)
-        except nb.ModelFileError as error:
+        except nb.errors.ModelFileError as error:
             assert str(work) in str(error) and "\\n" not in str(error), error
             refused += 1
         else:
@@ -560,7 +562,7 @@ def test_a_changed_document_with_a_right_digest_gives_a_model_or_a_model_file_er
     path.write_bytes(container.packed(content, arrays)[0])
     try:
         found = nb.load(path)
-    except nb.ModelFileError:
+    except nb.errors.ModelFileError:
         return
     new = found.sample(3)
     assert np.isfinite(found.predict_proba(new.drop(columns=new.columns[0]))).all()
@@ -592,7 +594,7 @@ def test_saving_over_a_model_that_was_changed_meanwhile_is_refused(model, tmp_pa
     read = mine.content_hash_
     theirs.partial_fit(X[:10], y[:10]).save(path, replacing=theirs.content_hash_)
     mine.partial_fit(X[10:30], y[10:30])
-    with pytest.raises(nb.ModelChangedError, match=r"was changed since it was read.*nothing was written"):
+    with pytest.raises(nb.errors.ModelChangedError, match=r"was changed since it was read.*nothing was written"):
         mine.save(path, replacing=read)
     assert nb.load(path).content_hash_ == theirs.content_hash_
     again = nb.load(path).partial_fit(X[10:30], y[10:30])
@@ -604,6 +606,6 @@ def test_a_saved_model_replaces_only_itself(model, tmp_path):
     path = Path(shutil.copy(model, tmp_path / "m.bayesnb"))
     clf = nb.load(path)
     path.unlink()
-    with pytest.raises(nb.ModelChangedError):
+    with pytest.raises(nb.errors.ModelChangedError):
         clf.save(path, replacing=clf.content_hash_)
     assert not path.exists()

@@ -22,7 +22,6 @@ from bayesnb import (
     GaussianKnownVariance,
     HierarchicalCategorical,
     Hurdle,
-    ImpossibleRowError,
     LogNormal,
     Mixture,
     Multinomial,
@@ -30,6 +29,7 @@ from bayesnb import (
     StudentT,
     datasets,
 )
+from bayesnb.errors import ImpossibleRowError
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.poisson import Poisson

@@ -26,29 +26,24 @@ from bayesnb import (
     BayesianNB,
     Bernoulli,
     Beta,
-    BoundaryError,
     Categorical,
     Dirichlet,
     Gamma,
     Gaussian,
     GaussianKnownVariance,
-    ImproperError,
     Multinomial,
-    NaiveBayes,
     Normal,
     NormalGamma,
-    Parameters,
     Poisson,
-    Posterior,
-    Statistics,
     learning,
-    normalize,
 )
 from bayesnb.data.rows import Rows
 from bayesnb.em import EM, em
+from bayesnb.errors import BoundaryError, ImproperError
 from bayesnb.families.categorical import Coded
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.poisson import Exposed
+from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.priors import FixedProbabilities
 from bayesnb.priors.belief import parts_of
 from bayesnb.sampling import draws, gibbs, layout, nuts, pymc_model

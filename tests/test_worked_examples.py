@@ -21,12 +21,12 @@ from bayesnb import (
     Dirichlet,
     Gaussian,
     GaussianKnownVariance,
-    ImpossibleRowError,
     Multinomial,
     NormalGamma,
     Poisson,
     datasets,
 )
+from bayesnb.errors import ImpossibleRowError
 
 # Play tennis (Mitchell 1997, 6.9.1)
 

@@ -199,7 +199,7 @@ class BestFamily:
 
     As ``features`` it is for all columns of numbers, and the other columns get the family of their type. In
     ``features={column: BestFamily()}`` it is for single columns. What was tried stands in
-    ``choice_`` of the fitted estimator, a :class:`bayesnb.FamilyChoice`.
+    ``choice_`` of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
 
     Parameters
     ----------

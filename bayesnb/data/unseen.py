@@ -23,8 +23,8 @@ class UnseenLevelWarning(UserWarning):
 
     So are numbers that cannot occur under the family that ``features="best"`` chose, such as 0 under LogNormal.
 
-    To silence it: ``warnings.simplefilter("ignore", bayesnb.UnseenLevelWarning)``. To have an error instead, fit with
-    ``unseen="error"``.
+    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.UnseenLevelWarning)``. To have an error instead, fit
+    with ``unseen="error"``.
 
     Examples
     --------

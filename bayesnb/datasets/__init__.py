@@ -161,3 +161,11 @@ def _known(name: str) -> str:
     close = get_close_matches(known, _TARGETS, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise ValueError(f"no data set is named {name!r}; there are {', '.join(_TARGETS)}.{hint}")
+
+
+__all__ = ["buys_computer", "heights", "load", "names", "penguins", "play_tennis", "posts", "target"]
+
+
+def __dir__() -> list[str]:
+    """The names that a notebook completes."""
+    return __all__

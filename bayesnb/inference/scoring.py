@@ -303,3 +303,11 @@ def coverage(lower: Array, upper: Array, truth: Array) -> float:
     if (lower > upper).any():
         raise ValueError(f"Expected lower of at most upper; got the opposite at {first(lower > upper)}")
     return float(((lower <= truth) & (truth <= upper)).mean())
+
+
+__all__ = ["auc_and_influence", "brier_decomposition", "calibration_error", "coverage", "reliability_table", "scores"]
+
+
+def __dir__() -> list[str]:
+    """The names that a notebook completes."""
+    return __all__

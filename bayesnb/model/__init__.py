@@ -24,3 +24,10 @@ from bayesnb.model.statistics import about as about
 from bayesnb.model.statistics import in_order as in_order
 from bayesnb.model.statistics import part_of as part_of
 from bayesnb.model.statistics import united_labels as united_labels
+
+__all__ = ["Evidence", "NaiveBayes", "Parameters", "Posterior", "Statistics", "normalize"]
+
+
+def __dir__() -> list[str]:
+    """The names that a notebook completes."""
+    return __all__

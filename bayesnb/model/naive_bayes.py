@@ -41,7 +41,8 @@ class NaiveBayes:
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesnb import Bernoulli, NaiveBayes
+    >>> from bayesnb import Bernoulli
+    >>> from bayesnb.model import NaiveBayes
     >>> from bayesnb.statistics.membership import Labels
     >>> model = NaiveBayes({"wet": Bernoulli()})
     >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}

@@ -36,7 +36,7 @@ class ModelFileError(ValueError):
     >>> _ = path.write_bytes(path.read_bytes()[:-100])
     >>> try:
     ...     nb.load(path)
-    ... except nb.ModelFileError:
+    ... except nb.errors.ModelFileError:
     ...     print("not whole")
     not whole
     """

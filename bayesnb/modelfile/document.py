@@ -40,7 +40,7 @@ class ModelChangedError(ValueError):
     >>> _ = theirs.partial_fit(X, y).save(path, replacing=read)
     >>> try:
     ...     mine.partial_fit(X, y).save(path, replacing=read)
-    ... except nb.ModelChangedError:
+    ... except nb.errors.ModelChangedError:
     ...     print("read it again, and learn from the rows again")
     read it again, and learn from the rows again
     """

@@ -30,3 +30,8 @@ __all__ = [
     "sensitivity",
     "uncertainty_scatter",
 ]
+
+
+def __dir__() -> list[str]:
+    """The names that a notebook completes."""
+    return __all__

@@ -308,3 +308,11 @@ def _normalized(prior: Any) -> Any:
         total = sum(prior.values())
         return {label: p / total for label, p in prior.items()}
     return prior / prior.sum() if hasattr(prior, "sum") else np.asarray(prior, float) / np.sum(prior)
+
+
+__all__ = ["e1071", "klar", "sklearn", "spark", "weka"]
+
+
+def __dir__() -> list[str]:
+    """The names that a notebook completes."""
+    return __all__

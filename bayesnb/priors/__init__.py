@@ -36,3 +36,25 @@ from bayesnb.priors.tensors import packed as packed
 from bayesnb.priors.tensors import shared as shared
 from bayesnb.statistics.errors import UnlearnedError as UnlearnedError
 from bayesnb.statistics.errors import first as first
+
+__all__ = [
+    "UNSEEN",
+    "AllOf",
+    "Beta",
+    "BetaTree",
+    "Chance",
+    "Compound",
+    "Dirichlet",
+    "FixedProbabilities",
+    "Gamma",
+    "Normal",
+    "NormalGamma",
+    "NormalWishart",
+    "OneOf",
+    "Prior",
+]
+
+
+def __dir__() -> list[str]:
+    """The names that a notebook completes."""
+    return __all__

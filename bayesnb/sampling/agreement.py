@@ -34,7 +34,14 @@ LEVEL = 1e-4
 
 
 class ConvergenceError(RuntimeError):
-    """The chains did not converge, so they cannot check the closed form."""
+    """The chains did not converge, so they cannot check the closed form.
+
+    Examples
+    --------
+    >>> from bayesnb.errors import ConvergenceError
+    >>> issubclass(ConvergenceError, RuntimeError)
+    True
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,3 +331,11 @@ def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> 
         other = answers[estimate].argmax(axis=1) != sampled.argmax(axis=1)
         frame[f"{estimate} predicts another class"] = np.repeat(other, len(posterior.labels))
     return frame
+
+
+__all__ = ["Agreement", "Calibration", "ConvergenceError", "calibrate", "check"]
+
+
+def __dir__() -> list[str]:
+    """The names that a notebook completes."""
+    return __all__

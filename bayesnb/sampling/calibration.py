@@ -172,7 +172,8 @@ def calibrate(
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, agreement, datasets
+    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb.sampling import agreement
     >>> clf = BayesianNB().fit(*datasets.play_tennis())
     >>> found = agreement.calibrate(clf, rows=8, simulations=50)
     >>> found.calibrated

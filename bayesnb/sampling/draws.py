@@ -123,3 +123,11 @@ def no_divergences(chains: int, n_draws: int) -> Dataset:
 
     axes = {"chain": np.arange(chains), "draw": np.arange(n_draws)}
     return Dataset({"diverging": (("chain", "draw"), np.zeros((chains, n_draws), bool))}, axes)
+
+
+__all__ = ["exact", "log_prior", "parameters"]
+
+
+def __dir__() -> list[str]:
+    """The names that a notebook completes."""
+    return __all__

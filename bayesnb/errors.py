@@ -1,0 +1,27 @@
+"""Every error and warning of the package that says more than its class of Python does."""
+
+from bayesnb.data.identifiers import IdentifierWarning
+from bayesnb.data.unseen import UnseenLevelWarning
+from bayesnb.inference.far_rows import FarRowError
+from bayesnb.model import ImpossibleRowError
+from bayesnb.modelfile.container import ModelFileError
+from bayesnb.modelfile.document import ModelChangedError
+from bayesnb.priors import BoundaryError, ImproperError
+from bayesnb.sampling.agreement import ConvergenceError
+
+__all__ = [
+    "BoundaryError",
+    "ConvergenceError",
+    "FarRowError",
+    "IdentifierWarning",
+    "ImpossibleRowError",
+    "ImproperError",
+    "ModelChangedError",
+    "ModelFileError",
+    "UnseenLevelWarning",
+]
+
+
+def __dir__() -> list[str]:
+    """The names that a notebook completes."""
+    return __all__

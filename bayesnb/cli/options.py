@@ -30,7 +30,7 @@ class Option(click.Option):
         if self.help is None:
             self.help = _of_the_estimator(str(self.name))
         if "FAMILIES" in self.help:
-            from bayesnb.data.named import families_by_name
+            from bayesnb.data.specifications import families_by_name
 
             self.help = self.help.replace("FAMILIES", ", ".join(families_by_name()))
         return super().get_help_record(ctx)

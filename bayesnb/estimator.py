@@ -7,16 +7,19 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from weakref import WeakKeyDictionary, WeakSet
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import learning, saving
+from bayesnb import learning
 from bayesnb.data.columns import as_objects
 from bayesnb.data.specifications import BestFamily, ByType, Missing
 from bayesnb.data.summary import Summary
@@ -31,7 +34,6 @@ from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Dirichlet
-from bayesnb.turns import one_at_a_time
 from bayesnb.wording import warn
 
 NESTED = ("features", "class_prior")
@@ -46,6 +48,51 @@ THEIRS = {
     **dict.fromkeys(("coef_", "intercept_"), "linear_form(), which returns weights and intercept"),
 }
 """Attributes of other implementations of naive Bayes, and what to ask here."""
+
+
+_LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_LEARNING: WeakSet[Any] = WeakSet()
+
+
+def _without_locks() -> None:
+    """Forget the locks in a forked process, in which the threads that held them do not run."""
+    _LOCKS.clear()
+    _LEARNING.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_without_locks)
+
+
+def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
+    """Let one thread at a time learn into an estimator: the next one waits, and adds to what the first has learned.
+
+    Rows that come from an iterator cannot be read again, so a verb that finds the estimator changed could not start
+    over; hence a lock. The locks stand beside the estimators, which can so still be copied and pickled.
+    The type is that of the verb itself, so that an editor knows what ``fit`` returns.
+
+    Raises
+    ------
+    RuntimeError
+        If rows are learned while the same thread learns into the same estimator, as an iterator of frames might: they
+        would be lost.
+    """
+
+    @wraps(verb)
+    def learn(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        with _LOCKS.setdefault(estimator, threading.RLock()):
+            if estimator in _LEARNING:
+                raise RuntimeError(
+                    f"{verb.__name__} was called while this thread was learning into the same estimator: call it "
+                    "before or after"
+                )
+            _LEARNING.add(estimator)
+            try:
+                return verb(estimator, *args, **kwargs)
+            finally:
+                _LEARNING.discard(estimator)
+
+    return cast("Verb", learn)
 
 
 def _held[T](of: Callable[[Classifier], T], doc: str | None = "") -> T:
@@ -422,7 +469,36 @@ class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = by_type or reads
         return tags
 
-    save = saving.save
+    def save(self, path: str | os.PathLike, replacing: str | None = None) -> str:
+        """Write a model file, and return its content hash. It holds the parameters and what was learned, and no rows.
+
+        The file is in the safetensors format. At every moment ``path`` holds the old file or the whole new one.
+
+        Parameters
+        ----------
+        path : path
+            Any name; ".bayesnb" is usual.
+        replacing : str, optional
+            ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
+            :class:`bayesnb.errors.ModelChangedError` is raised.
+
+        Raises
+        ------
+        ValueError
+            For what no file can hold: a function as a prior of ``FromPyMC``, a generator as ``random_state``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from bayesnb import BayesianNB, datasets, load
+        >>> path = Path(tempfile.mkdtemp()) / "tennis.bayesnb"
+        >>> clf = BayesianNB().fit(*datasets.play_tennis())
+        >>> clf.save(path) == load(path).content_hash_
+        True
+        """
+        self.content_hash_ = document.write(document.Contents.of(self), path, replacing)
+        return self.content_hash_
 
 
 @one_at_a_time

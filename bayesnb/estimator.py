@@ -502,9 +502,14 @@ class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
 
 
 @one_at_a_time
-def learn_summary(clf: BayesianNB, summary: Summary, target: Any) -> BayesianNB:
-    """Fit an estimator to a summary of :func:`bayesnb.data.engines.summary`; ``target`` is the column of the class."""
-    clf._classifier = learning.of_summary(clf, None, summary, target)
+def learn_summary(
+    clf: BayesianNB, summary: Summary, target: Any, reading: Mapping[str, tuple[str, ...]] | None = None
+) -> BayesianNB:
+    """Fit an estimator to a summary of :func:`bayesnb.data.engines.summary`; ``target`` is the column of the class.
+
+    ``reading`` says how the command line read the file, as :class:`bayesnb.inference.classifier.Classifier` has it.
+    """
+    clf._classifier = learning.of_summary(clf, None, summary, target, reading=reading)
     return clf
 
 

@@ -7,7 +7,7 @@ before, or ``None``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -313,18 +313,24 @@ def _require_names(y: Any, sample_weight: Any) -> None:
 
 
 def of_summary(
-    settings: Any, before: Classifier | None, summary: Summary, target: Any, named: tuple[Any, ...] = ()
-) -> Classifier:
+    settings: Any, before: Classifier | None, summary: Summary, target: Any, named: tuple[Any, ...] = (),
+    reading: Mapping[str, tuple[str, ...]] | None = None,
+) -> Classifier:  # fmt: skip
     """What a summary says, together with what was learned before; ``named`` are classes that the user names."""
     declared = (*summary.named, *named)
-    others = {"target": target} if before is None else {}
+    others = {"target": target, "reading": reading or {}} if before is None else {}
     learned = _added(settings, before, summary.schema, summary.statistics, summary.classes, declared, **others)
     return _carried(settings, before, learned, lambda held: held.statistics)
 
 
 def of_contents(settings: Any, contents: Any) -> Classifier:
     """What the contents of a model file say."""
-    others = {"target": contents.target, "expected": contents.expected, "draws": contents.draws}
+    others = {
+        "target": contents.target,
+        "reading": contents.reading,
+        "expected": contents.expected,
+        "draws": contents.draws,
+    }
     read = contents.schema, contents.statistics, contents.classes, contents.declared
     learned = believed(settings, None, *read, **others)
     if contents.dependence is None:
@@ -389,7 +395,8 @@ def believed(
     label, declared = _label_prior(settings), tuple(dict.fromkeys(declared))
     classes = with_named(classes, [*declared, *schema.model(label).named_classes(labels_of(classes))])
     if before is not None:
-        others = {"target": before.target, "em": before.em, "expected": before.expected} | others
+        kept = {name: getattr(before, name) for name in ("target", "reading", "em", "expected")}
+        others = kept | others
     statistics = statistics.reindexed(labels_of(classes)).arranged(schema.features)
     if settings.dependence is not None:
         dependent.require_exact(schema.model(label))  # before any feature is sampled, which takes long

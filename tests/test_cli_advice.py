@@ -100,7 +100,7 @@ def test_the_command_that_inspect_prints_takes_its_own_advice_on_families_gaps_a
     laboratory(np.random.default_rng(0), 600).assign(ward=np.resize([1, 2, 3], 600)).to_csv("t.csv", index=False)
     command = run("inspect", "t.csv", "--target", "y")[1].splitlines()[-1]
     for said in (
-        "--na -999", "crp=log-normal", "troponin=hurdle", "ward=categorical", "--feature lactate=missing",
+        "--na sodium=-999", "crp=log-normal", "troponin=hurdle", "ward=categorical", "--feature lactate=missing",
         "--dependence ",
     ):  # fmt: skip
         assert said in command
@@ -160,7 +160,7 @@ def test_a_mark_of_gaps_hides_nothing_of_the_other_cells():
     income = np.where(rng.random(300) < 0.1, "n.a.", np.exp(rng.normal(8, 1.3, 300)).round(1).astype(str))
     found = examine(pd.DataFrame({"Q": answers, "income": income}), None, 300, None)
     said = {(remark.column, *remark.option, *remark.families[:1]) for remark in found}
-    assert said == {("Q", "--na", "99"), ("Q", "categorical"), ("income", "--na", "n.a."), ("income", "log-normal")}
+    assert said == {("Q", "--na", "Q=99"), ("Q", "categorical"), ("income", "--na", "n.a."), ("income", "log-normal")}
 
 
 # Which line of the table to take

@@ -68,7 +68,7 @@ REMARKS = {
     "purpose code": "the same as column 'purpose'",
     "savings": "are '?', a level like any other: if it means missing, --na '?'",
     "income": "numbers but for 'n.a.', so all are read as",
-    "debt": "are -999: if it means missing, --na -999",
+    "debt": "are -999: if it means missing, --na debt=-999",
     "amount": "skewed and all positive",
     "calls": "counts? --feature calls=poisson",
     "outcome": "tells the class exactly",
@@ -117,7 +117,7 @@ def test_inspect_ends_with_a_command_that_runs_and_leaves_out_what_is_to_be_left
     out, _ = done("inspect", "my credit.csv", "--target", "class")
     command = out.splitlines()[-1]
     assert command.startswith(
-        "bayesnb fit 'my credit.csv' --target class --na '?' --na n.a. --na -999 --drop customer_id"
+        "bayesnb fit 'my credit.csv' --target class --na '?' --na n.a. --na debt=-999 --drop customer_id"
     )
     done(*shlex.split(command)[1:])
     names = load("my-credit.bayesnb").schema_.names
@@ -284,3 +284,24 @@ def test_digits_are_read_as_text_where_a_model_has_learned_text(capsys, tmp_path
     if verb == "predict":
         clf, first = load(tmp_path / "m.nc"), pd.DataFrame({"code": ["101"], "x": [0]})
         assert float(out.splitlines()[1].split(",")[1]) == pytest.approx(clf.predict_proba(first)[0, 0], rel=1e-9)
+
+
+def test_a_model_remembers_what_was_left_out_and_what_meant_missing(done, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({
+        "name": [f"n{k}" for k in range(60)], "a": rng.integers(1, 6, 60), "b": rng.choice(["99", "x", "?"], 60),
+    })  # fmt: skip
+    table["y"] = np.where(table["a"] + rng.normal(size=60) > 3, "p", "q")
+    table.loc[::7, "a"] = 99
+    table.to_csv(tmp_path / "t.csv", index=False)
+    told = ("--drop", "name", "--na", "a=99", "--na", "?", "--feature", "a=categorical")
+    done("fit", tmp_path / "t.csv", "--target", "y", *told, "-o", tmp_path / "m.bayesnb")
+    clf = load(tmp_path / "m.bayesnb")
+    assert clf.schema_.features["a"].levels == ((1, 2, 3, 4, 5),)
+    assert clf.schema_.features["b"].levels == (("99", "x"),)
+    for verb in ("score", "predict"):
+        assert "warning" not in done(verb, tmp_path / "m.bayesnb", tmp_path / "t.csv")[1]
+    done("update", tmp_path / "m.bayesnb", tmp_path / "t.csv")
+    assert load(tmp_path / "m.bayesnb").classifier_.reading == {"drop": ("name",), "na": ("a=99", "?")}
+    clf.partial_fit(table[["a", "b"]], table["y"])
+    assert clf.classifier_.reading["drop"] == ("name",)

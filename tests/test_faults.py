@@ -384,7 +384,7 @@ def test_merging_two_shards_fitted_by_two_processes_equals_one_fit(processes, tm
     frame[2500:].to_csv(halves[1], index=False)
     shards = [half.with_suffix(".nc") for half in halves]
     for half, shard in zip(halves, shards, strict=True):
-        run(processes, "fit", half, "--target", "y", "-o", shard)
+        run(processes, "fit", half, "--target", "y", "--dependence", "none", "-o", shard)
     run(processes, "merge", *shards, "-o", tmp_path / "c.nc")
     merged, whole = nb.load(tmp_path / "c.nc"), fitted(frame)
     assert_same(merged.statistics_, whole.statistics_)

@@ -115,7 +115,7 @@ def test_every_verb_reads_a_file_alike(case, tmp_path, capsys):
         answers[verb] = json.loads(out)
     model = tmp_path / "m.nc"
     for command in (
-        ("fit", path, *told, "-o", model),
+        ("fit", path, *told, "--dependence", "none", "-o", model),
         ("predict", model, path, *file.options, "-o", tmp_path / "p.csv"),
         ("score", model, path, *file.options),
         ("update", model, path, *file.options),
@@ -128,7 +128,7 @@ def test_every_verb_reads_a_file_alike(case, tmp_path, capsys):
     (first,) = answers["compare"]["rows"]
     expected = first["estimates"]["predictive"]
     predicted = pd.read_csv(tmp_path / "p.csv").iloc[0]
-    code, out, err = run(capsys, "explain", path, *told, "--row", 0, "--format", "json")
+    code, out, err = run(capsys, "explain", path, *told, "--dependence", "none", "--row", 0, "--format", "json")
     assert code == 0, err
     for label, p in json.loads(out)["probabilities"].items():
         assert expected[label] == pytest.approx(p, rel=1e-9)

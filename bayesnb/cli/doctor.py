@@ -106,19 +106,21 @@ def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
     import pandas as pd
     from pandas.api import types
 
+    from bayesnb.data.format import marks_in
+
     if not marks:
         return frame
-    numbers = [float(mark) for mark in marks if re.fullmatch(NUMBER, mark)]
     found = {}
     for name, cells in frame.items():
+        own = marks_in(str(name), marks, frame.columns)
         if isinstance(cells.dtype, pd.CategoricalDtype):
             cells = cells.astype(object)
         if types.is_bool_dtype(cells):
             found[name] = cells
         elif types.is_numeric_dtype(cells):
-            found[name] = cells.mask(cells.isin(numbers))
+            found[name] = cells.mask(cells.isin([float(mark) for mark in own if re.fullmatch(NUMBER, mark)]))
         else:
-            held = cells.mask(cells.astype(str).str.strip().isin(marks))
+            held = cells.mask(cells.astype(str).str.strip().isin(own))
             texts = held.dropna().astype(str).str.strip()
             read = len(texts) < cells.notna().sum() and len(texts) and texts.str.fullmatch(NUMBER).all()
             found[name] = pd.to_numeric(held) if read else held
@@ -189,8 +191,9 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         share = float((held == value).mean())
         others = held[held != value]
         if share > 0.01 and len(others) and (value in (low, high)) and abs(value) > 3 * others.abs().max():
-            said = f"{_percent(share)} are {value}: if it means missing, --na {value}"
-            yield Remark(name, said, True, option=("--na", str(value)))
+            mark = f"{name}={value}"
+            said = f"{_percent(share)} are {value}: if it means missing, --na {_quoted(mark)}"
+            yield Remark(name, said, True, option=("--na", mark))
             return
     counts, codes = (f"--feature {_quoted(name)}={family}" for family in ("poisson", "categorical"))
     if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):

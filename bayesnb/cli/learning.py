@@ -48,7 +48,7 @@ def fit(
     else:
         spec = named("weighted" if settings.dependence == "auto" else settings.dependence)
         summary, drawn = engines.summary_and_sample(clf, passing, target, settings.weight, spec.rows, spec.random_seed)
-        if drawn is None:
+        if drawn is None and settings.dependence != "auto":
             raise ValueError(
                 f"none of {spec.rows:,} rows that were drawn from {data} has a class to learn exponents from"
             )
@@ -60,7 +60,8 @@ def fit(
     schema, features = settings.smoothed(summary.schema)
     classes = summary.classes
     clf.set_params(class_prior=by_label(parameters["class_prior"], classes.tolist()))
-    learn_summary(clf.set_params(features=features), replace(summary, schema=schema), target)
+    reading = {"drop": settings.drop, "na": format.na}
+    learn_summary(clf.set_params(features=features), replace(summary, schema=schema), target, reading)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")
     each = [f"{label} {n:,.10g}" for label, n in zip(classes, clf.class_count_, strict=True)]

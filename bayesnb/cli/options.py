@@ -91,7 +91,7 @@ OPTIONS = {
     ),
     "na": option(
         READING, "--na", multiple=True, metavar="TEXT",
-        help="A further text that means missing, such as ? or -999. May be repeated.",
+        help="A further text that means missing, such as ?, or COL=TEXT for one column. May be repeated.",
     ),
     "sheet": option(READING, "--sheet", metavar="NAME|N", help="Sheet of an Excel file.  [default: the first]"),
     "keep": option(

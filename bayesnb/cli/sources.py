@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,12 +95,11 @@ class Opened:
 
 
 def opened_for(clf: BayesianNB, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
-    """A table for a model that has learned others: it tells which columns are expected, and which of them are text.
+    """A table for a model that has learned others, which is read as they were.
 
-    A file of CSV does not say whether 101 is a number or a code. Its columns are read as they were learned.
+    The model tells which columns are expected and which are left out, and which texts mean a missing cell. A file of
+    CSV does not say whether 101 is a number or a code: a column is text where text was learned.
     """
-    from dataclasses import replace
-
     text = [
         column
         for feature in clf.schema_.features.values()
@@ -110,7 +109,11 @@ def opened_for(clf: BayesianNB, data: str, format: Format, target: str | None = 
     ]
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
         text.append(target)
-    return opened(data, replace(format, text=tuple(map(str, text))), names=(*clf.schema_.names, target, *others))
+    said = clf.classifier_.reading
+    format = replace(format, text=tuple(map(str, text)), na=tuple(dict.fromkeys([*said.get("na", ()), *format.na])))
+    found = opened(data, format, names=(*clf.schema_.names, target, *others))
+    left_out = tuple(column for column in said.get("drop", ()) if column in found.names)
+    return replace(found, settings=Settings(drop=left_out))
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
@@ -125,8 +128,6 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
     names : names of columns
         Which the table is expected to have; they tell a header.
     """
-    from dataclasses import replace
-
     from bayesnb.data.readers import Source
 
     settings = settings or Settings()
@@ -237,11 +238,16 @@ def fitted(
 
 
 def dependence_of(clf: BayesianNB, X: Any, y: Any, settings: Settings) -> tuple[str | None, str]:
-    """The dependence of a model, and why it has one where that was not asked for; says so on stderr."""
+    """The dependence of a model, and why it has one where that was not asked for; says so on stderr.
+
+    A plug-in estimate is that of the textbooks, and columns that are yet to come have no exponents: both have none.
+    """
     from bayesnb.evaluation import believed
 
     if settings.dependence != "auto":
         return None if settings.dependence == "none" else settings.dependence, ""
+    if clf.estimate != "predictive" or clf.columns == "grow":
+        return None, ""
     found = believed(clf, X, y)
     if found.dependence is None:
         return None, ""

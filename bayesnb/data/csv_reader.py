@@ -37,7 +37,7 @@ from bayesnb.data.decoding import (
     lines_of,
     rows_of,
 )
-from bayesnb.data.format import Format
+from bayesnb.data.format import Format, marks_in
 
 HOW = f"hive_partitioning=false, quote='{QUOTE}'"
 """What DuckDB is told of every file. It would read a folder called c1=x as the second column of the files in it."""
@@ -373,11 +373,11 @@ def _table(layout: Layout) -> str:
 
 def _cells(layout: Layout) -> list[str]:
     """The cells of each column as SQL; those that the user calls missing are null also with blanks around them."""
-    names = [f"c{k}" for k in range(len(layout.names))]
-    if not layout.na:
-        return names
-    missing = ", ".join(map(sql_text, layout.na))
-    return [f"(CASE WHEN trim({name}) IN ({missing}) THEN NULL ELSE {name} END)" for name in names]
+    found = []
+    for k, column in enumerate(layout.names):
+        missing = ", ".join(map(sql_text, marks_in(column, layout.na, layout.names)))
+        found.append(f"(CASE WHEN trim(c{k}) IN ({missing}) THEN NULL ELSE c{k} END)" if missing else f"c{k}")
+    return found
 
 
 def _query(layout: Layout) -> str:

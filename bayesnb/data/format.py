@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -19,7 +20,7 @@ class Format:
     header : bool, optional
         Whether the first line holds the names of the columns.
     na : tuple of str
-        Further texts that stand for a missing cell, in every column.
+        Further texts that stand for a missing cell: in every column, or in one, as ``COL=TEXT``.
     sheet : str, optional
         The name or the position, from 1, of a sheet of an Excel file.
     names : tuple of str
@@ -36,3 +37,14 @@ class Format:
     sheet: str | None = None
     names: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+
+
+def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
+    """The further texts that stand for a missing cell of a column, where the columns have these names."""
+    longest = sorted(map(str, names), key=len, reverse=True)
+    found = []
+    for mark in na:
+        named = next((name for name in longest if mark.startswith(f"{name}=")), None)
+        if named in (None, str(column)):
+            found.append(mark if named is None else mark[len(named) + 1 :])
+    return found

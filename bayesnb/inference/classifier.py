@@ -7,7 +7,7 @@ questions are functions of the other files of this room, which :mod:`bayesnb.inf
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,8 @@ class Classifier(Questions):
         The result of EM, if the last ``fit`` had rows without a label.
     target : column name or None
         The column of the class, if the labels had a name.
+    reading : {"drop": columns, "na": texts}
+        Columns of the file that were left out, and further texts that meant a missing cell, on the command line.
     absent, unlabelled, unlabelled_weight, seed
         As ``absent``, ``unlabelled``, ``unlabelled_weight`` and ``random_state`` of :class:`bayesnb.BayesianNB`.
 
@@ -85,6 +87,7 @@ class Classifier(Questions):
     expected: bool = False
     em: EM | None = None
     target: Any = None
+    reading: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     absent: str = "error"
     unlabelled: Any = None
     unlabelled_weight: float = 1.0

@@ -59,6 +59,8 @@ class Contents:
     classes : array (class,)
     target : column name or None
         The column that held the class, if it is known.
+    reading : {"drop": columns, "na": texts}
+        What the command line left out of the file, and what it read as missing.
     expected : bool
         True if unlabelled rows were counted by their responsibilities.
     declared : tuple
@@ -77,6 +79,7 @@ class Contents:
     statistics: Statistics
     classes: Array
     target: Any = None
+    reading: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     expected: bool = False
     declared: tuple[Any, ...] = ()
     dependence: Dependence | None = None
@@ -94,6 +97,7 @@ class Contents:
             learned.statistics,
             learned.classes,
             learned.target,
+            learned.reading,
             learned.expected,
             learned.declared,
             learned.dependence,

@@ -28,7 +28,10 @@ class Option(click.Option):
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The option and its text, which is looked up where it is shown."""
         if self.help is None:
-            self.help = _of_the_estimator(str(self.name))
+            from bayesnb.estimator import BayesianNB
+            from bayesnb.inference.questions import described
+
+            self.help = described(BayesianNB.__doc__ or "")[str(self.name)]
         if "FAMILIES" in self.help:
             from bayesnb.data.specifications import families_by_name
 
@@ -49,16 +52,6 @@ class Command(click.Command):
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
-
-
-def _of_the_estimator(name: str) -> str:
-    """What the docstring of the estimator says of a parameter."""
-    import inspect
-
-    from bayesnb.estimator import BayesianNB
-
-    found = re.search(rf"^{name} : .*\n((?:    .*\n)+)", inspect.getdoc(BayesianNB) or "", re.MULTILINE)
-    return " ".join(found[1].split()) if found else ""
 
 
 def option(group: str, *names: str, **settings: Any) -> Callable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -77,26 +78,29 @@ def row_at(table: Opened, position: int) -> pd.DataFrame:
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The asked rows, each value read as its column's type; ``values`` are those of one more row."""
-    said = [parsed(row, X) for row in rows] + ([_set(values, X)] if values else [])
-    if said:
-        return said
-    if name in TEXTBOOK_ROWS and all(column in X for column in parsed_names(TEXTBOOK_ROWS[name])):
-        return [parsed(TEXTBOOK_ROWS[name], X)]
-    return [X.iloc[0].to_dict()]
+    said = [_typed(_items(row, X), X) for row in rows]
+    if values:
+        said.append(_typed([_named(value, X) for value in values], X, "--set"))
+    textbook = TEXTBOOK_ROWS.get(name, "")
+    if textbook and not said and all(item.partition("=")[0] in X for item in textbook.split(",")):
+        said.append(_typed(_items(textbook, X), X))
+    return said or [X.iloc[0].to_dict()]
 
 
-def parsed_names(row: str) -> list[str]:
-    """The columns that a textbook's row names."""
-    return [item.partition("=")[0] for item in row.split(",")]
-
-
-def parsed(row: str, X: pd.DataFrame) -> dict[str, Any]:
-    """A row as K=V,K=V, or as JSON, each value read as its column's type.
+def _items(row: str, X: pd.DataFrame) -> list[tuple[str, str]]:
+    """The columns and values of a row as K=V,K=V, or as JSON.
 
     Values may hold commas and equals signs, and so may names: a new item begins only where a column is named.
     """
     if row.lstrip().startswith("{"):
-        return _of_json(row, X)
+        try:
+            said = json.loads(row)
+        except ValueError as error:
+            raise click.BadParameter(f"{row} is not JSON ({error})", param_hint="--row") from error
+        for name in said:
+            if name not in X.columns:
+                _refuse_item(f"{name}=", X)
+        return [(k, "" if v is None else v if isinstance(v, str) else json.dumps(v)) for k, v in said.items()]
     names = "|".join(re.escape(str(name)) for name in sorted(X.columns, key=lambda name: -len(str(name))))
     found = list(re.finditer(rf"(?:^|,)\s*({names})\s*=", row))
     if not found or found[0].start():
@@ -107,34 +111,16 @@ def parsed(row: str, X: pd.DataFrame) -> dict[str, Any]:
         if odd := re.search(r",\s*([\w. -]+?)\s*=", text):
             _refuse_item(odd[1] + "=", X)
         items.append((item[1], text))
-    return _typed(items, X)
+    return items
 
 
-def _set(values: Sequence[str], X: pd.DataFrame) -> dict[str, Any]:
-    """A row as one K=V for each value."""
-    items = []
-    for value in values:
-        fits = [str(name) for name in X.columns if value.startswith(f"{name}=")]
-        if not fits:
-            _refuse_item(value, X, "--set")
-        name = max(fits, key=len)
-        items.append((name, value[len(name) + 1 :]))
-    return _typed(items, X, "--set")
-
-
-def _of_json(row: str, X: pd.DataFrame) -> dict[str, Any]:
-    """A row as a document of JSON."""
-    import json
-
-    try:
-        said = json.loads(row)
-    except ValueError as error:
-        raise click.BadParameter(f"{row} is not JSON ({error})", param_hint="--row") from error
-    for name in said:
-        if name not in X.columns:
-            _refuse_item(f"{name}=", X)
-    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in said.items()}
-    return _typed([(name, "" if said[name] is None else text) for name, text in texts.items()], X)
+def _named(value: str, X: pd.DataFrame) -> tuple[str, str]:
+    """The column and the value of K=V."""
+    fits = [str(name) for name in X.columns if value.startswith(f"{name}=")]
+    if not fits:
+        _refuse_item(value, X, "--set")
+    name = max(fits, key=len)
+    return name, value[len(name) + 1 :]
 
 
 def _refuse_item(item: str, X: pd.DataFrame, option: str = "--row") -> NoReturn:

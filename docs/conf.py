@@ -81,8 +81,9 @@ shutil.copytree(
     here.parent / "notebooks", here / "notebooks", ignore=shutil.ignore_patterns("README.md", ".*", "*.mplstyle")
 )
 
-# The page of the families is written from the list of families, so that a new family stands on it by itself.
-(here / "api" / "families.md").write_text(runpy.run_path(str(here / "families.py"))["page"](), encoding="utf-8")
+# The pages of the families and of the commands are written from their lists, so that a new one stands there by itself.
+for listed in ("families", "commands"):
+    (here / "api" / f"{listed}.md").write_text(runpy.run_path(str(here / f"{listed}.py"))["page"](), encoding="utf-8")
 
 
 def without_last_empty_line(app: object, doctree: object) -> None:

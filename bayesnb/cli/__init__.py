@@ -17,7 +17,16 @@ from bayesnb.__about__ import __version__
 from bayesnb.cli import asking, inspecting, judging, learning, terminal
 
 
+class Commands(click.Group):
+    """Commands in the order in which they are met, not by the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands."""
+        return list(self.commands)
+
+
 @click.group(
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 the data or the model are at fault, 2 the command is, 4 the sampler did not "
     "converge, 5 the two roads disagree, 130 interrupted or terminated.",
@@ -29,8 +38,8 @@ def cli(debug: bool) -> None:
 
 
 for _command in (
-    judging.compare, asking.explain, judging.audit, judging.report, learning.fit, learning.update, learning.forget,
-    learning.merge, asking.predict, judging.score, asking.sample, inspecting.inspect,
+    inspecting.inspect, judging.compare, learning.fit, judging.score, asking.predict, asking.explain, judging.report,
+    judging.audit, learning.update, learning.forget, learning.merge, asking.sample,
 ):  # fmt: skip
     cli.add_command(_command)
 

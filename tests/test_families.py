@@ -58,7 +58,8 @@ def test_every_family_is_named_on_the_command_line_fitted_in_parts_and_stored(ki
         parts = {"Hurdle": "log-normal", "Mixture": "gaussian,polya-tree"}[kind]
         said = dict.fromkeys(X, parts)
     options = [text for name, rest in said.items() for text in ("--feature", f"{name}={name_of(kind)}:{rest}")]
-    assert run("fit", tmp_path / "rows", "--target", "y", *options, "-o", tmp_path / "m.nc") == 0
+    alone = ("--dependence", "none")
+    assert run("fit", tmp_path / "rows", "--target", "y", *options, *alone, "-o", tmp_path / "m.nc") == 0
     found = load(tmp_path / "m.nc")
     # What a family takes from the first rows, such as edges, is a part of the model.
     features = found.schema_.features

@@ -362,3 +362,30 @@ def test_forget_undoes_update_of_a_model_whose_features_depend_on_each_other(don
     np.testing.assert_allclose(load(model).predict_proba(X), more, atol=1e-8)
     done("forget", model, further)
     np.testing.assert_allclose(load(model).predict_proba(X), before, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("asked", "ask"),
+    [
+        (["predict-set", "--mass", "0.8"], lambda clf, X, y: clf.predict_set(X, mass=0.8)),
+        (["prob-top"], lambda clf, X, y: clf.prob_top(X)),
+        (["predict-interval", "--given", "data"], lambda clf, X, y: clf.predict_interval(X, given="data")),
+        (["suspicious-labels"], lambda clf, X, y: clf.suspicious_labels(X, y)),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_each_question_to_a_table_is_a_command_with_the_options_of_its_signature(done, tennis, asked, ask):
+    X, y = datasets.play_tennis()
+    found = pd.read_csv(io.StringIO(done("ask", asked[0], tennis, "play-tennis", *asked[1:])), index_col=0)
+    expected = pd.DataFrame(ask(load(tennis), X, y))
+    assert found.shape == expected.shape
+    numbers = [k for k in range(expected.shape[1]) if expected.dtypes.iloc[k] in (bool, float)]
+    np.testing.assert_allclose(found.iloc[:, numbers].astype(float), expected.iloc[:, numbers].astype(float), rtol=1e-9)
+
+
+def test_the_help_of_a_question_is_its_docstring(done, capsys):
+    said = " ".join(done("ask", "uncertainty", "--help").split())
+    assert "What is uncertain about each row, and why." in said
+    assert "--draws INTEGER How many draws of the parameters" in said
+    assert "[default: 4000]" in said
+    assert run(capsys, "ask", "uncertanty", "m.bayesnb", "play-tennis")[0] == 2

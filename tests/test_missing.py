@@ -292,7 +292,7 @@ def test_the_command_line_counts_missing_cells(tmp_path, fitted_by_command):
         ),
         ({"kind": nb.Missing(smooth, nb.Beta.m_estimate(2))}, ["--feature", "kind=missing", "--m", "2"]),
     ]:
-        fitted_by_command(tmp_path / "t.csv", "--target", "y", "-o", model, "--force", *options)
+        fitted_by_command(tmp_path / "t.csv", "--target", "y", "-o", model, "--force", "--dependence", "none", *options)
         wanted = nb.BayesianNB(features).fit(X, y)
         np.testing.assert_allclose(nb.load(model).predict_proba(X), wanted.predict_proba(X), rtol=1e-9)
 

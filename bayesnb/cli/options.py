@@ -32,6 +32,8 @@ class Option(click.Option):
             from bayesnb.inference.questions import described
 
             self.help = described(BayesianNB.__doc__ or "")[str(self.name)]
+        # A docstring names a method as Sphinx reads it.
+        self.help = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", self.help)
         if "FAMILIES" in self.help:
             from bayesnb.data.specifications import families_by_name
 
@@ -175,6 +177,7 @@ OPTIONS = {
     "format": option(
         OUTPUT, "--format", "layout", **_one_of("table", "json", "csv"), help="json holds everything, csv one table."
     ),
+    "answer": option(OUTPUT, "--format", "layout", **_one_of("csv", "json"), help="How to answer."),
     "page": option(
         OUTPUT, "--format", "layout", type=click.Choice(["html", "md"]),
         help="[default: md for a FILE that ends in .md or .markdown, else html]",

@@ -1,0 +1,90 @@
+"""``bayesnb ask``: questions to a model, each a command that is made of its signature and its docstring."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayesnb.cli import options
+from bayesnb.cli.printing import print_csv, print_document, records_of
+from bayesnb.cli.rows import load_model
+from bayesnb.cli.sources import load, opened_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayesnb.data.format import Format
+    from bayesnb.inference.questions import Question
+
+KINDS = {"bool": bool, "int": int, "float": float, "str": str, "Given": str}
+"""Types of options that can be written on the command line."""
+
+ELSEWHERE = (
+    "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "predict_table", "explain",
+    "independence", "predictive_checks", "conformal", "log_odds", "sample_proba",
+)  # fmt: skip
+"""Questions that a command of another name asks, or whose answer is no table."""
+
+
+class Questions(click.Group):
+    """The questions that are asked about the rows of a table. They are imported when one of them is looked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the questions."""
+        return [name.replace("_", "-") for name in _questions()]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of one question."""
+        question = _questions().get(name.replace("-", "_"))
+        return None if question is None else _command(question)
+
+
+def _questions() -> Mapping[str, Question]:
+    """The questions that take a table and nothing else that has no default, by name."""
+    import bayesnb.estimator  # noqa: F401  The questions are registered where they are imported.
+    from bayesnb.inference.questions import QUESTIONS
+
+    found = {}
+    for name, question in QUESTIONS.items():
+        required = {key for key, option in question.options.items() if option.default is option.empty}
+        if "X" in required and required <= {"X", "y"} and name not in ELSEWHERE:
+            found[name] = question
+    return found
+
+
+def _command(question: Question) -> click.Command:
+    """A question as a command, which answers as CSV or JSON."""
+
+    def ask(model: str, new: str, target: str | None, layout: str, format: Format, **given: Any) -> int:
+        import pandas as pd
+
+        clf, target = load_model(model, target=target)
+        table = opened_for(clf, new, format, target)
+        X, y = load(table, target) if "y" in question.options else (table.frame(), None)
+        X = X[[name for name in X.columns if name in clf.schema_.names]]
+        given |= {} if y is None else {"y": y}
+        found = getattr(clf, question.name)(X, **given)
+        if not isinstance(found, pd.DataFrame | pd.Series):
+            found = pd.DataFrame(found, columns=[question.name])
+        frame = pd.DataFrame(found)
+        if frame.columns.nlevels > 1:
+            frame.columns = [": ".join(map(str, name)) for name in frame.columns]
+        if layout == "csv":
+            print_csv(frame)
+        else:
+            print_document({"question": question.name, "model": model, "data": new, "answer": records_of(frame)})
+        return 0
+
+    ask.__doc__, ask.__name__ = question.summary, question.name.replace("_", "-")
+    made = options.command("target", "answer", "file format", arguments="MODEL NEW")(ask)
+    for name, option in question.options.items():
+        if kind := KINDS.get(str(option.annotation).partition(" ")[0]):
+            said = {"type": kind, "default": option.default, "help": question.help.get(name, "")}
+            made = options.option(options.ANSWER, f"--{name.replace('_', '-')}", name, **said)(made)
+    return made
+
+
+questions = Questions(
+    "ask", help="Ask a model about the rows of a table: each question of the Python methods is a command."
+)

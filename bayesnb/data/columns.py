@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import large_enough
 from bayesnb.priors import Array
 
 type Names = tuple[Any, ...]
@@ -188,13 +189,7 @@ class Column:
             values = native if isinstance(native, pd.Series) else np.array(self._objects(), object)
         if isinstance(values, pd.Series) and isinstance(values.dtype, pd.CategoricalDtype):
             return values.cat.codes.to_numpy(), values.cat.categories.tolist()
-        if not isinstance(values, pd.Series):
-            values = values.astype(values.dtype.newbyteorder("="), copy=False)
-            if values.dtype.kind == "U":
-                codes, distinct = coded_text(values)
-                return codes, distinct.tolist()
-            values = pd.Series(values) if values.dtype.kind == "f" else values
-        codes, distinct = pd.factorize(values)
+        codes, distinct = pd.factorize(values) if isinstance(values, pd.Series) else coded_array(values)
         return codes, distinct.tolist()
 
     def _objects(self) -> list[Any]:
@@ -247,7 +242,21 @@ def as_objects(values: Any) -> Any:
     return values.astype(object) if getattr(getattr(values, "dtype", None), "kind", "") == "T" else values
 
 
-def coded_text(cells: Array) -> tuple[Array, Array]:
+def coded_array(cells: Array) -> tuple[Array, Array]:
+    """Codes (row,) of an array, -1 where missing, and the distinct values in its type, unsorted."""
+    cells = cells.astype(cells.dtype.newbyteorder("="), copy=False)
+    if cells.dtype.kind == "U":
+        return _coded_text(cells)
+    if cells.dtype.kind == "i" and large_enough(len(cells)) and (whole := reading.whole(cells[:, None])) is not None:
+        distinct = whole.values(0)
+        table = np.full(whole.held.shape, -1, np.min_scalar_type(-len(distinct)))
+        table[whole.held] = np.arange(len(distinct))
+        return reading.codes(cells[:, None], whole, table)[:, 0], distinct.astype(cells.dtype)
+    codes, distinct = pd.factorize(cells)
+    return codes, np.asarray(distinct).astype(cells.dtype, copy=False)
+
+
+def _coded_text(cells: Array) -> tuple[Array, Array]:
     """Codes (row,) of numpy's text of fixed width, in native byte order, and the distinct texts, unsorted.
 
     Arrow takes each cell as the bytes that it is, and makes no Python string of it.

@@ -24,7 +24,6 @@ from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL
 from bayesnb.kernels.blocks import WORKER, large_enough, threads
 from bayesnb.model import Statistics
-from bayesnb.priors import class_prior
 from bayesnb.progress import Progress
 
 if TYPE_CHECKING:
@@ -82,17 +81,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
 
 def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None) -> Summary:
     """The statistics of a table, with its schema and classes; ``target=None`` puts all rows into one class."""
-    reading = PartSummarizer(
-        model.features,
-        model.unseen,
-        model.unlabelled,
-        target,
-        weight,
-        model.unlabelled_weight == 0,
-        schema,
-        model.columns,
-        None if model.class_prior is None else class_prior.read(model.class_prior),
-    )
+    reading = PartSummarizer.of(model, target, weight, schema)
     with Progress("reading") as progress:
         match _engine(source):
             case "dask":
@@ -131,7 +120,7 @@ def summary_and_sample(
 
     passing, sample = drawn(tables(), most, seed)
     whole = summary(model, passing, target, weight)
-    reading = PartSummarizer(model.features, model.unseen, model.unlabelled, target, weight, drop=True)
+    reading = PartSummarizer.of(model, target, weight, drop=True)
     return whole, reading.rows(sample())[2]
 
 
@@ -149,8 +138,7 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
             "is read elsewhere: pass an iterator of its parts, or learn it with dependence=None and then "
             "learn_exponents(X, y) from a sample"
         )
-    drop = model.unlabelled_weight == 0
-    reading = PartSummarizer(model.features, model.unseen, model.unlabelled, target, weight, drop, schema)
+    reading = PartSummarizer.of(model, target, weight, schema)
     found = False
     for _, _, part in _each(source, reading.rows, Progress("reading")):
         if part is not None:

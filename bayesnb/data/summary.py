@@ -27,7 +27,7 @@ from bayesnb.data.targets import Target, array_of, classes_of, declared_classes,
 from bayesnb.families.family import Family
 from bayesnb.families.support import LEVELS
 from bayesnb.model import Statistics, in_order, united_labels
-from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
+from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities, class_prior
 from bayesnb.statistics.membership import every_row
 from bayesnb.statistics.statistic import Statistic
 
@@ -220,6 +220,16 @@ class PartSummarizer:
     columns: str = "fixed"
     class_prior: Dirichlet | FixedProbabilities | None = None
     choices: Mapping[Any, Choice] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, model: Any, target: Any, weight: Any = None, schema: Schema | None = None, drop: bool | None = None
+    ) -> PartSummarizer:
+        """With the settings of a :class:`bayesnb.BayesianNB`."""
+        label = None if model.class_prior is None else class_prior.read(model.class_prior)
+        drop = model.unlabelled_weight == 0 if drop is None else drop
+        told = model.features, model.unseen, model.unlabelled
+        return cls(*told, target, weight, drop, schema, model.columns, label)
 
     def __post_init__(self) -> None:
         for spec in _specs(self.features) if self.schema is None else ():

@@ -17,9 +17,7 @@ import pandas as pd
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from bayesnb.data.columns import CellError, Column, as_objects, coded_text
-from bayesnb.kernels import reading
-from bayesnb.kernels.blocks import large_enough
+from bayesnb.data.columns import CellError, Column, as_objects, coded_array
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
 
@@ -141,7 +139,7 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
         if text or nullable:
             codes, distinct = column.coded
             return Target.of(*_present(codes, array_of(distinct)), unlabelled, declared)
-    return Target.of(*_distinct(column_or_1d(y, warn=True)), unlabelled, declared)
+    return Target.of(*coded_array(column_or_1d(y, warn=True)), unlabelled, declared)
 
 
 def declared_classes(column: Column) -> tuple[Any, ...] | None:
@@ -193,7 +191,7 @@ def with_named(classes: Array, names: Iterable[Any]) -> Array:
 
 def codes_of(classes: Array, y: Array) -> Array:
     """Positions of labels among the classes."""
-    codes, distinct = _distinct(y)
+    codes, distinct = coded_array(y)
     return _placed(codes, _places(classes, distinct))
 
 
@@ -211,20 +209,6 @@ def _placed(codes: Array, place: Array) -> Array:
     if (place == np.arange(len(place))).all():
         return codes
     return np.append(place, -1).astype(np.intp)[codes]
-
-
-def _distinct(y: Array) -> tuple[Array, Array]:
-    """Codes of the labels, -1 where missing, and the distinct labels, unsorted."""
-    y = y.astype(y.dtype.newbyteorder("="), copy=False)
-    if y.dtype.kind == "U":
-        return coded_text(y)
-    if y.dtype.kind == "i" and large_enough(len(y)) and (whole := reading.whole(y[:, None])) is not None:
-        distinct = whole.values(0)
-        table = np.full(whole.held.shape, -1)
-        table[whole.held] = np.arange(len(distinct))
-        return reading.codes(y[:, None], whole, table)[:, 0], distinct.astype(y.dtype)
-    codes, distinct = pd.factorize(y)
-    return codes, np.asarray(distinct).astype(y.dtype, copy=False)
 
 
 def _present(codes: Array, distinct: Array) -> tuple[Array, Array]:

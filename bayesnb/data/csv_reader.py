@@ -111,20 +111,15 @@ def look(name: Any, file: Path, format: Format, space: Workspace) -> Layout:
     ValueError
         If the file is not CSV, with the line that is wrong and what to do.
     """
-    file = space.plain(file)
+    file, failure = space.plain(file), None
     with _about(name):
-        encoding = format.encoding or encoding_of(file)
-    if encoding is not None:
-        return _look(name, decoded(name, file, encoding, space), format, encoding, space)
-    try:
-        return _look(name, file, format, "utf-8", space)
-    except UnicodeError:
-        for guess in GUESSES:
-            try:
-                return _look(name, decoded(name, file, guess, space), format, guess, space)
-            except UnicodeError:
-                continue
-        raise
+        told = format.encoding or encoding_of(file)
+    for encoding in [told] if told else ["utf-8", *GUESSES]:
+        try:
+            return _look(name, decoded(name, file, encoding, space), format, encoding, space)
+        except UnicodeError as error:
+            failure = failure or error
+    raise failure
 
 
 def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace) -> Layout:

@@ -76,7 +76,7 @@ def require_statistics(statistics: Statistics, schema: Schema) -> None:
     rows, n = statistics.rows, len(statistics.labels)
     sound = rows.shape == (n,) and rows.dtype == float and (np.isfinite(rows) & (rows >= 0)).all()
     require(sound, f"its rows of the classes are {rows.tolist()[:8]}")
-    require(list(statistics.features) == list(schema.features), "its statistics are not those of its features")
+    require(statistics.features.keys() == schema.features.keys(), "its statistics are not those of its features")
     for name, s in statistics.features.items():
         require(_is_of(s, schema.features[name]), f"feature {name!r}: its statistics are not those of its columns")
         _require_possible(s, rows, f"feature {name!r}")
@@ -119,8 +119,8 @@ def _require_possible(s: Statistic, rows: Array, what: str) -> None:
 
 def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) -> None:
     """Refuse draws that are not those of the parameters of sampled features."""
-    sampled = [name for name, feature in schema.features.items() if not feature.family.exact]
-    require(list(draws) == sampled, "its draws are not those of its sampled features")
+    sampled = {name for name, feature in schema.features.items() if not feature.family.exact}
+    require(draws.keys() == sampled, "its draws are not those of its sampled features")
     for name, found in draws.items():
         shape = n_classes, len(schema.features[name].columns)
         for value in found.theta.values():

@@ -39,6 +39,10 @@ class Dyadic:
     paths: Array
     depth: int
 
+    def __post_init__(self) -> None:
+        if self.depth not in range(33):
+            raise ValueError(f"Expected a column to be halved from 0 to 32 times; got {self.depth!r}")
+
     @classmethod
     def of(cls, x: Array, depth: int, weight: Array | None = None) -> Dyadic:
         """The intervals of one column, (row,), NaN where missing; rows count by their weight."""

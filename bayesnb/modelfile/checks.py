@@ -58,7 +58,9 @@ def _fits(feature: Feature) -> bool:
         return False
     n, binary = len(columns), feature.family.support == ZEROS_AND_ONES
     fits = len(set(columns)) == n > 0 and len(indicates) in (0, n) and (not indicates or binary)
-    fits = fits and isinstance(feature.how, str) and len(kinds) in (0, n) and all(kind in KINDS for kind in kinds)
+    of_levels = levels is not None and feature.cuts is None
+    fits = fits and isinstance(feature.how, str) and all(kind in KINDS for kind in kinds)
+    fits = fits and (len(kinds) == n or (not kinds and not of_levels))
     fits = fits and _tuples(feature.tried) and all(len(one) == 3 for one in feature.tried)
     cuts = feature.cuts is None or (len(feature.cuts) == n and all(isinstance(cut, BinEdges) for cut in feature.cuts))
     if levels is None:

@@ -140,7 +140,7 @@ def test_the_command_line_lets_columns_join(tmp_path):
         PARTS[k].drop(columns=list(WORDS), errors="ignore").assign(y=LABELS[k]).to_csv(named[k], index=False)
     model = str(tmp_path / "m.nc")
     for arguments in (
-        ["fit", named[0], "--target", "y", "--columns", "grow", "-o", model],
+        ["fit", named[0], "--target", "y", "--columns", "grow", "--dependence", "none", "-o", model],
         ["update", model, named[1]],
         ["update", model, named[2]],
     ):

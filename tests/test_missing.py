@@ -270,7 +270,7 @@ def fitted_by_command(capsys):
 
     def run(*arguments):
         with pytest.raises(SystemExit) as ended:
-            cli.main(["fit", *map(str, arguments)])
+            cli.main(["fit", *map(str, arguments), "--dependence", "none"])
         assert ended.value.code == 0, capsys.readouterr().err
 
     return run

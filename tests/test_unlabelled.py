@@ -37,7 +37,6 @@ from bayesnb import (
     Poisson,
     learning,
 )
-from bayesnb.data.rows import Rows
 from bayesnb.em import EM, em
 from bayesnb.errors import BoundaryError, ImproperError
 from bayesnb.families.categorical import Coded
@@ -275,13 +274,6 @@ def test_more_starts_never_give_a_lower_objective_and_keep_the_first_start():
     assert_array_equal(case.em(at="mean", starts=4, rng=1).responsibilities, many.responsibilities)
 
 
-def test_the_result_of_em_says_if_it_did_not_converge():
-    found = Case(6, 60, 4, DEFAULTS, LABEL["learned"]).em(at="mean", max_iterations=3)
-    assert not found.converged
-    assert found.iterations == 3
-    assert "DID NOT CONVERGE after 3" in repr(found)
-
-
 def test_em_for_two_coins_gives_the_numbers_computed_by_hand():
     # One labelled row each, x = 0 and x = 1; one unlabelled row x = 1; uniform classes, Beta(1, 1), posterior means:
     # p0 = (1 + r)/(3 + r), p1 = 2/3 ... the fixed point of r = p0/(p0 + p1) with soft counts.
@@ -407,21 +399,6 @@ def test_gibbs_draws_of_labels_and_parameters_equal_enumeration_over_all_256_lab
             assert_mean_over_chains(
                 value.mean(axis=1), averaged(lambda p, name=name, k=k: parts_of(p.features[name].mean())[k])
             )
-
-
-def test_gibbs_gives_each_of_several_like_features_its_own_draws():
-    X, _, target = simulated(40)
-    for k in range(4):
-        X[f"x{k}"] += 100.0 * k
-    clf = BayesianNB({"hue": Categorical()}, random_state=0).fit(X, target)
-    rows = Rows.of(X, target)
-    labelled, free, _ = rows.split(clf.posterior_.model, clf.schema_.read(rows.table)[1], clf.classes_)
-    drawn = gibbs.sample(clf.posterior_.given(labelled), free, 36, 20, 2, default_rng(0), 5).parameters
-    assert list(drawn.features) == list(clf.posterior_.model.features)
-    for k in range(4):
-        assert drawn.features[f"x{k}"]["mu"].shape == (2, 20, 2, 1)
-        assert_allclose(drawn.features[f"x{k}"]["mu"], 100.0 * k, atol=20.0)
-    assert_allclose(np.exp(drawn.features["hue"]["log_theta"]).sum(-1), 1.0)
 
 
 def test_gibbs_holds_class_probabilities_that_are_known():
@@ -754,14 +731,6 @@ def test_loo_forget_and_evidence_are_refused_after_em_with_the_cure(ask, words):
         match=f"{re.escape(words)}.*expected counts of unlabelled rows.*labelled rows alone",
     ):
         ask(clf, X, target)
-
-
-@pytest.mark.parametrize("verb", ["partial_fit", "loo", "forget"])
-def test_methods_that_need_labels_name_the_first_row_without_one(verb):
-    X, y, target = simulated(20)
-    clf = BayesianNB().fit(X, y)
-    with pytest.raises(ValueError, match=r"y is missing in 16 of 20 rows, first in row 4: only fit.*drop those rows"):
-        getattr(clf, verb)(X, target)
 
 
 def test_sampling_with_rows_other_than_the_learned_ones_is_refused():

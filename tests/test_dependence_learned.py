@@ -89,7 +89,9 @@ def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
         shapes = found.shapes.left_out(cell[None], labels.codes[i : i + 1], labels.weight[i : i + 1])[0]
         seen = cells.statistics(posterior, rest, some)
         pairs = tuple(term.given(counts) for term, counts in zip(found.pairs, seen.pairs.each(), strict=True))
-        refit = TermSet(seen, found.shapes, pairs, found.joint.given(seen.joint))
+        refit = TermSet(seen)
+        # The shares of pooled cells and the strength of pairs are held, as the scales of priors are.
+        vars(refit).update(shapes=found.shapes, pairs=pairs, joint=found.joint.given(seen.joint))
         own = labels.codes[i]
         n = len(terms.names(posterior))
         expected = predictive_terms(refit, spec, again, part_of(data, slice(i, i + 1)), 1)[0, own]

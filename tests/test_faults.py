@@ -261,6 +261,8 @@ def test_an_interruption_that_duckdb_reports_ends_the_command_as_any_other(
 ):
     (tmp_path / "more.csv").write_text("a,play\n1,no\n")
     monkeypatch.setattr("bayesnb.data.csv_reader._layout", interrupted)
+    # Of a process in the background Ctrl-C is ignored, and Python has no handler of its own.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(SystemExit) as ended:
         cli.main(["update", str(model), str(tmp_path / "more.csv")])
     assert ended.value.code == 130

@@ -501,7 +501,7 @@ def test_a_row_that_is_impossible_is_named_in_every_discrete_family(family):
     ("estimate", "rowwise"), [("predictive", True), ("mean", False)], ids=["row by row", "at once, mean"]
 )
 def test_forgetting_every_row_gives_the_prior_again(estimate: str, rowwise: bool):
-    X, y = mixed(24, "uvw")
+    X, y = mixed(12, "uvw")
     X["g"] += 1e9
     clf = BayesianNB(FEATURES, estimate=estimate, class_prior=Dirichlet([1.0, 2.0, 5.0])).fit(X, y)
     for rows in [[i] for i in default_rng(8).permutation(len(X))] if rowwise else [slice(None)]:

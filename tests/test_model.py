@@ -572,6 +572,7 @@ def test_the_predictive_equals_the_plug_in_of_the_mean_only_for_single_trials(
         assert np.abs(predictive - plugged).max() > 1e-2
 
 
+@pytest.mark.slow
 def test_all_estimates_are_close_with_many_rows() -> None:
     rows, y = zoo(30_000, seed=4)
     answers = [model(estimate=estimate).fit(rows, y).predict_proba(NEW) for estimate in ESTIMATES]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,46 +54,31 @@ class Dyadic:
             values, place = np.unique(x[seen], return_inverse=True)
             mass = np.bincount(place, weight[seen], minlength=len(values))
         below = np.concatenate([[0.0], np.cumsum(mass)])
-        edges: list[float] = []
-        paths: list[int] = []
 
-        def halve(first: int, last: int, path: int, left: int) -> None:
-            """Cut the values ``first`` to ``last``, or number them."""
-            if left == 0 or last - first < 2:
-                paths.append(path << left)
-                return
+        def middle(first: int, last: int) -> int:
+            """The place that comes nearest to halving the rows."""
             target = 0.5 * (below[first] + below[last])
             cut = int(np.searchsorted(below[first + 1 : last], target)) + first + 1
             if cut == last or (cut > first + 1 and target - below[cut - 1] <= below[cut] - target):
                 cut -= 1
-            halve(first, cut, 2 * path, left - 1)
-            low, high = values[cut - 1], values[cut]
-            middle = low + (high - low) / 2
-            # Between two neighbours among the floats there is no middle.
-            edges.append(middle if middle > low else high)
-            halve(cut, last, 2 * path + 1, left - 1)
+            return cut
 
-        halve(0, len(values), 0, depth)
-        return cls(np.array(edges), np.array(paths, np.intp), depth)
+        paths, cuts = _halved(0, len(values), depth, middle)
+        low, high = (values[np.array(cuts, np.intp) + k] for k in (-1, 0))
+        edges = low + (high - low) / 2
+        # Between two neighbours among the floats there is no middle.
+        return cls(np.where(edges > low, edges, high), np.array(paths, np.intp), depth)
 
     @classmethod
     def given(cls, edges: Sequence[float], depth: int) -> Dyadic:
         """The intervals between these edges, half of them on either side of the first cut, and so on."""
-        inner, paths = np.asarray(edges, float), []
+        inner = np.asarray(edges, float)
         if inner.ndim != 1 or not np.isfinite(inner).all() or not (np.diff(inner) > 0).all():
             raise ValueError(f"Expected edges that are finite and increase; got {edges!r}")
         if len(inner) >= 2**depth:
             raise ValueError(f"Expected at most {2**depth - 1} edges; got {len(inner)}")
 
-        def number(n: int, path: int, left: int) -> None:
-            """Number n intervals."""
-            if n == 1:
-                paths.append(path << left)
-                return
-            number((n + 1) // 2, 2 * path, left - 1)
-            number(n // 2, 2 * path + 1, left - 1)
-
-        number(len(inner) + 1, 0, depth)
+        paths, _ = _halved(0, len(inner) + 1, depth, lambda first, last: (first + last + 1) // 2)
         return cls(inner, np.array(paths, np.intp), depth)
 
     @property
@@ -123,6 +108,18 @@ class Dyadic:
     def coarser(self, depth: int) -> int:
         """By how many bits a path is cut to have this depth at most."""
         return max(0, self.depth - depth)
+
+
+def _halved(
+    first: int, last: int, depth: int, middle: Callable[[int, int], int], path: int = 0
+) -> tuple[list[int], list[int]]:
+    """The numbers of the intervals of the places from ``first`` to ``last``, and where one ends and another begins."""
+    if depth == 0 or last - first < 2:
+        return [path << depth], []
+    cut = middle(first, last)
+    paths, cuts = _halved(first, cut, depth - 1, middle, 2 * path)
+    above, more = _halved(cut, last, depth - 1, middle, 2 * path + 1)
+    return paths + above, [*cuts, cut, *more]
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,9 +75,6 @@ class Draws(Belief):
     def mean(self) -> dict[str, Array]:
         return {name: value.mean(0) for name, value in self.theta.items()}
 
-    def variance(self) -> dict[str, Array]:
-        return {name: value.var(0) for name, value in self.theta.items()}
-
     def draw(self, rng: Generator, size: Size = ()) -> dict[str, Array]:
         picked = rng.integers(len(self), size=size)
         return {name: value[picked] for name, value in self.theta.items()}

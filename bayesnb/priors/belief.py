@@ -145,6 +145,10 @@ class Belief(ABC):
     def _all_proper(self) -> bool:
         return bool(self.proper().all())
 
+    def log_normalizer(self) -> Array:
+        """Log of the integral by which the density is divided; 0 if no part of the density is left out of it."""
+        return np.zeros(self.proper().shape)
+
     def fault(self, where: tuple[int, ...]) -> str:
         """What is improper about a cell, in words, if its numbers do not show it. (A hook.)"""
         return ""
@@ -212,7 +216,7 @@ class Prior(Belief):
         """The joint mode of θ. Raises :class:`BoundaryError` where it is not inside the range."""
 
     def draw(self, rng: Generator, size: Size = ()) -> Any:
-        """Independent draws, in the form of ``mean``; the axes of ``size`` lead. (A hook, for a choice among parts.)"""
+        """Independent draws, in the form of ``mean``; the axes of ``size`` lead."""
         parts = self.point(self.draw_theta(rng, size))
         return parts if len(parts) > 1 else parts[0]
 
@@ -230,10 +234,6 @@ class Prior(Belief):
 
         The new parameters are log-odds of probabilities, logarithms of rates, and (μ, √τ) of a Normal.
         """
-
-    def log_normalizer(self) -> Array:
-        """Log of the integral by which the density is divided; 0 if no part of the density is left out of it."""
-        return np.zeros(self.proper().shape)
 
     @abstractmethod
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:

@@ -138,10 +138,6 @@ class FixedProbabilities(Belief):
         (theta,) = theta
         return np.zeros(np.shape(theta)[:-1])
 
-    def log_normalizer(self) -> Array:
-        """0."""
-        return np.zeros(np.shape(self.p)[:-1])
-
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         """A constant in the open PyMC model."""
         import pymc as pm

@@ -125,7 +125,17 @@ class NormalWishart(UnknownPrecision):
 
     def over(self, s: Scatter) -> NormalWishart:
         """The prior at its full shape, (class, column[, column]), for rows of which these are the sums."""
-        return NormalWishart(*_resolved(self.m, self.kappa, self.dof, self.scale, s))
+        n_classes, d = s.mean.shape
+        centre, low, variance = s.of_columns()
+        centre = np.where(np.isfinite(centre), centre, 0.0)
+        variance, within = positive_scale(centre, variance), isinstance(self.scale, str)
+        m, low = (centre, low) if self.m is None else (self.m, 0.0)
+        m, low, kappa = spread(m, (n_classes, d)), spread(low, (n_classes, d)), spread(self.kappa, (n_classes,))
+        target = _within(s, variance) if within else np.diag(variance)
+        dof = spread(_learned(m, low, kappa, target, s) if self.dof is None else self.dof, (n_classes,))
+        scale = self.scale if isinstance(self.scale, np.ndarray) else dof[:, None, None] * target
+        share = dof / (s.n[:, 0].sum() + d / 2) if within else np.zeros(n_classes)
+        return NormalWishart(m, kappa, dof, spread(scale, (n_classes, d, d)), low, share)
 
     @property
     def size(self) -> int:
@@ -235,26 +245,6 @@ class NormalWishart(UnknownPrecision):
         root = matrices.pymc_root(shared(self.kappa)[:, None, None] * precision)
         mu = pm.MvNormal(name("mu"), mu=shared(self.m + self.low), chol=root, dims=dims[:2])
         return mu, precision
-
-
-# What a prior leaves to the data: locations, variances, the covariance within classes, and its weight.
-
-
-def _resolved(m: Any, kappa: Array, dof: Any, scale: Any, s: Scatter) -> tuple[Array, ...]:
-    """Location, κ, dof, Ψ, the low part of the location, and the share of each row in Ψ, each at its full shape."""
-    (n_classes, d), n = s.mean.shape, s.n[:, 0]
-    centre, low, variance = s.of_columns()
-    centre = np.where(np.isfinite(centre), centre, 0.0)
-    variance = positive_scale(centre, variance)
-    m, low = (centre, low) if m is None else (m, 0.0)
-    m, low, kappa = spread(m, (n_classes, d)), spread(low, (n_classes, d)), spread(kappa, (n_classes,))
-    if isinstance(scale, str):
-        target = _within(s, variance)
-        dof = spread(_learned(m, low, kappa, target, s) if dof is None else dof, (n_classes,))
-        return m, kappa, dof, dof[:, None, None] * target, low, dof / (n.sum() + d / 2)
-    dof = spread(dof, (n_classes,))
-    scale = dof[:, None, None] * np.diag(variance) if scale is None else spread(scale, (n_classes, d, d))
-    return m, kappa, dof, scale, low, np.zeros(n_classes)
 
 
 def _within(s: Scatter, variance: Array) -> Array:

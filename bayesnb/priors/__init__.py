@@ -9,7 +9,6 @@ the data is known.
 from bayesnb.numerics import Array as Array
 from bayesnb.numerics import Size as Size
 from bayesnb.numerics import log as log
-from bayesnb.numerics import log_gamma_slopes as log_gamma_slopes
 from bayesnb.numerics import log_rising as log_rising
 from bayesnb.priors.belief import UNSEEN as UNSEEN
 from bayesnb.priors.belief import Belief as Belief

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bayesnb.numerics import Array
+from bayesnb.numerics import Array, rate_deviance
 from bayesnb.priors import elicitation
 from bayesnb.priors.belief import NOT_NEGATIVE, Theta, spread
 from bayesnb.priors.dirichlet import Dirichlet, SimplexPrior
@@ -113,6 +113,13 @@ class Beta(SimplexPrior):
         (p,) = point
         with np.errstate(divide="ignore"):
             return {"log_theta": np.stack([np.log1p(-p), np.log(p)], axis=-1)}
+
+    @staticmethod
+    def log_kernel(theta: Theta, ones: Array, zeros: Array) -> Array:
+        log_zero, log_one, n = theta["log_theta"][..., 0], theta["log_theta"][..., 1], ones + zeros
+        zero, one = np.exp(log_zero), np.exp(log_one)
+        gap = zeros * one - ones * zero
+        return -rate_deviance(zeros, n, log_zero, zero, gap) - rate_deviance(ones, n, log_one, one, -gap)
 
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], ones: Any, zeros: Any) -> Any:

@@ -210,14 +210,6 @@ class SimplexPrior(Prior):
         return found
 
     @classmethod
-    def log_kernel(cls, theta: Theta, *d: Array) -> Array:
-        counts, log_theta = cls.counted(*d), theta["log_theta"]
-        share = np.exp(log_theta)
-        # What a count exceeds its expectation by, without the cancellation of counts - total * share.
-        gap = counts * sums_of_others(share) - sums_of_others(counts) * share
-        return -rate_deviance(counts, counts.sum(-1, keepdims=True), log_theta, share, gap).sum(-1)
-
-    @classmethod
     def best(cls, *d: Array) -> Theta:
         """The probabilities under which data are most probable."""
         counts = cls.counted(*d)
@@ -412,6 +404,11 @@ class Dirichlet(SimplexPrior):
     @classmethod
     def theta(cls, *point: Array) -> Theta:
         return {"log_theta": log(point[0])}
+
+    @staticmethod
+    def log_kernel(theta: Theta, counts: Array) -> Array:
+        log_theta, n = theta["log_theta"], counts.sum(-1, keepdims=True)
+        return -rate_deviance(counts, n, log_theta, np.exp(log_theta)).sum(-1)
 
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], counts: Any) -> Any:

@@ -165,11 +165,7 @@ class Gamma(Prior):
     def peak(events: Array, exposure: Array) -> Array:
         """k ln(k / e) - k."""
         with np.errstate(all="ignore"):
-            rate = np.abs(events / exposure)
-            log_rate = np.log(rate)
-            if (beyond := np.isinf(rate)).any():  # The exposure is below all ordinary floats.
-                log_rate = np.where(beyond, np.log(np.abs(events)) - np.log(np.abs(exposure)), log_rate)
-            return np.where(events == 0, 0.0, events * (log_rate - 1.0))
+            return np.where(events == 0, 0.0, events * (np.log(np.abs(events / exposure)) - 1.0))
 
     @classmethod
     def best(cls, events: Array, exposure: Array) -> Theta:

@@ -145,10 +145,6 @@ class Belief(ABC):
     def _all_proper(self) -> bool:
         return bool(self.proper().all())
 
-    def log_normalizer(self) -> Array:
-        """Log of the integral by which the density is divided; 0 if no part of the density is left out of it."""
-        return np.zeros(self.proper().shape)
-
     def fault(self, where: tuple[int, ...]) -> str:
         """What is improper about a cell, in words, if its numbers do not show it. (A hook.)"""
         return ""
@@ -220,13 +216,13 @@ class Prior(Belief):
         parts = self.point(self.draw_theta(rng, size))
         return parts if len(parts) > 1 else parts[0]
 
-    @abstractmethod
     def log_prob(self, *theta: Array) -> Array:
         """Log density at θ."""
+        return sum(self.log_prob_of_each(*theta))
 
+    @abstractmethod
     def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
-        """The log density of each part of θ given the later parts. (A hook, where θ has several parts.)"""
-        return (self.log_prob(*theta),)
+        """The log density of each part of θ given the later parts."""
 
     @abstractmethod
     def log_jacobian(self, *theta: Array) -> Array:
@@ -234,6 +230,10 @@ class Prior(Belief):
 
         The new parameters are log-odds of probabilities, logarithms of rates, and (μ, √τ) of a Normal.
         """
+
+    def log_normalizer(self) -> Array:
+        """Log of the integral by which the density is divided; 0 if no part of the density is left out of it."""
+        return np.zeros(self.proper().shape)
 
     @abstractmethod
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:

@@ -375,11 +375,11 @@ class BetaTree(Stopping, Prior):
             raise BoundaryError(MIXED, first(self.stop > 0))
         return self.own.mode()
 
-    def log_prob(self, *theta: Array) -> Array:
+    def log_prob_of_each(self, *theta: Array) -> tuple[Array]:
         self.require_proper("A density")
         near, own = ((v.log_prob(*theta),) for v in (self.close, self.own))
         with np.errstate(invalid="ignore"):  # The states of a node are not needed here.
-            return climb(near, own, *self.states)[0][0]
+            return climb(near, own, *self.states)[0]
 
     def log_jacobian(self, *theta: Array) -> Array:
         (share,) = theta

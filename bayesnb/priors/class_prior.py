@@ -138,6 +138,10 @@ class FixedProbabilities(Belief):
         (theta,) = theta
         return np.zeros(np.shape(theta)[:-1])
 
+    def log_normalizer(self) -> Array:
+        """0."""
+        return np.zeros(self.p.shape[:-1])
+
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         """A constant in the open PyMC model."""
         import pymc as pm

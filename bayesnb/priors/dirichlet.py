@@ -146,13 +146,13 @@ class SimplexPrior(Prior):
         drawn -= over_last(np.maximum, drawn)
         return drawn - np.log(over_last(np.add, np.exp(drawn)))
 
-    def log_prob(self, *theta: Array) -> Array:
+    def log_prob_of_each(self, *theta: Array) -> tuple[Array]:
         alpha, log_theta = self.concentrations, self.theta(*theta)["log_theta"]
         with np.errstate(invalid="ignore"):
             inside = np.where(alpha == 1, 0.0, (alpha - 1) * log_theta)
         # A structural zero has no density at another probability than 0.
         outside = np.where(np.isneginf(log_theta), 0.0, -np.inf)
-        return np.where(alpha > 0, inside, outside).sum(-1) - self.log_normalizer()
+        return (np.where(alpha > 0, inside, outside).sum(-1) - self.log_normalizer(),)
 
     def log_jacobian(self, *theta: Array) -> Array:
         free = (self.concentrations > 0) & (self.outcomes > 1)[..., None]

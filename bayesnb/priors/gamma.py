@@ -119,9 +119,9 @@ class Gamma(Prior):
         require_mode(self.alpha, self.alpha < 1 - ROUNDING, "shape", "events")
         return np.maximum(self.alpha - 1, 0.0) / self.beta
 
-    def log_prob(self, *theta: Array) -> Array:
+    def log_prob_of_each(self, *theta: Array) -> tuple[Array]:
         (rate,) = theta
-        return xlogy(self.alpha - 1, rate) - self.beta * rate - self.log_normalizer()
+        return (xlogy(self.alpha - 1, rate) - self.beta * rate - self.log_normalizer(),)
 
     def log_jacobian(self, *theta: Array) -> Array:
         (rate,) = theta

@@ -146,9 +146,9 @@ class Normal(Located):
         self.require_proper("A draw")
         return (self.low + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape),)
 
-    def log_prob(self, *theta: Array) -> Array:
+    def log_prob_of_each(self, *theta: Array) -> tuple[Array]:
         (mu,) = theta
-        return -(((mu - self.m) / np.sqrt(self.v)) ** 2) / 2 - self.log_normalizer()
+        return (-(((mu - self.m) / np.sqrt(self.v)) ** 2) / 2 - self.log_normalizer(),)
 
     def log_jacobian(self, *theta: Array) -> Array:
         (mu,) = theta

@@ -37,18 +37,12 @@ class UnknownPrecision(Located):
     """Ψ."""
     dof: Any
     """The degrees of freedom of the predictive Student-t, ν - d + 1."""
+    size: int
+    """d, the number of columns of a row."""
+    log_rate: Any
+    """ln det(Ψ/2)."""
     _rows_of_precision: ClassVar[tuple[str, str]]
     """The parameter that counts the rows which Λ is worth, and the value above which Λ has a mode."""
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """d, the number of columns of a row."""
-
-    @property
-    @abstractmethod
-    def log_rate(self) -> Array:
-        """ln det(Ψ/2)."""
 
     @abstractmethod
     def distance(self, mean: Array, low: Array) -> Array:
@@ -97,16 +91,13 @@ class UnknownPrecision(Located):
             )
         return self.m, self.precision(self.dof - 1)
 
-    def log_prob(self, *theta: Array) -> Array:
-        mu, precision = theta
-        squares = self.squares(precision, (mu - self.m) - self.low, self.kappa, self.scale)
-        return 0.5 * ((self.dof - 1) * self.log_determinant(precision) - squares) - self.log_normalizer()
-
     def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
         mu, precision = theta
-        level = self.size * np.log(self.kappa / (2 * np.pi)) + self.log_determinant(precision)
-        of_mu = 0.5 * (level - self.squares(precision, (mu - self.m) - self.low, self.kappa, 0.0 * self.scale))
-        return of_mu, self.log_prob(*theta) - of_mu
+        gap, level = (mu - self.m) - self.low, self.log_determinant(precision)
+        away = self.squares(precision, gap, self.kappa, 0.0 * self.scale)
+        of_mu = 0.5 * (self.size * np.log(self.kappa / (2 * np.pi)) + level - away)
+        whole = 0.5 * ((self.dof - 1) * level - self.squares(precision, gap, self.kappa, self.scale))
+        return of_mu, whole - self.log_normalizer() - of_mu
 
     def log_jacobian(self, *theta: Array) -> Array:
         return 0.5 * self.size * self.log_determinant(theta[1])

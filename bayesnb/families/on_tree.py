@@ -20,11 +20,15 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class OnTree[S: Statistic](Conjugate[BetaTree, S]):
-    """x falls into cell k of 64 with probability θ_k; ``read`` says into which, and θ has a Pólya tree as its prior."""
+    """x falls into cell k of 64 with probability θ_k, and θ has a Pólya tree as its prior."""
 
     prior: Any = field(default_factory=BetaTree)
 
     conjugate = BetaTree
+
+    @abstractmethod
+    def cell_of(self, x: Column) -> Array:
+        """The cell of each value that ``read`` has made, (row, column); -1 where it is missing."""
 
     @abstractmethod
     def cell_counts(self, s: S) -> Array:
@@ -49,15 +53,15 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
         left, right = (np.where((low > 0) & (high > 0), half, 0.0) for half in splits(counts))
         return (left, right), BetaTree.peak(left, right)
 
-    def cells(self, posterior: BetaTree, x: Array) -> Cells:
-        cell = np.broadcast_to(np.maximum(x, 0)[:, None], (len(x), *posterior.share.shape[:-1]))
+    def cells(self, posterior: BetaTree, x: Column) -> Cells:
+        cell = np.broadcast_to(np.maximum(self.cell_of(x), 0)[:, None], (len(x), *posterior.share.shape[:-1]))
         return posterior.path(cell), *self.said(x)
 
-    def said(self, x: Array) -> Added:
+    def said(self, x: Column) -> Added:
         return (), 0.0
 
-    def log_density(self, theta: Theta, x: Array) -> Array:
-        return at_levels(theta["log_cell"], x)
+    def log_density(self, theta: Theta, x: Column) -> Array:
+        return at_levels(theta["log_cell"], self.cell_of(x))
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
         share = variables["share"]
@@ -70,14 +74,16 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
         return log_cells(pt.log(theta["share"]), pt.log1p(-theta["share"]), *splits(exists), pt)
 
-    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
         import pymc as pm
         from pytensor import tensor as pt
 
-        p = pt.exp(self.pymc_log_cells(theta, self.exists(x.shape[1])[column]))
-        pm.Categorical(name, p=p, observed=x[row, column])
+        cells = self.cell_of(x)
+        p = pt.exp(self.pymc_log_cells(theta, self.exists(cells.shape[1])[column]))
+        pm.Categorical(name, p=p, observed=cells[row, column])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
-        cells, within = self.read(x)
+        x, within = self.read(x)
+        cells = self.cell_of(x)
         total = pymc_at_levels(self.pymc_log_cells(theta, self.exists(cells.shape[1])), cells)
         return total if within is None else total + within.sum(-1, keepdims=True)

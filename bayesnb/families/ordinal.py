@@ -84,9 +84,9 @@ class Ordinal(OnTree[CategoryCounts]):
     def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
         return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)
 
-    def read(self, x: Coded) -> tuple[Array, None]:
+    def cell_of(self, x: Coded) -> Array:
         paths = self._paths(x.codes.shape[1])
-        return np.where(x.codes < 0, -1, paths[np.arange(len(paths)), x.codes]), None
+        return np.where(x.codes < 0, -1, paths[np.arange(len(paths)), x.codes])
 
     def cell_counts(self, s: CategoryCounts) -> Array:
         paths = self._paths(len(s.levels))

@@ -92,6 +92,9 @@ class PolyaTree(OnTree[CellCounts]):
             parts.append(CellCounts(members[cut].table(codes, CELLS), members[cut].totals(within)))
         return reduce(add, parts)
 
+    def cell_of(self, x: Array) -> Array:
+        return x
+
     def cell_counts(self, s: CellCounts) -> Array:
         return s.counts
 

@@ -193,7 +193,7 @@ def _smoothed(feature: Feature, m: float) -> Feature:
     """Give a feature of levels or of zeros and ones the prior that is worth m rows. Other features stay as they are."""
     from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
 
-    if feature.family.support not in (LEVELS, ZEROS_AND_ONES) or feature.family.node_names():
+    if feature.family.support not in (LEVELS, ZEROS_AND_ONES) or feature.family.node_names:
         return feature
     return replace(feature, family=replace(feature.family, prior=feature.family.conjugate.m_estimate(m)))
 

@@ -82,14 +82,6 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
     def joined(self, priors: tuple[Any, ...]) -> P:
         """The prior of the whole from those of the parts, at their full shapes."""
 
-    @property
-    def learns_prior(self) -> bool:
-        return any(part.learns_prior for part in self.parts)
-
-    @property
-    def needs_rows(self) -> bool:
-        return any(part.needs_rows for part in self.parts)
-
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
         read = zip(*(self.seen_by(column[:, None]) for column in columns), strict=True)
         own = ([column[:, 0] for column in each] for each in read)
@@ -102,9 +94,6 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
     @property
     def kind(self) -> str:
         return type(self).__name__ + "".join(part.kind for part in self.parts)
-
-    def named_classes(self) -> list[Any]:
-        return [label for part in self.parts for label in part.named_classes()]
 
     @property
     def title(self) -> str:

@@ -139,7 +139,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     def lengths(self) -> dict[str, int]:
         """The length of each axis of its variables that is neither class nor column nor level."""
-        return {"node": len(names)} if (names := self.node_names()) else {}
+        return {"node": len(self.node_names)} if self.node_names else {}
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         return dict.fromkeys(self.conjugate.parameters, ("class", "column", *self.lengths()))
@@ -196,9 +196,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def flat(self) -> Self:
         """The same likelihood under the prior whose mode is the maximum-likelihood estimate."""
         return replace(self, prior=self.conjugate.flat())
-
-    def tuned(self, prior: P, s: S) -> P:
-        return prior.strengthened(list(self.tuning(prior, s).values())) if self.learns_prior else prior
 
     def learned(self, s: S) -> str:
         factors = self.tuning(self.resolve_prior(self.prior, s), s) if self.learns_prior else {}
@@ -484,7 +481,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     # The same family in PyMC. The names of the variables are those of `variables` and of their block.
 
     def pymc_prior(self, prior: P, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one. (A hook.)
+        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one.
 
         ``dims`` are the dimensions of each variable.
         """
@@ -492,7 +489,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return dict(zip(prior.parameters, parts_of(prior.pymc(name, longest)), strict=True))
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
-        """log p(data | θ) as a scalar tensor, from the sufficient statistic. (A hook.)"""
+        """log p(data | θ) as a scalar tensor, from the sufficient statistic."""
         d, _ = self.added(s)
         return self.conjugate.pymc_likelihood(theta, *map(shared, d)).sum() + shared(self.log_base(s).sum())
 

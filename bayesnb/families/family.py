@@ -55,6 +55,15 @@ class Family[P: Belief, S: Statistic](ABC):
     whole_rows: ClassVar[bool] = False
     """True if all columns of a row share one θ, as the words of a bag and the columns of a vector do."""
 
+    together: ClassVar[bool] = False
+    """True if its columns are one feature and depend on each other given the class, as those of a vector do."""
+
+    from_rows: ClassVar[tuple[str, ...]] = ()
+    """Fields of which one must be given; otherwise the first rows give it (see ``placed``)."""
+
+    node_names: ClassVar[tuple[str, ...]] = ()
+    """The names along the last axis of its variables, if it has one that is no level."""
+
     support: ClassVar[Support] = REALS
     """Which values it can read; others are refused by name (see ``support``)."""
 
@@ -175,30 +184,27 @@ class Family[P: Belief, S: Statistic](ABC):
     @property
     def learns_prior(self) -> bool:
         """True if the strength of its prior is learned from its columns."""
-        return bool(getattr(self.prior, "tuned", None))
+        return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def learned(self, s: S) -> str:
         """What its prior has learned from the data, for people; "" if it learns nothing. (A hook.)"""
         return ""
 
-    def tuned(self, prior: P, s: S) -> P:
-        """A prior at its full shape, with its strength as learned from the data, if it is to be. (A hook.)"""
-        return prior
-
     @property
     def one_term(self) -> bool:
-        """True if its columns say one thing together, since they are dependent given the class. (A hook.)"""
-        return self.whole_rows
+        """True if its columns say one thing together, since they are dependent given the class."""
+        return self.whole_rows or self.together
 
     @property
     def needs_rows(self) -> bool:
-        """True if it still takes something from the first rows, such as the edges of cells. (A hook.)"""
-        return False
+        """True if it still takes something from the first rows, such as the edges of cells."""
+        own = bool(self.from_rows) and all(getattr(self, name) is None for name in self.from_rows)
+        return own or any(part.needs_rows for part in self.parts)
 
     @property
     def reads_together(self) -> bool:
         """True if its columns are one feature: a vector, or columns that share a number taken from them. (A hook.)"""
-        return self.learns_prior
+        return self.learns_prior or self.together
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
         """The same family with what it takes from its columns in the first table, (row,) each. (A hook.)"""
@@ -208,18 +214,15 @@ class Family[P: Belief, S: Statistic](ABC):
         """All levels of one of its columns in their order, if no other level can join them. (A hook.)"""
         return None
 
-    def node_names(self) -> tuple[str, ...]:
-        """The names along the last axis of its variables, if it has one that is no level. (A hook.)"""
-        return ()
-
     @property
     def parts(self) -> tuple[Family, ...]:
         """The families that it is made of, whose statistics its own holds; none if it is not. (A hook.)"""
         return ()
 
     def named_classes(self) -> list[Any]:
-        """The classes that its prior names. (A hook.)"""
-        return list(self.prior) if isinstance(self.prior, Mapping) else []
+        """The classes that its prior names, or those of its parts."""
+        own = list(self.prior) if isinstance(self.prior, Mapping) else []
+        return own + [label for part in self.parts for label in part.named_classes()]
 
     @property
     def title(self) -> str:
@@ -254,7 +257,8 @@ class Family[P: Belief, S: Statistic](ABC):
     def priors(self, s: S, labels: Sequence[Any]) -> P:
         """The prior of every cell: the given one, at its full shape."""
         if not isinstance(self.prior, Mapping):
-            return self.tuned(self.resolve_prior(self.prior, s), s)
+            full = self.resolve_prior(self.prior, s)
+            return full.strengthened(list(self.tuning(full, s).values())) if self.learns_prior else full
         for label in labels:
             if label not in self.prior:
                 raise ValueError(f"Expected a prior for class {label!r}; got one for {list(self.prior)}")

@@ -131,7 +131,7 @@ class Gaussian(OfUnknownVariance):
 
     @property
     def reads_together(self) -> bool:
-        return self.learns_prior or bool(self.var_smoothing)
+        return super().reads_together or bool(self.var_smoothing)
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
         """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.

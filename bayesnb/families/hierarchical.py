@@ -66,14 +66,6 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     def point(self, theta: Mapping[str, Any]) -> dict[str, Any]:
         """The PyMC variables of ``likelihood``, from those of this family."""
 
-    @property
-    def one_term(self) -> bool:
-        return self.together
-
-    @property
-    def reads_together(self) -> bool:
-        return self.together
-
     def strata(self, posterior: Draws) -> Strata:
         shared = [posterior.theta[key][:, 0, 0] for key, axes in self.variable_axes().items() if not axes]
         return Strata.of(np.stack(shared, axis=1) if shared else None, len(posterior))

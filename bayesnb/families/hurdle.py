@@ -108,10 +108,8 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     def seen_by(self, x: Array) -> list[Array]:
         zero = x == 0
-        return [
-            np.where(np.isnan(x), np.int8(-1), zero),
-            np.where(zero, np.nan, x - 1 if self.support is COUNTS else x),
-        ]
+        told = zero.view(np.int8) - np.isnan(x)
+        return [told, np.where(zero, np.nan, x - 1 if self.support is COUNTS else x)]
 
     def learned(self, s: ZerosAndOthers) -> str:
         return self.family.learned(s.parts[1])

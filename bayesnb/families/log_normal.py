@@ -43,7 +43,10 @@ class LogNormal(OfUnknownVariance):
     def read(self, x: Array) -> tuple[Array, Array]:
         logarithm = np.log(x)
         # The logarithm of the Jacobian, with which a density of ln x becomes one of x.
-        return logarithm, np.where(np.isnan(logarithm), 0.0, -logarithm)
+        within = -logarithm
+        if np.isnan(within.sum()):
+            within[np.isnan(within)] = 0.0
+        return logarithm, within
 
     def added(self, s: Moments) -> Added:
         d, log_h = super().added(s)

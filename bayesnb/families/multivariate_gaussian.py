@@ -43,11 +43,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     prior: Any = field(default_factory=NormalWishart.shared)
 
     conjugate = NormalWishart
-    whole_rows = True
-
-    @property
-    def reads_together(self) -> bool:
-        return True
+    whole_rows = together = True
 
     def statistic(self, x: Array, members: Membership) -> Scatter:
         require_whole(x)

@@ -25,6 +25,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
     prior: Any = field(default_factory=BetaTree)
 
     conjugate = BetaTree
+    node_names = tuple(str(k) for k in range(NODES))
 
     @abstractmethod
     def cell_of(self, x: Column) -> Array:
@@ -37,9 +38,6 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
     @abstractmethod
     def exists(self, n_columns: int) -> Array:
         """1 for each cell that a value can be in, and 0 for the others, (column, cell)."""
-
-    def node_names(self) -> tuple[str, ...]:
-        return tuple(str(k) for k in range(NODES))
 
     def resolve_prior(self, prior: BetaTree, s: S) -> BetaTree:
         # Half a row in each cell that exists, so that no share is 0 or 1 where a value may come.

@@ -53,6 +53,7 @@ class Ordinal(OnTree[CategoryCounts]):
     orders: Any = None
 
     support = LEVELS
+    from_rows = ("order", "orders")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,10 +66,6 @@ class Ordinal(OnTree[CategoryCounts]):
                 )
             if isinstance(levels, str) or not levels or len(set(levels)) < len(levels):
                 raise ValueError(f"Expected different levels from the lowest to the highest; got {levels!r}")
-
-    @property
-    def needs_rows(self) -> bool:
-        return self.order is None and self.orders is None
 
     def placed(self, columns: Sequence[Any], weight: Array | None) -> Ordinal:
         return replace(self, orders=tuple(map(tuple, columns))) if self.needs_rows else self

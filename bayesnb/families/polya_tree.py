@@ -68,9 +68,7 @@ class PolyaTree(OnTree[CellCounts]):
     edges: Any = None
     cuts: Any = None
 
-    @property
-    def needs_rows(self) -> bool:
-        return self.edges is None and self.cuts is None
+    from_rows = ("edges", "cuts")
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> PolyaTree:
         if not self.needs_rows:

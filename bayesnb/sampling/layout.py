@@ -139,7 +139,7 @@ class Block:
             values = [getattr(value, f.name) for value in each]
             if isinstance(values[0], np.ndarray):
                 one = [v[:, k] for v, (_, k) in zip(values, self.members, strict=True)]
-                by_level = isinstance(each[0], Statistic) or not self.family.node_names()
+                by_level = isinstance(each[0], Statistic) or not self.family.node_names
                 if self.n_levels is not None and by_level and one[0].ndim > 1:
                     one = [v[:, : self.n_levels] for v in one]
                 picked[f.name] = np.stack(one, axis=1)
@@ -253,7 +253,7 @@ def _block(
         stem = _plain(str(first) if family.one_term else columns[0])
     else:
         stem = _snake(family.kind) + ("" if n_levels is None else f"_{n_levels}")
-    if names := family.node_names():
+    if names := family.node_names:
         categories = names
     elif family.support == LEVELS:
         of_levels = members if n_levels is not None else [(first, k) for k in range(len(s.levels))]

@@ -42,7 +42,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(?!bayesnb).*"),
     # The priors of sampled families, and of families that are made of others, which nobody names.
     ("py:class", r"bayesnb\.families\.(from_pymc|hierarchical|student)\..*"),
-    ("py:class", r"bayesnb\.priors\.(all_of|one_of)\.\w+"),
+    ("py:class", r"bayesnb\.priors\.compound\.\w+"),
     # The statistics of the pairs: users see them as what statistics_ holds, and the how-to page describes them.
     (
         "py:class",

@@ -19,6 +19,16 @@ def rows_of(x: Column) -> int:
     return x.shape[0] if sparse.issparse(x) else len(x)
 
 
+def columns_in(x: Column) -> int:
+    """How many columns encoded data have."""
+    return next(v.shape[1] for v in (x, getattr(x, "codes", None), getattr(x, "counts", None)) if hasattr(v, "shape"))
+
+
+def dense(x: Column) -> Column:
+    """The same columns, no sparse matrix."""
+    return x.toarray() if sparse.issparse(x) else x
+
+
 def columns_of(x: Column, index: Sequence[int]) -> Column:
     """Some columns of encoded data."""
     return x.columns(index) if hasattr(x, "columns") else x[:, list(index)]

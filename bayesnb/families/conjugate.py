@@ -36,9 +36,10 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from bayesnb.families.columns import Tabulated, columns_of, known_cells, rows_of, tabulated
+from bayesnb.families.columns import Tabulated, columns_in, columns_of, dense, known_cells, rows_of, tabulated
 from bayesnb.families.family import Family
 from bayesnb.families.support import COUNTS, LEVELS, ZEROS_AND_ONES
+from bayesnb.families.tally import Tally
 from bayesnb.families.tuning import strengths
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.kernels.densities import gather, gather_own
@@ -512,49 +513,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         d, log_h = of_known(d, known), np.where(known, log_h - self.conjugate.peak(*of_known(d, known)), 0.0)
         total = (self.conjugate.pymc_likelihood(theta, *d) + log_h).sum(-1)
         return total if within is None else total + within.sum(-1, keepdims=True)
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """Cells of some rows, and sums over each class of functions of a cell, (class, column).
-
-    Parameters
-    ----------
-    x : encoded columns
-        The rows, or the values of a table.
-    members : Membership or None
-        The classes of rows.
-    counts : array (class, column, value) or None
-        How often each value of a table occurs.
-    """
-
-    x: Column
-    members: Membership | None
-    counts: Array | None
-
-    def seen(self) -> Array:
-        """Which cells are not missing, (row, column)."""
-        return np.broadcast_to(known_cells(self.x), (rows_of(self.x), 1, columns_in(self.x)))[:, 0]
-
-    def totals(self, value: Array) -> Array:
-        """Σ w f, of a function given as its values at the cells, (row, column), 0 where they are missing."""
-        return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
-
-    def costs(self, cost: Callable[[Any], Array]) -> Array:
-        """Σ w f, of a function of a cell and its class; it takes one class, or the class of each row."""
-        if self.counts is None:
-            return self.members.costs(cost)
-        return np.stack([(own.T * cost(c)).sum(0) for c, own in enumerate(self.counts)])
-
-
-def columns_in(x: Column) -> int:
-    """How many columns encoded data have."""
-    return next(v.shape[1] for v in (x, getattr(x, "codes", None), getattr(x, "counts", None)) if hasattr(v, "shape"))
-
-
-def dense(x: Column) -> Column:
-    """The same columns, no sparse matrix."""
-    return x.toarray() if sparse.issparse(x) else x
 
 
 def _with(total: Array, within: Array | None, share: float | Array = 1.0) -> Array:

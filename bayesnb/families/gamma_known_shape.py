@@ -13,9 +13,10 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from bayesnb.families.columns import gathered_columns, of_each_column
-from bayesnb.families.conjugate import Added, Conjugate, Tally
+from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.families.events import Events, pooled_rates, waits
 from bayesnb.families.support import POSITIVE
+from bayesnb.families.tally import Tally
 from bayesnb.numerics import Array, log_peak
 from bayesnb.priors import Gamma, Theta
 from bayesnb.statistics.membership import Labels, Membership

@@ -24,6 +24,7 @@ from numpy.random import Generator
 from scipy.special import logsumexp, rel_entr, xlogy
 from scipy.stats import entropy
 
+from bayesnb.dependence import terms
 from bayesnb.dependence.learned import Dependence, DrawnDependence
 from bayesnb.families.sampled import LeftOut
 from bayesnb.model import Data, Estimate, NaiveBayes, Parameters, Posterior, estimate_rule, normalize
@@ -171,6 +172,40 @@ class Believed:
             )
         log_proba = self.dependence.log_left_out(self.posterior, data, labels)
         return logsumexp(log_joint, axis=1, keepdims=True) + log_proba, sampled
+
+    def terms_left_out(
+        self, data: Data, labels: Labels, refit: bool = False
+    ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
+        """What each term says of learned rows without them, (row, class, term): names, terms, and sampled features.
+
+        Terms stand as they are, not multiplied by their exponents.
+        """
+        names = terms.names(self.posterior)
+        sampled = self.posterior.sampled_left_out(data, labels, refit)
+        own = terms.left_out(self.posterior, data, labels, sampled)
+        if self.dependence is None:
+            return names, own, sampled
+        beside = self.dependence.terms.beside(self.posterior, own, data, labels)
+        return [*names, *self.dependence.terms.names_beside(names)], np.concatenate([own, beside], axis=-1), sampled
+
+    def linear_exponents(self) -> Array | None:
+        """The exponents by which the columns of a linear form are multiplied, (class, column + 1); ``None`` without."""
+        if self.dependence is None:
+            return None
+        if self.point is None:
+            raise ValueError(
+                "class probabilities are averaged over the exponents, and an average of softmax regressions is none; "
+                'use estimate="mean" or "map"'
+            )
+        spec, exponents = self.dependence.spec, self.dependence.exponents
+        if spec.by == "class" or exponents.layout.cells or not self.dependence.statistics.cells.empty:
+            raise ValueError(
+                "shapes, pairs, joint columns, offsets of cells and exponents by class are not linear in the columns; "
+                'use dependence="tempered" or Exponents(shapes=False, offsets="class")'
+            )
+        v = exponents.layout.exponents(exponents.at(self.point).points[0])
+        columns = len(terms.names(self.posterior))
+        return v if spec.by == "feature" else np.column_stack([np.repeat(v[:, :1], columns, axis=1), v[:, -1]])
 
     # At draws
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.dependence import terms
 from bayesnb.inference.classifier import Classifier, warn_of_weights
 from bayesnb.inference.explain import PRIOR
 from bayesnb.inference.predict_table import index_of
@@ -89,7 +88,7 @@ def loo(
         named = enumerate(classifier.schema.features[name].columns)
         columns |= {("pareto_k", column): found.k[:, j] for j, column in named}
     found = pd.DataFrame(columns, index=index_of(X))
-    if classifier.dependence is not None:
+    if not classifier.believed.naive:
         found.attrs["note"] = SEEN
     return found
 
@@ -98,13 +97,8 @@ def _left_out_terms(classifier: Classifier, X: Any, y: Any, sample_weight: Any, 
     """What each term says of rows that were learned without them, columns (class, term)."""
     data, labels = classifier.learned(X, y, sample_weight)
     prior = classifier.posterior.only(()).log_left_out({}, labels)
-    names = [PRIOR, *terms.names(classifier.posterior)]
-    sampled = classifier.posterior.sampled_left_out(data, labels, refit)
+    names, found, sampled = classifier.believed.terms_left_out(data, labels, refit)
     warn_of_weights(classifier.schema, sampled)
-    own = terms.left_out(classifier.posterior, data, labels, sampled)
-    found = [prior[:, :, None], own]
-    if classifier.dependence is not None:
-        found.append(classifier.dependence.terms.beside(classifier.posterior, own, data, labels))
-        names += classifier.dependence.terms.names_beside(names[1:])
-    columns = pd.MultiIndex.from_product([classifier.classes, names], names=["class", "term"])
-    return pd.DataFrame(np.concatenate(found, axis=-1).reshape(len(own), -1), index=index_of(X), columns=columns)
+    columns = pd.MultiIndex.from_product([classifier.classes, [PRIOR, *names]], names=["class", "term"])
+    found = np.concatenate([prior[:, :, None], found], axis=-1).reshape(len(found), -1)
+    return pd.DataFrame(found, index=index_of(X), columns=columns)

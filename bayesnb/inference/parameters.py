@@ -10,7 +10,6 @@ import pandas as pd
 
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
-from bayesnb.dependence import terms
 from bayesnb.dependence.learned import weighed
 from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
 from bayesnb.inference.classifier import Classifier
@@ -158,7 +157,7 @@ def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     classifier.posterior.warn_of_chains()
     shown = _point(classifier)
     found = parameter_tables(classifier.schema, shown, classifier.classes)
-    return found if classifier.dependence is None else found | {"(exponents)": classifier.exponents_}
+    return found if classifier.believed.naive else found | {"(exponents)": classifier.exponents_}
 
 
 @question("the weights of the same model as softmax regression", "why")
@@ -199,28 +198,8 @@ def linear_form(classifier: Classifier) -> tuple[pd.DataFrame, pd.Series]:
     classifier.posterior.warn_of_chains()
     shown = _point(classifier)
     return softmax_regression(
-        classifier.schema, shown, classifier.classes, classifier.estimate, _linear_exponents(classifier)
+        classifier.schema, shown, classifier.classes, classifier.estimate, classifier.believed.linear_exponents()
     )
-
-
-def _linear_exponents(classifier: Classifier) -> Array | None:
-    """The exponents by which the columns of a linear form are multiplied, (class, column + 1); ``None`` without any."""
-    if classifier.dependence is None:
-        return None
-    if classifier.believed.point is None:
-        raise ValueError(
-            "class probabilities are averaged over the exponents, and an average of softmax regressions is none; use "
-            'estimate="mean" or "map"'
-        )
-    spec, exponents = classifier.dependence.spec, classifier.dependence.exponents
-    if spec.by == "class" or exponents.layout.cells or not classifier.dependence.statistics.cells.empty:
-        raise ValueError(
-            "shapes, pairs, joint columns, offsets of cells and exponents by class are not linear in the columns; use "
-            'dependence="tempered" or Exponents(shapes=False, offsets="class")'
-        )
-    v = exponents.layout.exponents(exponents.at(classifier.believed.point).points[0])
-    columns = terms.names(classifier.posterior)
-    return v if spec.by == "feature" else np.column_stack([np.repeat(v[:, :1], len(columns), axis=1), v[:, -1]])
 
 
 def _point(classifier: Classifier) -> Parameters:

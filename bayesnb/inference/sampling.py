@@ -169,7 +169,7 @@ def _by_class(classifier: Classifier, rows: Array) -> str:
 
 def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> conditional.Rows:
     """The rows that the exponents were learned from, each left out of its terms."""
-    if classifier.dependence is None:
+    if classifier.believed.naive:
         raise ValueError('there are no exponents: fit with dependence="weighted" or another one')
     if X is None or y is None:
         raise ValueError("the model keeps no rows: pass those that the exponents were learned from")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesnb.inference.checks import PredictiveChecks
-from bayesnb.plots.panels import AGAINST, FOR, GREY, new_figure, plain, point_handle
+from bayesnb.plots.panels import AGAINST, FOR, GREY, legend, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,6 +71,6 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     n, verb = len(found.failed), "speaks" if len(found.failed) < 2 else "speak"
     some = "" if len(shown) == len(found.table) else f"\nthe {len(shown)} that are farthest away"
     axes.set_title(f"{n or 'none'} of {len(found.table)} checks {verb} against the model{some}", fontsize=10)
-    handles = [point_handle(AGAINST, "D"), point_handle(FOR, "o")]
-    figure.legend(handles, ["speaks against the model", "does not"], loc="outside lower right", ncols=2, fontsize=8)
+    entries = [("speaks against the model", AGAINST, "D"), ("does not", FOR, "o")]
+    legend(figure, entries, "lower right", ncols=2, fontsize=8)
     return figure

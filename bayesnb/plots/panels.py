@@ -5,6 +5,7 @@ The colours are those of Okabe and Ito (2008), which colour-blind readers can te
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,15 +67,19 @@ def panels_of(
     return figure, list(panels[:n])
 
 
-def line_handle(colour: Any, style: str = "-") -> Any:
-    """The sign of a line in a legend."""
+def legend(figure: Figure, entries: Iterable[tuple[Any, Any, str]], where: str = "right upper", **more: Any) -> None:
+    """A legend outside of the panels, of (name, colour, sign): "-", "--" or ":" for a line, or a marker.
+
+    A marker in brackets, such as "(o)", is hollow.
+    """
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color=colour, ls=style, lw=2)
-
-
-def point_handle(colour: Any, marker: str, hollow: bool = False) -> Any:
-    """The sign of a point in a legend."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=colour, ls="", marker=marker, ms=8, mfc="none" if hollow else colour)
+    handles, names = [], []
+    for name, colour, sign in entries:
+        names.append(name)
+        if sign in ("-", "--", ":"):
+            handles.append(Line2D([], [], color=colour, ls=sign, lw=2))
+        else:
+            inside = "none" if sign.startswith("(") else colour
+            handles.append(Line2D([], [], color=colour, ls="", marker=sign.strip("()"), ms=8, mfc=inside))
+    figure.legend(handles, names, loc=f"outside {where}", **{"frameon": False} | more)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.numerics import Array
-from bayesnb.plots.panels import GREY, PANELS, colours_of, line_handle, panels_of, plain
+from bayesnb.plots.panels import GREY, PANELS, colours_of, legend, panels_of, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,11 +70,9 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
         axes.set(xlabel=plain(name), ylabel="density", title=plain(drawn[name]["panel"].to_numpy()[k]))
         axes.locator_params(axis="x", nbins=4)
         axes.ticklabel_format(axis="x", useOffset=False)
-    handles = [line_handle(colour) for colour in colours]
-    said = [plain(name) for name in classes]
-    if before:
-        handles, said = [*handles, line_handle(GREY), line_handle(GREY, "--")], [*said, "posterior", "prior"]
-    figure.legend(handles, said, loc="outside right upper", frameon=False)
+    entries = [(plain(name), colour, "-") for name, colour in zip(classes, colours, strict=True)]
+    both = [("posterior", GREY, "-"), ("prior", GREY, "--")]
+    legend(figure, [*entries, *both] if before else entries)
     return figure
 
 

@@ -15,7 +15,7 @@ from bayesnb.data.targets import codes_of
 from bayesnb.families.support import REALS
 from bayesnb.inference.scoring import log_proba_of
 from bayesnb.numerics import Array
-from bayesnb.plots.panels import colours_of, marker_of, panels_of, plain, point_handle
+from bayesnb.plots.panels import colours_of, legend, marker_of, panels_of, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,13 +87,11 @@ def decision_regions(
     figure, (axes,) = panels_of(1, 7.2, 5.0)
     colours = colours_of(len(clf.classes_))
     _background(axes, sides, log_proba, response, colours)
-    handles = []
     for c, colour in enumerate(colours):
         axes.scatter(*points[:, codes == c], s=26, color=colour, marker=marker_of(c), ec="white", lw=0.6, zorder=3)
-        handles.append(point_handle(colour, marker_of(c)))
     left_out = "" if there.all() else f"{int((~there).sum())} rows that lack a value are not shown"
     axes.set(xlabel=plain(names[0]), ylabel=plain(names[1]), title=left_out)
-    figure.legend(handles, [plain(label) for label in clf.classes_], loc="outside right upper", frameon=False)
+    legend(figure, ((plain(label), colours[c], marker_of(c)) for c, label in enumerate(clf.classes_)))
     return figure
 
 

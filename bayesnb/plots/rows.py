@@ -15,12 +15,11 @@ from bayesnb.plots.panels import (
     ON_DARK,
     PANELS,
     colours_of,
-    line_handle,
+    legend,
     marker_of,
     new_figure,
     panels_of,
     plain,
-    point_handle,
 )
 
 if TYPE_CHECKING:
@@ -92,10 +91,8 @@ def class_probability(
         axes.set_ylabel(f"row {row}", rotation=0, ha="right", va="center")
         axes.spines[["top", "left", "right"]].set_visible(False)
     panels[-1].set_xlabel("p(class | row, θ)")
-    handles, labels = [line_handle(colour) for colour in colours], [plain(label) for label in classes]
-    if marks is not None:
-        handles, labels = [*handles, point_handle(GREY, "^")], [*labels, "predictive"]
-    figure.legend(handles, labels, loc="outside right upper", frameon=False)
+    entries = [(plain(label), colour, "-") for label, colour in zip(classes, colours, strict=True)]
+    legend(figure, entries if marks is None else [*entries, ("predictive", GREY, "^")])
     return figure
 
 
@@ -246,22 +243,19 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     figure, (axes,) = panels_of(1, 7.0, 4.6)
     x, y = (frame[name].to_numpy(float) for name in ("aleatoric", "epistemic"))
     codes, classes = pd.factorize(frame["prediction"], sort=True)
-    colours, handles = colours_of(len(classes)), []
+    colours = colours_of(len(classes))
     for c, colour in enumerate(colours):
         axes.scatter(
             x[codes == c], y[codes == c], s=34, color=colour, marker=marker_of(c), alpha=0.75, ec="white", lw=0.4
         )
-        handles.append(point_handle(colour, marker_of(c)))
     right, top = 1.05 * x.max() or 0.1, 1.08 * y.max() or 0.1
     _equal_totals(axes, right, top)
     axes.set(xlim=(0, right), ylim=(0, top))
     axes.set(
         xlabel="aleatoric: expected entropy given θ [nats]", ylabel="epistemic: entropy that knowing θ removes [nats]"
     )
-    labels = [*map(plain, classes), "equal total"]
-    figure.legend(
-        [*handles, line_handle("0.5", ":")], labels, title="predicted", loc="outside right upper", frameon=False
-    )
+    entries = [(plain(label), colours[c], marker_of(c)) for c, label in enumerate(classes)]
+    legend(figure, [*entries, ("equal total", "0.5", ":")], title="predicted")
     return figure
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.scoring import reliability_table
 from bayesnb.model import ESTIMATES
-from bayesnb.plots.panels import FOR, colours_of, marker_of, new_figure, panels_of, plain, point_handle
+from bayesnb.plots.panels import FOR, colours_of, legend, marker_of, new_figure, panels_of, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,19 +127,17 @@ def map_against_bayes(
     axes.axline((0, 0), slope=1, color="0.7", lw=1, zorder=0)
     first = 1 if x.shape[1] == 2 else 0
     colours = colours_of(x.shape[1])
-    handles, labels = [], []
+    entries = []
     for c in range(first, x.shape[1]):
         axes.scatter(x[:, c], y[:, c], s=26, color=colours[c], marker=marker_of(c), alpha=0.7, lw=0)
         axes.scatter(x[other, c], y[other, c], s=90, facecolor="none", edgecolor="black", lw=1.2)
-        handles.append(point_handle(colours[c], marker_of(c)))
-        labels.append(f"p({plain(names[c])})")
-    handles.append(point_handle("black", "o", hollow=True))
-    labels.append(f"another class is predicted\n({int(other.sum())} of {len(x)} rows)")
+        entries.append((f"p({plain(names[c])})", colours[c], marker_of(c)))
+    entries.append((f"another class is predicted\n({int(other.sum())} of {len(x)} rows)", "black", "(o)"))
     title = "" if possible.all() else f"{int((~possible).sum())} rows are impossible by the plug-in, and not shown"
     name = ESTIMATES[estimate].label if estimate in ESTIMATES else estimate
     axes.set(
         xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=title,
         xlabel="full Bayes (predictive)", ylabel=f"plug-in ({name})",
     )  # fmt: skip
-    figure.legend(handles, labels, loc="outside right upper", frameon=False)
+    legend(figure, entries)
     return figure

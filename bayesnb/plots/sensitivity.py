@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bayesnb.plots.panels import AGAINST, FOR, new_figure, plain, point_handle
+from bayesnb.plots.panels import AGAINST, FOR, legend, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,8 +66,7 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     axes.set_xlabel("change of a class probability with each doubling of the power")
     some = "" if len(shown) == len(table) else f"\nthe {len(shown) - 1} of {len(table) - 1} priors that matter most"
     axes.set_title(f"How much the priors and the rows matter{some}", fontsize=10)
-    handles = [point_handle(AGAINST, "D"), point_handle(AGAINST, "D", True), point_handle(FOR, "o")]
-    handles.append(point_handle(FOR, "o", True))
-    said = ["prior, mean of the rows", "prior, largest", "likelihood, mean of the rows", "likelihood, largest"]
-    figure.legend(handles, said, loc="outside lower center", ncols=2, fontsize=8)
+    entries = [("prior, mean of the rows", AGAINST, "D"), ("prior, largest", AGAINST, "(D)")]
+    entries += [("likelihood, mean of the rows", FOR, "o"), ("likelihood, largest", FOR, "(o)")]
+    legend(figure, entries, "lower center", ncols=2, fontsize=8)
     return figure

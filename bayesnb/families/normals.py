@@ -11,7 +11,7 @@ from scipy import sparse
 from bayesnb.families.columns import over_columns
 from bayesnb.families.stored import over_stored
 from bayesnb.kernels import densities
-from bayesnb.kernels.blocks import large_enough, slices
+from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import LOG_2PI, Array, log
 from bayesnb.statistics.membership import Column
 
@@ -29,7 +29,7 @@ def log_normals(x: Column, m: Array, low: Array, root_tau: Array) -> Array:
         return over_stored(log_normal, x, m, low, root_tau)
     if m.ndim > 2 and len(x) * m.size >= _DRAWN_FROM:
         return _log_normals_drawn(x, m, low, root_tau)
-    if m.ndim == 2 and large_enough(x.size * len(m)):
+    if m.ndim == 2:
         return densities.normal(x, m, low, root_tau, log(root_tau) - 0.5 * LOG_2PI)
     return over_columns(log_normal, x, m, low, root_tau)
 

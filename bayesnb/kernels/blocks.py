@@ -15,8 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 from threading import Lock, RLock, current_thread
 from typing import Any
 
@@ -36,13 +35,8 @@ bits: numpy then has taken about as long as loading does.
 SMALL = 2**14
 """Cells from which on a compiled loop is faster than numpy, where the compiler is loaded already."""
 
-PART = 2**16
-"""In a table large enough for compiled code, use it for features with at least this many cells."""
-
 _answered = 0.0
 """The cells for which numpy has answered so far in this process."""
-
-_table: ContextVar[float] = ContextVar("cells of the table", default=0.0)
 
 ROWS = 65_536
 """Rows of a block at most: a sum over more rows loses digits that a sum of partial sums keeps."""
@@ -63,7 +57,7 @@ class Loop:
     function : callable
         It takes contiguous arrays and numbers.
     any_order : bool
-        Whether its sums may be added in any order.
+        Whether its sums may be added in any order, though never as if a NaN or an infinity could not be.
     """
 
     def __init__(self, function: Callable, any_order: bool = False) -> None:
@@ -85,19 +79,12 @@ class Loop:
 _compiling = RLock()
 
 
-def loop(function: Callable) -> Loop:
-    """Mark a loop that adds in the order in which it is written."""
-    return Loop(function)
-
-
-def loop_in_any_order(function: Callable) -> Loop:
-    """Mark a loop whose sums may be added in any order, though never as if a NaN or an infinity could not be."""
-    return Loop(function, any_order=True)
+loop, loop_in_any_order = Loop, partial(Loop, any_order=True)
 
 
 def large_enough(cells: float) -> bool:
     """Whether this many cells are enough for a compiled loop to be faster, its start included."""
-    return cells >= COMPILED_FROM or (cells >= PART and _table.get() >= COMPILED_FROM)
+    return cells >= COMPILED_FROM
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
@@ -112,16 +99,6 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
         return False
     _answered += cells
     return "bayesnb.kernels.compiled" in sys.modules or _answered >= ALONE
-
-
-@contextmanager
-def within_table(cells: float) -> Iterator[None]:
-    """Inside this block, the number of cells of the whole table, not of a column, decides about compiled code."""
-    token = _table.set(cells)
-    try:
-        yield
-    finally:
-        _table.reset(token)
 
 
 def slices(n_rows: int, size: int = ROWS) -> list[slice]:

@@ -63,12 +63,14 @@ def students(
     form = _products_of_runs if blocks.worthwhile(size) else _products_of_runs_in_numpy
 
     def part(cut: slice) -> Array:
-        block, factor, own, by_class = blocks.contiguous(x[cut], float), powers[..., None], None, slice(None)
+        block = blocks.contiguous(x[cut], float)
+        own, row, factor = None, np.arange(len(block)), powers[..., None]
         if codes is not None:
-            by_class = np.argsort(codes[cut], kind="stable")
-            block, own = block[by_class], codes[cut][by_class]
-            factor = -powers[:, None, own]
-        product, lead = form(block, own, sign, order, run, *cells, len(powers))
+            # Numbers of one or two bytes are sorted without comparisons.
+            row = np.argsort(codes[cut].astype(np.min_scalar_type(len(location))), kind="stable")
+            own, factor = codes[cut][row], -powers[:, None, codes[cut]]
+        product, lead = np.zeros((len(powers), slots, len(block))), np.zeros((slots, len(block)))
+        form(block, row, own, sign, order, run, *cells, product, lead)
         far = np.empty(0, np.intp)
         if codes is not None:
             product[product <= -1] = np.nan
@@ -79,7 +81,7 @@ def students(
         product *= factor
         for place in range(len(powers)):
             lead -= product[place]
-        total[cut][by_class] = lead.T
+        total[cut] = lead.T
         return cut.start + far
 
     with np.errstate(all="ignore"):
@@ -93,31 +95,28 @@ def students(
 
 @loop
 def _products_of_runs(
-    x: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array, scale: Array,
-    top: Array, n_runs: int,
-) -> tuple[Array, Array]:  # fmt: skip
-    """∏ (1 + sign z²) - 1 over the columns of each run, and Σ top over all, of columns that are not missing.
+    x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
+    scale: Array, top: Array, product: Array, lead: Array,
+) -> None:  # fmt: skip
+    """Write ∏ (1 + sign z²) - 1 over the columns of each run, and Σ top over all, of columns that are not missing.
 
     Parameters
     ----------
     x : array (row, column)
+    row : int array (row,)
+        The positions of the rows, in the order of their classes.
     own : int array (row,), or None
-        The class of each row, in order, if only that class is asked.
+        The class of each of them, if only that class is asked.
     sign : float
     order, run : int arrays (class, column)
         The columns of each class by run, and the run of each.
     location, low, scale, top : arrays (class, column)
         In that order. z is (x - location - low) scale.
-    n_runs : int
-
-    Returns
-    -------
     product : array (run, class, row)
     lead : array (class, row)
     """
     rows, columns = x.shape
-    slots = len(order) if own is None else 1
-    product, lead = np.zeros((n_runs, slots, rows)), np.empty((slots, rows))
+    place = np.empty(TILE, np.uintp)
     tile, carried, summed = np.empty((columns, TILE)), np.empty(TILE), np.empty(TILE)
     start = stop = 0
     while start < rows:
@@ -129,9 +128,11 @@ def _products_of_runs(
                 stop += 1
         width = stop - start
         gaps = False
+        for r in range(width):
+            place[r] = row[start + r]
         for j in range(columns):
             for r in range(width):
-                v = x[start + r, j]
+                v = x[place[r], j]
                 tile[j, r] = v
                 gaps |= v != v
             tile[j, width:] = 0.0
@@ -155,23 +156,19 @@ def _products_of_runs(
                         carried[r] += sign * (z * z * (1.0 + carried[r]))
                 if k + 1 == columns or run[c, k + 1] != run[c, k]:
                     for r in range(width):
-                        product[run[c, k], c - first, start + r] = carried[r]
+                        product[run[c, k], c - first, place[r]] = carried[r]
                     carried[:] = 0.0
             for r in range(width):
-                lead[c - first, start + r] = summed[r] + whole
+                lead[c - first, place[r]] = summed[r] + whole
         start = stop
-    return product, lead
 
 
 def _products_of_runs_in_numpy(
-    x: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array, scale: Array,
-    top: Array, n_runs: int,
-) -> tuple[Array, Array]:  # fmt: skip
-    classes = range(len(order)) if own is None else np.unique(own)
-    slots = len(order) if own is None else 1
-    product, lead = np.zeros((n_runs, slots, len(x))), np.zeros((slots, len(x)))
-    for c in classes:
-        rows, slot = (slice(None), c) if own is None else (slice(*np.searchsorted(own, [c, c + 1])), 0)
+    x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
+    scale: Array, top: Array, product: Array, lead: Array,
+) -> None:  # fmt: skip
+    for c in range(len(order)) if own is None else np.unique(own):
+        rows, slot = (slice(None), c) if own is None else (row[slice(*np.searchsorted(own, [c, c + 1]))], 0)
         block, carried = x[rows], 0.0
         for k in range(x.shape[1]):
             cells = block[:, order[c, k]]
@@ -181,15 +178,15 @@ def _products_of_runs_in_numpy(
             lead[slot, rows] += np.where(known, top[c, k], 0.0)
             if k + 1 == x.shape[1] or run[c, k + 1] != run[c, k]:
                 product[run[c, k], slot, rows], carried = carried, 0.0
-    return product, lead
 
 
 def normal(x: Array, location: Array, low: Array, scale: Array, top: Array) -> Array:
     """Σ_j top - ((x - location - low) scale)² / 2, (row, class), NaN adding nothing."""
     cells = [blocks.contiguous(v, float) for v in (location, low, scale, top)]
+    form = _squares if blocks.worthwhile(x.size * len(location)) else _squares_in_numpy
 
     def part(cut: slice, found: Array) -> None:
-        _squares(blocks.contiguous(x[cut], float), *cells, found)
+        form(blocks.contiguous(x[cut], float), *cells, found)
 
     return blocks.written(np.empty((len(x), len(location))), part, blocks.cuts(len(x), x.shape[1]))
 
@@ -205,6 +202,13 @@ def _squares(x: Array, location: Array, low: Array, scale: Array, top: Array, fo
                     z = ((v - location[c, j]) - low[c, j]) * scale[c, j]
                     summed += top[c, j] - 0.5 * z * z
             found[i, c] = summed
+
+
+def _squares_in_numpy(x: Array, location: Array, low: Array, scale: Array, top: Array, found: Array) -> None:
+    found[:] = 0.0
+    for j, cells in enumerate(x.T):
+        z = ((cells[:, None] - location[:, j]) - low[:, j]) * scale[:, j]
+        found += np.where(np.isnan(z), 0.0, top[:, j] - 0.5 * z * z)
 
 
 # Columns of few different values are codes into a table of these values. Each formula is evaluated once for each value,

@@ -103,10 +103,11 @@ def whole(x: Array) -> Whole | None:
     if not len(x):
         return None
     low, span, parts = np.zeros(x.shape[1], np.int64), NARROW, _parts(x)
+    form = _mark if blocks.worthwhile(x.size) else _mark_in_numpy
 
     def marked(cut: slice) -> tuple[Array, bool]:
         found = np.zeros((x.shape[1], span), bool)
-        return found, _mark(blocks.contiguous(x[cut], np.int64), low, found)
+        return found, form(blocks.contiguous(x[cut], np.int64), low, found)
 
     held, outside = zip(*blocks.each(marked, parts), strict=True)
     if any(outside):
@@ -132,6 +133,18 @@ def _mark(x: Array, low: Array, found: Array) -> bool:
     return outside
 
 
+def _mark_in_numpy(x: Array, low: Array, found: Array) -> bool:
+    place, inside = _places(x, low, found)
+    found[np.nonzero(inside)[1], place[inside]] = True
+    return not inside.all()
+
+
+def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:
+    """The place of each cell in a table (column, place), and whether it is in it."""
+    place = x - low
+    return place, (place >= 0) & (place < table.shape[1])
+
+
 def codes(x: Array, held: Whole, table: Array) -> Array:
     """The code of each cell, in the type of ``table`` (column, place), whose places are those of ``held``.
 
@@ -140,9 +153,10 @@ def codes(x: Array, held: Whole, table: Array) -> Array:
     low, same = held.low, table == np.arange(table.shape[1])
     if not low.any() and x.dtype == np.int64 and (same | ~held.held).all():
         return x
+    form = _look_up if blocks.worthwhile(x.size) else _look_up_in_numpy
 
     def part(cut: slice, found: Array) -> None:
-        _look_up(blocks.contiguous(x[cut], np.int64), low, table, found)
+        form(blocks.contiguous(x[cut], np.int64), low, table, found)
 
     return blocks.written(np.empty(x.shape, table.dtype), part, _parts(x))
 
@@ -154,6 +168,11 @@ def _look_up(x: Array, low: Array, table: Array, found: Array) -> None:
         for j in range(x.shape[1]):
             place = x[i, j] - low[j]
             found[i, j] = table[j, place] if 0 <= place < table.shape[1] else -1
+
+
+def _look_up_in_numpy(x: Array, low: Array, table: Array, found: Array) -> None:
+    place, inside = _places(x, low, table)
+    found[:] = np.where(inside, table[np.arange(x.shape[1]), np.where(inside, place, 0)], -1)
 
 
 def intervals(x: Array, edges: Array, paths: Array) -> Array:

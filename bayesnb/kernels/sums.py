@@ -15,9 +15,6 @@ from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array, loop
 from bayesnb.kernels.two_floats import rounded_once, two_product, two_sum
 
-FEW_ROWS = 2**13
-"""Rows of a block whose codes stay in the cache for all pairs of columns."""
-
 PRODUCT = 100
 """Multiplications that take as long as counting one row in one pair."""
 
@@ -144,42 +141,15 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
         The columns of each pair.
     labels : Labels
     """
-    widths = sizes[columns[:, 0]] * sizes[columns[:, 1]]
-    starts = np.concatenate([[0], np.cumsum(widths)]).astype(np.intp)
-    large = blocks.large_enough(codes.shape[1] * len(columns))
-    if large and sizes.sum() ** 2 < PRODUCT * len(columns):
+    if blocks.large_enough(codes.shape[1] * len(columns)) and sizes.sum() ** 2 < PRODUCT * len(columns):
         every = _every_pair(codes, sizes, labels)
         cells = [slice(first, last) for first, last in pairwise([0, *np.cumsum(sizes)])]
         return np.concatenate([every[:, cells[i], cells[j]].reshape(labels.n, -1) for i, j in columns], axis=1)
-    if large:
-        found = np.zeros((starts[-1], labels.n))
-        narrow = np.int8 if sizes.max(initial=0) <= np.iinfo(np.int8).max else np.int32
-        for cut in blocks.slices(codes.shape[1], FEW_ROWS):
-            own, weight = _labels(labels.codes, labels.weight, cut)
-            block = blocks.contiguous(codes[:, cut], narrow)
-            _count_pairs(block, own.astype(np.intp), weight.astype(float), columns, sizes, starts, found)
-        return blocks.contiguous(found.T)
-    found = np.zeros((labels.n, starts[-1]))
-    for k, (i, j) in enumerate(columns):
-        known = (codes[i] >= 0) & (codes[j] >= 0)
-        cell = labels.codes[known] * widths[k] + codes[i][known] * sizes[j] + codes[j][known]
-        each = np.bincount(cell, labels.weight[known], minlength=labels.n * widths[k])
-        found[:, starts[k] : starts[k + 1]] = each.reshape(labels.n, -1)
-    return found
-
-
-@loop
-def _count_pairs(
-    codes: Array, labels: Array, weight: Array, pairs: Array, sizes: Array, starts: Array, found: Array
-) -> None:
-    """Add the weight of each row to its pairs of cells, ``found`` (cell, class)."""
-    for k in range(len(pairs)):
-        first, second, start = codes[pairs[k, 0]], codes[pairs[k, 1]], starts[k]
-        width = sizes[pairs[k, 1]]
-        for i in range(len(labels)):
-            a, b = first[i], second[i]
-            if a >= 0 and b >= 0:
-                found[start + a * width + b, labels[i]] += weight[i]
+    found = [np.zeros((labels.n, 0))]
+    for i, j in columns:
+        both = np.where((codes[i] >= 0) & (codes[j] >= 0), codes[i] * sizes[j] + codes[j], -1)
+        found.append(count(both[:, None], labels.codes, labels.weight, labels.n, sizes[i] * sizes[j])[:, 0])
+    return np.concatenate(found, axis=1)
 
 
 def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
@@ -193,7 +163,7 @@ def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
     found = np.zeros((labels.n, n, n))
     for c, rows, weight in labels.each_class():
         alike = bool((weight == 1).all())
-        for cut in blocks.slices(len(rows), FEW_ROWS):
+        for cut in blocks.slices(len(rows), 2**13):
             block, w = codes[:, rows[cut]], weight[cut, None]
             inside = np.zeros((len(w), n + 1), np.float32 if alike else float)
             # What is missing goes into a last cell, which is then left out.

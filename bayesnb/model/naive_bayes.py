@@ -13,7 +13,6 @@ from numpy.random import Generator
 from bayesnb.estimates import Estimate, EstimateRule, estimate_rule
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws, LeftOut
-from bayesnb.kernels.blocks import within_table
 from bayesnb.kernels.probabilities import add_row
 from bayesnb.model import stacks
 from bayesnb.model.leave_out import leave_out
@@ -117,10 +116,7 @@ class NaiveBayes:
             return family.statistic(x, members)
 
         weights = require_countable(members.weights())
-        with within_table(len(members) * len(self.features)):
-            each = stacks.each(
-                self.features, len(members), summed, lambda name: about(f"feature {name!r}", labels), data
-            )
+        each = stacks.each(self.features, len(members), summed, lambda name: about(f"feature {name!r}", labels), data)
         return Statistics(tuple(labels), weights, each)
 
     def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
@@ -301,8 +297,7 @@ class Posterior:
             nonlocal total
             total += family.log_predictive(believed, x)
 
-        with within_table(n_rows * len(data)):
-            stacks.each(self.model.features, n_rows, add, self.statistics.about, self.features, data)
+        stacks.each(self.model.features, n_rows, add, self.statistics.about, self.features, data)
         return total
 
     def require_proper(self) -> None:

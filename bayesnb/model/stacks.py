@@ -29,38 +29,26 @@ LARGEST = 2**16
 
 
 def groups(features: Mapping[Any, Family], n_rows: int, many: int = MANY) -> Iterator[tuple[Family, list[Any]]]:
-    """Yield features one by one in their order, and then stacks of ``many`` features or more of one specification."""
-    if len(features) < many:
-        yield from ((family, [name]) for name, family in features.items())
-        return
-    kinds: dict[Any, int] = {}
-    kind_of = {}
-    for family in {id(family): family for family in features.values()}.values():
-        specified = _specified(family)
-        kind_of[id(family)] = -1 if specified is None else kinds.setdefault(specified, len(kinds))
-    alike: dict[int, list[Any]] = {}
+    """Yield features one by one, and ``many`` features or more of one specification as stacks."""
+    specified = {id(family): family for family in features.values()} if len(features) >= many else {}
+    specified = {key: _specified(family) for key, family in specified.items()}
+    alike: dict[Any, list[Any]] = {}
     for name, family in features.items():
-        alike.setdefault(kind_of[id(family)], []).append(name)
-    stacks = [names for kind, names in alike.items() if kind >= 0 and len(names) >= many]
-    others = set().union(*stacks)
-    yield from ((family, [name]) for name, family in features.items() if name not in others)
-    for names in stacks:
-        for cut in slices(len(names), max(1, LARGEST // max(1, n_rows))):
-            yield features[names[0]], names[cut]
+        alike.setdefault(specified.get(id(family)) or (name,), []).append(name)
+    for names in alike.values():
+        size = max(1, LARGEST // max(1, n_rows)) if len(names) >= many else 1
+        for cut in slices(len(names), size):
+            yield features[names[cut][0]], names[cut]
 
 
-def _specified(family: Family) -> tuple[Any, ...] | None:
+def _specified(family: Family) -> tuple[type, str] | None:
     """The specification of a family, or ``None`` if a part of it belongs to one feature and not to all of them."""
-    if family.reads_together or family.parts:
+    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
+    values = [getattr(part, f.name) for part in (family, *priors) for f in fields(part) if f.name != "prior"]
+    by_itself = family.reads_together or family.parts or not family.exact
+    if by_itself or any(np.ndim(value) > 0 or isinstance(value, Mapping) for value in values):
         return None
-    per_class = family.prior if isinstance(family.prior, Mapping) else {None: family.prior}
-    parts: list[Any] = [type(family)]
-    for name, part in ((None, family), *per_class.items()):
-        values = [(f.name, getattr(part, f.name)) for f in fields(part) if f.name != "prior"]
-        if not family.exact or any(np.ndim(value) > 0 or isinstance(value, Mapping) for _, value in values):
-            return None
-        parts.append((name, type(part), *((f, v if v is None or isinstance(v, str) else float(v)) for f, v in values)))
-    return tuple(parts)
+    return type(family), repr(family)
 
 
 def each[T](
@@ -108,24 +96,19 @@ def widths(parts: Sequence[Any]) -> list[int]:
 
 
 def stacked(parts: Sequence[Any]) -> Any:
-    """Encoded columns, statistics or priors of one kind side by side.
+    """Encoded columns, statistics or priors of one kind side by side; ``None`` where all are ``None``.
 
     Raises
     ------
     ValueError
         If they have no axis of columns: an array that is not (row, column) or (class, column, ...).
     """
-    if isinstance(parts[0], Statistic | Prior):
-        shared = {f.name: getattr(parts[0], f.name) for f in fields(parts[0])}
-        arrays = _arrays(parts[0])
-        others = [value for name, value in shared.items() if name not in arrays]
-        if not arrays or any(v.ndim < 2 for v in arrays.values()) or not all(isinstance(v, str | None) for v in others):
-            raise ValueError("not all fields have an axis of columns")
-        side_by_side = {name: np.concatenate([getattr(part, name) for part in parts], 1) for name in arrays}
-        return _of(parts[0], shared, side_by_side.items())
-    if not all(type(x) is np.ndarray and x.ndim == 2 for x in parts):
-        raise ValueError("not all columns are dense arrays of numbers")
-    return np.concatenate(parts, axis=1)
+    if all(part is None for part in parts):
+        return None
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate([_arrays(part)[""] for part in parts], axis=1)
+    side_by_side = {name: np.concatenate([getattr(part, name) for part in parts], 1) for name in _arrays(parts[0])}
+    return _like(parts[0], [side_by_side])[0]
 
 
 def split(answer: Any, columns: Sequence[int]) -> list[Any]:
@@ -140,25 +123,27 @@ def split(answer: Any, columns: Sequence[int]) -> list[Any]:
         return [None] * len(columns)
     if isinstance(answer, tuple):
         return list(zip(*(split(part, columns) for part in answer), strict=True))
-    total, arrays = sum(columns), _arrays(answer)
-    if any(v.ndim < 2 or v.shape[1] != total for v in arrays.values()):
+    arrays, ends = _arrays(answer), np.cumsum([0, *columns]).tolist()
+    if any(v.shape[1] != ends[-1] for v in arrays.values()):
+        raise ValueError("not all fields have the columns of the stack")
+    return _like(answer, ({name: v[:, a:b] for name, v in arrays.items()} for a, b in pairwise(ends)))
+
+
+def _arrays(part: Any) -> dict[str, Array]:
+    """The fields that have columns; the others are the same for all features of one specification."""
+    values = {"": part}
+    if isinstance(part, Statistic | Prior):
+        values = {f.name: getattr(part, f.name) for f in fields(part)}
+    arrays = {name: v for name, v in values.items() if not isinstance(v, str | None)}
+    if not arrays or not all(type(v) is np.ndarray and v.ndim > 1 for v in arrays.values()):
         raise ValueError("not all fields have an axis of columns")
-    ends = np.cumsum([0, *columns]).tolist()
-    shared = {f.name: getattr(answer, f.name) for f in fields(answer)}
-    own = zip(*([v[:, a:b] for a, b in pairwise(ends)] for v in arrays.values()), strict=True)
-    return [_of(answer, shared, zip(arrays, cells, strict=True)) for cells in own]
+    return arrays
 
 
-def _arrays(part: Statistic | Prior | Array) -> dict[str, Array]:
-    """The fields that are arrays; the others are the same for all features of one specification."""
-    if isinstance(part, np.ndarray):
-        return {"": part}
-    return {f.name: v for f in fields(part) if isinstance(v := getattr(part, f.name), np.ndarray)}
-
-
-def _of[S: (Statistic, Prior)](like: S, shared: dict[str, Any], own: Iterable[tuple[str, Any]]) -> S:
-    """An object of the same class with other fields. They are not validated again, because those of its parts were."""
-    made = object.__new__(type(like))
-    made.__dict__.update(shared)
-    made.__dict__.update(own)
-    return made
+def _like[S: (Statistic, Prior)](part: S, arrays: Iterable[dict[str, Array]]) -> list[S]:
+    """The same with each of these arrays. They are not validated again, because those of its parts were."""
+    shared, found = {f.name: getattr(part, f.name) for f in fields(part)}, []
+    for own in arrays:
+        found.append(object.__new__(type(part)))
+        found[-1].__dict__.update(shared | own)
+    return found

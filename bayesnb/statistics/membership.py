@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import slices
@@ -125,7 +124,10 @@ class Labels(Membership):
 
 @dataclass(frozen=True, eq=False)
 class Responsibilities(Membership):
-    """Rows whose class is a distribution, as in EM: ``r`` is (row, class), times the row's weight."""
+    """Rows whose class is a distribution, as in EM: ``r`` is (row, class), times the row's weight.
+
+    To a class, they are labelled rows with these weights.
+    """
 
     r: Array
 
@@ -139,24 +141,21 @@ class Responsibilities(Membership):
     def __getitem__(self, rows: Any) -> Responsibilities:
         return Responsibilities(self.r[rows])
 
+    def _classes(self) -> list[Labels]:
+        """All rows as rows of one class, with the weights that they have in it, for each class."""
+        return [Labels(np.zeros(len(self), np.intp), r, 1) for r in self.r.T]
+
     def weights(self) -> Array:
-        return sum(self.r[cut].sum(axis=0) for cut in slices(len(self)))
+        return np.concatenate([own.weights() for own in self._classes()])
 
     def totals(self, x: Column) -> Array:
-        if not sparse.issparse(x):
-            x = np.asarray(x, float)
-        return sum(dense(self.r[cut].T @ x[cut]) for cut in slices(len(self)))
+        return np.concatenate([own.totals(x) for own in self._classes()])
 
     def table(self, codes: Array, n_levels: int) -> Array:
-        tables = np.zeros((self.n, codes.shape[1], n_levels))
-        for column, code in enumerate(codes.T):
-            known = np.flatnonzero(code >= 0)
-            hot = sparse.csr_array((np.ones(len(known)), (known, code[known])), shape=(len(code), n_levels))
-            tables[:, column] = dense(self.r.T @ hot)
-        return tables
+        return np.concatenate([own.table(codes, n_levels) for own in self._classes()])
 
     def costs(self, cost: Callable[[Any], Array]) -> Array:
-        return np.stack([self.r[:, c] @ cost(c) for c in range(self.n)])
+        return np.concatenate([own.totals(cost(c)) for c, own in enumerate(self._classes())])
 
     def each_class(self) -> Iterator[tuple[int, Any, Array]]:
         for c in range(self.n):
@@ -181,8 +180,3 @@ class Responsibilities(Membership):
 def every_row(n: int) -> Array:
     """Weight 1 for each row, (row,), in the memory of one number; it cannot be written to."""
     return np.broadcast_to(1.0, n)
-
-
-def dense(x: Any) -> Array:
-    """A small product as a dense array, also if one of its factors was sparse."""
-    return x.toarray() if sparse.issparse(x) else np.asarray(x)

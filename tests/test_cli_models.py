@@ -244,7 +244,10 @@ def test_explain_with_a_model_explains_a_row_of_a_table(done, tennis):
         (["fit", "play-tennis", "-o", "x.nc", "--class-prior", "often"], "neither laplace"),
         (["fit", "play-tennis", "-o", "x.nc", "--class-prior", "a=0.5,b=0.5"], "Expected a probability for each of"),
         (["merge", "MODEL", "-o", "x.nc"], "two models or more"),
-        (["predict", "MODEL", "play-tennis", "-o", "x.xlsx"], "Expected a table, which ends in .parquet, .csv or"),
+        (
+            ["predict", "MODEL", "play-tennis", "-o", "x.xlsx"],
+            "Expected a table, which ends in .parquet, .pq, .csv or .tsv",
+        ),
         (["sample", "MODEL", "--label", "maybe"], "there is no class 'maybe'"),
     ],
 )
@@ -367,7 +370,7 @@ def test_forget_undoes_update_of_a_model_whose_features_depend_on_each_other(don
 @pytest.mark.parametrize(
     ("asked", "ask"),
     [
-        (["predict-set", "--mass", "0.8"], lambda clf, X, y: clf.predict_set(X, mass=0.8)),
+        (["credible-set", "--mass", "0.8"], lambda clf, X, y: clf.credible_set(X, mass=0.8)),
         (["prob-top"], lambda clf, X, y: clf.prob_top(X)),
         (["predict-interval", "--given", "data"], lambda clf, X, y: clf.predict_interval(X, given="data")),
         (["suspicious-labels"], lambda clf, X, y: clf.suspicious_labels(X, y)),

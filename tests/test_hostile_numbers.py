@@ -581,7 +581,7 @@ def any_tables(draw: st.DrawFn, limit: float) -> tuple[np.ndarray, list[int], np
 def test_any_numbers_have_probabilities_or_maximum_likelihood_refuses_them_by_their_feature(asked):
     estimate, (X, y, ask) = asked
     try:
-        clf = BayesianNB(estimate=estimate).fit(X, y)
+        clf = BayesianNB(Gaussian(), estimate=estimate).fit(X, y)
     except ImproperError as error:
         assert estimate == "mle"
         assert str(error).startswith("feature 'x', class ")  # noqa: PT017 - both outcomes are right

@@ -210,6 +210,10 @@ def test_a_missing_cell_leaves_a_column_of_an_array_bernoulli_and_a_column_witho
     assert families(BayesianNB().fit(x, [0, 1, 1])) == {"x": "Gaussian", "flags": "Bernoulli"}
 
 
+def test_a_column_of_floats_that_holds_0_alone_is_gaussian() -> None:
+    assert families(BayesianNB().fit(np.zeros((3, 2)), [0, 1, 1])) == {"x": "Gaussian"}
+
+
 def test_columns_of_an_encoder_in_front_are_read_as_those_of_its_table() -> None:
     X, y = datasets.penguins()
     encoder = make_column_transformer(

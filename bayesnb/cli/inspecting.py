@@ -35,7 +35,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
 
     from bayesnb.data import engines
     from bayesnb.estimator import BayesianNB
-    from bayesnb.evaluation import believed
+    from bayesnb.evaluation import choose_dependence
     from bayesnb.modelfile import document
 
     if data != "-" and document.is_model(data):
@@ -70,7 +70,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     if target is not None:
         rows = without(frame[frame[target].notna()], marks)
         X = rows.drop(columns=[target, *settings.drop, *filter(None, [settings.weight])], errors="ignore")
-        found = believed(BayesianNB(**settings.parameters()), X, rows[target])
+        found = choose_dependence(BayesianNB(**settings.parameters()), X, rows[target])
         settings = replace(settings, dependence=found.dependence or "none")
         why = f"{str(found)[:1].upper()}{str(found)[1:]}."
     command = fit_command(data, target, replace(format, na=(*format.na, *marks)), settings)

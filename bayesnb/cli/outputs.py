@@ -53,7 +53,9 @@ def require_output(
     called, suffixes = WRITTEN[kind]
     # A model or a page may have no suffix, which promises nothing; a table or a picture is written as its suffix says.
     if suffix not in suffixes and (suffix or kind in ("table", "picture")):
-        _refuse(f"{output}: Expected {called}, which ends in {' or '.join(suffixes)}; got the suffix {suffix!r}")
+        *others, last = suffixes
+        ends = f"{', '.join(others)} or {last}" if others else last
+        _refuse(f"{output}: Expected {called}, which ends in {ends}; got the suffix {suffix!r}")
     if path.is_dir():
         _refuse(f"{output} is a folder")
     if not path.parent.is_dir():

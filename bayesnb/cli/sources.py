@@ -242,13 +242,13 @@ def dependence_of(clf: BayesianNB, X: Any, y: Any, settings: Settings) -> tuple[
 
     A plug-in estimate is that of the textbooks, and columns that are yet to come have no exponents: both have none.
     """
-    from bayesnb.evaluation import believed
+    from bayesnb.evaluation import choose_dependence
 
     if settings.dependence != "auto":
         return None if settings.dependence == "none" else settings.dependence, ""
     if clf.estimate != "predictive" or clf.columns == "grow":
         return None, ""
-    found = believed(clf, X, y)
+    found = choose_dependence(clf, X, y)
     if found.dependence is None:
         return None, ""
     said = f'dependence="{found.dependence}" was added: {found} (dependence="none" leaves it out)'

@@ -273,13 +273,14 @@ def _coded_text(cells: Array) -> tuple[Array, Array]:
 def zeros_and_ones(x: Array) -> Array:
     """Which columns of an array of numbers, (row, column), hold 0 and 1, and perhaps missing values, and nothing else.
 
-    Encoders in front of the classifier make such columns, of integers or of floats.
+    Encoders in front of the classifier make such columns, of integers or of floats. Floats must hold both of the two
+    numbers, because 0 alone may be a measurement.
     """
     if x.dtype.kind in "iu":
         return (x.min(0, initial=0) >= 0) & (x.max(0, initial=0) <= 1)
     found = _zeros_and_ones(x[:64])
     for k in np.flatnonzero(found):  # The first rows have ruled out nearly all others.
-        found[k] = _zeros_and_ones(x[:, k : k + 1])[0] and not np.isnan(x[:, k]).all()
+        found[k] = _zeros_and_ones(x[:, k : k + 1])[0] and (x[:, k] == 0).any() and (x[:, k] == 1).any()
     return found
 
 

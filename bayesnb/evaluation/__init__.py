@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.tables import Table
-from bayesnb.evaluation.believed import Believed, believed
+from bayesnb.evaluation.dependence_choice import DependenceChoice, choose_dependence
 from bayesnb.evaluation.estimates import Comparison, compare_estimates, comparison
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, rows_at, true_classes
 from bayesnb.evaluation.paired import minus, standard_error
@@ -24,8 +24,8 @@ from bayesnb.model import about
 from bayesnb.priors import Array
 
 __all__ = [
-    "Believed", "Comparison", "Scorecard", "believed", "compare", "compare_estimates", "comparison", "evaluate",
-    "few_folds", "held_out", "rows_at", "scorecard",
+    "Comparison", "DependenceChoice", "Scorecard", "choose_dependence", "compare", "compare_estimates", "comparison",
+    "evaluate", "few_folds", "held_out", "rows_at", "scorecard",
 ]  # fmt: skip
 
 

@@ -25,7 +25,7 @@ CELLS = 10_000
 
 
 @dataclass(frozen=True)
-class Believed:
+class DependenceChoice:
     """The dependence that is believed of a table.
 
     Parameters
@@ -51,7 +51,7 @@ class Believed:
         return f"independent columns predict best: a row that was left out costs {cost[None]} nats{others}"
 
 
-def believed(clf: Any, X: Any, y: Any) -> Believed:
+def choose_dependence(clf: Any, X: Any, y: Any) -> DependenceChoice:
     """The dependence that predicts best for rows that were left out of everything.
 
     The simplest model is taken that is within one standard error of a better one: from independent columns to
@@ -67,10 +67,10 @@ def believed(clf: Any, X: Any, y: Any) -> Believed:
     Examples
     --------
     >>> from bayesnb import BayesianNB, datasets
-    >>> print(believed(BayesianNB(), *datasets.penguins()))
+    >>> print(choose_dependence(BayesianNB(), *datasets.penguins()))
     a row that was left out costs 0.011 nats with dependence="pairwise", and 0.062 where columns are independent given
     the class
-    >>> believed(BayesianNB(), *datasets.play_tennis()).dependence is None
+    >>> choose_dependence(BayesianNB(), *datasets.play_tennis()).dependence is None
     True
     """
     plain = clone(clf).set_params(estimate="predictive", dependence=None, class_prior=None)
@@ -82,7 +82,7 @@ def believed(clf: Any, X: Any, y: Any) -> Believed:
     table, y, codes = rows_at(table, np.flatnonzero(kept)), np.asarray(y)[kept], codes[kept]
     classes, columns = np.unique(codes, return_inverse=True)[1], len(table.names)
     if columns < 2 or not len(codes) or classes.max() == 0:
-        return Believed(None, {})
+        return DependenceChoice(None, {})
     folds = 2 if len(codes) * columns > CELLS else few_folds(classes)
     log_p: dict[str | None, Any] = {}
     best = None
@@ -96,4 +96,4 @@ def believed(clf: Any, X: Any, y: Any) -> Believed:
         gap = log_p[name] - log_p[best]
         if np.isinf(log_p[best]).any() or gap.mean() > gap.std() / np.sqrt(len(gap)):
             best = name
-    return Believed(best, {name: -float(terms.mean()) for name, terms in log_p.items()})
+    return DependenceChoice(best, {name: -float(terms.mean()) for name, terms in log_p.items()})

@@ -224,8 +224,8 @@ def test_the_first_part_of_a_table_chooses_and_all_parts_are_learned():
 def test_the_choice_is_a_parameter_and_stands_in_the_model_file(tmp_path):
     X, y = table()
     clf = BayesianNB({"size": BestFamily(FAMILIES), "wait": "best"}).set_params(features__size__by="evidence")
-    clf.fit(X, y).save(tmp_path / "m.nc")
-    back = load(tmp_path / "m.nc")
+    clf.fit(X, y).save(tmp_path / "m.bayesnb")
+    back = load(tmp_path / "m.bayesnb")
     pd.testing.assert_frame_equal(back.choice_.table, clf.choice_.table)
     assert np.array_equal(back.predict_proba(X), clf.predict_proba(X))
     assert back.describe()["chosen"].equals(clf.describe()["chosen"])

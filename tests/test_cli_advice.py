@@ -85,15 +85,15 @@ def test_neither_the_default_nor_the_command_that_inspect_prints_is_behind_the_c
     table[350:].to_csv("test.csv", index=False, **kinds)
     command = run("inspect", "train.csv", "--target", "y")[1].splitlines()[-1]
     assert run(*shlex.split(command)[1:])[0] == 0
-    assert run("fit", "train.csv", "--target", "y", "-o", "default.nc")[0] == 0
+    assert run("fit", "train.csv", "--target", "y", "-o", "default.bayesnb")[0] == 0
     losses = {}
-    for model in ("train.bayesnb", "default.nc"):
+    for model in ("train.bayesnb", "default.bayesnb"):
         code, out, err = run("score", model, "test.csv", "--format", "json")
         assert code == 0, err
         losses[model] = next(line for line in json.loads(out)["scores"] if line["score"] == "log_loss")
     for model in losses.values():
         assert model["value"] < model["frequencies"]
-    assert losses["train.bayesnb"]["value"] < losses["default.nc"]["value"] + 0.02
+    assert losses["train.bayesnb"]["value"] < losses["default.bayesnb"]["value"] + 0.02
 
 
 def test_the_command_that_inspect_prints_takes_its_own_advice_on_families_gaps_and_dependence(run):
@@ -123,13 +123,13 @@ def test_fit_says_in_one_line_what_it_adds_and_adds_it(run):
     y = rng.integers(2, size=300)
     x = rng.normal(y)
     pd.DataFrame({f"x{k}": x + 0.1 * rng.normal(size=300) for k in range(8)} | {"y": y}).to_csv("t.csv", index=False)
-    code, out, err = run("fit", "t.csv", "--target", "y", "-o", "m.nc")
+    code, out, err = run("fit", "t.csv", "--target", "y", "-o", "m.bayesnb")
     assert (code, out) == (0, "")
     (line,) = [line for line in err.splitlines() if "was added" in line]
     assert line.startswith("--dependence weighted was added: a row that was left out costs 0.")
-    assert load("m.nc").dependence == "weighted"
-    assert "was added" not in run("fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.nc")[2]
-    assert load("m.nc").dependence is None
+    assert load("m.bayesnb").dependence == "weighted"
+    assert "was added" not in run("fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.bayesnb")[2]
+    assert load("m.bayesnb").dependence is None
     assert "--dependence weighted" in run("inspect", "t.csv", "--target", "y")[1].splitlines()[-1]
 
 
@@ -192,13 +192,13 @@ def test_compare_takes_full_bayes_where_nothing_is_credibly_better_and_says_if_c
 
 def test_an_error_names_the_option_that_cures_it(run):
     pd.DataFrame({"the fare": [0.0, 7.25, 71.3, 8.05] * 5, "y": [0, 1] * 10}).to_csv("t.csv", index=False)
-    code, _, err = run("fit", "t.csv", "--target", "y", "--feature", "the fare=log-normal", "-o", "m.nc")
+    code, _, err = run("fit", "t.csv", "--target", "y", "--feature", "the fare=log-normal", "-o", "m.bayesnb")
     assert code == 1
     assert err.endswith(
         "column 'the fare' holds 0 in row 0, where log-normal needs a positive number; write --feature 'the "
         "fare'=hurdle:log-normal, or --feature 'the fare'=gaussian\n"
     )
-    assert run("fit", "t.csv", "--target", "y", "--feature", "the fare=hurdle:log-normal", "-o", "m.nc")[0] == 0
+    assert run("fit", "t.csv", "--target", "y", "--feature", "the fare=hurdle:log-normal", "-o", "m.bayesnb")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -221,10 +221,10 @@ def test_audit_and_score_advise_in_options(run):
     x = rng.normal(y)
     pd.DataFrame({f"x{k}": x for k in range(4)} | {"y": y}).round(4).to_csv("t.csv", index=False)
     assert "use --dependence " in " ".join(run("audit", "t.csv", "--target", "y")[1].split())
-    BayesianNB().fit("t.csv", "y").save("m.nc")
+    BayesianNB().fit("t.csv", "y").save("m.bayesnb")
     for layout in ("table", "json"):
         assert "over-sure (try --dependence pairwise)" in " ".join(
-            run("score", "m.nc", "t.csv", "--format", layout)[1].split()
+            run("score", "m.bayesnb", "t.csv", "--format", layout)[1].split()
         )
 
 

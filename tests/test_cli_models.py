@@ -58,17 +58,19 @@ def penguins(tmp_path):
 @pytest.fixture
 def tennis(tmp_path, done):
     """A model file of PlayTennis."""
-    done("fit", "play-tennis", "-o", tmp_path / "tennis.nc")
-    return tmp_path / "tennis.nc"
+    done("fit", "play-tennis", "-o", tmp_path / "tennis.bayesnb")
+    return tmp_path / "tennis.bayesnb"
 
 
 def test_a_fit_writes_the_model_of_the_estimator(capsys, penguins, tmp_path):
     path, X, y = penguins
-    code, out, err = run(capsys, "fit", path, "--target", "species", "--dependence", "none", "-o", tmp_path / "m.nc")
+    code, out, err = run(
+        capsys, "fit", path, "--target", "species", "--dependence", "none", "-o", tmp_path / "m.bayesnb"
+    )
     assert (code, out) == (0, "")
     assert "344 rows, 7 features; Adelie 152, Chinstrap 68, Gentoo 124" in err
     clf = BayesianNB().fit(X, y)
-    np.testing.assert_allclose(load(tmp_path / "m.nc").predict_proba(X), clf.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(load(tmp_path / "m.bayesnb").predict_proba(X), clf.predict_proba(X), rtol=1e-9)
 
 
 def test_the_options_of_fit_reach_the_model(done, tmp_path):
@@ -77,7 +79,7 @@ def test_the_options_of_fit_reach_the_model(done, tmp_path):
     frame.loc[3, "sex"] = None
     frame.to_csv(tmp_path / "t.csv", index=False)
     done(
-        "fit", tmp_path / "t.csv", "--target", "sex", "-o", tmp_path / "m.nc", "--feature", "visits=poisson",
+        "fit", tmp_path / "t.csv", "--target", "sex", "-o", tmp_path / "m.bayesnb", "--feature", "visits=poisson",
         "--feature", "height_cm=binned:165,175", "--weight", "half", "--m", "2", "--class-prior",
         "female=0.25,male=0.75", "--unseen", "new", "--estimate", "mean",
     )  # fmt: skip
@@ -86,7 +88,7 @@ def test_the_options_of_fit_reach_the_model(done, tmp_path):
         {"visits": Poisson(), "height_cm": Binned(edges=[165.0, 175.0], prior=Dirichlet.m_estimate(2))},
         class_prior={"female": 0.25, "male": 0.75}, unseen="new", estimate="mean",
     ).fit(known.drop(columns=["sex", "half"]), known["sex"], known["half"])  # fmt: skip
-    found = load(tmp_path / "m.nc")
+    found = load(tmp_path / "m.bayesnb")
     asked = frame.drop(columns=["sex", "half"])
     np.testing.assert_allclose(found.predict_proba(asked), clf.predict_proba(asked), rtol=1e-9)
     assert isinstance(found.posterior_.label, FixedProbabilities)
@@ -97,10 +99,10 @@ def test_families_of_families_are_named_behind_a_colon(done, tmp_path):
     X, y = datasets.heights()
     X.assign(sex=y, visits=np.arange(40) % 4).to_csv(tmp_path / "t.csv", index=False)
     done(
-        "fit", tmp_path / "t.csv", "--target", "sex", "-o", tmp_path / "m.nc", "--feature", "visits=hurdle:poisson",
-        "--feature", "height_cm=mixture:gaussian,log-normal", "--feature", "weight_kg=best:gaussian,log-normal",
+        "fit", tmp_path / "t.csv", "--target", "sex", "-o", tmp_path / "m.bayesnb",
+        "--feature", "visits=hurdle:poisson", "--feature", "height_cm=mixture:gaussian,log-normal", "--feature", "weight_kg=best:gaussian,log-normal",
     )  # fmt: skip
-    features = load(tmp_path / "m.nc").schema_.features
+    features = load(tmp_path / "m.bayesnb").schema_.features
     assert features["visits"].family.title == "Hurdle(Poisson)"
     assert features["height_cm"].family.title == "Mixture(Gaussian, LogNormal)"
     assert [one[0] for one in features["weight_kg"].tried] == ["Gaussian", "LogNormal"]
@@ -111,9 +113,9 @@ def test_all_columns_of_numbers_may_have_their_best_family(capsys, done, tmp_pat
     X, y = datasets.heights()
     X.assign(sex=y).to_csv(tmp_path / "t.csv", index=False)
     said = "--target", "sex", "--feature", "best"
-    done("fit", tmp_path / "t.csv", "-o", tmp_path / "m.nc", *said, "--class-prior", prior)
-    assert load(tmp_path / "m.nc").choice_.table.equals(BayesianNB("best").fit(X, y).choice_.table)
-    for shown in ((tmp_path / "t.csv", *said), (tmp_path / "m.nc",)):
+    done("fit", tmp_path / "t.csv", "-o", tmp_path / "m.bayesnb", *said, "--class-prior", prior)
+    assert load(tmp_path / "m.bayesnb").choice_.table.equals(BayesianNB("best").fit(X, y).choice_.table)
+    for shown in ((tmp_path / "t.csv", *said), (tmp_path / "m.bayesnb",)):
         _, out, _ = run(capsys, "inspect", *shown, "--format", "json")
         assert all("nats before" in feature["chosen"] for feature in json.loads(out)["features"])
 
@@ -121,11 +123,11 @@ def test_all_columns_of_numbers_may_have_their_best_family(capsys, done, tmp_pat
 def test_the_option_m_sets_the_prior_of_all_categorical_and_binary_columns(done, tmp_path):
     X, y = datasets.play_tennis()
     X.assign(windy=(X["wind"] == "strong"), play=y).to_csv(tmp_path / "t.csv", index=False)
-    done("fit", tmp_path / "t.csv", "--target", "play", "-o", tmp_path / "m.nc", "--m", "3")
+    done("fit", tmp_path / "t.csv", "--target", "play", "-o", tmp_path / "m.bayesnb", "--m", "3")
     smooth = Categorical(Dirichlet.m_estimate(3.0))
     told = dict.fromkeys(X.columns, smooth) | {"windy": Bernoulli(Beta.m_estimate(3.0))}
     clf = BayesianNB(told).fit(X.assign(windy=(X["wind"] == "strong")), y)
-    again = load(tmp_path / "m.nc")
+    again = load(tmp_path / "m.bayesnb")
     for name, table in clf.tables().items():
         pd.testing.assert_frame_equal(again.tables()[name], table)
     assert repr(again.features["outlook"]) == repr(smooth)
@@ -133,12 +135,15 @@ def test_the_option_m_sets_the_prior_of_all_categorical_and_binary_columns(done,
 
 def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path):
     path, X, y = penguins
-    done("fit", path, "--target", "species", "--dependence", "none", "-o", tmp_path / "m.nc")
+    done("fit", path, "--target", "species", "--dependence", "none", "-o", tmp_path / "m.bayesnb")
     expected = BayesianNB().fit(X, y).predict_proba(X)
-    out = pd.read_csv(io.StringIO(done("predict", tmp_path / "m.nc", path)))
+    out = pd.read_csv(io.StringIO(done("predict", tmp_path / "m.bayesnb", path)))
     assert out.columns.tolist() == ["prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
     np.testing.assert_allclose(out.iloc[:, 1:], expected, rtol=1e-9)
-    assert done("predict", tmp_path / "m.nc", path, "-o", tmp_path / "p.parquet", "--interval", "--keep", "year") == ""
+    assert (
+        done("predict", tmp_path / "m.bayesnb", path, "-o", tmp_path / "p.parquet", "--interval", "--keep", "year")
+        == ""
+    )
     kept = pd.read_parquet(tmp_path / "p.parquet")
     assert kept.columns[:2].tolist() == ["year", "prediction"]
     assert kept.columns[-1] == "p_Gentoo_upper"
@@ -163,9 +168,9 @@ def test_forget_undoes_update(done, tennis, tmp_path):
 
 def test_an_update_written_to_another_file_leaves_the_old_file_unchanged(done, tennis, tmp_path):
     old = tennis.read_bytes()
-    done("update", tennis, "play-tennis", "-o", tmp_path / "new.nc")
+    done("update", tennis, "play-tennis", "-o", tmp_path / "new.bayesnb")
     assert tennis.read_bytes() == old
-    assert load(tmp_path / "new.nc").class_count_.sum() == 28
+    assert load(tmp_path / "new.bayesnb").class_count_.sum() == 28
 
 
 def test_forgetting_rows_that_were_never_learned_is_refused(capsys, tennis, tmp_path):
@@ -183,19 +188,19 @@ def test_merging_models_gives_the_model_of_all_rows(done, penguins, tmp_path):
     frame = X.assign(species=y)
     for name, part in {"a": frame[:150], "b": frame[150:200], "c": frame[200:]}.items():
         part.to_csv(tmp_path / f"{name}.csv", index=False)
-        done("fit", tmp_path / f"{name}.csv", "--target", "species", "-o", tmp_path / f"{name}.nc",
+        done("fit", tmp_path / f"{name}.csv", "--target", "species", "-o", tmp_path / f"{name}.bayesnb",
              "--feature", "year=categorical")  # fmt: skip
-    done("merge", *(tmp_path / f"{name}.nc" for name in "abc"), "-o", tmp_path / "all.nc")
+    done("merge", *(tmp_path / f"{name}.bayesnb" for name in "abc"), "-o", tmp_path / "all.bayesnb")
     clf = BayesianNB({"year": Categorical()}).fit(X, y)
-    np.testing.assert_allclose(load(tmp_path / "all.nc").predict_proba(X), clf.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(load(tmp_path / "all.bayesnb").predict_proba(X), clf.predict_proba(X), rtol=1e-9)
 
 
 def test_merging_models_with_different_features_is_refused(capsys, done, tennis, tmp_path):
-    done("fit", "heights", "-o", tmp_path / "h.nc")
-    code, _, err = run(capsys, "merge", tennis, tmp_path / "h.nc", "-o", tmp_path / "x.nc")
+    done("fit", "heights", "-o", tmp_path / "h.bayesnb")
+    code, _, err = run(capsys, "merge", tennis, tmp_path / "h.bayesnb", "-o", tmp_path / "x.bayesnb")
     assert code == 1
-    assert "h.nc: the two models have different features" in err
-    assert not (tmp_path / "x.nc").exists()
+    assert "h.bayesnb: the two models have different features" in err
+    assert not (tmp_path / "x.bayesnb").exists()
 
 
 def test_sample_prints_the_samples_of_the_model(done, tennis, tmp_path):
@@ -233,17 +238,23 @@ def test_explain_with_a_model_explains_a_row_of_a_table(done, tennis):
         (["explain", "MODEL", "--row", "sky=blue"], "there is no column 'sky'"),
         (["explain", "play-tennis", "heights"], "is not a model file"),
         (["explain", "play-tennis", "--row", "99"], "there is no row 99"),
-        (["fit", "MODEL", "-o", "x.nc"], "--target"),
-        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=weibull"], "not COL=FAMILY"),
-        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=poisson", "--feature", "wind=poisson"], "named twice"),
-        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=binned:2,1"], "edges that increase"),
-        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=hurdle:poison"], "did you mean 'poisson'?"),
-        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=hurdle:poisson,gaussian"], "there is no family"),
-        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wind=missing:poisson,gaussian"], "there is no family"),
-        (["fit", "play-tennis", "-o", "x.nc", "--feature", "best", "--feature", "wind=poisson"], "give it alone"),
-        (["fit", "play-tennis", "-o", "x.nc", "--class-prior", "often"], "neither laplace"),
-        (["fit", "play-tennis", "-o", "x.nc", "--class-prior", "a=0.5,b=0.5"], "Expected a probability for each of"),
-        (["merge", "MODEL", "-o", "x.nc"], "two models or more"),
+        (["fit", "MODEL", "-o", "x.bayesnb"], "--target"),
+        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=weibull"], "not COL=FAMILY"),
+        (
+            ["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=poisson", "--feature", "wind=poisson"],
+            "named twice",
+        ),
+        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=binned:2,1"], "edges that increase"),
+        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=hurdle:poison"], "did you mean 'poisson'?"),
+        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=hurdle:poisson,gaussian"], "there is no family"),
+        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=missing:poisson,gaussian"], "there is no family"),
+        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "best", "--feature", "wind=poisson"], "give it alone"),
+        (["fit", "play-tennis", "-o", "x.bayesnb", "--class-prior", "often"], "neither laplace"),
+        (
+            ["fit", "play-tennis", "-o", "x.bayesnb", "--class-prior", "a=0.5,b=0.5"],
+            "Expected a probability for each of",
+        ),
+        (["merge", "MODEL", "-o", "x.bayesnb"], "two models or more"),
         (
             ["predict", "MODEL", "play-tennis", "-o", "x.xlsx"],
             "Expected a table, which ends in .parquet, .pq, .csv or .tsv",
@@ -260,16 +271,16 @@ def test_invalid_commands_exit_with_2(capsys, tennis, arguments, said):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["predict", "none.nc", "play-tennis"], "No such file"),
+        (["predict", "none.bayesnb", "play-tennis"], "No such file"),
         (["predict", "README.md", "play-tennis"], "is not a model file"),
         (["predict", "MODEL", "heights"], "column 'outlook' was fitted and is not in this table"),
         (["update", "MODEL", "heights"], "--target: heights has no column 'play'"),
         (
-            ["fit", "play-tennis", "-o", "x.nc", "--target", "wnd"],
+            ["fit", "play-tennis", "-o", "x.bayesnb", "--target", "wnd"],
             "--target: play-tennis has no column 'wnd'; did you mean 'wind'?",
         ),
-        (["fit", "play-tennis", "-o", "x.nc", "--feature", "wnd=categorical"], "did you mean 'wind'?"),
-        (["fit", "play-tenis", "-o", "x.nc"], "Did you mean 'play-tennis'?"),
+        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wnd=categorical"], "did you mean 'wind'?"),
+        (["fit", "play-tenis", "-o", "x.bayesnb"], "Did you mean 'play-tennis'?"),
         (["inspect", "none.csv"], "no such file"),
     ],
 )
@@ -312,9 +323,9 @@ def test_models_and_tables_go_through_pipes(tmp_path):
     model = subprocess.run(
         [*bayesnb, "fit", "-", "--target", "play", "-o", "-"], input=table, capture_output=True, check=True
     ).stdout
-    (tmp_path / "m.nc").write_bytes(model)
+    (tmp_path / "m.bayesnb").write_bytes(model)
     predicted = subprocess.run(
-        [*bayesnb, "predict", tmp_path / "m.nc", "-"], input=table, capture_output=True, check=True
+        [*bayesnb, "predict", tmp_path / "m.bayesnb", "-"], input=table, capture_output=True, check=True
     ).stdout
     expected = BayesianNB().fit(X, y).predict_proba(X)
     np.testing.assert_allclose(pd.read_csv(io.BytesIO(predicted)).iloc[:, 1:], expected, rtol=1e-9)
@@ -325,11 +336,11 @@ def test_models_and_tables_go_through_pipes(tmp_path):
 
 def test_exponents_of_a_small_table_are_those_of_the_estimator(capsys, tmp_path):
     X, y = datasets.play_tennis()
-    code, _, err = run(capsys, "fit", "play-tennis", "--dependence", "weighted", "-o", tmp_path / "m.nc")
+    code, _, err = run(capsys, "fit", "play-tennis", "--dependence", "weighted", "-o", tmp_path / "m.bayesnb")
     assert code == 0
     assert "learning exponents from 14 rows" in err
     expected = BayesianNB(dependence="weighted").fit(X, y)
-    np.testing.assert_allclose(load(tmp_path / "m.nc").predict_proba(X), expected.predict_proba(X))
+    np.testing.assert_allclose(load(tmp_path / "m.bayesnb").predict_proba(X), expected.predict_proba(X))
 
 
 def test_exponents_of_a_large_table_are_learned_from_some_of_its_rows(capsys, tmp_path, monkeypatch):
@@ -339,17 +350,17 @@ def test_exponents_of_a_large_table_are_learned_from_some_of_its_rows(capsys, tm
     rows[200:].to_parquet(tmp_path / "b.parquet")
     monkeypatch.setitem(learned.NAMED, "tempered", replace(learned.NAMED["tempered"], rows=150))
     asked = ("fit", tmp_path / "*.parquet", "--target", "species", "--weight", "n", "--dependence", "tempered")
-    code, _, err = run(capsys, *asked, "-o", tmp_path / "m.nc")
+    code, _, err = run(capsys, *asked, "-o", tmp_path / "m.bayesnb")
     assert code == 0
     assert "344 rows" in err
     assert "learning exponents from 150 rows" in err
-    assert load(tmp_path / "m.nc").exponents_.attrs["rows"] == 225
+    assert load(tmp_path / "m.bayesnb").exponents_.attrs["rows"] == 225
 
 
 def test_a_fit_of_one_class_says_that_every_answer_is_known(capsys, penguins, tmp_path):
     path, X, _ = penguins
     X.assign(species="Adelie").to_csv(path, index=False)
-    code, _, err = run(capsys, "fit", path, "--target", "species", "-o", tmp_path / "m.nc")
+    code, _, err = run(capsys, "fit", path, "--target", "species", "-o", tmp_path / "m.bayesnb")
     assert code == 0
     assert "bayesnb: warning: all rows have one class, Adelie: it has probability 1" in err
 
@@ -357,7 +368,7 @@ def test_a_fit_of_one_class_says_that_every_answer_is_known(capsys, penguins, tm
 @pytest.mark.parametrize("dependence", [pytest.param("weighted", marks=pytest.mark.slow), "pairwise"])
 def test_forget_undoes_update_of_a_model_whose_features_depend_on_each_other(done, penguins, tmp_path, dependence):
     path, X, y = penguins
-    model, further = tmp_path / "m.nc", tmp_path / "further.csv"
+    model, further = tmp_path / "m.bayesnb", tmp_path / "further.csv"
     X[:40].assign(species=y).to_csv(further, index=False)
     done("fit", path, "--target", "species", "--dependence", dependence, "-o", model)
     before, more = load(model).predict_proba(X), load(model).partial_fit(X[:40], y[:40]).predict_proba(X)

@@ -25,7 +25,7 @@ def files(tmp_path_factory):
     whole[~TRAIN].to_csv(folder / "test.csv", index=False)
     for name, rows in {"model": TRAIN, "two": TRAIN & (Y != "Gentoo")}.items():
         whole[rows].to_csv(folder / f"{name}.csv", index=False)
-        BayesianNB().fit(str(folder / f"{name}.csv"), "species").save(folder / f"{name}.nc")
+        BayesianNB().fit(str(folder / f"{name}.csv"), "species").save(folder / f"{name}.bayesnb")
     return folder
 
 
@@ -43,26 +43,28 @@ def words(text: str) -> str:
 
 def test_the_scores_printed_are_those_of_the_scorecard(capsys, files):
     card = scorecard(BayesianNB().fit(X[TRAIN], Y[TRAIN]), X[~TRAIN], Y[~TRAIN], cv=None)
-    code, out, _ = run(capsys, "score", files / "model.nc", files / "test.csv")
+    code, out, _ = run(capsys, "score", files / "model.bayesnb", files / "test.csv")
     assert code == 0
     assert words(out).startswith(card.sentence)
     assert f"│ {card.table.loc['log_loss', 'value']:.3f} │" in out
     assert "recall" in out
-    _, out, _ = run(capsys, "score", files / "model.nc", files / "test.csv", "--format", "json")
+    _, out, _ = run(capsys, "score", files / "model.bayesnb", files / "test.csv", "--format", "json")
     said = json.loads(out)
     assert said["sentence"] == card.sentence
     assert_allclose([line["value"] for line in said["scores"]], card.table["value"])
     assert [
         [line[c] for c in card.confusion.columns] for line in said["confusion"]
     ] == card.confusion.to_numpy().tolist()
-    _, out, _ = run(capsys, "score", files / "model.nc", files / "test.csv", "--format", "csv")
+    _, out, _ = run(capsys, "score", files / "model.bayesnb", files / "test.csv", "--format", "csv")
     assert [line["score"] for line in csv.DictReader(io.StringIO(out))] == card.table.index.tolist()
 
 
 @pytest.mark.parametrize(("command", "width"), [("score", 60), ("score", 120), ("compare", 60)])
 def test_no_line_is_wider_than_the_terminal_and_no_word_is_cut(capsys, files, monkeypatch, width, command):
     monkeypatch.setenv("COLUMNS", str(width))
-    arguments = ["score", files / "model.nc", files / "test.csv"] if command == "score" else ["compare", "play-tennis"]
+    arguments = (
+        ["score", files / "model.bayesnb", files / "test.csv"] if command == "score" else ["compare", "play-tennis"]
+    )
     code, out, _ = run(capsys, *arguments)
     assert code == 0
     # A command is one line, to be copied.
@@ -72,30 +74,30 @@ def test_no_line_is_wider_than_the_terminal_and_no_word_is_cut(capsys, files, mo
 
 def test_a_test_table_without_the_class_is_refused_with_the_cure(capsys, files, tmp_path):
     X[~TRAIN].to_csv(tmp_path / "bare.csv", index=False)
-    code, out, err = run(capsys, "score", files / "model.nc", tmp_path / "bare.csv")
+    code, out, err = run(capsys, "score", files / "model.bayesnb", tmp_path / "bare.csv")
     assert (code, out) == (1, "")
     assert "has no column 'species', so there is no true class to score against" in err
     X[~TRAIN].assign(Species=Y).to_csv(tmp_path / "named.csv", index=False)
-    code, _, err = run(capsys, "score", files / "model.nc", tmp_path / "named.csv")
+    code, _, err = run(capsys, "score", files / "model.bayesnb", tmp_path / "named.csv")
     assert code == 1
     assert "did you mean --target Species?" in err
-    assert run(capsys, "score", files / "model.nc", tmp_path / "named.csv", "--target", "Species")[0] == 0
+    assert run(capsys, "score", files / "model.bayesnb", tmp_path / "named.csv", "--target", "Species")[0] == 0
 
 
 def test_classes_that_were_never_learned_are_said_and_counted(capsys, files):
-    code, out, _ = run(capsys, "score", files / "two.nc", files / "test.csv")
+    code, out, _ = run(capsys, "score", files / "two.bayesnb", files / "test.csv")
     n = int((Y[~TRAIN] == "Gentoo").sum())
     assert code == 0
     assert f"{n} more rows have a class that was never learned ('Gentoo' {n})" in words(out)
-    _, out, _ = run(capsys, "score", files / "two.nc", files / "test.csv", "--format", "json")
+    _, out, _ = run(capsys, "score", files / "two.bayesnb", files / "test.csv", "--format", "json")
     assert json.loads(out)["never_learned"] == {"Gentoo": n}
 
 
 def test_labels_that_differ_only_in_type_are_the_classes_that_were_learned(capsys, tmp_path):
     table = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40) // 20})
-    BayesianNB().fit(table[["x"]], table["y"].astype(str)).save(tmp_path / "m.nc")
+    BayesianNB().fit(table[["x"]], table["y"].astype(str)).save(tmp_path / "m.bayesnb")
     table.to_csv(tmp_path / "t.csv", index=False)
-    code, out, _ = run(capsys, "score", tmp_path / "m.nc", tmp_path / "t.csv", "--target", "y", "--format", "json")
+    code, out, _ = run(capsys, "score", tmp_path / "m.bayesnb", tmp_path / "t.csv", "--target", "y", "--format", "json")
     assert code == 0
     assert json.loads(out)["rows"] == 40
     assert json.loads(out)["never_learned"] == {}
@@ -103,7 +105,7 @@ def test_labels_that_differ_only_in_type_are_the_classes_that_were_learned(capsy
 
 def test_levels_that_were_never_seen_are_said(capsys, files, tmp_path):
     X[~TRAIN].assign(species=Y, island="Elba").to_csv(tmp_path / "t.csv", index=False)
-    code, _, err = run(capsys, "score", files / "model.nc", tmp_path / "t.csv")
+    code, _, err = run(capsys, "score", files / "model.bayesnb", tmp_path / "t.csv")
     assert code == 0
     assert "'Elba'" in err
     assert "UserWarning" not in err
@@ -114,8 +116,8 @@ def test_many_classes_are_printed_as_the_pairs_that_are_confused_most(capsys, tm
     y = np.repeat([f"c{k:02}" for k in range(20)], 20)
     table = pd.DataFrame({"x": np.repeat(np.arange(20.0), 20) + rng.normal(0, 0.5, 400), "y": y})
     table.to_csv(tmp_path / "t.csv", index=False)
-    BayesianNB().fit(str(tmp_path / "t.csv"), "y").save(tmp_path / "m.nc")
-    code, out, _ = run(capsys, "score", tmp_path / "m.nc", tmp_path / "t.csv")
+    BayesianNB().fit(str(tmp_path / "t.csv"), "y").save(tmp_path / "m.bayesnb")
+    code, out, _ = run(capsys, "score", tmp_path / "m.bayesnb", tmp_path / "t.csv")
     assert code == 0
     assert "│ true │ predicted │ rows" in out.replace("┃", "│")
     assert max(map(len, out.splitlines())) <= 120

@@ -147,7 +147,7 @@ def test_inspect_gives_its_remarks_as_json(done, tmp_path):
 def test_serious_remarks_are_warnings_in_the_voice_of_the_tool(verb, done, tmp_path):
     credit().to_csv(tmp_path / "t.csv", index=False)
     quick = {
-        "fit": ("-o", tmp_path / "m.nc"),
+        "fit": ("-o", tmp_path / "m.bayesnb"),
         "compare": ("--dependence", "none", "--draws", 20, "--format", "csv"),
         "report": ("-o", tmp_path / "r.md", "--explain", 0, "--draws", 20, "--dependence", "none"),
     }[verb]
@@ -174,8 +174,8 @@ def test_every_command_that_learns_gives_the_same_model_for_the_same_options(don
     ).fit(frame[["a", "n"]], frame["y"], frame["w"])
     proba = dict(zip("pq", expected.predict_proba(frame[["a", "n"]].iloc[[0]])[0], strict=True))
     path = tmp_path / "t.csv"
-    done("fit", path, *options, *alone, "-o", tmp_path / "m.nc")
-    fitted = load(tmp_path / "m.nc")
+    done("fit", path, *options, *alone, "-o", tmp_path / "m.bayesnb")
+    fitted = load(tmp_path / "m.bayesnb")
     assert fitted.absent == "missing"
     np.testing.assert_allclose(fitted.predict_proba(frame[["a", "n"]].iloc[[0]])[0], list(proba.values()), rtol=1e-9)
     row = ("--row", "a={},n={}".format(*frame[["a", "n"]].iloc[0]))
@@ -239,9 +239,9 @@ def test_predict_says_once_how_many_rows_hold_levels_that_were_never_seen(done, 
     monkeypatch.setattr("bayesnb.data.csv_reader.batch_rows", lambda columns: 2)
     X, y = datasets.play_tennis()
     X.assign(play=y).to_csv(tmp_path / "t.csv", index=False)
-    done("fit", tmp_path / "t.csv", "--target", "play", "-o", tmp_path / "m.nc")
+    done("fit", tmp_path / "t.csv", "--target", "play", "-o", tmp_path / "m.bayesnb")
     X.replace({"outlook": {"sunny": "Sunny"}, "wind": {"weak": "calm"}}).to_csv(tmp_path / "new.csv", index=False)
-    code, _, err = run(capsys, "predict", tmp_path / "m.nc", tmp_path / "new.csv", "--interval")
+    code, _, err = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "new.csv", "--interval")
     assert code == 0
     assert err.splitlines() == [
         "bayesnb: warning: column 'outlook': 5 of 14 rows hold a level never seen ('Sunny', did you mean 'sunny'?), "
@@ -273,16 +273,16 @@ def test_digits_are_read_as_text_where_a_model_has_learned_text(capsys, tmp_path
     rows = [f"{101 + k % 3},{k},{7 + k % 2}" for k in range(20)]
     (tmp_path / "learned.csv").write_text("\n".join(["code,x,y", *rows, "A7,1,odd"]))
     (tmp_path / "new.csv").write_text("\n".join(["code,x,y", *rows]))
-    assert run(capsys, "fit", tmp_path / "learned.csv", "--target", "y", "-o", tmp_path / "m.nc")[0] == 0
+    assert run(capsys, "fit", tmp_path / "learned.csv", "--target", "y", "-o", tmp_path / "m.bayesnb")[0] == 0
     more = {"predict": (), "score": (), "update": (), "explain": ("--row", "0", "--format", "json")}[verb]
-    code, out, err = run(capsys, verb, tmp_path / "m.nc", tmp_path / "new.csv", *more)
+    code, out, err = run(capsys, verb, tmp_path / "m.bayesnb", tmp_path / "new.csv", *more)
     assert code == 0, err
     if verb == "update":
-        assert load(tmp_path / "m.nc").classes_.tolist() == ["7", "8", "odd"]
+        assert load(tmp_path / "m.bayesnb").classes_.tolist() == ["7", "8", "odd"]
     else:
         assert "never seen" not in out + err
     if verb == "predict":
-        clf, first = load(tmp_path / "m.nc"), pd.DataFrame({"code": ["101"], "x": [0]})
+        clf, first = load(tmp_path / "m.bayesnb"), pd.DataFrame({"code": ["101"], "x": [0]})
         assert float(out.splitlines()[1].split(",")[1]) == pytest.approx(clf.predict_proba(first)[0, 0], rel=1e-9)
 
 

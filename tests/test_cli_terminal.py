@@ -32,8 +32,8 @@ def table(tmp_path):
 
 @pytest.fixture
 def model(tmp_path):
-    BayesianNB().fit(*datasets.play_tennis()).save(tmp_path / "m.nc")
-    return tmp_path / "m.nc"
+    BayesianNB().fit(*datasets.play_tennis()).save(tmp_path / "m.bayesnb")
+    return tmp_path / "m.bayesnb"
 
 
 # Where a command may write
@@ -46,10 +46,10 @@ def model(tmp_path):
         ("predict MODEL IN", ".csv"),
         ("predict IN play-tennis", ".csv"),
         ("sample IN", ".csv"),
-        ("fit IN --target play", ".nc"),
-        ("update MODEL IN", ".nc"),
-        ("forget MODEL IN", ".nc"),
-        ("merge MODEL IN", ".nc"),
+        ("fit IN --target play", ".bayesnb"),
+        ("update MODEL IN", ".bayesnb"),
+        ("forget MODEL IN", ".bayesnb"),
+        ("merge MODEL IN", ".bayesnb"),
         ("report IN --target play", ".html"),
     ],
 )
@@ -83,13 +83,13 @@ def test_a_file_of_a_folder_that_is_read_is_no_output(capsys, table, model, tmp_
 
 
 def test_a_model_takes_its_own_place_by_each_of_its_paths_but_no_hard_link(capsys, table, model, tmp_path):
-    (tmp_path / "soft.nc").symlink_to(model)
-    (tmp_path / "hard.nc").hardlink_to(model)
-    assert run(capsys, "update", model, table, "-o", tmp_path / "soft.nc")[0] == 0
+    (tmp_path / "soft.bayesnb").symlink_to(model)
+    (tmp_path / "hard.bayesnb").hardlink_to(model)
+    assert run(capsys, "update", model, table, "-o", tmp_path / "soft.bayesnb")[0] == 0
     assert load(model).class_count_.sum() == 28
-    (tmp_path / "hard.nc").unlink()
-    (tmp_path / "hard.nc").hardlink_to(model)
-    code, _, err = run(capsys, "update", model, table, "-o", tmp_path / "hard.nc")
+    (tmp_path / "hard.bayesnb").unlink()
+    (tmp_path / "hard.bayesnb").hardlink_to(model)
+    code, _, err = run(capsys, "update", model, table, "-o", tmp_path / "hard.bayesnb")
     assert code == 2
     assert "is read, as" in err
 
@@ -97,9 +97,9 @@ def test_a_model_takes_its_own_place_by_each_of_its_paths_but_no_hard_link(capsy
 @pytest.mark.parametrize(
     ("command", "output"),
     [
-        ("fit play-tennis", "o.nc"),
-        ("update MODEL play-tennis", "o.nc"),
-        ("merge MODEL MODEL", "o.nc"),
+        ("fit play-tennis", "o.bayesnb"),
+        ("update MODEL play-tennis", "o.bayesnb"),
+        ("merge MODEL MODEL", "o.bayesnb"),
         ("predict MODEL play-tennis", "o.csv"),
         ("sample MODEL", "o.csv"),
         ("report play-tennis --explain 0", "o.md"),
@@ -123,7 +123,7 @@ def test_a_file_that_a_command_could_not_have_written_is_replaced_only_with_forc
 @pytest.mark.parametrize(
     ("command", "output"),
     [
-        ("fit play-tennis", "o.nc"),
+        ("fit play-tennis", "o.bayesnb"),
         ("predict MODEL play-tennis", "o.csv"),
         ("predict MODEL play-tennis --keep wind", "o.parquet"),
         pytest.param("report play-tennis --explain 0", "o.html", marks=pytest.mark.slow),
@@ -139,8 +139,8 @@ def test_a_second_run_replaces_what_the_first_has_written(capsys, model, tmp_pat
 
 
 def test_draws_of_another_model_are_no_model_file(capsys, tmp_path):
-    (tmp_path / "draws.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(1000))
-    assert run(capsys, "fit", "play-tennis", "-o", tmp_path / "draws.nc")[0] == 2
+    (tmp_path / "draws.bayesnb").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(1000))
+    assert run(capsys, "fit", "play-tennis", "-o", tmp_path / "draws.bayesnb")[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_draws_of_another_model_are_no_model_file(capsys, tmp_path):
         ("report play-tennis", "x.page"),
         ("update MODEL play-tennis", "x.parquet"),
         ("merge MODEL MODEL", "x.html"),
-        ("predict MODEL play-tennis", "x.nc"),
+        ("predict MODEL play-tennis", "x.bayesnb"),
         ("predict MODEL play-tennis", "x"),
         ("report play-tennis", "x.csv"),
         ("audit play-tennis", "x.csv"),
@@ -172,7 +172,7 @@ def test_a_suffix_that_contradicts_what_is_written_is_refused(capsys, model, tmp
 
 
 def test_no_folder_is_made_for_an_output(capsys, tmp_path):
-    code, _, err = run(capsys, "fit", "play-tennis", "-o", tmp_path / "none" / "m.nc")
+    code, _, err = run(capsys, "fit", "play-tennis", "-o", tmp_path / "none" / "m.bayesnb")
     assert code == 2
     assert "there is no folder" in err
     assert not (tmp_path / "none").exists()
@@ -190,17 +190,17 @@ folder, evil = sys.argv[1], os.environ["EVIL"]
 for command in (
     ["inspect", "t.csv", "--target", "y"],
     ["inspect", "t.csv", "--target", "y", "--format", "json"],
-    ["inspect", "m.nc"],
+    ["inspect", "m.bayesnb"],
     ["compare", "t.csv", "--target", "y", "--dependence", "none"],
     ["compare", "t.csv", "--target", "y", "--dependence", "none", "--format", "csv"],
     ["explain", "t.csv", "--target", "y"],
-    ["explain", "m.nc", "--row", evil + "=1"],
-    ["fit", "t.csv", "--target", "y", "-o", "n.nc"],
-    ["predict", "m.nc", "t.csv", "--keep", "y"],
-    ["sample", "m.nc", "-n", "3"],
+    ["explain", "m.bayesnb", "--row", evil + "=1"],
+    ["fit", "t.csv", "--target", "y", "-o", "n.bayesnb"],
+    ["predict", "m.bayesnb", "t.csv", "--keep", "y"],
+    ["sample", "m.bayesnb", "-n", "3"],
     ["predict", evil, "t.csv"],
     ["predict", evil + ".csv", "t.csv"],
-    ["fit", evil + ".csv", "--target", "y", "-o", "n.nc"],
+    ["fit", evil + ".csv", "--target", "y", "-o", "n.bayesnb"],
     ["compare", "t.csv", "--target", evil],
     ["compare", "--" + evil],
     ["report", "t.csv", "--target", "y", "--explain", "0", "--format", "md", "-o", "-"],
@@ -219,7 +219,7 @@ def test_no_escape_sequence_of_data_models_or_names_reaches_a_terminal(tmp_path)
     X = pd.DataFrame({EVIL: levels, "n": range(6)})
     y = pd.Series([EVIL + "1", "q", "q", EVIL + "1", "q", "q"], name="y")
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
-    BayesianNB().fit(X, y).save(tmp_path / "m.nc")
+    BayesianNB().fit(X, y).save(tmp_path / "m.bayesnb")
     (tmp_path / f"{EVIL}.csv").write_text("")
     ours, theirs = pty.openpty()
     environment = os.environ | {"TERM": "dumb", "COLUMNS": "200", "EVIL": EVIL, "PYTHONWARNINGS": "default"}
@@ -247,9 +247,9 @@ def test_no_escape_sequence_of_data_models_or_names_reaches_a_terminal(tmp_path)
 @pytest.mark.slow
 def test_what_is_piped_stays_as_it_was(tmp_path):
     X = pd.DataFrame({"a": [EVIL, "ä"] * 3})
-    BayesianNB().fit(X, list("pqpqpq")).save(tmp_path / "m.nc")
+    BayesianNB().fit(X, list("pqpqpq")).save(tmp_path / "m.bayesnb")
     X.to_csv(tmp_path / "t.csv", index=False)
-    command = [sys.executable, "-m", "bayesnb", "predict", tmp_path / "m.nc", tmp_path / "t.csv", "--keep", "a"]
+    command = [sys.executable, "-m", "bayesnb", "predict", tmp_path / "m.bayesnb", tmp_path / "t.csv", "--keep", "a"]
     # In any locale, also in one whose encoding lacks such letters.
     environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     out = subprocess.run(command, capture_output=True, check=True, env=environment).stdout

@@ -157,7 +157,7 @@ def stored(tmp_path_factory):
     features = {"v": EITHER, "w": Hurdle(EITHER), "x": Exponential(PRIOR), "n": Hurdle(Poisson())}
     X = {"v": WAITS, "w": AMOUNTS, "x": WAITS[::-1], "n": COUNTS}
     clf = BayesianNB(features).fit(X, Y)
-    path = tmp_path_factory.mktemp("parts") / "model.nc"
+    path = tmp_path_factory.mktemp("parts") / "model.bayesnb"
     clf.save(path)
     return clf, path, X
 

@@ -350,15 +350,15 @@ def test_frames_of_another_process_are_refused_with_a_cure_that_works():
 def test_a_model_is_the_same_after_a_file_and_after_pickling(how, tmp_path):
     X, y = table()
     clf = fitted(how)
-    own = clf.save(tmp_path / "model.nc")
-    read, pickled = load(tmp_path / "model.nc"), pickle.loads(pickle.dumps(clf))
+    own = clf.save(tmp_path / "model.bayesnb")
+    read, pickled = load(tmp_path / "model.bayesnb"), pickle.loads(pickle.dumps(clf))
     for other in (read, pickled):
         assert_array_equal(other.predict_proba(X), clf.predict_proba(X))
         other.partial_fit(X[:9], y[:9])
     assert_array_equal(read.predict_proba(X), pickled.predict_proba(X))
-    assert load(tmp_path / "model.nc").save(tmp_path / "again.nc") == own
+    assert load(tmp_path / "model.bayesnb").save(tmp_path / "again.bayesnb") == own
     if how is not None:
-        pd.testing.assert_frame_equal(load(tmp_path / "model.nc").exponents_, clf.exponents_)
+        pd.testing.assert_frame_equal(load(tmp_path / "model.bayesnb").exponents_, clf.exponents_)
 
 
 POSTERIOR = "dependence.exponents.posterior"
@@ -399,7 +399,7 @@ LIES = {
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory) -> bytes:
     """A model file with pairs."""
-    path = tmp_path_factory.mktemp("pairs") / "model.nc"
+    path = tmp_path_factory.mktemp("pairs") / "model.bayesnb"
     fitted("pairwise").save(path)
     return path.read_bytes()
 

@@ -59,8 +59,8 @@ def test_every_family_is_named_on_the_command_line_fitted_in_parts_and_stored(ki
         said = dict.fromkeys(X, parts)
     options = [text for name, rest in said.items() for text in ("--feature", f"{name}={name_of(kind)}:{rest}")]
     alone = ("--dependence", "none")
-    assert run("fit", tmp_path / "rows", "--target", "y", *options, *alone, "-o", tmp_path / "m.nc") == 0
-    found = load(tmp_path / "m.nc")
+    assert run("fit", tmp_path / "rows", "--target", "y", *options, *alone, "-o", tmp_path / "m.bayesnb") == 0
+    found = load(tmp_path / "m.bayesnb")
     # What a family takes from the first rows, such as edges, is a part of the model.
     features = found.schema_.features
     clf = BayesianNB({name: (f.family, list(f.columns)) for name, f in features.items()}).fit(X, y)

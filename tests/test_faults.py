@@ -45,7 +45,7 @@ def assert_same(a, b):
 @pytest.fixture
 def model(tmp_path):
     """A model file of PlayTennis, in a folder with nothing else."""
-    path = tmp_path / "model.nc"
+    path = tmp_path / "model.bayesnb"
     X, y = datasets.play_tennis()
     nb.BayesianNB(unlabelled_weight=0).fit(X, y).save(path)
     return path
@@ -140,7 +140,7 @@ def wide_model():
 
 
 def test_a_full_disk_during_save_keeps_the_old_file(small_disk):
-    path = small_disk / "model.nc"
+    path = small_disk / "model.bayesnb"
     fitted(numbers()).save(path)
     old = path.read_bytes()
     with pytest.raises(OSError, match="No space left"):
@@ -151,7 +151,7 @@ def test_a_full_disk_during_save_keeps_the_old_file(small_disk):
 
 
 def test_a_file_size_limit_during_save_keeps_the_old_file(tmp_path):
-    path = tmp_path / "model.nc"
+    path = tmp_path / "model.bayesnb"
     fitted(numbers()).save(path)
     old, clf = path.read_bytes(), wide_model()
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -384,11 +384,11 @@ def test_merging_two_shards_fitted_by_two_processes_equals_one_fit(processes, tm
     halves = [tmp_path / "a.parquet", tmp_path / "b.csv"]
     frame[:2500].to_parquet(halves[0])
     frame[2500:].to_csv(halves[1], index=False)
-    shards = [half.with_suffix(".nc") for half in halves]
+    shards = [half.with_suffix(".bayesnb") for half in halves]
     for half, shard in zip(halves, shards, strict=True):
         run(processes, "fit", half, "--target", "y", "--dependence", "none", "-o", shard)
-    run(processes, "merge", *shards, "-o", tmp_path / "c.nc")
-    merged, whole = nb.load(tmp_path / "c.nc"), fitted(frame)
+    run(processes, "merge", *shards, "-o", tmp_path / "c.bayesnb")
+    merged, whole = nb.load(tmp_path / "c.bayesnb"), fitted(frame)
     assert_same(merged.statistics_, whole.statistics_)
     np.testing.assert_allclose(merged.predict_proba(frame[["x", "c"]]), whole.predict_proba(frame[["x", "c"]]))
 

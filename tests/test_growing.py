@@ -114,12 +114,12 @@ def test_files_of_one_folder_may_have_different_columns(tmp_path, suffix):
 
 
 def test_a_file_keeps_that_columns_may_join(whole, tmp_path):
-    first().save(tmp_path / "m.nc")
-    clf = load(tmp_path / "m.nc")
+    first().save(tmp_path / "m.bayesnb")
+    clf = load(tmp_path / "m.bayesnb")
     for X, y in zip(PARTS[1:], LABELS[1:], strict=True):
         clf = clf.partial_fit(X, y)
-    clf.save(tmp_path / "m.nc")
-    assert_same(load(tmp_path / "m.nc"), whole)
+    clf.save(tmp_path / "m.bayesnb")
+    assert_same(load(tmp_path / "m.bayesnb"), whole)
 
 
 def test_rows_that_came_before_a_column_can_be_forgotten():
@@ -138,7 +138,7 @@ def test_the_command_line_lets_columns_join(tmp_path):
     for k in range(3):
         named.append(str(tmp_path / f"{k}.csv"))
         PARTS[k].drop(columns=list(WORDS), errors="ignore").assign(y=LABELS[k]).to_csv(named[k], index=False)
-    model = str(tmp_path / "m.nc")
+    model = str(tmp_path / "m.bayesnb")
     for arguments in (
         ["fit", named[0], "--target", "y", "--columns", "grow", "--dependence", "none", "-o", model],
         ["update", model, named[1]],

@@ -77,7 +77,7 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_sentence_with_its_name(cas
 @pytest.fixture(scope="module")
 def tennis(tmp_path_factory):
     """A model file."""
-    path = tmp_path_factory.mktemp("models") / "tennis.nc"
+    path = tmp_path_factory.mktemp("models") / "tennis.bayesnb"
     X, y = datasets.play_tennis()
     BayesianNB().fit(X, y).save(path)
     return path
@@ -113,7 +113,7 @@ def test_every_verb_reads_a_file_alike(case, tmp_path, capsys):
         code, out, err = run(capsys, verb, path, *told, *quick, "--format", "json")
         assert code == 0, err
         answers[verb] = json.loads(out)
-    model = tmp_path / "m.nc"
+    model = tmp_path / "m.bayesnb"
     for command in (
         ("fit", path, *told, "--dependence", "none", "-o", model),
         ("predict", model, path, *file.options, "-o", tmp_path / "p.csv"),
@@ -150,7 +150,7 @@ def test_every_verb_refuses_a_file_with_the_same_line(case, tmp_path, capsys, te
     file = REFUSED[case]
     path = written(tmp_path, case, file)
     said = set()
-    page, model = tmp_path / "r.html", tmp_path / "m.nc"
+    page, model = tmp_path / "r.html", tmp_path / "m.bayesnb"
     verbs = [(verb, path) for verb in ("inspect", "compare", "explain", "audit")]
     verbs += [
         ("report", path, "-o", page),

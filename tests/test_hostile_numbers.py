@@ -892,8 +892,8 @@ def test_a_column_of_any_scale_gives_the_probabilities_of_a_column_of_scale_one(
 @pytest.mark.parametrize("scale", [1e-149, 1e149])
 def test_a_model_of_any_scale_is_saved_and_loaded_unlearned_and_merged(scale: float, tmp_path):
     x, y = scale * np.array([[1.0], [2.0], [3.0], [-1.0], [-2.0], [-3.5]]), list("aaabbb")
-    BayesianNB().fit(x[:4], y[:4]).save(tmp_path / "model.nc")
-    found = load(tmp_path / "model.nc").partial_fit(x, y).forget(x[:4], y[:4])
+    BayesianNB().fit(x[:4], y[:4]).save(tmp_path / "model.bayesnb")
+    found = load(tmp_path / "model.bayesnb").partial_fit(x, y).forget(x[:4], y[:4])
     assert_allclose(found.predict_proba(x), BayesianNB().fit(x, y).predict_proba(x), rtol=1e-12)
     merged = BayesianNB().fit(x[::2], y[::2]).merge(BayesianNB().fit(x[1::2], y[1::2]))
     assert_allclose(merged.predict_proba(x), BayesianNB().fit(x, y).predict_proba(x), rtol=1e-12)

@@ -79,8 +79,8 @@ def test_a_learned_prior_does_not_depend_on_the_parts_in_which_rows_are_learned(
     parts = [BayesianNB(family).fit(X[k::2], Y[k::2]) for k in range(2)]
     merged = parts[0].merge(parts[1])
     assert_allclose(merged.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-7, atol=1e-7)
-    whole.save(tmp_path / "model.nc")
-    again = load(tmp_path / "model.nc")
+    whole.save(tmp_path / "model.bayesnb")
+    again = load(tmp_path / "model.bayesnb")
     assert_allclose(again.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-12)
     assert again.describe()["prior"].iloc[0] == whole.describe()["prior"].iloc[0]
 

@@ -138,13 +138,13 @@ def test_a_column_that_joins_later_counts_from_then_on():
 def test_a_model_file_keeps_it(tmp_path):
     X, y = gappy()
     clf = nb.BayesianNB("missing", random_state=0).fit(X, y)
-    clf.save(tmp_path / "m.nc")
-    again = nb.load(tmp_path / "m.nc")
+    clf.save(tmp_path / "m.bayesnb")
+    again = nb.load(tmp_path / "m.bayesnb")
     np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
     again.partial_fit(X[:9], y[:9])
     specified = nb.BayesianNB({"level": nb.Missing(nb.Gaussian(), nb.Beta(2, 3))}).fit(X, y)
-    specified.save(tmp_path / "m.nc")
-    held = nb.load(tmp_path / "m.nc").features["level"]
+    specified.save(tmp_path / "m.bayesnb")
+    held = nb.load(tmp_path / "m.bayesnb").features["level"]
     assert isinstance(held, nb.Missing)
     assert isinstance(held.family, nb.Gaussian)
     assert held.prior.beta == 3
@@ -279,7 +279,7 @@ def fitted_by_command(capsys):
 def test_the_command_line_counts_missing_cells(tmp_path, fitted_by_command):
     X, y = gappy()
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
-    model, smooth = str(tmp_path / "m.nc"), nb.Categorical(nb.Dirichlet.m_estimate(2))
+    model, smooth = str(tmp_path / "m.bayesnb"), nb.Categorical(nb.Dirichlet.m_estimate(2))
     for features, options in [
         ("missing", ["--feature", "missing"]),
         ({"visits": nb.Missing(nb.Poisson())}, ["--feature", "visits=missing:poisson"]),
@@ -350,7 +350,7 @@ def test_later_columns_cannot_be_smoothed_and_counted_by_one_word(tmp_path, caps
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     options = ["--feature", "missing", "--m", "2", "--columns", "grow"]
     with pytest.raises(SystemExit) as ended:
-        cli.main(["fit", str(tmp_path / "t.csv"), "--target", "y", "-o", str(tmp_path / "m.nc"), *options])
+        cli.main(["fit", str(tmp_path / "t.csv"), "--target", "y", "-o", str(tmp_path / "m.bayesnb"), *options])
     assert ended.value.code == 2
     assert "name the columns, as COL=missing" in " ".join(capsys.readouterr().err.split())
 

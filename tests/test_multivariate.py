@@ -333,8 +333,8 @@ def test_a_block_is_saved_merged_and_explained(wine, tmp_path):
     clf = BayesianNB(features, class_prior="uniform").fit(X, y)
     parts = [BayesianNB(features, class_prior="uniform").fit(X[k::2], y[k::2]) for k in range(2)]
     assert_allclose(parts[0].merge(parts[1]).predict_log_proba(X), clf.predict_log_proba(X), rtol=1e-9, atol=1e-9)
-    clf.save(tmp_path / "wine.nc")
-    assert_allclose(load(tmp_path / "wine.nc").predict_log_proba(X), clf.predict_log_proba(X), rtol=1e-14)
+    clf.save(tmp_path / "wine.bayesnb")
+    assert_allclose(load(tmp_path / "wine.bayesnb").predict_log_proba(X), clf.predict_log_proba(X), rtol=1e-14)
     lines = clf.explain(X[:2], label=0, against=1)
     assert list(lines.loc[0].index) == ["(prior)", "body", "hue", "proline", "strong", "(total)"]
     parts = lines.loc[0, "log_odds"]

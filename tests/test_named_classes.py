@@ -44,8 +44,8 @@ def partial(named: str, y: list[Any], rows: Any = slice(None)) -> BayesianNB:
 
 
 def reloaded(clf: BayesianNB, folder: Path) -> BayesianNB:
-    clf.save(folder / "model.nc")
-    return load(folder / "model.nc")
+    clf.save(folder / "model.bayesnb")
+    return load(folder / "model.bayesnb")
 
 
 VERBS: dict[str, Callable[[str, list[Any], Path], BayesianNB]] = {

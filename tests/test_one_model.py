@@ -264,8 +264,8 @@ def test_a_loaded_model_has_the_same_draws_and_is_not_sampled_again(unsampled, t
         raise AssertionError("nothing should have been sampled")
 
     monkeypatch.setattr(Sampler, "run", run)
-    assert clf.save(tmp_path / "model.nc") == clf.save(tmp_path / "again.nc")
-    found = nb.load(tmp_path / "model.nc")
+    assert clf.save(tmp_path / "model.bayesnb") == clf.save(tmp_path / "again.bayesnb")
+    found = nb.load(tmp_path / "model.bayesnb")
     assert_array_equal(found.predict_joint_log_proba(X), clf.predict_joint_log_proba(X))
     for name in families():
         mine, theirs = clf.posterior_.features[name], found.posterior_.features[name]
@@ -285,7 +285,7 @@ def test_a_prior_that_is_a_function_cannot_be_saved_and_the_error_says_what_can(
         patch.setattr(Sampler, "run", made_up)
         clf = BayesianNB({"size": family}).fit(X[["size"]], y)
     with pytest.raises(ValueError, match=r"function cannot be written.*\(pm.HalfNormal, \{'sigma': 2\}\)"):
-        clf.save(tmp_path / "model.nc")
+        clf.save(tmp_path / "model.bayesnb")
     assert list(tmp_path.iterdir()) == []
 
 

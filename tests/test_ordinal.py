@@ -98,8 +98,8 @@ def test_the_order_stays_in_parts_and_in_files(tmp_path):
     ordered = X.astype(pd.CategoricalDtype(SIZES, ordered=True)).assign(y=Y)
     stream = BayesianNB({"size": Ordinal()}).fit(iter([ordered[6:], ordered[:6]]), "y")
     assert_allclose(stream.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
-    stream.save(tmp_path / "m.nc")
-    assert_allclose(load(tmp_path / "m.nc").predict_proba(X), whole.predict_proba(X), rtol=1e-12)
+    stream.save(tmp_path / "m.bayesnb")
+    assert_allclose(load(tmp_path / "m.bayesnb").predict_proba(X), whole.predict_proba(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_file_whose_levels_are_not_those_of_the_family_is_refused(path, as_, t
 
 def test_an_unknown_level_is_refused_on_the_command_line_without_code(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
-        cli.main(["fit", "play-tennis", "--feature", "wind=ordinal:calm,weak", "-o", str(tmp_path / "m.nc")])
+        cli.main(["fit", "play-tennis", "--feature", "wind=ordinal:calm,weak", "-o", str(tmp_path / "m.bayesnb")])
     said = capsys.readouterr().err
     assert ended.value.code == 1
     assert "the order of an Ordinal names all levels from the lowest to the highest" in said
@@ -130,9 +130,9 @@ def test_the_command_line_takes_the_order_of_text_and_of_numbers(tmp_path):
     options = ["--feature", f"size=ordinal:{','.join(SIZES)}", "--feature", "stars=ordinal:5,4,3,2,1"]
     options += ["--dependence", "none"]
     with pytest.raises(SystemExit) as ended:
-        cli.main(["fit", str(tmp_path / "t.csv"), "--target", "y", *options, "-o", str(tmp_path / "m.nc")])
+        cli.main(["fit", str(tmp_path / "t.csv"), "--target", "y", *options, "-o", str(tmp_path / "m.bayesnb")])
     assert ended.value.code == 0
-    features = load(tmp_path / "m.nc").schema_.features
+    features = load(tmp_path / "m.bayesnb").schema_.features
     assert features["size"].levels == (tuple(SIZES),)
     assert features["stars"].levels == ((5, 4, 3, 2, 1),)
 

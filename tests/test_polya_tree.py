@@ -135,8 +135,10 @@ def test_parts_share_the_cells_of_the_first_and_other_models_are_refused(tmp_pat
     whole = pd.concat(frames)
     again = BayesianNB({"v": clf.schema_.features["v"].family}).fit(whole[["v"]], whole["y"])
     assert_allclose(clf.predict_proba(whole[["v"]]), again.predict_proba(whole[["v"]]), rtol=1e-12)
-    clf.save(tmp_path / "m.nc")
-    assert_allclose(load(tmp_path / "m.nc").predict_proba(whole[["v"]]), clf.predict_proba(whole[["v"]]), rtol=1e-12)
+    clf.save(tmp_path / "m.bayesnb")
+    assert_allclose(
+        load(tmp_path / "m.bayesnb").predict_proba(whole[["v"]]), clf.predict_proba(whole[["v"]]), rtol=1e-12
+    )
     other = BayesianNB({"v": PolyaTree()}).fit(frames[1][["v"]], frames[1]["y"])
     with pytest.raises(ValueError, match="feature 'v': the two models differ in its family"):
         clf.merge(other)

@@ -92,8 +92,8 @@ def test_variances_that_are_smoothed_survive_further_rows_a_file_and_many_column
     theirs = GaussianNB(var_smoothing=0.01).fit(X, y)
     parts = presets.sklearn(var_smoothing=0.01).partial_fit(frame[:100], y[:100]).partial_fit(frame[100:], y[100:])
     close(parts, theirs, frame, X)
-    parts.save(tmp_path / "cancer.nc")
-    close(nb.load(tmp_path / "cancer.nc"), theirs, frame, X)
+    parts.save(tmp_path / "cancer.bayesnb")
+    close(nb.load(tmp_path / "cancer.bayesnb"), theirs, frame, X)
     streamed = frame.assign(y=y)
     iterator = presets.sklearn(var_smoothing=0.01).fit(iter([streamed[:300], streamed[300:]]), "y")
     close(iterator, theirs, frame, X)
@@ -201,7 +201,7 @@ def test_weka_has_no_intervals_and_no_file_where_numbers_are_read_by_its_rule(tm
     with pytest.raises(ValueError, match="no posterior"):
         clf.predict_interval(datasets.heights()[0])
     with pytest.raises(ValueError, match="RoundedGaussian"):
-        clf.save(tmp_path / "weka.nc")
+        clf.save(tmp_path / "weka.bayesnb")
 
 
 # Spark

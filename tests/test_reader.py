@@ -191,15 +191,15 @@ def test_an_empty_path_is_refused(tmp_path, monkeypatch):
 
 
 def test_an_empty_path_is_refused_by_commands(tmp_path, monkeypatch, capsys):
-    model = tmp_path / "m.nc"
+    model = tmp_path / "m.bayesnb"
     BayesianNB().fit(written(tmp_path / "t.csv", "x,y", "1,p", "2,q"), "y").save(model)
     monkeypatch.chdir(tmp_path)
-    for command in (["fit", "", "--target", "y", "-o", "n.nc"], ["inspect", ""], ["predict", str(model), ""]):
+    for command in (["fit", "", "--target", "y", "-o", "n.bayesnb"], ["inspect", ""], ["predict", str(model), ""]):
         with pytest.raises(SystemExit) as ended:
             main(command)
         assert ended.value.code == 1
         assert "the path of the table is empty" in capsys.readouterr().err
-    assert not Path("n.nc").exists()
+    assert not Path("n.bayesnb").exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")

@@ -204,8 +204,8 @@ def test_tables_describe_each_column(unsampled):
 
 def test_a_loaded_model_answers_the_same(unsampled, tmp_path):
     clf, X, _ = unsampled
-    clf.save(tmp_path / "together.nc")
-    again = nb.load(tmp_path / "together.nc")
+    clf.save(tmp_path / "together.bayesnb")
+    again = nb.load(tmp_path / "together.bayesnb")
     assert again.features["numbers"][0].together
     assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
 

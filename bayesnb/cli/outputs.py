@@ -13,7 +13,7 @@ import click
 from bayesnb.cli.terminal import visible
 
 WRITTEN = {
-    "model": ("a model file", (".bayesnb", ".safetensors", ".nc")),
+    "model": ("a model file", (".bayesnb", ".safetensors")),
     "table": ("a table", (".parquet", ".pq", ".csv", ".tsv")),
     "html": ("a page in HTML", (".html", ".htm")),
     "md": ("a page in Markdown", (".md", ".markdown", ".txt")),

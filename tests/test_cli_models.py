@@ -100,7 +100,8 @@ def test_families_of_families_are_named_behind_a_colon(done, tmp_path):
     X.assign(sex=y, visits=np.arange(40) % 4).to_csv(tmp_path / "t.csv", index=False)
     done(
         "fit", tmp_path / "t.csv", "--target", "sex", "-o", tmp_path / "m.bayesnb",
-        "--feature", "visits=hurdle:poisson", "--feature", "height_cm=mixture:gaussian,log-normal", "--feature", "weight_kg=best:gaussian,log-normal",
+        "--feature", "visits=hurdle:poisson", "--feature", "height_cm=mixture:gaussian,log-normal",
+        "--feature", "weight_kg=best:gaussian,log-normal",
     )  # fmt: skip
     features = load(tmp_path / "m.bayesnb").schema_.features
     assert features["visits"].family.title == "Hurdle(Poisson)"

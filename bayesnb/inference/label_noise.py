@@ -262,7 +262,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Where classes overlap, right labels are improbable at times. ``wrong`` counts what is beyond that: a share ε of
     the labels, with a uniform prior from 0 to 1/2, is taken as replaced by any other class. The right labels, ε and the
     parameters are uncertain together, and a Gibbs sampler draws them together, always alike for the same
-    ``random_state`` (:func:`bayesnb.inference.label_noise.drawn_wrong_labels`); the parameters are integrated out,
+    ``random_state`` (``bayesnb.inference.label_noise.drawn_wrong_labels``); the parameters are integrated out,
     whatever the estimate. So wrong labels do not hide each other, as they do in ``probability``: there they stay in D
     for each other's rows.
 

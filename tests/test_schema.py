@@ -197,8 +197,13 @@ def test_an_array_of_zeros_and_ones_is_bernoulli_as_a_frame_of_them_is(dtype: An
 
 
 @pytest.mark.parametrize("dtype", [int, float])
-def test_the_columns_of_an_array_that_hold_only_0_and_1_are_bernoulli(dtype: Any) -> None:
-    x = np.array([[1, 0, 2], [0, 1, -1], [1, 1, 0], [0, 0, 1]], dtype)
+def test_an_array_of_whole_numbers_is_gaussian_though_some_columns_hold_only_0_and_1(dtype: Any) -> None:
+    counts = np.array([[1, 0, 2], [0, 1, 9], [1, 1, 0], [0, 0, 1]], dtype)
+    assert families(BayesianNB().fit(counts, [0, 1, 1, 0])) == {"x": "Gaussian"}
+
+
+def test_the_columns_of_an_array_with_fractions_that_hold_only_0_and_1_are_bernoulli() -> None:
+    x = np.array([[1, 0, 0.2], [0, 1, -1], [1, 1, 0], [0, 0, 1]])
     clf = BayesianNB().fit(x, [0, 1, 1, 0])
     assert families(clf) == {"x": "Gaussian", "flags": "Bernoulli"}
     named = BayesianNB().fit(pd.DataFrame(x).add_prefix("x").astype({"x0": int, "x1": int}), [0, 1, 1, 0])
@@ -206,7 +211,7 @@ def test_the_columns_of_an_array_that_hold_only_0_and_1_are_bernoulli(dtype: Any
 
 
 def test_a_missing_cell_leaves_a_column_of_an_array_bernoulli_and_a_column_without_any_value_gaussian() -> None:
-    x = np.array([[1.0, np.nan], [np.nan, np.nan], [0.0, np.nan]])
+    x = np.array([[1.0, np.nan, 0.5], [np.nan, np.nan, 2.0], [0.0, np.nan, 1.0]])
     assert families(BayesianNB().fit(x, [0, 1, 1])) == {"x": "Gaussian", "flags": "Bernoulli"}
 
 

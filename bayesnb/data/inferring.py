@@ -39,6 +39,9 @@ NO_VALUE = "no value seen"
 SPECIFIED = "specified"
 ZERO_ONE = " of 0 and 1"
 
+HEAD = 1000
+"""So many rows of an array say whether its numbers have fractions."""
+
 
 def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None) -> dict[Any, Feature]:
     """The features of a table, in the order of its columns; see :meth:`bayesnb.data.schema.Schema.infer`."""
@@ -165,6 +168,9 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
         if table.source.dtype == bool:
             return {"x": (families.of("boolean", rest), rest, how)}
         binary = zeros_and_ones(table.source)
+        if not binary.all() and not _has_fractions(table.source[:HEAD]):
+            # Among whole numbers, a column of 0 and 1 may be a count that is larger in other rows.
+            return {"x": (families.of("number", rest), rest, how)}
         flags = tuple(name for name in rest if binary[table.place[name]])
         numbers = tuple(name for name in rest if not binary[table.place[name]])
         found = {"x": (families.of("number", numbers), numbers, how)} if numbers else {}
@@ -180,6 +186,11 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
         kind, how = _type_of(table.column(name))
         found[name] = (families.of(kind, (name,)), (name,), how)
     return together(found)
+
+
+def _has_fractions(x: Array) -> bool:
+    """Whether some number of an array is not a whole number."""
+    return x.dtype.kind == "f" and bool(((x != np.floor(x)) & ~np.isnan(x)).any())
 
 
 def _type_of(column: Column) -> tuple[str, str]:

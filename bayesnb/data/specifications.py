@@ -309,7 +309,7 @@ class ByType:
     boolean : Family or None
         Of columns of True and False.
     zero_one : Family or None
-        Of integers of 0 and 1, and of the columns of an array that hold nothing else.
+        Of integers of 0 and 1, and of such columns of an array that holds nothing else, or that has fractions.
     sparse : Family or None
         Of a sparse matrix: a family of rows of counts, or Gaussian.
 

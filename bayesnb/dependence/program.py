@@ -6,7 +6,7 @@ Start with :func:`pymc_model`; :func:`verify` samples it and says how far the No
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,7 +134,7 @@ def verify(
     names = [variable.name for variable in model.free_RVs]
     drawn, convergence = judge.run(model, names, "the exponents")
     points = parameters_of(drawn)
-    sampled = LearnedExponents(**(vars(learned) | {"points": points}))
+    sampled = replace(learned, points=points)
     ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset, rows.cells)) for each in (learned, sampled))
     mean, sd = points.mean(0), points.std(0)
     own_mean, own_sd = learned.mean_and_sd()

@@ -34,7 +34,6 @@ from bayesnb.chains import Convergence
 from bayesnb.data.rows import Rows
 from bayesnb.dependence import program
 from bayesnb.dependence.conditional import log_likelihood
-from bayesnb.dependence.learned import draw
 from bayesnb.errors import ImpossibleRowError, ModelFileError
 from tests.model_files import array, cell, changed
 
@@ -485,7 +484,7 @@ def drawn_odds(clf: BayesianNB, X: pd.DataFrame, n: int = 20_000) -> np.ndarray:
     """Draws of the log-odds of the first class against the second, (draw, row)."""
     frozen = clf.classifier_
     data, rows = frozen.read(X)
-    joint = draw(frozen.posterior, frozen.dependence, default_rng(0), n).log_joint(data, rows)
+    joint = frozen.believed.draw(default_rng(0), n).log_joint(data, rows)
     return joint[..., 0] - joint[..., 1]
 
 

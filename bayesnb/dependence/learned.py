@@ -248,12 +248,6 @@ class DrawnDependence:
         return joint
 
 
-def draw(posterior: Posterior, dependence: Dependence | None, rng: Generator, n: int) -> Parameters | DrawnDependence:
-    """Draws of the parameters, and of the exponents where there are any; either answers ``log_joint`` of rows."""
-    theta = posterior.draw(rng, (n,))
-    return theta if dependence is None else dependence.draws(posterior, theta, rng)
-
-
 def weighed(exponent: Array, term: Array) -> Array:
     """A term times its exponent; a class that rules a value out does so to any power."""
     return np.where(np.isneginf(term), -np.inf, exponent * np.where(np.isneginf(term), 0.0, term))

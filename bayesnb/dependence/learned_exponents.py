@@ -137,11 +137,6 @@ class LearnedExponents:
         """The posterior mode of the classes' offsets, (class,), in nats."""
         return self.layout.exponents(self.posterior.mode)[:, -1]
 
-    @property
-    def cell_offsets(self) -> Array:
-        """The posterior mode of the offsets of cells, (class, cell), in nats."""
-        return self.layout.exponents(self.posterior.mode)[:, self.layout.terms : -1]
-
     def log_proba(self, terms: Array, offset: Array, cells: Array | None = None) -> Array:
         """log p(c | x) as (row, class), averaged over the draws of the exponents.
 

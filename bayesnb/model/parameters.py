@@ -66,10 +66,6 @@ class Parameters:
         """The same point ``n`` times, in the form of draws."""
         return self.at(None).at(np.zeros(n, np.intp))
 
-    def repeated_rows(self, n: int) -> Parameters:
-        """Every draw ``n`` times in a row, for one axis of draws."""
-        return self.at(np.repeat(np.arange(len(self.log_pi)), n))
-
     def flattened(self) -> Parameters:
         """All leading axes as one."""
         lead = self.log_pi.ndim - 1

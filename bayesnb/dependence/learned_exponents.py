@@ -20,12 +20,11 @@ from scipy.special import ndtri
 from bayesnb.dependence.conditional import Layout, Source, log_posterior_of_classes
 from bayesnb.dependence.exponents import CELLS, OWN, Exponents, Group, layout_of
 from bayesnb.dependence.laplace import EXACT, MODE, NEAR, Laplace, draws, laplace
-from bayesnb.kernels import probabilities
-from bayesnb.kernels.blocks import large_enough, one_thread_each
+from bayesnb.kernels.blocks import one_thread_each, slices, written
 from bayesnb.numerics import Array, log
 
-SMALL = -600.0
-"""Log probabilities below this are summed as logarithms; the smallest float has a logarithm of -745."""
+NUMBERS = 2**18
+"""Numbers of a temporary array, one for each row, class and draw."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,14 +148,17 @@ class LearnedExponents:
         cells : int array (row, column), optional
             The cells that have offsets, as in :class:`bayesnb.dependence.conditional.Rows`.
         """
-        v = self.layout.exponents(self.points)
-        if not large_enough(terms.size):
-            return _averaged(terms, offset, cells, v)
-        found = probabilities.averaged(terms, offset, cells, v)
-        # The compiled loop adds up probabilities and not their logarithms, so it has no digits of the smallest ones.
-        if len(small := np.flatnonzero((found < SMALL).any(1))):
-            found[small] = _averaged(terms[small], offset[small], None if cells is None else cells[small], v)
-        return found
+        v, found = self.layout.exponents(self.points), np.empty(offset.shape)
+        step = max(1, NUMBERS // max(1, len(v) * offset.shape[1]))
+
+        def part(cut: slice, found: Array) -> None:
+            log_p = log_posterior_of_classes(terms[cut], offset[cut], v, None if cells is None else cells[cut])
+            top = log_p.max(-1, keepdims=True)
+            # A class whose prior is 0 has -inf in every draw.
+            top = np.where(np.isneginf(top), 0.0, top)
+            found[:] = (top[..., 0] + log(np.exp(log_p - top).mean(-1))).T
+
+        return written(found, part, slices(len(offset), step))
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior's mean.
@@ -178,20 +180,6 @@ class LearnedExponents:
         # A name of two columns is joined, because an index of pairs would have two levels.
         names = [" × ".join(map(str, name)) if isinstance(name, tuple) else name for name in self.names]
         return pd.DataFrame(columns, index=pd.Index(names, name="term"))
-
-
-def _averaged(terms: Array, offset: Array, cells: Array | None, v: Array) -> Array:
-    """ln of the mean over draws of p(c | row, draw), (row, class); v is (draw, class, term + cell + 1)."""
-    found = np.empty(offset.shape)
-    step = max(1, 2**22 // max(1, len(v) * offset.shape[1]))
-    for start in range(0, len(offset), step):
-        cut = slice(start, start + step)
-        log_p = log_posterior_of_classes(terms[cut], offset[cut], v, None if cells is None else cells[cut])
-        top = log_p.max(-1, keepdims=True)
-        # A class whose prior is 0 has -inf in every draw.
-        top = np.where(np.isneginf(top), 0.0, top)
-        found[cut] = (top[..., 0] + log(np.exp(log_p - top).mean(-1))).T
-    return found
 
 
 @one_thread_each()

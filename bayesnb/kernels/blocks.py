@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from threading import Lock, RLock, current_thread
 from typing import Any
 
@@ -56,12 +56,10 @@ class Loop:
     ----------
     function : callable
         It takes contiguous arrays and numbers.
-    any_order : bool
-        Whether its sums may be added in any order, though never as if a NaN or an infinity could not be.
     """
 
-    def __init__(self, function: Callable, any_order: bool = False) -> None:
-        self.function, self.any_order = function, any_order
+    def __init__(self, function: Callable) -> None:
+        self.function = function
         self.__doc__ = function.__doc__
 
     @property
@@ -70,7 +68,7 @@ class Loop:
         from bayesnb.kernels.compiled import in_machine_code
 
         with _compiling:
-            return in_machine_code(self.function, self.any_order)
+            return in_machine_code(self.function)
 
     def __call__(self, *arguments: Any) -> Any:
         return self.machine(*arguments)
@@ -78,8 +76,7 @@ class Loop:
 
 _compiling = RLock()
 
-
-loop, loop_in_any_order = Loop, partial(Loop, any_order=True)
+loop = Loop
 
 
 def large_enough(cells: float) -> bool:

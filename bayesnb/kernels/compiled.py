@@ -14,17 +14,16 @@ from bayesnb.kernels.two_floats import rounded_once
 
 
 @cache
-def in_machine_code(function: Callable, any_order: bool) -> Callable:
+def in_machine_code(function: Callable) -> Callable:
     """The loop in machine code, kept on disk where there is a place to keep it.
 
     It is compiled for the types of the arguments at the first call.
     """
-    rules = {"reassoc", "contract"} if any_order else False
     try:
-        return numba.njit(nogil=True, error_model="numpy", fastmath=rules, cache=True)(function)
+        return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
     except RuntimeError:
         # No folder to keep it in can be written: it is compiled once a process.
-        return numba.njit(nogil=True, error_model="numpy", fastmath=rules)(function)
+        return numba.njit(nogil=True, error_model="numpy")(function)
 
 
 @typeof_impl.register(Loop)

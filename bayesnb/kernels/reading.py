@@ -29,23 +29,8 @@ def _parts(x: Array) -> list[slice]:
 
 def extreme(x: Array) -> bool:
     """Whether some cell of a table, (row, column), is infinite, or is too large or too small to be squared."""
-    if x.dtype.kind != "f" or not x.size:
-        return False
-    if not blocks.worthwhile(x.size):
-        size = np.abs(x)
-        # A table without 0 and NaN needs no look at each cell.
-        return not (size.min() >= LEAST and size.max() <= MOST) and bool(extremes(x).any())
     x = x.T if x.flags.f_contiguous else x
-    return any(blocks.each(lambda cut: _extreme(x[cut].ravel(), LEAST, MOST), _parts(x)))
-
-
-@loop
-def _extreme(x: Array, least: float, most: float) -> bool:
-    odd = 0
-    for i in range(len(x)):
-        size = abs(x[i])
-        odd += (size > most) | ((size < least) & (size > 0.0))
-    return odd > 0
+    return x.dtype.kind == "f" and any(blocks.each(lambda cut: extremes(x[cut]).any(), blocks.cuts(*x.shape)))
 
 
 def extremes(x: Array) -> Array:
@@ -57,34 +42,24 @@ def extremes(x: Array) -> Array:
 def whole_numbers(x: Array) -> tuple[Array, int] | None:
     """The cells of a table of floats as codes, -1 where NaN, and the largest; ``None`` if one is no small whole number.
 
-    "Small" is up to 32,766, so that a code takes two bytes.
+    "Small" is up to 32,767, so that a code takes two bytes.
     """
-    if blocks.worthwhile(x.size):
-        codes = np.empty(x.shape, np.int16)
-        tops = list(blocks.each(lambda cut: _whole_numbers(blocks.contiguous(x[cut], float), codes[cut]), _parts(x)))
-        return None if min(tops) < -1 else (codes, max(tops))
-    with np.errstate(invalid="ignore"):
-        codes = np.where(np.isnan(x), -1, x)
-        if not ((codes >= -1) & (codes <= 32_766) & (codes == np.floor(codes))).all() or (x < 0).any():
-            return None
-    codes = codes.astype(np.int16)
-    return codes, int(codes.max(initial=-1))
+    codes = np.empty(x.shape, np.int16)
 
+    def part(cut: slice) -> int:
+        """The largest code of a block; -2 if a cell is no small whole number."""
+        cells, found = x[cut], codes[cut]
+        with np.errstate(invalid="ignore"):
+            np.copyto(found, cells, casting="unsafe")
+        if (odd := (found != cells) | (found < 0)).any():
+            missing = np.isnan(cells)
+            if (odd & ~missing).any():
+                return -2
+            np.copyto(found, np.int16(-1), where=missing)
+        return int(found.max(initial=-1))
 
-@loop
-def _whole_numbers(x: Array, found: Array) -> int:
-    """Write the codes; the largest of them, -2 if a cell is no small whole number."""
-    odd, top = 0, np.int64(-1)
-    for i in range(len(x)):
-        row, out = x[i], found[i]
-        for j in range(len(row)):
-            v = row[j]
-            inside = (v >= 0.0) & (v <= 32766.0)
-            code = np.int64(v) if inside else np.int64(-1)
-            odd += (v == v) & (np.float64(code) != v)
-            top = max(top, code)
-            out[j] = np.int16(code)
-    return -2 if odd else top
+    tops = list(blocks.each(part, blocks.cuts(*x.shape)))
+    return None if min(tops) < -1 else (codes, max(tops))
 
 
 class Whole(NamedTuple):

@@ -45,28 +45,7 @@ def products(x: Any, table: Array) -> Array:
     """Σ_j x_j table_j, (..., row, class); x dense or CSR, without NaN, ``table`` (..., class, column)."""
     if not sparse.issparse(x):
         return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
-    if table.ndim > 2 or not blocks.large_enough(x.nnz):
-        return np.moveaxis((x @ table.reshape(-1, table.shape[-1]).T).reshape(-1, *table.shape[:-1]), 0, -2)
-    x, wide = sparse.csr_array(x, dtype=float), fours(table)
-
-    def part(cut: slice, found: Array) -> None:
-        _products(x.data, x.indices, x.indptr, cut.start, wide, found)
-
-    return blocks.written(np.empty((x.shape[0], len(table))), part, stored_cuts(x))
-
-
-@loop
-def _products(data: Array, indices: Array, indptr: Array, start: int, table: Array, found: Array) -> None:
-    for i in range(len(found)):
-        for c in range(0, found.shape[1], 4):
-            s0 = s1 = s2 = s3 = 0.0
-            for k in range(indptr[start + i], indptr[start + i + 1]):
-                v, j = data[k], indices[k]
-                s0 += v * table[j, c]
-                s1 += v * table[j, c + 1]
-                s2 += v * table[j, c + 2]
-                s3 += v * table[j, c + 3]
-            put(found, i, c, s0, s1, s2, s3)
+    return np.moveaxis((x @ table.reshape(-1, table.shape[-1]).T).reshape(-1, *table.shape[:-1]), 0, -2)
 
 
 def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from bayesnb import BayesianNB, datasets
-from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.trials import Categorical, Coded
 from bayesnb.inference import scoring
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws

@@ -24,8 +24,8 @@ from bayesnb import (
 )
 from bayesnb.dependence.learned import learn
 from bayesnb.errors import UnseenLevelWarning
-from bayesnb.families.categorical import Coded
 from bayesnb.families.family import Family
+from bayesnb.families.trials import Coded
 from bayesnb.model import NaiveBayes
 from bayesnb.statistics.membership import Labels
 

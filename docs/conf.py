@@ -41,13 +41,12 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(?!bayesnb).*"),
     # The priors of sampled families, and of families that are made of others, which nobody names.
-    ("py:class", r"bayesnb\.families\.(from_pymc|hierarchical|student)\..*"),
+    ("py:class", r"bayesnb\.families\.(from_pymc|hierarchical|sampled)\..*"),
     ("py:class", r"bayesnb\.priors\.compound\.\w+"),
     # The statistics of the pairs: users see them as what statistics_ holds, and the how-to page describes them.
     (
         "py:class",
-        r"bayesnb\.(statistics\.(moments|scatter)|families\.(alternatives|bernoulli|events|exponential|hurdle|levels|dyadic|"
-        r"negative_binomial|poisson|polya_tree|words))\.\w+",
+        r"bayesnb\.(statistics\.(moments|scatter)|families\.(columns|compound|dyadic|rates|trees|trials|words))\.\w+",
     ),
 ]
 

@@ -26,20 +26,13 @@ from scipy.special import gammaln
 from xarray import DataTree
 
 from bayesnb import BayesianNB, Binned, datasets
-from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical
-from bayesnb.families.exponential import Exponential
-from bayesnb.families.gamma_known_shape import GammaKnownShape
-from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
-from bayesnb.families.hurdle import Hurdle
-from bayesnb.families.log_normal import LogNormal
-from bayesnb.families.mixture import Mixture
+from bayesnb.families.compound import Hurdle, Mixture
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance, LogNormal
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.multivariate_gaussian import MultivariateGaussian
-from bayesnb.families.negative_binomial import NegativeBinomial
-from bayesnb.families.ordinal import Ordinal
-from bayesnb.families.poisson import Poisson
-from bayesnb.families.polya_tree import PolyaTree
+from bayesnb.families.rates import Exponential, GammaKnownShape, Poisson
+from bayesnb.families.trees import Ordinal, PolyaTree
+from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Parameters, Posterior, normalize
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
 from bayesnb.sampling import agreement, draws, layout, nuts, trees

@@ -12,8 +12,7 @@ from bayesnb.chains import Convergence
 from bayesnb.dependence import terms
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Bag, Multinomial
-from bayesnb.families.sampled import Draws
-from bayesnb.families.student import StudentT
+from bayesnb.families.sampled import Draws, StudentT
 from bayesnb.model import NaiveBayes, Posterior
 from bayesnb.priors import Dirichlet, FixedProbabilities, ImproperError, NormalGamma
 from bayesnb.statistics.membership import Labels

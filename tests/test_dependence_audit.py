@@ -14,9 +14,9 @@ from test_dependence_learned import encoded, fitted
 from bayesnb import BayesianNB, NormalGamma
 from bayesnb.dependence.audit import Independence, _information, independence
 from bayesnb.dependence.pairs import Axis, PairCounts, PairTerm
-from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.student import StudentT
+from bayesnb.families.sampled import StudentT
+from bayesnb.families.trials import Categorical, Coded
 from bayesnb.model import NaiveBayes, Posterior
 from bayesnb.priors import Dirichlet
 from bayesnb.statistics.membership import Labels

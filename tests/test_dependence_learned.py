@@ -13,11 +13,10 @@ from bayesnb.dependence import terms
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.learned import Dependence, learn
 from bayesnb.dependence.termset import TermSet, left_out_terms, predictive_terms
-from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Bag, Multinomial
-from bayesnb.families.poisson import Exposed, Poisson
+from bayesnb.families.rates import Exposed, Poisson
+from bayesnb.families.trials import Bernoulli, Categorical, Coded
 from bayesnb.model import NaiveBayes, Posterior, part_of
 from bayesnb.statistics.membership import Labels
 

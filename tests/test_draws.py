@@ -19,16 +19,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from xarray import DataTree
 
 from bayesnb import BayesianNB, datasets
-from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical
-from bayesnb.families.exponential import Exponential
-from bayesnb.families.gamma_known_shape import GammaKnownShape
-from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
-from bayesnb.families.log_normal import LogNormal
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance, LogNormal
 from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.negative_binomial import NegativeBinomial
-from bayesnb.families.poisson import Poisson
-from bayesnb.families.polya_tree import PolyaTree
+from bayesnb.families.rates import Exponential, GammaKnownShape, Poisson
+from bayesnb.families.trees import PolyaTree
+from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
 from bayesnb.sampling import draws, layout, trees
 

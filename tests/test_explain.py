@@ -11,11 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from bayesnb import BayesianNB, Binned, datasets
-from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.poisson import Poisson
+from bayesnb.families.rates import Poisson
+from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.inference import explain
 from bayesnb.priors import Dirichlet
 

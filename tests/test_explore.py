@@ -7,7 +7,7 @@ import pytest
 
 from bayesnb import BayesianNB, Categorical, Dirichlet, datasets
 from bayesnb.errors import BoundaryError
-from bayesnb.families.categorical import CategoryCounts, Coded
+from bayesnb.families.trials import CategoryCounts, Coded
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws
 from bayesnb.inference.intervals import Saddlepoint

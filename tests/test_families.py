@@ -11,7 +11,7 @@ from numpy.random import default_rng
 from test_laws import FAMILIES, cells
 
 from bayesnb import BayesianNB, cli, families, load
-from bayesnb.families.support import LEVELS
+from bayesnb.families.columns import LEVELS
 
 EXACT = {name: kind for name, kind in families.families().items() if kind.exact}
 NOT_NEGATIVE = [name for name, kind in EXACT.items() if kind().support.invalid(np.array([-1.0]))]

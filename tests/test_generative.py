@@ -25,12 +25,11 @@ from pytensor.graph.traversal import explicit_graph_inputs
 from test_laws import CHOOSING, CLASSES, DENSE, FAMILIES, MIXED, Table
 
 from bayesnb import BayesianNB
-from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical, Coded
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.poisson import Poisson
+from bayesnb.families.rates import Poisson
+from bayesnb.families.trials import Bernoulli, Categorical, Coded
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma
 from bayesnb.sampling import draws, layout, nuts, pymc_model, trees

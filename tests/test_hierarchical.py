@@ -10,8 +10,8 @@ from scipy.special import gammaln, logsumexp
 
 from bayesnb import BayesianNB, HierarchicalCategorical, HierarchicalGaussian
 from bayesnb.chains import Convergence, Sampler
+from bayesnb.families.columns import CategoryCounts, Coded
 from bayesnb.families.hierarchical import LearnedCentre
-from bayesnb.families.levels import CategoryCounts, Coded
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Moments
 

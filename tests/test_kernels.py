@@ -28,8 +28,8 @@ from bayesnb import (
 )
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
-from bayesnb.families.categorical import Coded
 from bayesnb.families.multinomial import Bag
+from bayesnb.families.trials import Coded
 from bayesnb.kernels import blocks, reading, sparse_rows
 from bayesnb.priors import Dirichlet, log_rising
 from bayesnb.statistics.membership import Labels

@@ -19,22 +19,15 @@ from numpy.random import Generator, default_rng
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical, Coded
+from bayesnb.families.compound import Hurdle, Mixture
 from bayesnb.families.dyadic import Dyadic
-from bayesnb.families.exponential import Exponential
 from bayesnb.families.family import Family
-from bayesnb.families.gamma_known_shape import GammaKnownShape
-from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
-from bayesnb.families.hurdle import Hurdle
-from bayesnb.families.log_normal import LogNormal
-from bayesnb.families.mixture import Mixture
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance, LogNormal
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.multivariate_gaussian import MultivariateGaussian
-from bayesnb.families.negative_binomial import NegativeBinomial
-from bayesnb.families.ordinal import Ordinal
-from bayesnb.families.poisson import Exposed, Poisson
-from bayesnb.families.polya_tree import PolyaTree
+from bayesnb.families.rates import Exponential, Exposed, GammaKnownShape, Poisson
+from bayesnb.families.trees import Ordinal, PolyaTree
+from bayesnb.families.trials import Bernoulli, Categorical, Coded, NegativeBinomial
 from bayesnb.kernels import blocks
 from bayesnb.priors import (
     Array,

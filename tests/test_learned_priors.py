@@ -28,7 +28,7 @@ from bayesnb import (
     Poisson,
     load,
 )
-from bayesnb.families.tuning import SPREAD
+from bayesnb.families.conjugate import SPREAD
 
 RNG = default_rng(3)
 Y = np.repeat([0, 1, 2], 12)

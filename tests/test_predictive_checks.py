@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import mutual_info_score
 
 from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, Poisson, datasets, plots
-from bayesnb.families.student import StudentT
+from bayesnb.families.sampled import StudentT
 from bayesnb.inference.checks import replicated
 from bayesnb.inference.discrepancies import Checked, rounding, statistics
 from benchmarks.predictive_checks import FEATURES, columns_named, drawn, pairs_named

@@ -10,11 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.integrate import dblquad, quad
 
-from bayesnb.families.bernoulli import Bernoulli, BinaryCounts
-from bayesnb.families.categorical import Categorical, CategoryCounts
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.poisson import Events, Poisson
+from bayesnb.families.rates import Events, Poisson
+from bayesnb.families.trials import Bernoulli, BinaryCounts, Categorical, CategoryCounts
 from bayesnb.priors import (
     Beta,
     BoundaryError,

@@ -26,11 +26,11 @@ from bayesnb import (
     StudentT,
 )
 from bayesnb.chains import Convergence, Sampler
-from bayesnb.families.categorical import Coded
+from bayesnb.families.columns import LEVELS
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws, WeightedValues
-from bayesnb.families.support import LEVELS
+from bayesnb.families.trials import Coded
 from bayesnb.sampling import draws
 from bayesnb.statistics.membership import Labels, Responsibilities
 

@@ -17,7 +17,7 @@ from scipy.special import gammaln, logsumexp
 import bayesnb as nb
 from bayesnb import BayesianNB, Gaussian, HierarchicalCategorical, HierarchicalGaussian
 from bayesnb.chains import Sampler
-from bayesnb.families.levels import CategoryCounts, Coded
+from bayesnb.families.columns import CategoryCounts, Coded
 from bayesnb.families.sampled import DRAWS, Strata
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.log_odds import moments_of_log_odds

@@ -29,9 +29,9 @@ from bayesnb import (
     datasets,
 )
 from bayesnb.errors import ImpossibleRowError
-from bayesnb.families.categorical import Categorical
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.poisson import Poisson
+from bayesnb.families.rates import Poisson
+from bayesnb.families.trials import Categorical
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws
 from bayesnb.inference.saddlepoint import LogOdds, close

@@ -39,9 +39,9 @@ from bayesnb import (
 )
 from bayesnb.em import EM, em
 from bayesnb.errors import BoundaryError, ImproperError
-from bayesnb.families.categorical import Coded
 from bayesnb.families.multinomial import Bag
-from bayesnb.families.poisson import Exposed
+from bayesnb.families.rates import Exposed
+from bayesnb.families.trials import Coded
 from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.priors import FixedProbabilities
 from bayesnb.priors.belief import parts_of

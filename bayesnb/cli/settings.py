@@ -150,9 +150,8 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
 def _spec(said: str, m: float | None) -> Any:
     """The family that stands behind the name of a column, such as ``missing:binned:1,3``; or it and its columns."""
     from bayesnb.data.specifications import BestFamily, Binned, Missing, family_named
-    from bayesnb.families.hurdle import Hurdle
-    from bayesnb.families.mixture import Mixture
-    from bayesnb.families.ordinal import Ordinal
+    from bayesnb.families.compound import Hurdle, Mixture
+    from bayesnb.families.trees import Ordinal
     from bayesnb.priors import Dirichlet
 
     kind, _, rest = said.partition(":")
@@ -191,7 +190,7 @@ def _refuse(said: str) -> NoReturn:
 
 def _smoothed(feature: Feature, m: float) -> Feature:
     """Give a feature of levels or of zeros and ones the prior that is worth m rows. Other features stay as they are."""
-    from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
+    from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES
 
     if feature.family.support not in (LEVELS, ZEROS_AND_ONES) or feature.family.node_names:
         return feature

@@ -21,9 +21,9 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BestFamily, Entry, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, labels_of, with_named
+from bayesnb.families.compound import Hurdle
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.hurdle import Hurdle
 from bayesnb.model import about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.membership import Labels

@@ -17,10 +17,20 @@ from scipy import sparse
 from bayesnb.data.columns import EXTREME, Column, Kind, Names, as_floats, require_ordinary
 from bayesnb.data.specifications import BinEdges
 from bayesnb.data.tables import Table
+from bayesnb.families.columns import (
+    BAG,
+    COUNTS,
+    LEVELS,
+    NONNEGATIVE,
+    POSITIVE,
+    REALS,
+    ZEROS_AND_ONES,
+    Coded,
+    Support,
+    united,
+)
 from bayesnb.families.family import Family
-from bayesnb.families.levels import Coded, united
-from bayesnb.families.poisson import Exposed
-from bayesnb.families.support import BAG, COUNTS, LEVELS, NONNEGATIVE, POSITIVE, REALS, ZEROS_AND_ONES, Support
+from bayesnb.families.rates import Exposed
 from bayesnb.families.words import Bag
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, large_enough, slices

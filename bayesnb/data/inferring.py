@@ -26,10 +26,9 @@ from bayesnb.data.specifications import (
     together_name,
 )
 from bayesnb.data.tables import Table
-from bayesnb.families.bernoulli import Bernoulli
+from bayesnb.families.columns import BAG, LEVELS, united
 from bayesnb.families.family import Family
-from bayesnb.families.levels import united
-from bayesnb.families.support import BAG, LEVELS
+from bayesnb.families.trials import Bernoulli
 from bayesnb.kernels import reading
 from bayesnb.model import about, in_order
 from bayesnb.priors import UNSEEN, Array, Beta, Dirichlet

@@ -19,8 +19,7 @@ from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, UnseenPolicy, encode, require_one_kind
 from bayesnb.data.inferring import completed, inferred, present
 from bayesnb.data.tables import Table
-from bayesnb.families.levels import united
-from bayesnb.families.support import BAG
+from bayesnb.families.columns import BAG, united
 from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.wording import meant, warn

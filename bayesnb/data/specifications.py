@@ -17,18 +17,14 @@ from typing import Any, Literal
 import numpy as np
 
 from bayesnb.families import families
-from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical
-from bayesnb.families.exponential import Exponential
+from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
+from bayesnb.families.compound import Hurdle
 from bayesnb.families.family import Family
-from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.hurdle import Hurdle
-from bayesnb.families.log_normal import LogNormal
+from bayesnb.families.gaussian import Gaussian, LogNormal
 from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.negative_binomial import NegativeBinomial
-from bayesnb.families.poisson import Poisson
-from bayesnb.families.polya_tree import PolyaTree
-from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
+from bayesnb.families.rates import Exponential, Poisson
+from bayesnb.families.trees import PolyaTree
+from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import about
 from bayesnb.priors import Array, Beta, Dirichlet
 

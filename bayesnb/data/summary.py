@@ -24,8 +24,8 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Binned, ByType, Missing, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
+from bayesnb.families.columns import LEVELS
 from bayesnb.families.family import Family
-from bayesnb.families.support import LEVELS
 from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities, class_prior
 from bayesnb.statistics.membership import every_row

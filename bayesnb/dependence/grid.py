@@ -14,10 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.dependence.pairs import Axis
-from bayesnb.families.bernoulli import dense_cells
-from bayesnb.families.categorical import Coded
+from bayesnb.families.columns import ZEROS_AND_ONES, Support
 from bayesnb.families.dyadic import Dyadic
-from bayesnb.families.support import ZEROS_AND_ONES, Support
+from bayesnb.families.trials import Coded, dense_cells
 from bayesnb.model import Data, NaiveBayes
 from bayesnb.numerics import Array
 

@@ -1,7 +1,7 @@
-"""The families, one conjugate pair a page; ``family`` says what a page must hold.
+"""The families; :class:`bayesnb.families.family.Family` is their contract.
 
-A file beside this one is all that a new family needs: :func:`families` finds it there. Model files, the command line
-and the API page take their lists of families from that function.
+A class in a file of this room is all that a new family needs: :func:`families` finds it there. Model files, the command
+line and the API page take their lists of families from that function.
 """
 
 from __future__ import annotations

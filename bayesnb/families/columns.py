@@ -1,4 +1,4 @@
-"""Encoded columns: their rows, their missing cells, and their values as codes into a small table."""
+"""Encoded columns: the values that families read, their rows and missing cells, and values as codes into a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,79 @@ from scipy import sparse
 
 from bayesnb.kernels import reading
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Column
+from bayesnb.statistics.membership import Column, Membership
+from bayesnb.statistics.statistic import Statistic
+
+
+@dataclass(frozen=True)
+class Support:
+    """The values that a family can read.
+
+    Parameters
+    ----------
+    name : str
+        The name of this set of values.
+    needs : str
+        The name of one of the values, for errors.
+    cure : str
+        What to do with a column that holds other values, for errors.
+    contains : function
+        Which numbers of an array are in the support, as booleans.
+    interval : bool
+        Whether with two numbers all those between them are in the support.
+    """
+
+    name: str
+    needs: str
+    cure: str
+    contains: Callable[[Array], Array]
+    interval: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+    def invalid(self, x: Array) -> Array:
+        """Which numbers of an array are outside the support. A missing value (NaN) never is."""
+        return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
+
+    def all_in(self, x: Array) -> bool:
+        """Whether all numbers of an array are in the support; a missing value (NaN) is not."""
+        if self.interval and x.size:
+            # NaN is the smallest and the largest number of an array that holds it.
+            x = np.array([x.min(), x.max()])
+        return bool(self.contains(x).all())
+
+
+REALS = Support("reals", "a finite number", "write a missing value (NaN) or a number there", np.isfinite)
+"""Finite numbers."""
+
+POSITIVE = Support("positive reals", "a positive number", "use Gaussian() for it", lambda x: (x > 0) & np.isfinite(x))
+"""Finite numbers above 0."""
+
+NONNEGATIVE = Support(
+    "0 and positive reals", "0 or a positive number", "use Gaussian() for it", lambda x: (x >= 0) & np.isfinite(x)
+)
+"""Finite numbers from 0 on."""
+
+COUNTS = Support("counts", "a count", "use Gaussian() for it", lambda x: (x >= 0) & (x == np.floor(x)) & (x <= 2.0**53))
+"""Whole numbers from 0 on. Above 2^53, not every whole number is a float, and a sum keeps no digit of small counts."""
+
+ZEROS_AND_ONES = Support(
+    "zeros and ones", "0 or 1", "use Categorical() or Gaussian() for it", lambda x: (x == 0) | (x == 1)
+)
+"""0 and 1."""
+
+LEVELS = Support("levels", "a level", "use Categorical() for it", lambda x: x >= -1)
+"""Codes of the levels of a column; -1 is missing."""
+
+BAG = Support(
+    "vector of counts",
+    "a count that is not negative",
+    "use Gaussian() for it",
+    lambda x: (x >= 0) & np.isfinite(x),
+    interval=True,
+)
+"""All columns of a row together: how often each word occurs. Fractions, such as tf-idf weights, are read too."""
 
 
 def rows_of(x: Column) -> int:
@@ -167,3 +239,135 @@ def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
     """Such numbers of picked columns, each given as (the numbers of its family, its position)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Columns as codes and a dictionary, as Arrow and pandas keep them.
+
+    Parameters
+    ----------
+    codes : int array (row, column)
+        Position of the level in its column's dictionary; -1 is missing.
+    levels : tuple of tuples
+        The dictionary of each column.
+    """
+
+    codes: Array
+    levels: tuple[tuple[Any, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Coded:
+        return replace(self, codes=self.codes[rows])
+
+    def missing(self) -> Array:
+        """Which cells hold no level."""
+        return self.codes < 0
+
+    def tabulated(self) -> Tabulated | None:
+        """The levels of each column as a table; ``None`` if it would be nearly as long as the rows."""
+        n = widest(self.levels)
+        if FEWER * n > len(self):
+            return None
+        level = np.arange(n)[:, None]
+        return Tabulated(self.codes, replace(self, codes=np.where(level < [len(v) for v in self.levels], level, -1)))
+
+    def columns(self, index: Sequence[int]) -> Coded:
+        """Some of the columns."""
+        return replace(self, codes=self.codes[:, index], levels=tuple(self.levels[k] for k in index))
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryCounts(Statistic):
+    """Weight of each level, ``counts`` (class, column, level), and what the levels are called."""
+
+    counts: Array
+    levels: tuple[tuple[Any, ...], ...]
+
+    def __add__(self, other: CategoryCounts) -> CategoryCounts:
+        if self.levels == other.levels:
+            return CategoryCounts(self.counts + other.counts, self.levels)
+        if len(self.levels) != len(other.levels):
+            raise ValueError(f"Expected {len(self.levels)} columns; got {len(other.levels)}")
+        levels = tuple(united(*pair) for pair in zip(self.levels, other.levels, strict=True))
+        return CategoryCounts(self.with_levels(levels).counts + other.with_levels(levels).counts, levels)
+
+    def with_levels(self, levels: tuple[tuple[Any, ...], ...]) -> CategoryCounts:
+        """The same counts for other levels; a level that is not among them is dropped."""
+        counts = np.zeros((*self.counts.shape[:2], widest(levels)))
+        for column, (mine, wanted) in enumerate(zip(self.levels, levels, strict=True)):
+            place = {name: k for k, name in enumerate(mine)}
+            kept = [k for k, name in enumerate(wanted) if name in place]
+            counts[:, column, kept] = self.counts[:, column, [place[wanted[k]] for k in kept]]
+        return CategoryCounts(counts, levels)
+
+    def named_as(self, other: CategoryCounts) -> CategoryCounts:
+        return self.with_levels(other.levels)
+
+    def seen(self) -> Array:
+        return self.counts.sum(-1)
+
+    def contradiction(self) -> str:
+        beyond = np.arange(self.counts.shape[-1]) >= np.array([[len(names)] for names in self.levels])
+        return "levels were counted that it does not have" if self.counts[:, beyond].any() else ""
+
+
+def at_levels(table: Array, codes: Array) -> Array:
+    """The numbers of a table (..., class, column, level) at codes (row, column), as (..., row, class, column).
+
+    A missing cell, of code -1, stands for level 0: every column has one.
+    """
+    return np.swapaxes(table[..., np.arange(codes.shape[1]), np.maximum(codes, 0).astype(np.intp)], -3, -2)
+
+
+def pymc_at_levels(table: Any, codes: Array) -> Any:
+    """Σ_j of a tensor (class, column, level) at codes (row, column), (row, class); a missing cell adds nothing."""
+    from pytensor import tensor as pt
+
+    picked = table[:, np.arange(codes.shape[1]), np.maximum(codes, 0)]
+    return pt.switch(codes >= 0, picked, 0.0).sum(-1).T
+
+
+def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
+    """The largest number of levels of a column, at least 1."""
+    return max([1, *map(len, levels)])
+
+
+def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Both lists of names: mine in their order, then what is new."""
+    return tuple(dict.fromkeys((*mine, *theirs)))
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Cells of some rows, and sums over each class of functions of a cell, (class, column).
+
+    Parameters
+    ----------
+    x : encoded columns
+        The rows, or the values of a table.
+    members : Membership or None
+        The classes of rows.
+    counts : array (class, column, value) or None
+        How often each value of a table occurs.
+    """
+
+    x: Column
+    members: Membership | None
+    counts: Array | None
+
+    def seen(self) -> Array:
+        """Which cells are not missing, (row, column)."""
+        return np.broadcast_to(known_cells(self.x), (rows_of(self.x), 1, columns_in(self.x)))[:, 0]
+
+    def totals(self, value: Array) -> Array:
+        """Σ w f, of a function given as its values at the cells, (row, column), 0 where they are missing."""
+        return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
+
+    def costs(self, cost: Callable[[Any], Array]) -> Array:
+        """Σ w f, of a function of a cell and its class; it takes one class, or the class of each row."""
+        if self.counts is None:
+            return self.members.costs(cost)
+        return np.stack([(own.T * cost(c)).sum(0) for c, own in enumerate(self.counts)])

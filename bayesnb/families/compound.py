@@ -7,18 +7,27 @@ reads, how the parts join, and how their densities do.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Self
 
+import numpy as np
 from numpy.random import Generator
 
+from bayesnb.families.columns import COUNTS, NEAR, NONNEGATIVE, POSITIVE, REALS, Support
+from bayesnb.families.conjugate import Point
 from bayesnb.families.family import Family
-from bayesnb.families.support import COUNTS, NONNEGATIVE, POSITIVE, REALS
-from bayesnb.numerics import Array
-from bayesnb.priors import Compound, Theta
+from bayesnb.families.gaussian import Gaussian, LogNormal
+from bayesnb.families.trees import PolyaTree
+from bayesnb.families.trials import Bernoulli
+from bayesnb.kernels.blocks import slices
+from bayesnb.numerics import Array, Size
+from bayesnb.priors import AllOf, Beta, BoundaryError, Compound, OneOf, Theta
+from bayesnb.priors.beta_tree import mixed
+from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.compound import numbered, of_part
-from bayesnb.statistics.membership import Membership
+from bayesnb.statistics.membership import Labels, Membership
 from bayesnb.statistics.statistic import Statistic
 
 
@@ -172,3 +181,568 @@ def require_part(family: Any, whole: str) -> None:
         )
     if getattr(family, "exposure", None) is not None:
         raise ValueError(f"a family with an exposure cannot be a part of a {whole}; got {family!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class SeenByEach(Parts):
+    """The statistics that several families have of the same values."""
+
+    def of_same_rows(self) -> bool:
+        first = self.parts[0].seen()
+        return all(np.allclose(part.seen(), first, rtol=1e-6, atol=1e-6) for part in self.parts)
+
+
+def require_alternatives(families: Sequence[Any], whole: str) -> None:
+    """Refuse families whose evidence cannot be compared, because a cell has a density by one and a probability by
+    another.
+    """
+    for family in families:
+        require_part(family, whole)
+    if len(families) < 2:
+        raise ValueError(f"Expected a list of two families or more, such as {whole}([Gaussian(), PolyaTree()]); "
+                         f"got {list(families)}")  # fmt: skip
+    first, *others = families
+    for family in others:
+        if (first.support is COUNTS) != (family.support is COUNTS) or first.atoms() != family.atoms():
+            raise ValueError(
+                f"{type(first).__name__} reads {first.support} and {type(family).__name__} reads {family.support}, and "
+                "a probability cannot be weighed against a density: put families of numbers together, families of "
+                "counts, or Hurdles of numbers"
+            )
+
+
+def positive_weights(weights: Any, n: int) -> Array:
+    """Weights of alternatives, divided by their sum; equal ones if none are given."""
+    found = np.ones(n) if weights is None else np.asarray(weights, float)
+    if found.shape != (n,) or not (np.isfinite(found) & (found > 0)).all():
+        raise ValueError(f"Expected a positive weight for each of {n} families; got {weights!r}")
+    return found / found.sum()
+
+
+def log_sum(terms: Sequence[Array]) -> Array:
+    """ln Σ exp(term) of each cell. (``np.logaddexp`` takes five times as long.)"""
+    return reduce(_log_sum_of_two, terms)
+
+
+def _log_sum_of_two(a: Array, b: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        top, less = np.maximum(a, b), np.minimum(a, b)
+        less -= top
+        total = top + np.log1p(np.exp(less, out=less), out=less)
+        return total if np.isfinite(total.sum()) else np.logaddexp(a, b)
+
+
+def averaged(each: Sequence[Array], log_weight: Array) -> Array:
+    """ln Σ w exp(value); the last axis of w is the alternative."""
+    return log_sum([log_weight[..., m] + value for m, value in enumerate(each)])
+
+
+def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
+    """The same of one column, (..., row, class), where values are 0 if the cell is missing, and the average is, too.
+
+    The weights, (..., 1, class, alternative), are those of all rows. Rows are taken so few at a time that temporaries
+    stay in the cache, and the weights are repeated for them, because numpy is slow at loops over a few classes.
+    """
+    whole = np.zeros(np.broadcast_shapes(each[0].shape, log_weight.shape[:-1]))
+    size = min(len(cells), max(1, NEAR * len(cells) // max(1, whole.size)))
+    weights = np.repeat(np.moveaxis(log_weight, -1, 0), size, axis=-2)
+    for cut in slices(len(cells), size):
+        here = weights[..., : len(cells[cut]), :]
+        whole[..., cut, :] = log_sum([w + value[..., cut, :] for w, value in zip(here, each, strict=True)])
+    whole[..., np.isnan(cells), :] = 0.0
+    return whole
+
+
+def summed_over_cells(
+    columns: Sequence[Sequence[Family]], log_weight: Array, theta: Mapping[str, Any], parts: Sequence[Statistic]
+) -> Any:
+    """Σ of ln Σ_m w_m p_m(data of the class and column | θ) over classes and columns, as a scalar tensor.
+
+    Parameters
+    ----------
+    columns : sequence of sequence of Family
+        For each column, the alternatives as families of that column alone.
+    log_weight : array (alternative,)
+    theta : {name: tensor (class, column, ...)}
+    parts : sequence of Statistic
+        What each alternative has seen.
+    """
+
+    def of_cell(c: int, k: int) -> Any:
+        each = []
+        for m, family in enumerate(columns[k]):
+            own = {name: value[c : c + 1, k : k + 1] for name, value in of_part(m, theta).items()}
+            each.append(family.pymc_statistic(own, parts[m].take([c]).columns([k])))
+        return _pymc_averaged(log_weight, each)
+
+    n_classes, n_columns = parts[0].seen().shape
+    return sum(of_cell(c, k) for c in range(n_classes) for k in range(n_columns))
+
+
+def summed_over_rows(
+    columns: Sequence[Sequence[Family]], log_weight: Array, theta: Mapping[str, Any], x: Array, y: Array
+) -> Any:
+    """The same of rows (row, column) with the codes of their classes."""
+    from pytensor import tensor as pt
+
+    total = pt.zeros(())
+    for k, families in enumerate(columns):
+        here = {name: value[:, k : k + 1] for name, value in theta.items()}
+        each = [family.pymc_log_likelihood(of_part(m, here), x[:, [k]]) for m, family in enumerate(families)]
+        own = pt.eq(np.asarray(y)[:, None], pt.arange(each[0].shape[1]))
+        total += _pymc_averaged(log_weight, [(value * own).sum(0) for value in each]).sum()
+    return total
+
+
+def _pymc_averaged(log_weight: Array, each: Sequence[Any]) -> Any:
+    from pytensor import tensor as pt
+
+    return reduce(pt.logaddexp, [w + value for w, value in zip(log_weight, each, strict=True)])
+
+
+@dataclass(frozen=True, eq=False)
+class ZerosAndOthers(Parts):
+    """How many values were 0, and the statistic of the others."""
+
+    def of_same_rows(self) -> bool:
+        zeros, others = self.parts
+        return bool(np.allclose(zeros.n - zeros.ones, others.seen(), rtol=1e-6, atol=1e-6))
+
+
+@dataclass(frozen=True, eq=False)
+class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
+    """x = 0 with probability θ ~ Beta; otherwise x, or x - 1 if it is a count, is of another family.
+
+    It is for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than their
+    family expects. The two parts are independent given the class, so everything stays in closed form. A zero comes from
+    the first part only. This is what econometrics calls a two-part or hurdle model (Cragg 1971; Mullahy 1986); in a
+    *zero-inflated* model (Lambert 1992) the second part generates zeros, too, which has no closed form. Counts above 0
+    are shifted by one, where the hurdle models of PyMC truncate their distribution.
+
+    Zeros have a probability and other amounts a density, so evidence can be compared only between families that both
+    give 0 a probability.
+
+    Parameters
+    ----------
+    family : Family
+        Of the values that are not 0: positive numbers (LogNormal, GammaKnownShape, Exponential), any numbers
+        (PolyaTree, Gaussian), or counts (Poisson, NegativeBinomial), which it reads less one. LogNormal if not given.
+    zero : Beta
+        Of the probability of 0.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> rain = {"mm": [0.0, 0.0, 4.2, 0.0, 6.5, 12.0, 3.1, 0.0]}
+    >>> clf = BayesianNB({"mm": Hurdle()}).fit(rain, ["summer"] * 4 + ["autumn"] * 4)
+    >>> clf.tables()["mm"].round(2)
+            P(0)  median  sd of the logarithm
+    class
+    autumn  0.33    6.08                 0.54
+    summer  0.67    4.87                 0.39
+    """
+
+    family: Any = field(default_factory=LogNormal)
+    zero: Any = field(default_factory=Beta)
+
+    conjugate = AllOf
+
+    def __post_init__(self) -> None:
+        require_part(self.family, "Hurdle")
+        if isinstance(self.family, Hurdle) or self.family.atoms():
+            raise ValueError("a Hurdle has one 0: give the family of the values that are not 0, such as LogNormal()")
+        Bernoulli(self.zero)
+
+    @property
+    def support(self) -> Support:
+        return NONNEGATIVE if self.family.support is POSITIVE else self.family.support
+
+    @property
+    def parts(self) -> tuple[Family, ...]:
+        return Bernoulli(self.zero), self.family
+
+    @property
+    def kind(self) -> str:
+        return f"Hurdle{self.family.kind}"
+
+    @property
+    def title(self) -> str:
+        return f"Hurdle({self.family.title})"
+
+    def part_names(self) -> list[str]:
+        return ["0", self.family.title]
+
+    def with_parts(self, parts: Sequence[Family]) -> Hurdle:
+        return replace(self, family=parts[1], zero=parts[0].prior)
+
+    def joined(self, priors: tuple[Any, ...]) -> AllOf:
+        return AllOf(priors)
+
+    def flat(self) -> Hurdle:
+        return self.with_parts([part.flat() for part in self.parts])
+
+    def atoms(self) -> tuple[float, ...]:
+        return () if self.support is COUNTS else (0.0,)
+
+    def seen_by(self, x: Array) -> list[Array]:
+        zero = x == 0
+        told = zero.view(np.int8) - np.isnan(x)
+        return [told, np.where(zero, np.nan, x - 1 if self.support is COUNTS else x)]
+
+    def learned(self, s: ZerosAndOthers) -> str:
+        return self.family.learned(s.parts[1])
+
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        zero = np.exp(of_part(0, theta)["log_theta"][..., 1])
+        return {"P(0)": zero} | self.family.readable(of_part(1, theta))
+
+    # The parts are independent given the class, so everything is a sum over both.
+
+    def update(self, prior: AllOf, s: ZerosAndOthers) -> AllOf:
+        return AllOf(self.updated(prior, s))
+
+    def log_evidence(self, prior: AllOf, s: ZerosAndOthers) -> Array:
+        """log p(data | class) as (class, column)."""
+        return sum(self.evidences(prior, s))
+
+    def log_base(self, s: ZerosAndOthers) -> Array:
+        """The log base measure of all rows, (class, column)."""
+        return sum(part.log_base(own) for part, own in zip(self.parts, s.parts, strict=True))
+
+    def mean(self, posterior: AllOf) -> Theta:
+        return self._points(part.mean(own) for part, own in zip(self.parts, posterior.parts, strict=True))
+
+    def mode(self, posterior: AllOf) -> Theta:
+        """The posterior mode of the parameters."""
+        return self._points(part.mode(own) for part, own in zip(self.parts, posterior.parts, strict=True))
+
+    def draw(self, posterior: AllOf, rng: Generator, size: Size = ()) -> Theta:
+        return self._points(part.draw(own, rng, size) for part, own in zip(self.parts, posterior.parts, strict=True))
+
+    @staticmethod
+    def _points(each: Iterable[Theta]) -> Theta:
+        return {name: value for k, theta in enumerate(each) for name, value in numbered(k, theta).items()}
+
+    def completed(self, theta: Theta, believed: AllOf) -> Theta:
+        each = enumerate(zip(self.parts, believed.parts, strict=True))
+        return self._points(part.completed(of_part(k, theta), own) for k, (part, own) in each)
+
+    def _each(self, by_part: Sequence[Any], x: Array) -> Iterator[tuple[Any, Any, Array]]:
+        """Each part, what is its own of two things, and what it reads of the cells."""
+        return zip(self.parts, by_part, self.seen_by(x), strict=True)
+
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        return sum(part.log_likelihood(own, seen) for part, own, seen in self._each(_of_parts(theta), x))
+
+    def log_predictive(self, posterior: AllOf, x: Array) -> Array:
+        return sum(part.log_predictive(own, seen) for part, own, seen in self._each(posterior.parts, x))
+
+    def log_moment(self, posterior: AllOf, x: Array, t: float | Array) -> Array:
+        """log E[p(x | θ)^t] as (row, class)."""
+        return sum(part.log_moment(own, seen, t) for part, own, seen in self._each(posterior.parts, x))
+
+    def log_moment_slopes(self, posterior: AllOf, x: Array, t: float | Array) -> tuple[Array, Array]:
+        """First and second derivative of ``log_moment`` in t, (row, class) each."""
+        each = (part.log_moment_slopes(own, seen, t) for part, own, seen in self._each(posterior.parts, x))
+        first, second = zip(*each, strict=True)
+        return sum(first), sum(second)
+
+    def moment_floor(self, posterior: AllOf, x: Array) -> Array:
+        """The t < 0 above which ``log_moment`` exists, (row, class)."""
+        return np.maximum(*(part.moment_floor(own, seen) for part, own, seen in self._each(posterior.parts, x)))
+
+    def log_likelihood_given_row(
+        self, posterior: AllOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
+    ) -> Array:
+        each = zip(_of_parts(theta), (common.within(k) for k in (0, 1)), self._each(posterior.parts, x), strict=True)
+        return sum(
+            part.log_likelihood_given_row(own, point, seen, chosen, draws) for point, draws, (part, own, seen) in each
+        )
+
+    def log_left_out(self, posterior: AllOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
+        """log p(x_i | class of i, all rows but i) as (row,)."""
+        return sum(part.log_left_out(own, seen, labels, point) for part, own, seen in self._each(posterior.parts, x))
+
+    def sample(self, theta: Theta, rng: Generator, s: ZerosAndOthers | None) -> Array:
+        zero, others = self.samples(theta, rng, s)
+        return np.where(zero == 1, 0.0, others + (self.support is COUNTS))
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: ZerosAndOthers) -> Any:
+        """log p(data | θ) as a scalar tensor."""
+        each = zip(self.parts, _of_parts(theta), s.parts, strict=True)
+        return sum(part.pymc_statistic(own, seen) for part, own, seen in each)
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+        """Add x ~ p(x | θ[y]) to the open model, every row an observation."""
+        for title, (part, own, seen) in zip((f"{name} is 0", name), self._each(_of_parts(theta), x), strict=True):
+            part.pymc_rows(title, own, seen, y)
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
+        """log p(x | θ) as a (row, class) tensor."""
+        return sum(part.pymc_log_likelihood(own, seen) for part, own, seen in self._each(_of_parts(theta), x))
+
+
+def _of_parts(theta: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """θ of the zeros, and of the others."""
+    return [of_part(0, theta), of_part(1, theta)]
+
+
+NO_MODE = (
+    "a mixture of families has no mode in closed form, and no maximum of the likelihood; use the mean "
+    '(estimate="mean" or "predictive")'
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(CompoundFamily[OneOf, SeenByEach]):
+    """One of several families generates the values of a class and column; which one is learned by evidence.
+
+    The posterior weight of a family is its prior weight times its evidence in that class and column. Predictive,
+    leave-one-out, evidence, moments and draws are those of the average over families, without approximation (Bayesian
+    model averaging: Hoeting, Madigan, Raftery and Volinsky 1999). All rows of a class share the choice, so this is not
+    a mixture distribution, whose rows choose one by one.
+
+    Each class and column has a choice of its own, as it has parameters of its own, so that leaving out a row, or a new
+    class, changes one class only. A class with few rows does not learn its family from the others.
+
+    A PolyaTree that takes its cells from the first table has seen its rows before it competes, so its weight is too
+    large; with given ``edges`` it is not. All priors must be proper.
+
+    Parameters
+    ----------
+    families : sequence of Family
+        Two or more that read the same kind of cells: numbers, or counts. Gaussian and PolyaTree if not given.
+    weights : sequence of float, optional
+        The prior probability of each family, positive; divided by their sum. Equal by default.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, NegativeBinomial, Poisson
+    >>> calls = {"calls": [4, 5, 3, 4, 5, 4, 0, 13, 0, 1, 9, 0]}
+    >>> either = Mixture([Poisson(), NegativeBinomial()])
+    >>> clf = BayesianNB({"calls": either}).fit(calls, ["steady"] * 6 + ["in bursts"] * 6)
+    >>> clf.tables()["calls"].iloc[:, :2].round(2)
+               P(Poisson)  P(NegativeBinomial)
+    class
+    in bursts        0.00                 1.00
+    steady           0.99                 0.01
+    """
+
+    families: Any = field(default_factory=lambda: (Gaussian(), PolyaTree()))
+    weights: Any = None
+
+    conjugate = OneOf
+
+    def __post_init__(self) -> None:
+        families = tuple(self.families) if isinstance(self.families, Sequence) else (self.families,)
+        object.__setattr__(self, "families", families)
+        require_alternatives(families, "Mixture")
+        if any(isinstance(family, Mixture) for family in families):
+            raise ValueError("a Mixture cannot be a part of a Mixture; write all families in one list")
+        positive_weights(self.weights, len(families))
+
+    @property
+    def log_weights(self) -> Array:
+        """ln of the prior probability of each family."""
+        return np.log(positive_weights(self.weights, len(self.families)))
+
+    @property
+    def support(self) -> Support:
+        supports = [family.support for family in self.families]
+        return next((s for s in (POSITIVE, NONNEGATIVE) if s in supports), supports[0])
+
+    @property
+    def parts(self) -> tuple[Family, ...]:
+        return self.families
+
+    def with_parts(self, parts: Sequence[Family]) -> Mixture:
+        return replace(self, families=tuple(parts))
+
+    def joined(self, priors: tuple[Any, ...]) -> OneOf:
+        for prior in priors:
+            prior.require_proper("A Mixture, which weighs families by their evidence,")
+        shape = (*priors[0].proper().shape, len(priors))
+        return OneOf(priors, np.array(np.broadcast_to(self.log_weights, shape)), priors)
+
+    def flat(self) -> Mixture:
+        """Refuse: no prior has its mode at the maximum of the likelihood."""
+        raise BoundaryError(NO_MODE)
+
+    def atoms(self) -> tuple[float, ...]:
+        return self.families[0].atoms()
+
+    def seen_by(self, x: Array) -> list[Array]:
+        return [x] * len(self.parts)
+
+    def part_names(self) -> list[str]:
+        kinds = [part.title for part in self.parts]
+        return [f"{kind} {k + 1}" if kinds.count(kind) > 1 else kind for k, kind in enumerate(kinds)]
+
+    def learned(self, s: SeenByEach) -> str:
+        if self.named_classes():
+            return ""
+        weight = np.exp(self.update(self.priors(s, range(len(s.seen()))), s).log_weight).reshape(-1, len(self.parts))
+        each = zip(self.part_names(), weight.min(0), weight.max(0), strict=True)
+        return "; ".join(f"P({name}) {low:.2g} to {high:.2g} by class" for name, low, high in each)
+
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        names, choice = self.part_names(), np.exp(theta["log_choice"])
+        found = {f"P({name})": choice[..., k] for k, name in enumerate(names)}
+        for k, (name, part) in enumerate(zip(names, self.parts, strict=True)):
+            found |= {f"{what} ({name})": value for what, value in part.readable(of_part(k, theta)).items()}
+        return found
+
+    def update(self, prior: OneOf, s: SeenByEach) -> OneOf:
+        return prior.learned(self.updated(prior, s), np.stack(self.evidences(prior, s), axis=-1))
+
+    def log_evidence(self, prior: OneOf, s: SeenByEach) -> Array:
+        """log p(data | class) as (class, column)."""
+        return averaged(self.evidences(prior, s), prior.log_weight)
+
+    def mean(self, posterior: OneOf) -> Theta:
+        """The probability of each family, and the mean of its θ if it is the one."""
+        found = {"log_choice": posterior.log_weight}
+        for k, (part, own) in enumerate(zip(self.parts, posterior.parts, strict=True)):
+            found |= numbered(k, part.mean(own))
+        return found
+
+    def mode(self, posterior: OneOf) -> Theta:
+        """Refuse: there is no formula for it."""
+        raise BoundaryError(NO_MODE, (0, 0))
+
+    def draw(self, posterior: OneOf, rng: Generator, size: Size = ()) -> Theta:
+        chosen = posterior.drawn_choice(rng, size)
+        with np.errstate(divide="ignore"):
+            found = {"log_choice": np.log(chosen)}
+        for k, (part, *both) in enumerate(zip(self.parts, posterior.parts, posterior.before, strict=True)):
+            here, there = (part.draw(own, rng, size) for own in both)
+            found |= numbered(k, {name: _where(chosen[..., k], here[name], there[name]) for name in here})
+        return found
+
+    def completed(self, theta: Theta, believed: OneOf) -> Theta:
+        return dict(theta) | {"log_choice": believed.log_choice(theta)}
+
+    # Each column has a choice of its own, so the average over families is taken column by column.
+
+    def of_columns_alone(self, n: int) -> list[list[Family]]:
+        """The parts as the families of each of n columns alone."""
+        return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
+
+    def _columns(self, posterior: OneOf, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
+        """Yield the cells of each column, (row, 1), the log weights of the families, and each with its belief."""
+        for k, (parts, cells) in enumerate(zip(self.of_columns_alone(x.shape[1]), np.array(x.T), strict=True)):
+            each = [(part, own.columns([k])) for part, own in zip(parts, posterior.parts, strict=True)]
+            yield cells[:, None], posterior.log_weight[None, :, k], each
+
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        total = 0.0
+        for k, parts in enumerate(self.of_columns_alone(x.shape[1])):
+            own = _of_column(theta, k)
+            each = [part.log_likelihood(of_part(m, own), x[:, [k]]) for m, part in enumerate(parts)]
+            total = total + averaged_over_rows(each, own["log_choice"], x[:, k])
+        return total
+
+    def log_predictive(self, posterior: OneOf, x: Array) -> Array:
+        return sum(
+            averaged_over_rows([part.log_predictive(own, cells) for part, own in each], weight, cells[:, 0])
+            for cells, weight, each in self._columns(posterior, x)
+        )
+
+    def log_moment(self, posterior: OneOf, x: Array, t: float | Array) -> Array:
+        """log E[p(x | θ)^t] as (row, class)."""
+        return sum(
+            averaged_over_rows([part.log_moment(own, cells, t) for part, own in each], weight, cells[:, 0])
+            for cells, weight, each in self._columns(posterior, x)
+        )
+
+    def log_moment_slopes(self, posterior: OneOf, x: Array, t: float | Array) -> tuple[Array, Array]:
+        """First and second derivative of ``log_moment`` in t, (row, class) each."""
+        total = np.zeros((2, len(x), len(posterior.log_weight)))
+        for cells, weight, each in self._columns(posterior, x):
+            terms = [(part.log_moment(own, cells, t), *part.log_moment_slopes(own, cells, t)) for part, own in each]
+            total += mixed(weight[0].T, terms)[1:]
+        return total[0], total[1]
+
+    def moment_floor(self, posterior: OneOf, x: Array) -> Array:
+        """The t < 0 above which ``log_moment`` exists, (row, class)."""
+        each = zip(self.parts, posterior.parts, strict=True)
+        return np.maximum.reduce([part.moment_floor(own, x) for part, own in each])
+
+    def log_likelihood_given_row(
+        self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
+    ) -> Array:
+        """Families are weighed by what they say of the row where it is of the class, and one of them is drawn."""
+        classes = np.arange(len(posterior.log_weight))
+        total = 0.0
+        for k, (cells, weight, each) in enumerate(self._columns(posterior, x)):
+            here, draws = _of_column(theta, k), [common.within(m, k) for m in range(len(each))]
+            said = [
+                part.log_likelihood_given_row(own, of_part(m, here), cells, chosen, draws[m])
+                for m, (part, own) in enumerate(each)
+            ]
+            terms = np.stack([part.log_predictive(own, cells) for part, own in each], axis=-1) + weight
+            below = np.cumsum(np.exp(terms - terms.max(-1, keepdims=True)), axis=-1)
+            u = np.stack([common.within(c).generator(99, k).random(common.draws) for c in classes], axis=-1)
+            place = (u[:, None, :, None] >= below / below[..., -1:]).sum(-1)
+            others = averaged_over_rows(said, here["log_choice"], cells[:, 0])
+            total = total + np.where(chosen[..., None] == classes, np.choose(place, said), others)
+        return total
+
+    def log_left_out(self, posterior: OneOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
+        """log p(x_i | class of i, all rows but i) as (row,).
+
+        Without the row, the weight of a family is divided by what the family then says of the row: by its density, if
+        the row counts once. A row of the weight w is one cell to the power w, and E[p^w] without the row is 1 / E[p^-w]
+        with it.
+        """
+        if point == "mode":
+            return self.mode(posterior)
+        own_class = np.arange(len(labels)), labels.codes
+        total = np.zeros(len(labels))
+        for cells, weight, each in self._columns(posterior, x):
+            said = [part.log_left_out(own, cells, labels) for part, own in each]
+            power = said
+            if not labels.unweighted:
+                power = [-part.log_moment(own, cells, -labels.weight[:, None])[own_class] for part, own in each]
+            if point is not None:
+                said = [part.log_left_out(own, cells, labels, point) for part, own in each]
+            left = [log_weight - value for log_weight, value in zip(weight[0, labels.codes].T, power, strict=True)]
+            joint = [log_weight + value for log_weight, value in zip(left, said, strict=True)]
+            total += np.where(np.isnan(cells[:, 0]), 0.0, log_sum(joint) - log_sum(left))
+        return total
+
+    def sample(self, theta: Theta, rng: Generator, s: SeenByEach | None) -> Array:
+        choice = theta["log_choice"]
+        place = (choice + rng.gumbel(size=choice.shape)).argmax(-1)
+        return np.choose(place, self.samples(theta, rng, s))
+
+    # In PyMC the choice is summed out: only the parameters of all families are variables.
+
+    def pymc_statistic(self, theta: Mapping[str, Any], s: SeenByEach) -> Any:
+        """log p(data | θ) as a scalar tensor."""
+        return summed_over_cells(self.of_columns_alone(s.seen().shape[1]), self.log_weights, theta, s.parts)
+
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+        """Add log p(x | θ[y]) to the open model."""
+        import pymc as pm
+
+        pm.Potential(name, summed_over_rows(self.of_columns_alone(x.shape[1]), self.log_weights, theta, x, y))
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
+        """Refuse: rows share the choice."""
+        raise ValueError(
+            "all rows of a class share the choice of a Mixture, so with the choice summed out no row has a likelihood "
+            'of its own: use likelihood="rows" or "sufficient"'
+        )
+
+
+def _of_column(theta: Theta, k: int) -> dict[str, Array]:
+    """θ of one column alone; the choice has an axis for rows."""
+    lead = (slice(None),) * (theta["log_choice"].ndim - 2)
+    found = {name: value[*lead, [k]] for name, value in theta.items()}
+    return found | {"log_choice": theta["log_choice"][*lead, k][..., None, :, :]}
+
+
+def _where(chosen: Array, here: Array, there: Array) -> Array:
+    """The values of one part where it was chosen, else the others; values may have further axes behind."""
+    return np.where(chosen.reshape(*chosen.shape, *[1] * (here.ndim - chosen.ndim)) > 0, here, there)

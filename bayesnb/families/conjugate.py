@@ -8,7 +8,7 @@ Where a column has few different values, the formulas are evaluated once for eac
 look up the resulting table (see ``bayesnb.kernels.densities``). Other columns take the same formulas in blocks of rows.
 A family of real numbers whose density is that of Student's t says so by ``of_reals``.
 
-To add a pair, write one file beside this one:
+To add a pair, write in a file of this room:
 
 1. a frozen ``Statistic`` (what is summed over rows), if none of those in ``bayesnb.statistics`` serves;
 2. a frozen ``Conjugate`` with a default prior, the values that it can read (its ``support``), and these methods:
@@ -36,11 +36,20 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from bayesnb.families.columns import Tabulated, columns_in, columns_of, dense, known_cells, rows_of, tabulated
+from bayesnb.families.columns import (
+    COUNTS,
+    LEVELS,
+    ZEROS_AND_ONES,
+    Tabulated,
+    Tally,
+    columns_in,
+    columns_of,
+    dense,
+    known_cells,
+    rows_of,
+    tabulated,
+)
 from bayesnb.families.family import Family
-from bayesnb.families.support import COUNTS, LEVELS, ZEROS_AND_ONES
-from bayesnb.families.tally import Tally
-from bayesnb.families.tuning import strengths
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.kernels.densities import gather, gather_own
 from bayesnb.numerics import Array, Size
@@ -49,6 +58,68 @@ from bayesnb.priors.belief import LocatedError, parts_of
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Column, Labels, Membership
 from bayesnb.statistics.statistic import Statistic
+
+SPREAD = 1.0
+"""The standard deviation of the hyperprior of the logarithm of each factor, whose median is 1."""
+
+STEP = 1e-3
+"""The step of the differences from which slopes and curvatures follow."""
+
+MOST = 8.0
+"""The largest logarithm of a factor."""
+
+
+def strengths(log_evidence: Callable[[Array], float], n: int) -> Array:
+    """The ``n`` factors that maximize the evidence times the hyperprior, by Newton's method in their logarithms.
+
+    Parameters
+    ----------
+    log_evidence : function
+        Takes the factors, (strength,).
+    n : int
+    """
+
+    def score(logs: Array) -> float:
+        return log_evidence(np.exp(logs)) - 0.5 * float(logs @ logs) / SPREAD**2
+
+    logs = np.zeros(n)
+    height = score(logs)
+    for _ in range(50):
+        slope, curvature = _differences(score, logs, height)
+        values, axes = np.linalg.eigh(curvature)
+        # Where the evidence is not concave, the hyperprior alone says how far to go.
+        values = np.minimum(values, -1 / SPREAD**2)
+        move = -axes @ ((axes.T @ slope) / values)
+        move *= min(1.0, 2.0 / max(np.abs(move).max(), 1e-300))
+        share = 1.0
+        while share > 1e-4:
+            tried = np.clip(logs + share * move, -MOST, MOST)
+            if (found := score(tried)) >= height - 1e-12 * abs(height):
+                break
+            share /= 2
+        else:
+            break
+        done = np.abs(tried - logs).max() < 1e-9
+        logs, height = tried, found
+        if done:
+            break
+    return np.exp(logs)
+
+
+def _differences(score: Callable[[Array], float], at: Array, height: float) -> tuple[Array, Array]:
+    """Slope and curvature of a function by central differences."""
+    n = len(at)
+    steps = STEP * np.eye(n)
+    ahead, behind = ([score(at + sign * step) for step in steps] for sign in (1, -1))
+    slope = (np.array(ahead) - np.array(behind)) / (2 * STEP)
+    curvature = np.diag((np.array(ahead) - 2 * height + np.array(behind)) / STEP**2)
+    for i in range(n):
+        for j in range(i):
+            both, neither = score(at + steps[i] + steps[j]), score(at - steps[i] - steps[j])
+            mixed = both + neither - ahead[i] - behind[i] - ahead[j] - behind[j] + 2 * height
+            curvature[i, j] = curvature[j, i] = mixed / (2 * STEP**2)
+    return slope, curvature
+
 
 type Added = tuple[tuple[Array, ...], Array]
 """What data add to the parameters of a prior, d; and ln h, their log base measure plus ``peak(d)`` of the prior."""
@@ -203,7 +274,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return "; ".join(f"{name} × {factor:.3g}" for name, factor in factors.items())
 
     def tuning(self, prior: P, s: S) -> dict[str, float]:
-        """The learned factors of a prior at its full shape, by name; see ``bayesnb.families.tuning``."""
+        """The learned factors of a prior at its full shape, by name; see ``bayesnb.families.conjugate``."""
         d, log_h = self.added(s)
 
         def log_evidence(factors: Array) -> float:

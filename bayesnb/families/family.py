@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.support import REALS, Support
+from bayesnb.families.columns import REALS, Support
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
 from bayesnb.priors.common_draws import CommonDraws

@@ -12,9 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.levels import CategoryCounts
+from bayesnb.families.columns import COUNTS, POSITIVE, REALS, CategoryCounts, Support
 from bayesnb.families.sampled import CELL, Declared, Dims, Name, Pointwise
-from bayesnb.families.support import COUNTS, POSITIVE, REALS, Support
 from bayesnb.priors import Array, Theta
 
 NO_PARAMETERS = ("initval", "transform", "default_transform")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,15 +11,138 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from bayesnb.families import normals, stored
-from bayesnb.families.columns import gathered_columns, of_each_column
+from bayesnb.families.columns import POSITIVE, gathered_columns, of_each_column, over_columns
 from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.kernels import densities
-from bayesnb.numerics import LOG_2PI, Array
+from bayesnb.kernels.blocks import CELLS, slices
+from bayesnb.numerics import LOG_2PI, Array, log
 from bayesnb.priors import Normal, NormalGamma, Prior, Theta
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Column, Labels, Membership
 from bayesnb.statistics.moments import Moments
+
+
+def moments(x: Array | sparse.csr_array, members: Membership) -> Moments:
+    """The moments of a dense table or of a sparse matrix.
+
+    A stored value is taken as a row of its own, whose class is its class and column together. The cells that are not
+    stored are added as so many zeros.
+    """
+    if not sparse.issparse(x):
+        return Moments.of(x, members)
+    x, shape = sparse.csr_array(x), (members.n, x.shape[1])
+    codes, values, weights = [np.empty(0, np.intp)], [np.empty(0)], [np.empty(0)]
+    for c, rows, weight in members.each_class():
+        part = x[rows]
+        codes.append(c * shape[1] + part.indices.astype(np.intp))
+        values.append(np.asarray(part.data, float))
+        weights.append(np.repeat(np.asarray(weight, float), np.diff(part.indptr)))
+    cells = Labels(np.concatenate(codes), np.concatenate(weights), shape[0] * shape[1])
+    whole, held = members.weights()[:, None], cells.weights().reshape(shape)
+    zeros = np.where(whole - held > 1e-12 * whole, whole - held, 0.0)
+    stored = Moments.of(np.concatenate(values)[:, None], cells).arrays()
+    nothing = dict.fromkeys(stored, np.zeros(shape))
+    return Moments(**{name: v.reshape(shape) for name, v in stored.items()}) + Moments(**nothing | {"n": zeros})
+
+
+def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:
+    """Σ_j density(x_j, parameters_j) as (..., row, class), for parameters (..., class, column).
+
+    It is the sum over zeros everywhere, changed where a value is stored. A column of which more than half is stored is
+    summed as a dense one: zeros may be very improbable there, and what is taken away again should not be large.
+    """
+    x, lead = sparse.csr_array(x), parameters[0].shape[:-1]
+    often = np.bincount(x.indices, minlength=x.shape[1]) > x.shape[0] / 2
+    dense, x = x[:, np.flatnonzero(often)].toarray(), x[:, np.flatnonzero(~often)]
+    parameters = tuple(v.reshape(-1, len(often)) for v in parameters)
+    total = over_columns(density, dense, *(v[:, often] for v in parameters))
+    parameters = tuple(v[:, ~often] for v in parameters)
+    none = density(np.zeros(()), *parameters)
+    total += none.sum(1)
+    row = np.repeat(np.arange(len(total)), np.diff(x.indptr))
+    for cut in slices(x.nnz, max(1, CELLS // total.shape[1])) if x.nnz else []:
+        here, column, value = row[cut], x.indices[cut], x.data[cut]
+        own = np.where(np.isnan(value), 0.0, density(value, *(v[:, column] for v in parameters)))
+        for c, change in enumerate(own - none[:, column]):
+            found = np.bincount(here - row[cut.start], change)
+            total[row[cut.start] : row[cut.start] + len(found), c] += found
+    return np.moveaxis(total.reshape(-1, *lead), 0, -2)
+
+
+def log_normal(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
+    """ln Normal(x | m + low, 1/root_tau²) of each cell."""
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.log(root_tau) - 0.5 * LOG_2PI - 0.5 * (((x - m) - low) * root_tau) ** 2
+
+
+def log_normals(x: Column, m: Array, low: Array, root_tau: Array) -> Array:
+    """Σ_j ln Normal(x_j | m_j + low_j, 1/root_tau_j²) as (..., row, class), where NaN adds nothing."""
+    low, root_tau = (np.broadcast_to(v, m.shape) for v in (low, root_tau))
+    if sparse.issparse(x):
+        return over_stored(log_normal, x, m, low, root_tau)
+    if m.ndim > 2 and len(x) * m.size >= _DRAWN_FROM:
+        return _log_normals_drawn(x, m, low, root_tau)
+    if m.ndim == 2:
+        return densities.normal(x, m, low, root_tau, log(root_tau) - 0.5 * LOG_2PI)
+    return over_columns(log_normal, x, m, low, root_tau)
+
+
+_DRAWN_FROM = 2**16
+"""From this many cells times draws on, the densities are computed as products of matrices."""
+
+
+def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
+    """``log_normals`` of many draws, as a product of matrices: it is linear in x² and x.
+
+    To expand (x - μ)² is inaccurate where its terms are large and cancel. So x and μ are first centred at the mean of
+    the draws of the class, and divided by their spread. Then the terms are either small, or the result is as large as
+    they are.
+    """
+    lead, (n_classes, columns) = m.shape[:-2], m.shape[-2:]
+    m, low, root_tau = (v.reshape(-1, n_classes, columns) for v in (m, low, root_tau))
+    total = np.empty((len(m), len(x), n_classes))
+    with np.errstate(all="ignore"):
+        unit = np.exp(np.log(root_tau).mean(axis=0))
+        centre = (m / len(m)).sum(axis=0)
+        away, root = ((m - centre) + low) * unit, root_tau / unit
+        level = np.log(root_tau) - 0.5 * (LOG_2PI + (root * away) ** 2)
+        weights = np.concatenate([-0.5 * root**2, root * (root * away), level], axis=-1)
+        for cut in slices(len(x), max(64, 2**20 // (3 * max(1, columns)))):
+            missing = np.isnan(x[cut])
+            gaps = bool(missing.any())
+            for c in range(n_classes):
+                z = (x[cut] - centre[c]) * unit[c]
+                if gaps:
+                    terms = np.concatenate([z * z, z, np.ones(z.shape)], axis=1)
+                    terms[np.tile(missing, 3)] = 0.0
+                    total[:, cut, c] = weights[:, c] @ terms.T
+                else:
+                    total[:, cut, c] = weights[:, c, : 2 * columns] @ np.concatenate([z * z, z], axis=1).T
+                    total[:, cut, c] += level[:, c].sum(axis=-1)[:, None]
+    # One sum is quicker than a test of each number: it is finite if all are.
+    if not np.isfinite(total.sum()):
+        odd = np.flatnonzero(~np.isfinite(total).all(axis=(0, -1)))
+        total[:, odd] = over_columns(log_normal, x[odd], m, low, root_tau)
+    return total.reshape(*lead, len(x), n_classes)
+
+
+def log_students(x: Column, m: Array, low: Array, scale: Array, exponent: Array, log_height: Array) -> Array:
+    """Σ_j of the Student-t log density as (row, class), where NaN adds nothing."""
+    curve = m, low, scale, exponent, log_height
+    if sparse.issparse(x):
+        return over_stored(log_student, x, *curve)
+    return densities.students(x, *curve)
+
+
+def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, log_height: Array) -> Array:
+    """The Student-t log density of each cell, log_height - exponent ln(1 + z²) with z = (x - m - low) scale."""
+    away = (x - m) - low
+    with np.errstate(over="ignore", divide="ignore"):
+        growth = np.log1p((away * scale) ** 2)
+        # In a column of tiny scale, the square may be above all floats.
+        if np.isinf(growth).any():
+            growth = np.where(np.isinf(growth), 2 * (np.log(np.abs(away)) + np.log(scale)), growth)
+    return log_height - exponent * growth
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +158,7 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
         """θ in the terms of the data by name, (class, column)."""
 
     def statistic(self, x: Column, members: Membership) -> Moments:
-        return stored.moments(self.read(x)[0], members)
+        return moments(self.read(x)[0], members)
 
     def of_columns(self, s: Moments) -> dict[str, Array]:
         mean, _, variance = s.of_columns()
@@ -43,7 +166,7 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
         x, within = self.read(x)
-        total = normals.log_normals(x, theta["mu"], theta["low"], self.root_precision(theta))
+        total = log_normals(x, theta["mu"], theta["low"], self.root_precision(theta))
         return total if within is None else total + within.sum(-1, keepdims=True)
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
@@ -73,7 +196,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     def of_reals(self, posterior: NormalGamma, x: Column, labels: Labels | None = None) -> Array | None:
         if labels is None:
-            return normals.log_students(x, *posterior.marginal)
+            return log_students(x, *posterior.marginal)
         if not labels.unweighted:
             return None
         return densities.students(x, *posterior.marginal_without(), labels.codes)
@@ -208,7 +331,7 @@ class GaussianKnownVariance(OfNormals[Normal]):
     def of_reals(self, posterior: Normal, x: Column, labels: Labels | None = None) -> Array | None:
         one = self._row_variance(x.shape[1])
         if labels is None:
-            return normals.log_normals(x, posterior.m, posterior.low, 1 / np.sqrt(one + posterior.v))
+            return log_normals(x, posterior.m, posterior.low, 1 / np.sqrt(one + posterior.v))
         if not labels.unweighted or sparse.issparse(x):
             return None
         # Without a row the posterior variance v is v / kept with kept = 1 - v / variance, and the distance of the row
@@ -217,7 +340,7 @@ class GaussianKnownVariance(OfNormals[Normal]):
         kept = 1 - posterior.v / one
         # Where hardly anything is kept, the difference has lost digits, and such rows are computed one by one.
         kept = np.where(kept > 1e-3, kept, np.nan)
-        total = normals.log_normals(x, posterior.m, posterior.low, 1 / np.sqrt(one * kept))
+        total = log_normals(x, posterior.m, posterior.low, 1 / np.sqrt(one * kept))
         total += (~np.isnan(x)) @ np.log(kept).T
         return total[np.arange(len(x)), labels.codes]
 
@@ -239,3 +362,51 @@ class GaussianKnownVariance(OfNormals[Normal]):
 
     def _row_variance(self, n_columns: int) -> Array:
         return of_each_column("variance", self.variance, n_columns)
+
+
+@dataclass(frozen=True, eq=False)
+class LogNormal(OfUnknownVariance):
+    """ln x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma, for positive numbers such as incomes or areas.
+
+    The density is per unit of x, so it is that of ln x divided by x. The predictive of ln x is a Student-t. Tables of
+    parameters show the median of x, exp(μ), and the standard deviation of ln x.
+
+    Parameters
+    ----------
+    prior : NormalGamma
+        Of the mean and precision of ln x.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, NormalGamma
+    >>> clf = BayesianNB({"income": LogNormal(NormalGamma(m=10, kappa=1, a=1, b=1))})
+    >>> clf.fit({"income": [20_000, 45_000, 30_000]}, ["rents", "owns", "rents"]).tables()["income"].round(1)
+            median  sd of the logarithm
+    class
+    owns   31483.2                  0.9
+    rents  23642.8                  0.7
+    """
+
+    support = POSITIVE
+
+    def read(self, x: Array) -> tuple[Array, Array]:
+        logarithm = np.log(x)
+        # The logarithm of the Jacobian, with which a density of ln x becomes one of x.
+        within = -logarithm
+        if np.isnan(within.sum()):
+            within[np.isnan(within)] = 0.0
+        return logarithm, within
+
+    def added(self, s: Moments) -> Added:
+        d, log_h = super().added(s)
+        return d, log_h - s.total
+
+    def of_columns(self, s: Moments) -> dict[str, Array]:
+        of_logarithm = super().of_columns(s)
+        return {"median": np.exp(of_logarithm["mean"]), "sd of the logarithm": of_logarithm["sd"]}
+
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        return {"median": np.exp(theta["mu"]), "sd of the logarithm": 1 / np.sqrt(theta["tau"])}
+
+    def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
+        return np.exp(super().sample(theta, rng, s))

@@ -15,13 +15,11 @@ from numpy.random import Generator
 from scipy import stats
 from scipy.special import logsumexp
 
-from bayesnb.families import normals
-from bayesnb.families.categorical import Categorical
+from bayesnb.families.columns import LEVELS, CategoryCounts, Coded
 from bayesnb.families.conjugate import Conjugate
-from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.levels import CategoryCounts, Coded
+from bayesnb.families.gaussian import Gaussian, log_normals
 from bayesnb.families.sampled import Declared, Dims, Draws, Name, Sampled, Strata
-from bayesnb.families.support import LEVELS
+from bayesnb.families.trials import Categorical
 from bayesnb.priors import Array, Dirichlet, Theta, log, positive_scale, spread
 from bayesnb.priors.belief import FINITE, POSITIVE
 from bayesnb.statistics.membership import Column, Membership
@@ -160,7 +158,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
     Examples
     --------
-    >>> from bayesnb.families.categorical import Coded
+    >>> from bayesnb.families.trials import Coded
     >>> from bayesnb.statistics.membership import Labels
     >>> family, x = HierarchicalCategorical(), Coded(np.array([[0], [1], [1]]), (("no", "yes"),))
     >>> s = family.statistic(x, Labels(np.array([0, 0, 1]), np.ones(3), 2))
@@ -442,7 +440,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return found | ({"scale": stats.halfnorm.logpdf(scale)} if self.together else {})
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        return normals.log_normals(x, theta["mu"], 0.0, 1 / theta["sigma"])
+        return log_normals(x, theta["mu"], 0.0, 1 / theta["sigma"])
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         own = {"mu": ("class", "column"), "sigma": ("class", "column"), "centre": ("column",), "between": ("column",)}

@@ -14,8 +14,8 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from bayesnb.families import words
+from bayesnb.families.columns import BAG
 from bayesnb.families.conjugate import Added, Cells, Conjugate
-from bayesnb.families.support import BAG
 from bayesnb.families.words import LONG, Bag, WordCounts
 from bayesnb.kernels import sparse_rows
 from bayesnb.kernels.blocks import CELLS, slices

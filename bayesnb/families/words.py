@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
-from bayesnb.families.levels import united
+from bayesnb.families.columns import united
 from bayesnb.kernels import sparse_rows
 from bayesnb.kernels.blocks import each, large_enough, slices
 from bayesnb.numerics import Array, disagreement, log_rising

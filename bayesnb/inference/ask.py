@@ -18,10 +18,9 @@ from scipy.stats import entropy
 
 from bayesnb.data.rows import table_of
 from bayesnb.data.targets import labels_of
+from bayesnb.families.columns import BAG, COUNTS, LEVELS, NONNEGATIVE, POSITIVE, ZEROS_AND_ONES, Coded
 from bayesnb.families.family import Family
-from bayesnb.families.levels import Coded
-from bayesnb.families.poisson import Exposed
-from bayesnb.families.support import BAG, COUNTS, LEVELS, NONNEGATIVE, POSITIVE, ZEROS_AND_ONES
+from bayesnb.families.rates import Exposed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.decide import matrix_of
 from bayesnb.inference.predict_table import index_of

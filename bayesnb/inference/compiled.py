@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data.encoders import Feature
-from bayesnb.families.columns import of_each_column
+from bayesnb.families.columns import COUNTS, LEVELS, ZEROS_AND_ONES, Coded, of_each_column
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
-from bayesnb.families.levels import Coded
-from bayesnb.families.support import COUNTS, LEVELS, ZEROS_AND_ONES
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.kernels import reading

@@ -32,8 +32,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from bayesnb.families.columns import dense_cells
-from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
+from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, dense_cells
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.prior_intervals import bounds as interval_bounds

@@ -13,9 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import xlogy
 
-from bayesnb.families.columns import dense_cells
+from bayesnb.families.columns import COUNTS, LEVELS, POSITIVE, ZEROS_AND_ONES, dense_cells
 from bayesnb.families.family import Family
-from bayesnb.families.support import COUNTS, LEVELS, POSITIVE, ZEROS_AND_ONES
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Column
 

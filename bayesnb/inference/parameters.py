@@ -11,7 +11,7 @@ import pandas as pd
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.dependence.learned import weighed
-from bayesnb.families.support import BAG, LEVELS, ZEROS_AND_ONES
+from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.model import Estimate, Parameters, about, estimate_rule

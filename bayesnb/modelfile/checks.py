@@ -19,11 +19,10 @@ from bayesnb.dependence.counting import Cells
 from bayesnb.dependence.exponents import CELLS, OWN, layout_of
 from bayesnb.dependence.grid import DEPTH, MOST_LEVELS, PAIR_DEPTH
 from bayesnb.dependence.learned import Dependence
+from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, CategoryCounts, widest
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.family import Family
-from bayesnb.families.levels import CategoryCounts, widest
 from bayesnb.families.sampled import Draws
-from bayesnb.families.support import LEVELS, ZEROS_AND_ONES
 from bayesnb.model import Statistics
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.numerics import Array

@@ -12,7 +12,7 @@ from scipy.stats import entropy
 
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import codes_of
-from bayesnb.families.support import REALS
+from bayesnb.families.columns import REALS
 from bayesnb.inference.scoring import log_proba_of
 from bayesnb.numerics import Array
 from bayesnb.plots.panels import colours_of, legend, marker_of, panels_of, plain

@@ -19,11 +19,10 @@ import numpy as np
 
 from bayesnb.data.specifications import ByType
 from bayesnb.estimator import BayesianNB
-from bayesnb.families.bernoulli import Bernoulli
-from bayesnb.families.categorical import Categorical
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.presets.rounded import RoundedGaussian
 from bayesnb.priors import Beta, Dirichlet, NormalGamma
 

@@ -10,8 +10,7 @@ from numpy.random import Generator
 from scipy.special import log_ndtr
 
 from bayesnb.chains import Convergence
-from bayesnb.families.columns import over_columns
-from bayesnb.families.levels import CategoryCounts
+from bayesnb.families.columns import CategoryCounts, over_columns
 from bayesnb.families.sampled import Declared, Draws, Pointwise, WeightedValues
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Theta, spread

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.families.columns import BAG, LEVELS
 from bayesnb.families.family import Family
-from bayesnb.families.support import BAG, LEVELS
 from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
 from bayesnb.priors import Array, Belief, Theta
 from bayesnb.statistics.statistic import Statistic

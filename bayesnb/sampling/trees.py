@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.__about__ import __version__
-from bayesnb.families.columns import columns_of, dense_cells
-from bayesnb.families.support import LEVELS
+from bayesnb.families.columns import LEVELS, columns_of, dense_cells
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Parameters, Posterior, Statistics, normalize
 from bayesnb.numerics import Array

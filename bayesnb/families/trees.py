@@ -1,0 +1,309 @@
+"""Densities over the cells of a dyadic tree, with a Pólya tree as their prior: start with :class:`OnTree`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from bayesnb.families.columns import LEVELS, CategoryCounts, Coded, at_levels, pymc_at_levels, widest
+from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.families.dyadic import Boxes, Dyadic
+from bayesnb.kernels.blocks import slices
+from bayesnb.numerics import Array, log
+from bayesnb.priors import BetaTree, Theta
+from bayesnb.priors.beta_tree import CELLS, DEPTH, NODES, log_cells, splits
+from bayesnb.statistics.membership import Column, Membership
+from bayesnb.statistics.statistic import Statistic
+
+
+@dataclass(frozen=True, eq=False)
+class OnTree[S: Statistic](Conjugate[BetaTree, S]):
+    """x falls into cell k of 64 with probability θ_k, and θ has a Pólya tree as its prior."""
+
+    prior: Any = field(default_factory=BetaTree)
+
+    conjugate = BetaTree
+    node_names = tuple(str(k) for k in range(NODES))
+
+    @abstractmethod
+    def cell_of(self, x: Column) -> Array:
+        """The cell of each value that ``read`` has made, (row, column); -1 where it is missing."""
+
+    @abstractmethod
+    def cell_counts(self, s: S) -> Array:
+        """The weight of each cell, (class, column, cell)."""
+
+    @abstractmethod
+    def exists(self, n_columns: int) -> Array:
+        """1 for each cell that a value can be in, and 0 for the others, (column, cell)."""
+
+    def resolve_prior(self, prior: BetaTree, s: S) -> BetaTree:
+        # Half a row in each cell that exists, so that no share is 0 or 1 where a value may come.
+        counts = self.cell_counts(s)
+        return prior.over(counts.sum(0) + 0.5 * self.exists(counts.shape[1]), len(counts))
+
+    def added(self, s: S) -> Added:
+        counts = self.cell_counts(s)
+        low, high = splits(self.exists(counts.shape[1]))
+        # A node with one half only learns nothing.
+        left, right = (np.where((low > 0) & (high > 0), half, 0.0) for half in splits(counts))
+        return (left, right), BetaTree.peak(left, right)
+
+    def cells(self, posterior: BetaTree, x: Column) -> Cells:
+        cell = np.broadcast_to(np.maximum(self.cell_of(x), 0)[:, None], (len(x), *posterior.share.shape[:-1]))
+        return posterior.path(cell), *self.said(x)
+
+    def said(self, x: Column) -> Added:
+        return (), 0.0
+
+    def log_density(self, theta: Theta, x: Column) -> Array:
+        return at_levels(theta["log_cell"], self.cell_of(x))
+
+    def theta(self, variables: Mapping[str, Array]) -> Theta:
+        share = variables["share"]
+        halves = splits(self.exists(share.shape[-2]))
+        return {"log_cell": log_cells(log(share), log(1 - share), *halves), "share": share}
+
+    def pymc_log_cells(self, theta: Mapping[str, Any], exists: Array) -> Any:
+        """ln p of each cell as a tensor, (..., column, cell)."""
+        from pytensor import tensor as pt
+
+        return log_cells(pt.log(theta["share"]), pt.log1p(-theta["share"]), *splits(exists), pt)
+
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
+        import pymc as pm
+        from pytensor import tensor as pt
+
+        cells = self.cell_of(x)
+        p = pt.exp(self.pymc_log_cells(theta, self.exists(cells.shape[1])[column]))
+        pm.Categorical(name, p=p, observed=cells[row, column])
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
+        x, within = self.read(x)
+        cells = self.cell_of(x)
+        total = pymc_at_levels(self.pymc_log_cells(theta, self.exists(cells.shape[1])), cells)
+        return total if within is None else total + within.sum(-1, keepdims=True)
+
+
+ENOUGH = 2**15
+"""From how many rows, spread over the first table, the cells are taken at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts(Statistic):
+    """Weight of each cell, (class, column, cell), and Σ w ln g(x), the log density within cells, (class, column)."""
+
+    counts: Array
+    log_within: Array
+
+    signed = frozenset({"log_within"})
+
+    def seen(self) -> Array:
+        return self.counts.sum(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class PolyaTree(OnTree[CellCounts]):
+    """x has probability θ_k of cell k of its column, and a known density within it; θ has a Pólya tree as its prior.
+
+    The 64 cells halve the column again and again, so they are narrow where values are frequent. Within an inner cell
+    the density is uniform. The outer cells are open: u beyond their edge the density falls as w / (w + u)², where w is
+    the width of the next cell. What is within cells is the same for all classes, so it adds to the evidence and not to
+    the class. See :class:`BetaTree` for what is learned.
+
+    Parameters
+    ----------
+    prior : BetaTree
+    edges : sequence of float, optional
+        The inner edges of the cells, increasing, at most 63, in units of the columns. If not given, the cells are taken
+        from the first table. They are a part of the model: two models merge only if their cells are the same.
+    cuts : tuple of Dyadic, optional
+        The cells of each column, as they were taken from the first table.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> waits = {"minutes": [1.0, 1.2, 8.0, 8.5, 1.1, 8.1, 1.3, 8.3, 3.0, 4.0, 3.5, 3.3, 4.2, 3.1]}
+    >>> clf = BayesianNB({"minutes": PolyaTree(edges=[2, 6])}).fit(waits, ["bus"] * 8 + ["train"] * 6)
+    >>> clf.predict({"minutes": [1.1, 8.2, 3.5]})
+    array(['bus', 'bus', 'train'], dtype='<U5')
+    """
+
+    edges: Any = None
+    cuts: Any = None
+
+    from_rows = ("edges", "cuts")
+
+    def placed(self, columns: Sequence[Array], weight: Array | None) -> PolyaTree:
+        if not self.needs_rows:
+            return self
+        some = slice(None, None, -(-len(columns[0]) // ENOUGH) or 1)
+        of_these = None if weight is None else weight[some]
+        return replace(self, cuts=tuple(Dyadic.of(column[some], DEPTH, of_these) for column in columns))
+
+    def gathered(self, cells: Sequence[tuple[PolyaTree, int]]) -> PolyaTree:
+        return replace(self, edges=None, cuts=tuple(family._cuts(k + 1)[k] for family, k in cells))
+
+    def read(self, x: Array) -> tuple[Array, Array]:
+        return self._boxes(x.shape[1]).read(x)
+
+    def statistic(self, x: Array, members: Membership) -> CellCounts:
+        parts = []
+        for cut in slices(len(members)):
+            codes, within = self.read(x[cut])
+            parts.append(CellCounts(members[cut].table(codes, CELLS), members[cut].totals(within)))
+        return reduce(add, parts)
+
+    def cell_of(self, x: Array) -> Array:
+        return x
+
+    def cell_counts(self, s: CellCounts) -> Array:
+        return s.counts
+
+    def exists(self, n_columns: int) -> Array:
+        return self._boxes(n_columns).exists
+
+    def added(self, s: CellCounts) -> Added:
+        d, peak = super().added(s)
+        return d, s.log_within + peak
+
+    def sample(self, theta: Theta, rng: Generator, s: CellCounts) -> Array:
+        log_cell = theta["log_cell"]
+        code = (log_cell + rng.gumbel(size=log_cell.shape)).argmax(-1)
+        return self._boxes(code.shape[-1]).inside(code, rng.random(code.shape))
+
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        cells = np.exp(theta["log_cell"])
+        below = np.cumsum(cells, axis=-1)
+        shown, boxes = {}, self._boxes(cells.shape[-2])
+        for p in (0.05, 0.25, 0.5, 0.75, 0.95):
+            code = np.minimum((below < p * below[..., -1:]).sum(-1), CELLS - 1)
+            own, up_to = (np.take_along_axis(v, code[..., None], -1)[..., 0] for v in (cells, below))
+            shown[f"{p:.0%}"] = boxes.inside(code, np.clip(1 - (up_to - p) / np.where(own > 0, own, 1.0), 0.0, 1.0))
+        return shown
+
+    def _cuts(self, n_columns: int) -> tuple[Dyadic, ...]:
+        if self.cuts is not None:
+            return self.cuts
+        if self.edges is None:
+            raise ValueError("the cells of a PolyaTree are not known before the first rows; give edges=[...]")
+        return (Dyadic.given(self.edges, DEPTH),) * n_columns
+
+    def _boxes(self, n_columns: int) -> Boxes:
+        return Boxes.of(self._cuts(n_columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Ordinal(OnTree[CategoryCounts]):
+    """x | θ ~ Categorical(θ) of levels that have an order; θ has a Pólya tree over this order as its prior.
+
+    The levels are halved again and again: the lower half and the upper half, then the halves of these. So a row in a
+    level also says something of the levels beside it, which a Dirichlet prior does not know. Where a class differs from
+    the column as a whole is learned, the large shape first (see :class:`BetaTree`).
+
+    Parameters
+    ----------
+    prior : BetaTree
+    order : sequence of levels, optional
+        All levels from the lowest to the highest, at most 64, for each column. If not given, the first table says it:
+        by an ordered categorical type, or because its levels are numbers. No level can join later.
+    orders : tuple of tuples, optional
+        The order of each column, as it was taken from the first table.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> sizes = {"size": ["small", "small", "medium", "large", "huge", "huge"]}
+    >>> family = Ordinal(order=["small", "medium", "large", "huge"])
+    >>> BayesianNB({"size": family}).fit(sizes, ["cat"] * 3 + ["dog"] * 3).tables()["size"].round(2)
+           small  medium  large  huge
+    class
+    cat     0.39    0.23   0.14  0.23
+    dog     0.23    0.14   0.23  0.39
+    """
+
+    order: Any = None
+    orders: Any = None
+
+    support = LEVELS
+    from_rows = ("order", "orders")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.order is not None and not isinstance(self.order, str):
+            object.__setattr__(self, "order", tuple(self.order))
+        for levels in self.orders or (() if self.order is None else (self.order,)):
+            if len(levels) > CELLS:
+                raise ValueError(
+                    f"Expected at most {CELLS} levels; got {len(levels)}: use PolyaTree() for numbers, or Categorical()"
+                )
+            if isinstance(levels, str) or not levels or len(set(levels)) < len(levels):
+                raise ValueError(f"Expected different levels from the lowest to the highest; got {levels!r}")
+
+    def placed(self, columns: Sequence[Any], weight: Array | None) -> Ordinal:
+        return replace(self, orders=tuple(map(tuple, columns))) if self.needs_rows else self
+
+    def gathered(self, cells: Sequence[tuple[Ordinal, int]]) -> Ordinal:
+        return replace(self, order=None, orders=tuple(family.order_of(k) for family, k in cells))
+
+    def order_of(self, column: int) -> tuple[Any, ...] | None:
+        if self.orders is not None:
+            return self.orders[column]
+        return self.order
+
+    def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
+        return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)
+
+    def cell_of(self, x: Coded) -> Array:
+        paths = self._paths(x.codes.shape[1])
+        return np.where(x.codes < 0, -1, paths[np.arange(len(paths)), x.codes])
+
+    def cell_counts(self, s: CategoryCounts) -> Array:
+        paths = self._paths(len(s.levels))
+        column, level = np.nonzero(paths >= 0)
+        cells = np.zeros((*s.counts.shape[:2], CELLS))
+        cells[:, column, paths[column, level]] = s.counts[:, column, level]
+        return cells
+
+    def exists(self, n_columns: int) -> Array:
+        found = np.zeros((n_columns, CELLS))
+        for k in range(n_columns):
+            found[k, _paths(len(self.order_of(k)))] = 1.0
+        return found
+
+    def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
+        table = self._by_level(theta["log_cell"])
+        return (table + rng.gumbel(size=table.shape)).argmax(-1)
+
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        return {"probability": np.exp(self._by_level(theta["log_cell"]))}
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        table = self._by_level(theta["log_cell"])
+        return table.reshape(len(table), -1), np.zeros(len(table))
+
+    # The levels of each column as cells of the tree.
+
+    def _paths(self, n_columns: int) -> Array:
+        """The cell of each level, (column, level); -1 where a column has fewer levels than others."""
+        each = [_paths(len(self.order_of(k))) for k in range(n_columns)]
+        return np.array([np.pad(own, (0, max(map(len, each)) - len(own)), constant_values=-1) for own in each])
+
+    def _by_level(self, log_cell: Array) -> Array:
+        """ln p of cells, (..., column, cell), as ln p of levels, (..., column, level); -inf where there is no level."""
+        paths = self._paths(log_cell.shape[-2])
+        picked = log_cell[..., np.arange(len(paths))[:, None], paths]
+        return np.where(paths >= 0, picked, -np.inf)
+
+
+@cache
+def _paths(n: int) -> Array:
+    """The cells of n levels: half of them are on either side of the root, and so on."""
+    return Dyadic.given(np.arange(1, n), DEPTH).paths

@@ -1,0 +1,287 @@
+"""Families of trials: one outcome of two or of K, or the failures before a number of successes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy import sparse
+
+from bayesnb.families.columns import (
+    COUNTS,
+    LEVELS,
+    ZEROS_AND_ONES,
+    CategoryCounts,
+    Coded,
+    at_levels,
+    dense_cells,
+    gathered_columns,
+    of_each_column,
+    pymc_at_levels,
+    widest,
+)
+from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.kernels.two_floats import TwoFloat
+from bayesnb.numerics import Array, disagreement, log_peak, log_root
+from bayesnb.priors import Beta, Chance, Dirichlet, Theta
+from bayesnb.statistics.membership import Column, Membership
+from bayesnb.statistics.moments import Moments
+from bayesnb.statistics.statistic import Statistic
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryCounts(Statistic):
+    """Rows seen and rows that were 1, both (class, column)."""
+
+    n: Array
+    ones: Array
+
+    def seen(self) -> Array:
+        return self.n
+
+    def converted(self, kind: type[Statistic]) -> Statistic | None:
+        if kind is not Moments:
+            return None
+        n, ones = TwoFloat.of(self.n), TwoFloat.of(self.ones)
+        return Moments.about(n, np.zeros_like(self.ones), ones, ones, self.ones)
+
+    def contradiction(self) -> str:
+        return "more ones were seen than values" if (self.ones > self.n * (1 + 1e-6)).any() else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Bernoulli(Conjugate[Beta, BinaryCounts]):
+    """x | θ ~ Bernoulli(θ) with θ ~ Beta(α, β) (Murphy, PML1, 4.6.2).
+
+    Columns hold 0, 1 or NaN, dense, or 0 and 1 in a sparse matrix.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> clf = BayesianNB({"fever": Bernoulli(Beta(2, 8))}).fit({"fever": [1, 1, 0, 0]}, ["ill", "ill", "ill", "well"])
+    >>> clf.tables()["fever"].round(2)
+              0     1
+    class
+    ill    0.69  0.31
+    well   0.82  0.18
+    """
+
+    prior: Any = field(default_factory=Beta)
+
+    conjugate = Beta
+    support = ZEROS_AND_ONES
+
+    def statistic(self, x: Column, members: Membership) -> BinaryCounts:
+        if sparse.issparse(x):
+            ones = members.totals(x)
+            return BinaryCounts(np.repeat(members.weights()[:, None], ones.shape[1], axis=1), ones)
+        parts = (BinaryCounts(t.totals(t.seen()), t.totals(t.x == 1)) for t in self.tallies(x, members))
+        return reduce(add, parts)
+
+    def resolve_prior(self, prior: Beta, s: BinaryCounts) -> Beta:
+        # A row for each outcome, so that none is impossible.
+        return prior.over(s.n.shape[1], s.n.shape[0], (s.ones.sum(0) + 1) / (s.n.sum(0) + 2))
+
+    def added(self, s: BinaryCounts) -> Added:
+        d = s.ones, s.n - s.ones
+        return d, Beta.peak(*d)
+
+    def cells(self, posterior: Beta, x: Column) -> Cells:
+        own = np.where(x[:, None] == 1, posterior.alpha, posterior.beta)
+        return Chance(own, posterior.total, posterior.outcomes), *self.said(x)
+
+    def said(self, x: Column) -> Added:
+        # One trial says which outcome it had, and nothing else.
+        return (), 0.0
+
+    def log_density(self, theta: Theta, x: Column) -> Array:
+        no, yes = (theta["log_theta"][..., None, :, :, k] for k in (0, 1))
+        return np.where(x[:, None] == 1, yes, no)
+
+    def sample(self, theta: Theta, rng: Generator, s: BinaryCounts) -> Array:
+        yes = theta["log_theta"][..., 1]
+        return (np.log(rng.random(yes.shape)) < yes).astype(float)
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        no, yes = theta["log_theta"][..., 0], theta["log_theta"][..., 1]
+        return yes - no, no.sum(-1)
+
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
+        import pymc as pm
+
+        pm.Bernoulli(name, p=theta["theta"], observed=x[row, column].astype(int))
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
+        from pytensor import tensor as pt
+
+        p, x = theta["theta"].T, dense_cells(x)
+        return pt.dot(np.where(x == 1, 1.0, 0.0), pt.log(p)) + pt.dot(np.where(x == 0, 1.0, 0.0), pt.log1p(-p))
+
+
+@dataclass(frozen=True, eq=False)
+class Categorical(Conjugate[Dirichlet, CategoryCounts]):
+    """x | θ ~ Categorical(θ) with θ ~ Dirichlet(α) (Murphy, PML1, 4.6.3; Mitchell, 6.9).
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> days = {"outlook": ["sunny", "rain", "sunny", "sunny"]}
+    >>> laplace = Categorical(Dirichlet({"sunny": 1, "rain": 1, "snow": 1}))
+    >>> BayesianNB({"outlook": laplace}).fit(days, ["a", "a", "a", "b"]).tables()["outlook"].round(2)
+           rain  sunny  snow
+    class
+    a      0.33    0.5  0.17
+    b      0.25    0.5  0.25
+    """
+
+    prior: Any = field(default_factory=Dirichlet)
+
+    conjugate = Dirichlet
+    support = LEVELS
+
+    def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
+        return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)
+
+    def resolve_prior(self, prior: Dirichlet, s: CategoryCounts) -> Dirichlet:
+        return prior.over(s.levels, s.counts.shape[0], s.counts.sum(0))
+
+    def added(self, s: CategoryCounts) -> Added:
+        return (s.counts,), Dirichlet.peak(s.counts)
+
+    def cells(self, posterior: Dirichlet, x: Coded) -> Cells:
+        return Chance(at_levels(posterior.alpha, x.codes), posterior.total, posterior.outcomes), *self.said(x)
+
+    def said(self, x: Coded) -> Added:
+        # One trial says which outcome it had, and nothing else.
+        return (), 0.0
+
+    def log_density(self, theta: Theta, x: Coded) -> Array:
+        return at_levels(theta["log_theta"], x.codes)
+
+    def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
+        # The largest of log θ plus Gumbel noise falls on a level with its probability θ.
+        noisy = theta["log_theta"] + rng.gumbel(size=theta["log_theta"].shape)
+        return noisy.argmax(-1)
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        table = theta["log_theta"]
+        return table.reshape(len(table), -1), np.zeros(len(table))
+
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Coded, row: Array, column: Array) -> None:
+        import pymc as pm
+
+        pm.Categorical(name, p=theta["theta"], observed=x.codes[row, column])
+
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Coded) -> Any:
+        from pytensor import tensor as pt
+
+        return pymc_at_levels(pt.log(theta["theta"]), x.codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Trials(Statistic):
+    """Successes, failures, rows and the largest log-likelihood that one θ can give them, all (class, column).
+
+    When two parts are added, the largest log-likelihood falls by how much they disagree about θ, as in ``Events``.
+    """
+
+    successes: Array
+    failures: Array
+    rows: Array
+    log_peak: Array
+
+    signed = frozenset({"log_peak"})
+
+    def __add__(self, other: Trials) -> Trials:
+        both = super().__add__(other)
+        totals = self.successes + self.failures, other.successes + other.failures
+        apart = sum(
+            disagreement(getattr(self, what), getattr(other, what), *totals) for what in ("successes", "failures")
+        )
+        return replace(both, log_peak=both.log_peak - apart)
+
+    def seen(self) -> Array:
+        return self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class NegativeBinomial(Conjugate[Beta, Trials]):
+    """x | θ ~ NegativeBinomial(r, θ) with θ ~ Beta(α, β): the failures before the r-th success; r is given.
+
+    The mean is μ = r (1 - θ) / θ and the variance μ + μ² / r, more than that of a Poisson count. With r = 1, the
+    default, it is the geometric distribution. The predictive is a beta negative binomial (BDA3 2.6; Johnson, Kemp and
+    Kotz, *Univariate Discrete Distributions*, 6.2.3).
+
+    Parameters
+    ----------
+    prior : Beta
+        Of θ, the probability of a success.
+    r : float or array (column,)
+        Positive. The smaller it is, the more do counts of one mean vary.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB
+    >>> visits = {"visits": [0, 3, 1, 14]}
+    >>> clf = BayesianNB({"visits": NegativeBinomial(r=2)}).fit(visits, ["well", "well", "well", "ill"])
+    >>> clf.tables()["visits"].round(2)
+            mean  probability of a success
+    class
+    ill    10.00                      0.17
+    well    1.43                      0.58
+    """
+
+    prior: Any = field(default_factory=Beta)
+    r: Any = 1.0
+
+    conjugate = Beta
+    support = COUNTS
+
+    def statistic(self, x: Array, members: Membership) -> Trials:
+        parts = self.pooled(x, members)
+        return reduce(add, (Trials(ones, zeros, rows, peak) for rows, (ones, zeros), peak in parts))
+
+    def resolve_prior(self, prior: Beta, s: Trials) -> Beta:
+        return prior.over(s.rows.shape[1], s.rows.shape[0])
+
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        log_theta = theta["log_theta"]
+        r = self._r(log_theta.shape[-2])
+        return {
+            "mean": r * np.exp(log_theta[..., 0] - log_theta[..., 1]),
+            "probability of a success": np.exp(log_theta[..., 1]),
+        }
+
+    def added(self, s: Trials) -> Added:
+        return (s.successes, s.failures), s.log_peak
+
+    def said(self, x: Array) -> Added:
+        r, k = self._r(x.shape[1]), np.asarray(x[:, None], float)
+        # The log probability of k failures at the θ that fits them best, r / (r + k).
+        return (r, k), log_root(r, r + k) + log_peak(k)
+
+    def sample(self, theta: Theta, rng: Generator, s: Trials) -> Array:
+        log_theta = theta["log_theta"]
+        rate = np.exp(log_theta[..., 0] - log_theta[..., 1])
+        # A negative binomial count is a Poisson count whose mean has a Gamma distribution.
+        return rng.poisson(rate * rng.standard_gamma(self._r(rate.shape[-1]), rate.shape)).astype(float)
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        log_theta = theta["log_theta"]
+        return log_theta[..., 0], (self._r(log_theta.shape[-2]) * log_theta[..., 1]).sum(-1)
+
+    def gathered(self, cells: Sequence[tuple[NegativeBinomial, int]]) -> NegativeBinomial:
+        return replace(self, r=gathered_columns([(family.r, k) for family, k in cells]))
+
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
+        import pymc as pm
+
+        pm.NegativeBinomial(name, n=self._r(x.shape[1])[column], p=theta["theta"], observed=x[row, column].astype(int))
+
+    def _r(self, n_columns: int) -> Array:
+        return of_each_column("r", self.r, n_columns)

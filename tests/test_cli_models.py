@@ -25,6 +25,9 @@ from bayesnb import (
 )
 from bayesnb.dependence import learned
 
+# Most tests are not about the choice of a dependence, which takes the time of thirty fits.
+NAIVE = "--dependence", "none"
+
 
 def run(capsys, *arguments):
     """Exit code, stdout and stderr of a command."""
@@ -58,15 +61,13 @@ def penguins(tmp_path):
 @pytest.fixture
 def tennis(tmp_path, done):
     """A model file of PlayTennis."""
-    done("fit", "play-tennis", "-o", tmp_path / "tennis.bayesnb")
+    done("fit", "play-tennis", *NAIVE, "-o", tmp_path / "tennis.bayesnb")
     return tmp_path / "tennis.bayesnb"
 
 
 def test_a_fit_writes_the_model_of_the_estimator(capsys, penguins, tmp_path):
     path, X, y = penguins
-    code, out, err = run(
-        capsys, "fit", path, "--target", "species", "--dependence", "none", "-o", tmp_path / "m.bayesnb"
-    )
+    code, out, err = run(capsys, "fit", path, "--target", "species", *NAIVE, "-o", tmp_path / "m.bayesnb")
     assert (code, out) == (0, "")
     assert "344 rows, 7 features; Adelie 152, Chinstrap 68, Gentoo 124" in err
     clf = BayesianNB().fit(X, y)
@@ -79,9 +80,9 @@ def test_the_options_of_fit_reach_the_model(done, tmp_path):
     frame.loc[3, "sex"] = None
     frame.to_csv(tmp_path / "t.csv", index=False)
     done(
-        "fit", tmp_path / "t.csv", "--target", "sex", "-o", tmp_path / "m.bayesnb", "--feature", "visits=poisson",
-        "--feature", "height_cm=binned:165,175", "--weight", "half", "--m", "2", "--class-prior",
-        "female=0.25,male=0.75", "--unseen", "new", "--estimate", "mean",
+        "fit", tmp_path / "t.csv", "--target", "sex", *NAIVE, "-o", tmp_path / "m.bayesnb",
+        "--feature", "visits=poisson", "--feature", "height_cm=binned:165,175", "--weight", "half", "--m", "2",
+        "--class-prior", "female=0.25,male=0.75", "--unseen", "new", "--estimate", "mean",
     )  # fmt: skip
     known = frame.dropna()
     clf = BayesianNB(
@@ -99,7 +100,7 @@ def test_families_of_families_are_named_behind_a_colon(done, tmp_path):
     X, y = datasets.heights()
     X.assign(sex=y, visits=np.arange(40) % 4).to_csv(tmp_path / "t.csv", index=False)
     done(
-        "fit", tmp_path / "t.csv", "--target", "sex", "-o", tmp_path / "m.bayesnb",
+        "fit", tmp_path / "t.csv", "--target", "sex", *NAIVE, "-o", tmp_path / "m.bayesnb",
         "--feature", "visits=hurdle:poisson", "--feature", "height_cm=mixture:gaussian,log-normal",
         "--feature", "weight_kg=best:gaussian,log-normal",
     )  # fmt: skip
@@ -114,7 +115,7 @@ def test_all_columns_of_numbers_may_have_their_best_family(capsys, done, tmp_pat
     X, y = datasets.heights()
     X.assign(sex=y).to_csv(tmp_path / "t.csv", index=False)
     said = "--target", "sex", "--feature", "best"
-    done("fit", tmp_path / "t.csv", "-o", tmp_path / "m.bayesnb", *said, "--class-prior", prior)
+    done("fit", tmp_path / "t.csv", "-o", tmp_path / "m.bayesnb", *said, *NAIVE, "--class-prior", prior)
     assert load(tmp_path / "m.bayesnb").choice_.table.equals(BayesianNB("best").fit(X, y).choice_.table)
     for shown in ((tmp_path / "t.csv", *said), (tmp_path / "m.bayesnb",)):
         _, out, _ = run(capsys, "inspect", *shown, "--format", "json")
@@ -124,7 +125,7 @@ def test_all_columns_of_numbers_may_have_their_best_family(capsys, done, tmp_pat
 def test_the_option_m_sets_the_prior_of_all_categorical_and_binary_columns(done, tmp_path):
     X, y = datasets.play_tennis()
     X.assign(windy=(X["wind"] == "strong"), play=y).to_csv(tmp_path / "t.csv", index=False)
-    done("fit", tmp_path / "t.csv", "--target", "play", "-o", tmp_path / "m.bayesnb", "--m", "3")
+    done("fit", tmp_path / "t.csv", "--target", "play", *NAIVE, "-o", tmp_path / "m.bayesnb", "--m", "3")
     smooth = Categorical(Dirichlet.m_estimate(3.0))
     told = dict.fromkeys(X.columns, smooth) | {"windy": Bernoulli(Beta.m_estimate(3.0))}
     clf = BayesianNB(told).fit(X.assign(windy=(X["wind"] == "strong")), y)
@@ -136,7 +137,7 @@ def test_the_option_m_sets_the_prior_of_all_categorical_and_binary_columns(done,
 
 def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path):
     path, X, y = penguins
-    done("fit", path, "--target", "species", "--dependence", "none", "-o", tmp_path / "m.bayesnb")
+    done("fit", path, "--target", "species", *NAIVE, "-o", tmp_path / "m.bayesnb")
     expected = BayesianNB().fit(X, y).predict_proba(X)
     out = pd.read_csv(io.StringIO(done("predict", tmp_path / "m.bayesnb", path)))
     assert out.columns.tolist() == ["prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
@@ -189,7 +190,7 @@ def test_merging_models_gives_the_model_of_all_rows(done, penguins, tmp_path):
     frame = X.assign(species=y)
     for name, part in {"a": frame[:150], "b": frame[150:200], "c": frame[200:]}.items():
         part.to_csv(tmp_path / f"{name}.csv", index=False)
-        done("fit", tmp_path / f"{name}.csv", "--target", "species", "-o", tmp_path / f"{name}.bayesnb",
+        done("fit", tmp_path / f"{name}.csv", "--target", "species", *NAIVE, "-o", tmp_path / f"{name}.bayesnb",
              "--feature", "year=categorical")  # fmt: skip
     done("merge", *(tmp_path / f"{name}.bayesnb" for name in "abc"), "-o", tmp_path / "all.bayesnb")
     clf = BayesianNB({"year": Categorical()}).fit(X, y)
@@ -197,7 +198,7 @@ def test_merging_models_gives_the_model_of_all_rows(done, penguins, tmp_path):
 
 
 def test_merging_models_with_different_features_is_refused(capsys, done, tennis, tmp_path):
-    done("fit", "heights", "-o", tmp_path / "h.bayesnb")
+    done("fit", "heights", *NAIVE, "-o", tmp_path / "h.bayesnb")
     code, _, err = run(capsys, "merge", tennis, tmp_path / "h.bayesnb", "-o", tmp_path / "x.bayesnb")
     assert code == 1
     assert "h.bayesnb: the two models have different features" in err
@@ -218,7 +219,7 @@ def test_explain_with_a_model_explains_a_row_of_a_table(done, tennis):
     by_position = done("explain", tennis, "play-tennis", "--row", "3", "--format", "csv")
     by_value = done("explain", tennis, "--row", "outlook=rain,temperature=mild,humidity=high,wind=weak",
                     "--format", "csv")  # fmt: skip
-    of_data = done("explain", "play-tennis", "--row", "3", "--format", "csv")
+    of_data = done("explain", "play-tennis", *NAIVE, "--row", "3", "--format", "csv")
     assert by_position == by_value == of_data
     frame = pd.read_csv(io.StringIO(by_position), index_col=0)
     assert frame.loc["outlook", "value"] == X.loc[3, "outlook"]
@@ -361,7 +362,7 @@ def test_exponents_of_a_large_table_are_learned_from_some_of_its_rows(capsys, tm
 def test_a_fit_of_one_class_says_that_every_answer_is_known(capsys, penguins, tmp_path):
     path, X, _ = penguins
     X.assign(species="Adelie").to_csv(path, index=False)
-    code, _, err = run(capsys, "fit", path, "--target", "species", "-o", tmp_path / "m.bayesnb")
+    code, _, err = run(capsys, "fit", path, "--target", "species", *NAIVE, "-o", tmp_path / "m.bayesnb")
     assert code == 0
     assert "bayesnb: warning: all rows have one class, Adelie: it has probability 1" in err
 

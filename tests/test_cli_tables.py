@@ -147,7 +147,7 @@ def test_inspect_gives_its_remarks_as_json(done, tmp_path):
 def test_serious_remarks_are_warnings_in_the_voice_of_the_tool(verb, done, tmp_path):
     credit().to_csv(tmp_path / "t.csv", index=False)
     quick = {
-        "fit": ("-o", tmp_path / "m.bayesnb"),
+        "fit": ("--dependence", "none", "-o", tmp_path / "m.bayesnb"),
         "compare": ("--dependence", "none", "--draws", 20, "--format", "csv"),
         "report": ("-o", tmp_path / "r.md", "--explain", 0, "--draws", 20, "--dependence", "none"),
     }[verb]
@@ -208,7 +208,9 @@ ODD = pd.DataFrame({"a=b": ["x, y", "z"] * 5, "c,d": ["p=1", "q"] * 5, "n": rang
 )
 def test_names_and_values_of_a_row_may_hold_commas_and_equals_signs(row, done, tmp_path):
     ODD.to_csv(tmp_path / "t.csv", index=False)
-    said = json.loads(done("explain", tmp_path / "t.csv", "--target", "class", *row, "--format", "json")[0])
+    said = json.loads(
+        done("explain", tmp_path / "t.csv", "--target", "class", *row, "--dependence", "none", "--format", "json")[0]
+    )
     assert said["row"] == {"a=b": "x, y", "c,d": "p=1", "n": 2.0}
 
 
@@ -239,7 +241,7 @@ def test_predict_says_once_how_many_rows_hold_levels_that_were_never_seen(done, 
     monkeypatch.setattr("bayesnb.data.csv_reader.batch_rows", lambda columns: 2)
     X, y = datasets.play_tennis()
     X.assign(play=y).to_csv(tmp_path / "t.csv", index=False)
-    done("fit", tmp_path / "t.csv", "--target", "play", "-o", tmp_path / "m.bayesnb")
+    done("fit", tmp_path / "t.csv", "--target", "play", "--dependence", "none", "-o", tmp_path / "m.bayesnb")
     X.replace({"outlook": {"sunny": "Sunny"}, "wind": {"weak": "calm"}}).to_csv(tmp_path / "new.csv", index=False)
     code, _, err = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "new.csv", "--interval")
     assert code == 0
@@ -252,7 +254,7 @@ def test_predict_says_once_how_many_rows_hold_levels_that_were_never_seen(done, 
 
 @pytest.mark.filterwarnings("always:column .* a level never seen")
 def test_explain_says_never_seen_where_a_level_was_never_seen(done):
-    out, err = done("explain", "play-tennis", "--row", "outlook=Sunny,wind=weak")
+    out, err = done("explain", "play-tennis", "--dependence", "none", "--row", "outlook=Sunny,wind=weak")
     assert "Sunny (never seen)" in out
     assert "did you mean 'sunny'?" in err
 
@@ -273,7 +275,8 @@ def test_digits_are_read_as_text_where_a_model_has_learned_text(capsys, tmp_path
     rows = [f"{101 + k % 3},{k},{7 + k % 2}" for k in range(20)]
     (tmp_path / "learned.csv").write_text("\n".join(["code,x,y", *rows, "A7,1,odd"]))
     (tmp_path / "new.csv").write_text("\n".join(["code,x,y", *rows]))
-    assert run(capsys, "fit", tmp_path / "learned.csv", "--target", "y", "-o", tmp_path / "m.bayesnb")[0] == 0
+    told = ("--target", "y", "--dependence", "none", "-o", tmp_path / "m.bayesnb")
+    assert run(capsys, "fit", tmp_path / "learned.csv", *told)[0] == 0
     more = {"predict": (), "score": (), "update": (), "explain": ("--row", "0", "--format", "json")}[verb]
     code, out, err = run(capsys, verb, tmp_path / "m.bayesnb", tmp_path / "new.csv", *more)
     assert code == 0, err
@@ -295,7 +298,7 @@ def test_a_model_remembers_what_was_left_out_and_what_meant_missing(done, tmp_pa
     table.loc[::7, "a"] = 99
     table.to_csv(tmp_path / "t.csv", index=False)
     told = ("--drop", "name", "--na", "a=99", "--na", "?", "--feature", "a=categorical")
-    done("fit", tmp_path / "t.csv", "--target", "y", *told, "-o", tmp_path / "m.bayesnb")
+    done("fit", tmp_path / "t.csv", "--target", "y", *told, "--dependence", "none", "-o", tmp_path / "m.bayesnb")
     clf = load(tmp_path / "m.bayesnb")
     assert clf.schema_.features["a"].levels == ((1, 2, 3, 4, 5),)
     assert clf.schema_.features["b"].levels == (("99", "x"),)

@@ -97,12 +97,12 @@ def test_a_model_takes_its_own_place_by_each_of_its_paths_but_no_hard_link(capsy
 @pytest.mark.parametrize(
     ("command", "output"),
     [
-        ("fit play-tennis", "o.bayesnb"),
+        ("fit play-tennis --dependence none", "o.bayesnb"),
         ("update MODEL play-tennis", "o.bayesnb"),
         ("merge MODEL MODEL", "o.bayesnb"),
         ("predict MODEL play-tennis", "o.csv"),
         ("sample MODEL", "o.csv"),
-        ("report play-tennis --explain 0", "o.md"),
+        ("report play-tennis --explain 0 --dependence none", "o.md"),
         ("audit play-tennis", "o.png"),
     ],
 )
@@ -123,10 +123,10 @@ def test_a_file_that_a_command_could_not_have_written_is_replaced_only_with_forc
 @pytest.mark.parametrize(
     ("command", "output"),
     [
-        ("fit play-tennis", "o.bayesnb"),
+        ("fit play-tennis --dependence none", "o.bayesnb"),
         ("predict MODEL play-tennis", "o.csv"),
         ("predict MODEL play-tennis --keep wind", "o.parquet"),
-        pytest.param("report play-tennis --explain 0", "o.html", marks=pytest.mark.slow),
+        pytest.param("report play-tennis --explain 0 --dependence none", "o.html", marks=pytest.mark.slow),
         ("audit play-tennis", "o.png"),
         pytest.param("audit play-tennis", "o.svg", marks=pytest.mark.slow),
     ],
@@ -193,9 +193,9 @@ for command in (
     ["inspect", "m.bayesnb"],
     ["compare", "t.csv", "--target", "y", "--dependence", "none"],
     ["compare", "t.csv", "--target", "y", "--dependence", "none", "--format", "csv"],
-    ["explain", "t.csv", "--target", "y"],
+    ["explain", "t.csv", "--target", "y", "--dependence", "none"],
     ["explain", "m.bayesnb", "--row", evil + "=1"],
-    ["fit", "t.csv", "--target", "y", "-o", "n.bayesnb"],
+    ["fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "n.bayesnb"],
     ["predict", "m.bayesnb", "t.csv", "--keep", "y"],
     ["sample", "m.bayesnb", "-n", "3"],
     ["predict", evil, "t.csv"],
@@ -203,7 +203,7 @@ for command in (
     ["fit", evil + ".csv", "--target", "y", "-o", "n.bayesnb"],
     ["compare", "t.csv", "--target", evil],
     ["compare", "--" + evil],
-    ["report", "t.csv", "--target", "y", "--explain", "0", "--format", "md", "-o", "-"],
+    ["report", "t.csv", "--target", "y", "--explain", "0", "--dependence", "none", "--format", "md", "-o", "-"],
 ):
     print("COMMAND", command[0], flush=True)
     try:
@@ -340,7 +340,7 @@ def test_a_slip_in_the_target_is_told(capsys, table):
     ("command", "words"),
     [
         ("audit play-tennis", ["mutual", "temperature", "suggested", "probability"]),
-        ("explain penguins", ["flipper_length_mm", "Torgersen", "lower"]),
+        ("explain penguins --dependence none", ["flipper_length_mm", "Torgersen", "lower"]),
         ("inspect penguins", ["flipper_length_mm", "Gaussian", "Torgersen"]),
         ("score MODEL play-tennis", ["balanced accuracy", "majority", "precision"]),
     ],

@@ -79,7 +79,7 @@ def test_penguins_have_their_documented_missing_values():
     assert not X[["island", "year"]].isna().any(axis=None)
     assert X["sex"].fillna("gone").value_counts().to_dict() == {"male": 168, "female": 165, "gone": 11}
     assert sorted(X["year"].unique()) == [2007, 2008, 2009]
-    assert (measured.dtypes == float).all()
+    assert {dtype.kind for dtype in measured.dtypes} == {"f"}
 
 
 def test_changing_a_loaded_table_does_not_change_the_next_one():
@@ -89,7 +89,9 @@ def test_changing_a_loaded_table_does_not_change_the_next_one():
     assert (X.loc[0, "outlook"], y[0]) == ("sunny", "no")
 
 
-@pytest.mark.parametrize(("name", "end"), [("penguin", "Did you mean 'penguins'?"), ("zzz", f"{datasets.names()[-1]}.")])
+@pytest.mark.parametrize(
+    ("name", "end"), [("penguin", "Did you mean 'penguins'?"), ("zzz", f"{datasets.names()[-1]}.")]
+)
 def test_an_unknown_name_is_refused_with_the_known_names_and_the_closest(name, end):
     for ask in (datasets.load, datasets.target):
         with pytest.raises(ValueError, match=f"no data set is named '{name}'") as error:

@@ -109,8 +109,9 @@ def _read() -> dict[str, File]:
         "blank lines": File(plain.replace("\n", "\n\n").encode()),
         "no header": File(body.encode(), pandas={"header": None}, target="column4"),
         "no header, told": File(body.encode(), options=("--no-header",), pandas={"header": None}, target="column4"),
-        "years as names": File(
-            text(table().rename(columns={"weight": "2019", "visits": "2020", "flag": "2021"})).encode()
+        "years as names, told with --header": File(
+            text(table().rename(columns={"weight": "2019", "visits": "2020", "flag": "2021"})).encode(),
+            options=("--header",),
         ),
         "names of numbers, told with --header": File(
             text(table().rename(columns={"weight": "17.5", "visits": "4", "colour": "rot"})).encode(),

@@ -95,7 +95,7 @@ def _how_read(source: Source) -> dict[str, Any]:
     header = "names in the first line" if first.header else "no line of names"
     skipped = f"{first.skip} lines before it left out" if first.skip else ""
     cells = f"cells separated by {named.get(first.sep, repr(first.sep))}"
-    comma = "decimal commas" if "," in source.reading.marks.values() else ""
+    comma = "decimal commas" if any("," in marks.values() for marks in source.reading.marks) else ""
     files = f"{len(source.layouts)} files" if len(source.layouts) > 1 else ""
     return {"read as": ", ".join(filter(None, [files, first.encoding, cells, comma, header, skipped]))}
 

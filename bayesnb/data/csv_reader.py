@@ -1,15 +1,20 @@
 """CSV files as Arrow batches: the one reader of CSV for every verb.
 
-DuckDB finds the separator and the header of a file, and reads it. A file is read twice. :func:`look` goes
-through all of it once and notes, for each column, which kinds of cells it holds; :func:`batches` then reads the cells
-as what all of them are. So the type of a column never depends on the rows that happen to come first, and a table may be
-larger than memory. Where pandas can tell the type of a column, it is the same here.
+DuckDB finds the separator, the header and the lines before it, and reads the cells as text. The rules of this module
+are few. A cell stands in double quotes or in none. Texts such as NA are missing everywhere, and marks such as "?" in
+columns of numbers. A column holds numbers if each of its cells is one; a cell such as 05123 is none, because its zeros
+would be lost. Each column of a file has its decimal mark: a comma where cells such as "1,5" allow nothing else, and for
+1.234 and 1,234, which may be either, the mark of the other columns. A first row of text is a header unless most of its
+cells occur again in their columns.
+
+A file is read twice. :func:`look` goes through all of it once and notes what the cells of each column can be read as;
+:func:`batches` then reads them. So the type of a column never depends on the rows that happen to come first, and a
+table may be larger than memory.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import os
 import re
 import zlib
@@ -19,31 +24,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import IntFlag
 from functools import cache
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from bayesnb.data.arrow import batch_rows, message_of
-from bayesnb.data.decoding import (
-    GUESSES,
-    LINE,
-    QUOTE,
-    Workspace,
-    compression,
-    decoded,
-    encoding_of,
-    is_a_row_each,
-    is_empty,
-    lines_of,
-    rows_of,
-)
+from bayesnb.data.decoding import GUESSES, LINE, Workspace, compression, decoded, encoding_of, is_empty, lines_of
 from bayesnb.data.format import Format, marks_in
+
+QUOTE = '"'
+"""What stands around cells. An apostrophe does not, since it is more often a cell, or a letter of one."""
 
 HOW = f"hive_partitioning=false, quote='{QUOTE}'"
 """What DuckDB is told of every file. It would read a folder called c1=x as the second column of the files in it."""
 
 HEAD = 20_480
-"""The number of rows in which the names of columns are looked for again, to tell a header from a row."""
+"""The number of rows in which the cells of a first row of text are looked for again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +58,14 @@ class Layout:
         The number of lines before the header that hold no cells.
     header : bool
     names : tuple of str
-    cells : tuple of Cells
-        The kinds of cells of each column.
-    rows : int
     na : tuple of str
     space : Workspace
         Where ``file`` is, if it is a copy.
+    types : {column: Types}
+        What the cells of each column can be read as, for columns with a value.
+    gaps : {column: {text: count}}
+        Cells that are missing if the column holds numbers.
+    rows : int
     """
 
     name: str
@@ -80,7 +78,8 @@ class Layout:
     names: tuple[str, ...]
     na: tuple[str, ...]
     space: Workspace = field(repr=False)
-    cells: tuple[Cells, ...] = ()
+    types: Mapping[str, Types] = field(default_factory=dict)
+    gaps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     rows: int = 0
 
 
@@ -92,19 +91,19 @@ class Reading:
     ----------
     kinds : {column: kind}
         "empty", "integer", "real", "percent", "boolean" or "text".
-    marks : {column: mark}
-        The decimal mark, "." or ",".
+    marks : list of {column: mark}
+        For each file, the decimal marks of its columns, "." or ","; "" where a column needs none.
     gaps : {column: {text: count}}
         Cells of columns of numbers that are read as missing.
     """
 
     kinds: dict[str, str]
-    marks: dict[str, str]
-    gaps: dict[str, dict[str, int]]
+    marks: list[dict[str, str]]
+    gaps: dict[str, Counter[str]]
 
 
 def look(name: Any, file: Path, format: Format, space: Workspace) -> Layout:
-    """Go through a file once: its layout, and the kinds of cells of each column.
+    """Go through a file once: its layout, and what the cells of each column can be read as.
 
     Raises
     ------
@@ -126,77 +125,47 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
     with _connection(name) as connection:
         layout = _layout(connection, name, file, format, encoding, space)
         # One column of all cells, beside their columns' names: so a table of thousands of columns is one question.
+        cells = (
+            f"SELECT k, v, {_types_of('v')} AS t FROM (UNPIVOT ({_query(layout)}) ON COLUMNS(*) INTO NAME k VALUE v)"
+        )
         found = connection.execute(
-            f"SELECT k, bit_or({kind_of('v')}) FROM (UNPIVOT ({_query(layout)}) ON COLUMNS(*) INTO NAME k VALUE v) "
-            "GROUP BY k"
+            f"SELECT k, bit_and(t), histogram(trim(v)) FILTER (t & {int(Types.GAP)} > 0) FROM ({cells}) GROUP BY k"
         ).fetchall()
         (rows,) = connection.execute(f"SELECT count(*) FROM {_table(layout)}").fetchone()
         if not rows:
             raise ValueError(f"{name}: has a header and no rows" if layout.header else f"{name}: is empty")
-        _require_all(layout, rows)
-    held = dict(found)
-    return replace(layout, rows=rows, cells=tuple(Cells(held.get(f"c{k}", 0)) for k in range(len(layout.names))))
+    names = {f"c{k}": column for k, column in enumerate(layout.names)}
+    types = {names[k]: Types(held) for k, held, _ in found}
+    return replace(layout, types=types, gaps={names[k]: texts for k, _, texts in found if texts}, rows=rows)
 
 
 def reading(layouts: Sequence[Layout], format: Format) -> Reading:
     """How the columns of files are read, so that a column has one type in all of them."""
-    cells: dict[str, Cells] = {}
-    for layout in layouts:
-        for name, found in zip(layout.names, layout.cells, strict=True):
-            cells[name] = cells.get(name, Cells(0)) | found
-    marks = _marks(layouts, cells, format)
-    kinds = {name: kind_of_column(found, marks[name]) for name, found in cells.items()}
-    kinds |= {name: "text" for name in format.text if kinds.get(name, "empty") != "empty"}
+    marks = _marks(layouts, format)
+    held: dict[str, set[str]] = {column: set() for layout in layouts for column in layout.names}
+    for layout, own in zip(layouts, marks, strict=True):
+        for column, types in layout.types.items():
+            held[column].add("text" if column in format.text else _kind(types, own[column]))
+    kinds = {column: _joint(found) for column, found in held.items()}
     gaps: dict[str, Counter[str]] = {}
     for layout in layouts:
-        at = {f"c{k}": name for k, name in enumerate(layout.names) if Cells.GAP in layout.cells[k]}
-        at = {column: name for column, name in at.items() if kinds[name] != "text"}
-        if at:
-            query = (
-                f"SELECT k, trim(v), count(*) FROM (UNPIVOT ({_query(layout)}) ON {', '.join(at)} INTO NAME k VALUE v) "
-                f"WHERE {is_gap('v')} GROUP BY ALL"
-            )
-            with _connection(layout.name) as connection:
-                for column, text, count in connection.execute(query).fetchall():
-                    gaps.setdefault(at[column], Counter())[text] += count
+        for column, texts in layout.gaps.items():
+            if kinds[column] != "text":
+                gaps.setdefault(column, Counter()).update(texts)
     return Reading(kinds, marks, gaps)
 
 
-def _marks(layouts: Sequence[Layout], cells: Mapping[str, Cells], format: Format) -> dict[str, str]:
-    """The decimal mark of each column, which is one in all files."""
-    seen: dict[str, tuple[str, str]] = {}
-    for layout in layouts:
-        for name, mark in zip(layout.names, decimal_marks(layout.cells, layout.sep, format.decimal), strict=True):
-            file, other = seen.setdefault(name, (layout.name, mark)) if mark else ("", mark)
-            if mark != other and name not in format.text:
-                raise ValueError(
-                    f"column {name!r} has the decimal mark {other!r} in {file} and {mark!r} in {layout.name}: write "
-                    "both with one mark, or say it with --decimal if both have it"
-                )
-    marks = dict(zip(cells, decimal_marks(list(cells.values()), layouts[0].sep, format.decimal), strict=True))
-    for name in [name for name, mark in marks.items() if mark is None and name not in format.text]:
-        unclear = Cells.COMMA | Cells.THOUSANDS | Cells.THOUSANDTHS
-        places = [(layout, k) for layout in layouts for k, own in enumerate(layout.names) if own == name]
-        layout, k = next((layout, k) for layout, k in places if layout.cells[k] & unclear)
-        query = f"SELECT trim(c{k}) FROM ({_query(layout)}) WHERE {kind_of(f'c{k}')} & {int(unclear)} > 0 LIMIT 1"
-        with _connection(layout.name) as connection:
-            (cell,) = connection.execute(query).fetchone()
-        raise ValueError(
-            f"{layout.name}: column {name!r} holds {cell!r}, and nothing tells whether its decimal mark is a comma or "
-            "a point: say it with --decimal"
-        )
-    return {name: mark or "." for name, mark in marks.items()}
-
-
-def batches(layout: Layout, how: Reading) -> Iterator[Any]:
-    """The rows of a file as Arrow batches, each cell read as the kind of its column."""
+def batches(layout: Layout, kinds: Mapping[str, str], marks: Mapping[str, str]) -> Iterator[Any]:
+    """The rows of a file as Arrow batches, each cell read as the kind of its column, by its decimal mark."""
     import pyarrow as pa
 
-    kinds = [how.kinds[name] for name in layout.names]
-    cells = zip(_cells(layout), kinds, layout.cells, [how.marks[name] for name in layout.names], strict=True)
-    values = (f"{value_of(cell, kind, found, mark)} AS v{k}" for k, (cell, kind, found, mark) in enumerate(cells))
+    kinds = [kinds[column] for column in layout.names]
+    values = ", ".join(
+        f"{_value(cell, kind, marks.get(column, ''))} AS v{k}"
+        for k, (column, cell, kind) in enumerate(zip(layout.names, _cells(layout), kinds, strict=True))
+    )
     with _connection(layout.name) as connection:
-        relation = connection.sql(f"SELECT {', '.join(values)} FROM {_table(layout)}")
+        relation = connection.sql(f"SELECT {values} FROM {_table(layout)}")
         for batch in relation.to_arrow_reader(batch_rows(len(kinds))):
             columns = [
                 pa.nulls(batch.num_rows)
@@ -215,63 +184,47 @@ def batches(layout: Layout, how: Reading) -> Iterator[Any]:
 def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: str, space: Workspace) -> Layout:
     if is_empty(file):
         raise ValueError(f"{name}: is empty")
-    said = "" if format.sep is None else f", delim={sql_text(format.sep)}"
-    sniffed = connection.execute(
+    said = "" if format.sep is None else f", delim={_text(format.sep)}"
+    sep, escape, skip, sniffed, types = connection.execute(
         "SELECT Delimiter, Escape, SkipRows, HasHeader, [c.type FOR c IN Columns] FROM "
         f"sniff_csv({_path(file)}, {HOW}, compression='{compression(file)}', max_line_size={LINE}{said})"
     ).fetchone()
-    sep, escape, skip, header, types = sniffed
     escape = QUOTE if escape == "(empty)" else escape
     lines = [line.rstrip("\r\n") for line in islice(lines_of(file), skip + 1)]
-    if format.sep is None and len(types) == 1:
-        # Where lines are not of one length, DuckDB takes each of them for one cell. Then reading it says which line is.
-        sep, skip, lines = _commonest_separator(lines[0]) or sep, 0, lines[:1]
-    other = _commonest_separator(lines[0]) if format.sep is None and skip else None
-    if other not in (None, sep) and all(other in line for line in lines if line):
-        sep, skip = other, 0  # A last line with more of another separator, as in 4,341,061, would hide all of them.
-    if any(sep in line and not line.startswith(("#", "sep=")) for line in lines[:skip]):
+    common = max((",", ";", "\t", "|"), key=lines[0].count)
+    if format.sep is None and common != sep and all(common in line for line in lines if line):
+        # A last line with more of another separator, as in 4,341,061, hides all others, and so do lines of two lengths.
+        sep, skip = common, 0
+    elif any(sep in line and not line.startswith(("#", "sep=")) for line in lines[:skip]):
         skip = 0  # Only a title or a comment may stand before the header, and no row.
-    layout = Layout(str(name), file, encoding, sep, escape, skip, False, (), format.na, space)
-    first = next(rows_of(file, skip, sep, escape), [""])
-    layout = replace(layout, names=tuple(f"column{k}" for k in range(len(first))))
-    if format.header is None:
-        header = set(format.names) & set(first) or _is_header(connection, layout, first, header, types)
-    else:
-        header = format.header
+    first = _first_row(lines_of(file, skip), sep, escape)
+    names = tuple(f"column{k}" for k in range(len(first)))
+    layout = Layout(str(name), file, encoding, sep, escape, skip, False, names, format.na, space)
+    header = format.header
+    if header is None:
+        header = bool(set(format.names) & set(first)) or (sniffed and not _is_row(connection, layout, first, types))
     return replace(layout, header=True, names=_names(name, first)) if header else layout
 
 
-def _is_header(connection: Any, layout: Layout, first: Sequence[str], sniffed: bool, types: Sequence[str]) -> bool:
-    """Whether the first row holds the names of columns.
+def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
+    """The cells of the first line that is not blank."""
+    if len(sep) > 1:
+        return next(line.rstrip("\r\n").split(sep) for line in lines if line.strip())
+    csv.field_size_limit(max(LINE, csv.field_size_limit()))
+    escape = None if escape == QUOTE else escape
+    return next(filter(None, csv.reader(lines, delimiter=sep, quotechar=QUOTE, escapechar=escape)), [""])
 
-    DuckDB tells by types: a header is text where its column holds numbers. Where types do not tell, a first row whose
-    cells are found again in their own columns is a row, and one of numbers that count up by one (years, positions) and
-    of text that is found nowhere else is a header.
+
+def _is_row(connection: Any, layout: Layout, first: Sequence[str], types: Sequence[str]) -> bool:
+    """Whether a first row of text, in a file of nothing but text, is no header: most cells occur again in its column.
+
+    Where a column holds anything else, its type has told.
     """
-    if sniffed and any(kind != "VARCHAR" for kind in types):
-        return True
-    numbers = [int(cell) for cell in first if re.fullmatch(r"\d+", cell)]
-    text = [k for k, cell in enumerate(first) if not re.fullmatch(PATTERNS[Cells.REAL], cell.strip())]
-    count_up = all(b - a == 1 for a, b in pairwise(numbers)) and len(numbers) + len(text) == len(first)
-    if not (sniffed or (count_up and (text or len(numbers) > 2))):
+    if any(kind != "VARCHAR" for kind in types):
         return False
-    again = ", ".join(f"count_if(c{k} = {sql_text(first[k])}) > 1" for k in text) or "false"
-    rows = connection.execute(f"SELECT {again} FROM (FROM {_table(layout)} LIMIT {HEAD})").fetchone()
-    found = sum(map(bool, rows))
-    return found <= len(first) / 2 if sniffed else not found
-
-
-def _require_all(layout: Layout, rows: int) -> None:
-    """Refuse a file of which DuckDB reads another number of rows than Python, under the same quote."""
-    above = layout.skip + layout.header
-    if len(layout.names) == 1 or is_a_row_each(layout.file, above + rows):
-        return
-    records = sum(1 for _ in rows_of(layout.file, layout.skip, layout.sep, layout.escape)) - layout.header
-    if records != rows:
-        raise ValueError(
-            f"{layout.name}: has {records:,} rows of which {rows:,} can be read: a quote is left open, or stands in a "
-            "cell (write it twice there, and quotes around the cell)"
-        )
+    again = ", ".join(f"count_if(c{k} = {_text(cell)}) > 1" for k, cell in enumerate(first))
+    found = connection.execute(f"SELECT {again} FROM (FROM {_table(layout)} LIMIT {HEAD})").fetchone()
+    return sum(map(bool, found)) > len(first) / 2
 
 
 def _names(name: Any, first: Sequence[str]) -> tuple[str, ...]:
@@ -286,13 +239,192 @@ def _names(name: Any, first: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _commonest_separator(line: str) -> str | None:
-    counts = {sep: line.count(sep) for sep in (",", ";", "\t", "|")}
-    best = max(counts, key=counts.__getitem__)
-    return best if counts[best] else None
+# What cells can be read as
+
+
+MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
+           "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]  # fmt: skip
+"""The texts of a missing cell, the same as in pandas."""
+
+GAPS = ("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "#n/a", "<na>")
+"""Texts that stand for a missing cell in a column of numbers, in small letters and without blanks around them.
+
+In a column of text they are levels like all others, because there they may mean something."""
+
+
+class Types(IntFlag):
+    """What a cell can be read as; of a column, what all of its cells can be read as."""
+
+    INTEGER = 1
+    DOTTED = 2
+    "Digits, perhaps in groups with points: 1, 1.234, 1.234.567."
+    POINT = 4
+    "A number whose decimal mark is a point, perhaps in groups with commas: 1, 1.5, 1.234, 1,234."
+    COMMA = 8
+    "A number whose decimal mark is a comma, perhaps in groups with points: 1, 1,5, 1.234, 1,234."
+    WITH_COMMA = 16
+    "There is a comma in it."
+    BOOLEAN = 32
+    PERCENT = 64
+    GROUPS = 128
+    "Three groups or more with points, such as 1.234.567. A column of nothing else holds versions or addresses."
+    GAP = 256
+    "It stands for a missing cell. So it can be read as all others, too."
+
+
+ANY = Types(511)
+EITHER = Types.POINT | Types.COMMA
+PATTERNS = {
+    r"[+-]?(0|[1-9]\d{0,17})": Types.INTEGER | Types.DOTTED | EITHER,
+    r"[+-]?[1-9]\d{0,2}\.\d{3}": Types.DOTTED | EITHER,
+    r"[+-]?((0|[1-9]\d*|\d+\.\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))": Types.POINT,
+    r"[+-]?(\d+([.,]\d*)?|[.,]\d+)\s*%": Types.PERCENT,
+    r"[+-]?[1-9]\d{0,2},\d{3}": EITHER | Types.WITH_COMMA,
+    r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d*|(,\d{3}){2,})": Types.POINT,
+    r"[+-]?[1-9]\d{0,2}(\.\d{3}){2,}": Types.DOTTED | Types.COMMA | Types.GROUPS,
+    r"[+-]?([1-9]\d{0,2}(\.\d{3})+,\d*|\d*,\d+|\d+,)([eE][+-]?\d+)?": Types.COMMA | Types.WITH_COMMA,
+}
+"""The patterns of cells, without the blanks around them. The first that a cell matches says what it can be read as."""
+
+
+def _types_of(cell: str) -> str:
+    """What a cell can be read as, as SQL. What begins with a letter is settled first, because patterns take longer."""
+    words = (
+        f"WHEN lower({cell}) IN ('true', 'false') THEN {int(Types.BOOLEAN)} "
+        f"WHEN lower(trim({cell})) IN ({', '.join(map(_text, GAPS))}) THEN {int(ANY)}"
+    )
+    numbers = [
+        f"WHEN regexp_full_match({cell}, {_text(rf'\s*({pattern})\s*')}) THEN {int(types)}"
+        for pattern, types in PATTERNS.items()
+    ]
+    return (
+        f"CASE WHEN ascii({cell}) > ascii('9') AND NOT regexp_matches({cell}, '^(?i:inf)') "
+        f"THEN CASE {words} ELSE 0 END {' '.join(numbers[:3])} {words} {' '.join(numbers[3:])} ELSE 0 END"
+    )
+
+
+def _marks(layouts: Sequence[Layout], format: Format) -> list[dict[str, str]]:
+    """For each file, the decimal marks of its columns; "" where a column needs none."""
+    clear = [{column: _clear_mark(types, layout.sep) for column, types in layout.types.items()} for layout in layouts]
+    found = []
+    for layout, own in zip(layouts, clear, strict=True):
+        marks = {}
+        for column, mark in own.items():
+            if mark is None and format.decimal is None and column not in format.text:
+                elsewhere = {other.get(column) for other in clear} - {"", None}
+                mark = _unclear_mark(layout, column, elsewhere or set(own.values()) - {"", None})
+            elif mark is None or (mark == "," and format.decimal == "."):
+                mark = format.decimal or "."
+            marks[column] = "" if mark == "." and Types.POINT not in layout.types[column] else mark
+        found.append(marks)
+    return found
+
+
+def _clear_mark(types: Types, sep: str) -> str | None:
+    """The decimal mark that the cells of a column tell themselves; "" if there is none, None if they do not tell."""
+    if not types & EITHER or types & (Types.INTEGER | Types.GROUPS | Types.GAP):
+        return ""
+    if EITHER in types or Types.DOTTED in types:
+        return None
+    if Types.POINT in types:
+        return "."
+    # A few cells such as "1,5" among whole numbers of a file of commas may be pairs.
+    return "," if sep != "," or Types.WITH_COMMA in types else None
+
+
+def _unclear_mark(layout: Layout, column: str, known: set[str]) -> str:
+    """The decimal mark of a column whose cells do not tell it, by the marks of other columns.
+
+    Raises
+    ------
+    ValueError
+        If they do not tell it either.
+    """
+    types, sep = layout.types[column], layout.sep
+    if Types.POINT not in types:
+        # Such as 950 and 1.234.567; or 7 and "1,5" in a file of commas.
+        return "," if known == {","} and sep != "," else "."
+    dotted = Types.DOTTED in types
+    if sep == "," and (dotted or "," not in known):
+        return "."
+    opposite = [other for other in layout.types.values() if EITHER in other and (Types.DOTTED in other) != dotted]
+    if sep == "," or len(known) > 1 or (not known and opposite):
+        shown = "1.234" if dotted else "1,234"
+        raise ValueError(
+            f"{layout.name}: column {column!r} holds numbers such as {shown}, and nothing tells whether its decimal "
+            "mark is a comma or a point: say it with --decimal"
+        )
+    return min(known, default="," if sep == ";" and not dotted else ".")
+
+
+def _kind(types: Types, mark: str) -> str:
+    """What a column of one file is read as; "empty" if all of its cells stand for missing ones."""
+    if mark:
+        return "real"
+    names = {Types.GAP: "empty", Types.INTEGER: "integer", Types.BOOLEAN: "boolean", Types.PERCENT: "percent"}
+    return next((name for one, name in names.items() if one in types), "text")
+
+
+def _joint(kinds: set[str]) -> str:
+    """What a column is read as in all files."""
+    held = kinds - {"empty"}
+    if not held:
+        return "text" if kinds else "empty"
+    return "real" if held == {"integer", "real"} else held.pop() if len(held) == 1 else "text"
+
+
+def _value(cell: str, kind: str, mark: str) -> str:
+    """A cell as SQL, read as the kind of its column. What is a gap there cannot be cast, and is null."""
+    match kind:
+        case "integer":
+            return f"try_cast(trim({cell}) AS BIGINT)"
+        case "boolean":
+            return f"try_cast(trim({cell}) AS BOOLEAN)"
+        case "percent":
+            return f"try_cast(replace(rtrim(trim({cell}), '% '), ',', '.') AS DOUBLE)"
+        case "real":
+            point = f"replace(trim({cell}), '{'.' if mark == ',' else ','}', '')"
+            return f"try_cast(replace({point}, ',', '.') AS DOUBLE)"
+    return cell
 
 
 # What DuckDB is asked
+
+
+def _table(layout: Layout) -> str:
+    """The file as a table of texts, whose columns are called c0, c1, …"""
+    columns = ", ".join(f"c{k}: 'VARCHAR'" for k in range(len(layout.names)))
+    missing = ", ".join(_text(text) for text in MISSING if layout.sep not in text)
+    return (
+        f"read_csv({_path(layout.file)}, auto_detect=false, columns={{{columns}}}, header={layout.header}, "
+        f"skip={layout.skip}, delim={_text(layout.sep)}, escape={_text(layout.escape)}, "
+        f"comment='', nullstr=[{missing}], strict_mode=true, null_padding=false, {HOW}, max_line_size={LINE}, "
+        f"compression='{compression(layout.file)}')"
+    )
+
+
+def _cells(layout: Layout) -> list[str]:
+    """The cells of each column as SQL; those that the user calls missing are null also with blanks around them."""
+    found = []
+    for k, column in enumerate(layout.names):
+        missing = ", ".join(map(_text, marks_in(column, layout.na, layout.names)))
+        found.append(f"(CASE WHEN trim(c{k}) IN ({missing}) THEN NULL ELSE c{k} END)" if missing else f"c{k}")
+    return found
+
+
+def _query(layout: Layout) -> str:
+    """The file as SQL, in columns that are called c0, c1, …"""
+    return f"SELECT {', '.join(f'{cell} AS c{k}' for k, cell in enumerate(_cells(layout)))} FROM {_table(layout)}"
+
+
+def _text(value: Any) -> str:
+    """A text as SQL."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _path(file: Path) -> str:
+    """The path as SQL; DuckDB would take it for a glob."""
+    return _text(re.sub(r"([*?\[])", r"[\1]", str(file.absolute())))
 
 
 @contextmanager
@@ -310,6 +442,19 @@ def _database(process: int) -> Any:
     return duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
 
 
+FAULTS = {
+    r"Expected Number of Columns: (?P<expected>\d+) Found: (?P<found>\d+)": (
+        "{line} has {found} cells where the header has {expected}: mend the line, or name the separator with --sep"
+    ),
+    "unterminated quote|quote should be followed|Error when sniffing": (
+        "{line} is not CSV: a quote is left open, or stands within a cell"
+    ),
+    "Maximum line size": "a line is longer than {longest:,} bytes, so this is not CSV",
+    "(?i)gzip|compressed file": "is not gzip, or not all of it ({said})",
+}
+"""What errors of reading a file say, and what it means."""
+
+
 @contextmanager
 def _about(name: Any) -> Iterator[None]:
     """Convert the errors of reading a file to ``ValueError`` with the file, the line, the reason and the cure.
@@ -324,211 +469,17 @@ def _about(name: Any) -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, OSError, EOFError, zlib.error, csv.Error, RuntimeError) as error:
-        said = str(error)
-        if said == "Query interrupted":  # While DuckDB reads, Ctrl-C reaches it first.
+        text = str(error)
+        if text == "Query interrupted":  # While DuckDB reads, Ctrl-C reaches it first.
             raise KeyboardInterrupt from error
-        at = re.search(r"Line: (\d+)", said)
+        at = re.search(r"Line: (\d+)", text)
         line = f"line {at[1]}" if at else "a line"
-        if "not utf-8" in said:
+        if "not utf-8" in text:
             raise UnicodeError(f"{name}: {line} is not UTF-8: name its encoding with --encoding") from error
-        if counted := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said):
-            raise ValueError(
-                f"{name}: {line} has {counted[2]} cells where the header has {counted[1]}: mend the line, or name the "
-                "separator with --sep"
-            ) from error
-        if "unterminated quote" in said or "quote should be followed" in said:
-            raise ValueError(f"{name}: {line} is not CSV: a quote is left open, or stands within a cell") from error
-        if "Maximum line size" in said:
-            raise ValueError(f"{name}: a line is longer than {LINE:,} bytes, so this is not CSV") from error
-        if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) or "GZIP" in said.upper():
-            raise ValueError(f"{name}: is not gzip, or not all of it ({message_of(error)})") from error
-        if "Error when sniffing" in said:
-            raise ValueError(f"{name}: a line is not CSV: a quote is left open, or stands within a cell") from error
+        for pattern, said in FAULTS.items():
+            if found := re.search(pattern, text):
+                said = said.format(line=line, longest=LINE, said=message_of(error), **found.groupdict())
+                raise ValueError(f"{name}: {said}") from error
         if isinstance(error, OSError | RuntimeError):
             raise
-        raise ValueError(f"{name}: cannot be read as CSV ({message_of(said.partition(chr(10))[0])})") from error
-
-
-def _path(file: Path) -> str:
-    """The path as SQL; DuckDB would take it for a glob."""
-    return sql_text(re.sub(r"([*?\[])", r"[\1]", str(file.absolute())))
-
-
-def _table(layout: Layout) -> str:
-    """The file as a table of texts, whose columns are called c0, c1, …"""
-    columns = ", ".join(f"c{k}: 'VARCHAR'" for k in range(len(layout.names)))
-    missing = ", ".join(sql_text(text) for text in MISSING if layout.sep not in text)
-    return (
-        f"read_csv({_path(layout.file)}, auto_detect=false, columns={{{columns}}}, header={layout.header}, "
-        f"skip={layout.skip}, delim={sql_text(layout.sep)}, escape={sql_text(layout.escape)}, "
-        f"comment='', nullstr=[{missing}], strict_mode=true, null_padding=false, {HOW}, max_line_size={LINE}, "
-        f"compression='{compression(layout.file)}')"
-    )
-
-
-def _cells(layout: Layout) -> list[str]:
-    """The cells of each column as SQL; those that the user calls missing are null also with blanks around them."""
-    found = []
-    for k, column in enumerate(layout.names):
-        missing = ", ".join(map(sql_text, marks_in(column, layout.na, layout.names)))
-        found.append(f"(CASE WHEN trim(c{k}) IN ({missing}) THEN NULL ELSE c{k} END)" if missing else f"c{k}")
-    return found
-
-
-def _query(layout: Layout) -> str:
-    """The file as SQL, in columns that are called c0, c1, …"""
-    return f"SELECT {', '.join(f'{cell} AS c{k}' for k, cell in enumerate(_cells(layout)))} FROM {_table(layout)}"
-
-
-# Cells of text: which of them are numbers, true or false, or missing, as questions in SQL. A cell has one kind of
-# ``Cells``, and the kinds of all cells of a column decide what the column is read as.
-
-
-MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
-           "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]  # fmt: skip
-"""The texts of a missing cell, the same as in pandas."""
-
-GAPS = ("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "#n/a", "<na>")
-"""Texts that stand for a missing cell in a column of numbers, in small letters and without blanks around them.
-
-In a column of text they are levels like all others, because there they may mean something."""
-
-
-class Cells(IntFlag):
-    """The kinds of cells that a column holds. The order is that in which a cell is tried."""
-
-    INTEGER = 1
-    THOUSANDTHS = 2
-    "1.234, a real number; or whole, where the comma is the decimal mark. 0.234 is none: no group begins with 0."
-    REAL = 4
-    BOOLEAN = 8
-    GAP = 16
-    PERCENT = 32
-    THOUSANDS = 64
-    "1,234, a whole number; or real, where the comma is the decimal mark."
-    GROUPED = 128
-    "1,234.5 or 1,234,567"
-    COMMA = 256
-    "1,5 or 1.234,5"
-    DOTTED = 512
-    "1.234.567, a whole number where the comma is the decimal mark; or a version, or an address."
-    TEXT = 1024
-
-
-NUMBER = Cells.INTEGER | Cells.THOUSANDTHS | Cells.REAL
-WITH_POINT = NUMBER | Cells.THOUSANDS | Cells.GROUPED
-WITH_COMMA = Cells.INTEGER | Cells.THOUSANDTHS | Cells.THOUSANDS | Cells.COMMA | Cells.DOTTED
-
-PATTERNS = {
-    Cells.INTEGER: r"[+-]?(0|[1-9]\d{0,17})",
-    Cells.THOUSANDTHS: r"[+-]?[1-9]\d{0,2}\.\d{3}",
-    Cells.REAL: r"[+-]?((0|[1-9]\d*|\d+\.\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))",
-    Cells.PERCENT: r"[+-]?(\d+([.,]\d*)?|[.,]\d+)\s*%",
-    Cells.THOUSANDS: r"[+-]?[1-9]\d{0,2},\d{3}",
-    Cells.GROUPED: r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d*|(,\d{3}){2,})",
-    Cells.DOTTED: r"[+-]?[1-9]\d{0,2}(\.\d{3}){2,}",
-    Cells.COMMA: r"[+-]?([1-9]\d{0,2}(\.\d{3})+,\d*|\d*,\d+|\d+,)([eE][+-]?\d+)?",
-}
-"""The patterns of cells, without the blanks around them. No number is 05123: its zeros would be lost."""
-
-
-def kind_of(cell: str) -> str:
-    """The kind of a cell as SQL. What begins with a letter is settled first, because patterns take longer."""
-
-    def matches(kind: Cells) -> str:
-        return f"WHEN regexp_full_match({cell}, {sql_text(rf'\s*({PATTERNS[kind]})\s*')}) THEN {int(kind)}"
-
-    numbers = [matches(kind) for kind in (Cells.INTEGER, Cells.THOUSANDTHS, Cells.REAL)]
-    others = [matches(kind) for kind in (Cells.PERCENT, Cells.THOUSANDS, Cells.GROUPED, Cells.DOTTED, Cells.COMMA)]
-    words = (
-        f"WHEN lower({cell}) IN ('true', 'false') THEN {int(Cells.BOOLEAN)} WHEN {is_gap(cell)} THEN {int(Cells.GAP)}"
-    )
-    return (
-        f"CASE WHEN ascii({cell}) > ascii('9') AND NOT regexp_matches({cell}, '^(?i:inf)') "
-        f"THEN CASE {words} ELSE {int(Cells.TEXT)} END "
-        f"{' '.join(numbers)} {words} {' '.join(others)} ELSE {int(Cells.TEXT)} END"
-    )
-
-
-def is_gap(cell: str) -> str:
-    """Whether a cell stands for a missing one in a column of numbers, as SQL."""
-    return f"lower(trim({cell})) IN ({', '.join(map(sql_text, GAPS))})"
-
-
-def decimal_marks(columns: Sequence[Cells], sep: str, told: str | None) -> list[str | None]:
-    """The decimal mark of each column of a file, by its own cells.
-
-    It is "" where the cells need none, and ``None`` where they may have either: 1.234 is so beside columns of both
-    marks, and whole numbers with one "1,5" in a file of commas. Only 1.234 and 1,234 are read as the other columns are.
-    """
-    held = [found & ~Cells.GAP for found in columns]
-    commas = told == "," if told else any(Cells.COMMA in found and found in WITH_COMMA for found in held)
-    points = told == "." if told else any(found in WITH_POINT and found not in WITH_COMMA for found in held)
-    either = Cells(0)
-    for found in held:
-        either |= found if found in WITH_POINT & WITH_COMMA else Cells(0)
-
-    def of_either(found: Cells) -> str | None:
-        if commas != points and (told or sep != ","):
-            return "," if commas else "."
-        if sep == ",":  # Its cells with a comma are in quotes.
-            return None if commas and not points and Cells.THOUSANDS in found else "."
-        if commas or Cells.THOUSANDS | Cells.THOUSANDTHS in either:
-            return None
-        return "," if sep == ";" and Cells.THOUSANDS in found else "."
-
-    def of(found: Cells) -> str | None:
-        if found not in WITH_POINT | WITH_COMMA or found in Cells.INTEGER:
-            return ""
-        if found in WITH_POINT:
-            return of_either(found) if found in WITH_COMMA else "."
-        whole = found & (Cells.INTEGER | Cells.THOUSANDTHS)
-        if Cells.COMMA not in found:
-            return "," if whole and not points and (told or sep != ",") and found in WITH_COMMA else ""
-        if found not in WITH_COMMA or told == ".":
-            return ""
-        return None if whole and sep == "," and not told else ","
-
-    return [of(found) for found in held]
-
-
-def kind_of_column(cells: Cells, decimal: str) -> str:
-    """What a column with these kinds of cells is read as."""
-    held = cells & ~Cells.GAP
-    if not cells:
-        return "empty"
-    if not held:
-        return "text"
-    if held == Cells.INTEGER:
-        return "integer"
-    if held == Cells.BOOLEAN:
-        return "boolean"
-    if held == Cells.PERCENT:
-        return "percent"
-    return "real" if held in NUMBER or held in (WITH_COMMA if decimal == "," else WITH_POINT) else "text"
-
-
-def value_of(cell: str, kind: str, cells: Cells, decimal: str) -> str:
-    """A cell as SQL, read as the kind of its column. What is a gap there cannot be cast, and is null."""
-    if Cells.GAP in cells and kind != "text":
-        # A bare cast of a column is done while the file is parsed, where what cannot be cast is an error.
-        cell = f"trim({cell})"
-    match kind:
-        case "integer":
-            return f"try_cast({cell} AS BIGINT)"
-        case "boolean":
-            return f"try_cast({cell} AS BOOLEAN)"
-        case "percent":
-            return f"try_cast(replace(rtrim(trim({cell}), '% '), ',', '.') AS DOUBLE)"
-        case "real":
-            if decimal == "," and cells & ~Cells.GAP in WITH_COMMA:
-                cell = f"replace(replace({cell}, '.', ''), ',', '.')"
-            elif cells & (Cells.THOUSANDS | Cells.GROUPED):
-                cell = f"replace({cell}, ',', '')"
-            return f"try_cast({cell} AS DOUBLE)"
-    return cell
-
-
-def sql_text(value: Any) -> str:
-    """A text as SQL."""
-    return "'" + str(value).replace("'", "''") + "'"
+        raise ValueError(f"{name}: cannot be read as CSV ({message_of(text.partition(chr(10))[0])})") from error

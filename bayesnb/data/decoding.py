@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
 import io
 import os
@@ -19,13 +18,10 @@ GUESSES = ("cp1252", "latin-1")
 """Encodings for files that are not UTF-8. The first refuses five bytes, the second none."""
 
 BLOCK = 2**22
-"""The number of bytes that are decoded at a time."""
+"""The number of letters that are decoded at a time."""
 
 LINE = 2**23
 """The most bytes of a line. A file with a longer one is refused, because it would fill the memory."""
-
-QUOTE = '"'
-"""What stands around cells. An apostrophe does not, since it is more often a cell, or a letter of one."""
 
 MARKS = {
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
@@ -90,15 +86,15 @@ def decoded(name: Any, file: Path, encoding: str, space: Workspace) -> Path:
         ) from error
     if known.name in ("utf-8", "ascii"):
         return file
-    decoder, copy, read = known.incrementaldecoder(), space.path(), 0
-    with opened(file) as data, copy.open("w", encoding="utf-8", newline="") as out:
+    copy = space.path()
+    with (
+        io.TextIOWrapper(opened(file), encoding=encoding, newline="") as text,
+        copy.open("w", encoding="utf-8", newline="") as out,
+    ):
         try:
-            while block := data.read(BLOCK):
-                out.write(decoder.decode(block))
-                read += len(block)
-            out.write(decoder.decode(b"", final=True))
+            shutil.copyfileobj(text, out, BLOCK)
         except UnicodeDecodeError as error:
-            byte = f"byte {error.object[error.start]:#x} after {read + error.start:,} bytes"
+            byte = f"byte {error.object[error.start]:#x}"
             raise UnicodeError(f"{name}: is not {encoding} ({byte}): name its encoding with --encoding") from error
     return copy
 
@@ -124,22 +120,3 @@ def lines_of(file: Path, skip: int = 0) -> Iterator[str]:
     """The lines of a file of which DuckDB has seen the first, so that it fits into memory."""
     with io.TextIOWrapper(opened(file), encoding="utf-8-sig", errors="replace", newline="") as lines:
         yield from islice(lines, skip, None)
-
-
-def rows_of(file: Path, skip: int, sep: str, escape: str) -> Iterator[list[str]]:
-    """The rows of a file as Python reads CSV, without those that are blank."""
-    lines = lines_of(file, skip)
-    if len(sep) > 1:
-        return (line.rstrip("\r\n").split(sep) for line in lines if line.strip())
-    csv.field_size_limit(max(LINE, csv.field_size_limit()))
-    escape = None if escape == QUOTE else escape
-    return filter(None, csv.reader(lines, delimiter=sep, quotechar=QUOTE, escapechar=escape))
-
-
-def is_a_row_each(file: Path, rows: int) -> bool:
-    """Whether a file has so many lines, which are then a row each; blank lines at its end do not count."""
-    with opened(file) as data:
-        lines, last = 1, b""
-        while block := data.read(BLOCK):
-            lines, last = lines + block.count(b"\n"), block
-    return lines - last[len(last.rstrip(b"\r\n")) :].count(b"\n") == rows

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,9 @@ class Source(os.PathLike):
         """The rows as Arrow batches, and their number."""
         if self.reading is not None:
             rows = sum(layout.rows for layout in self.layouts)
-            return (batch for layout in self.layouts for batch in csv_reader.batches(layout, self.reading)), rows
+            files = zip(self.layouts, self.reading.marks, strict=True)
+            parts = (csv_reader.batches(layout, self.reading.kinds, marks) for layout, marks in files)
+            return chain.from_iterable(parts), rows
         dataset, schemas = self._dataset
         batches = coded(_batches(dataset, schemas, self), [schema.metadata for _, schema in schemas.values()])
         return batches, dataset.count_rows()

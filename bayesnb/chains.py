@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import chdtri
 
 from bayesnb.progress import Progress
 
@@ -229,5 +229,5 @@ def _by_chance(chains: int, draws: int, cells: int) -> float:
     chains disagree, and so excuse them.
     """
     halves = 2 * chains
-    largest = stats.chi2.isf(0.01 / (2 * cells), halves - 1)
+    largest = chdtri(halves - 1, 0.01 / (2 * cells))
     return float(np.sqrt(1 + halves * largest / ((halves - 1) * chains * draws)))

@@ -12,8 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import column_or_1d
 
 from bayesnb import em
 from bayesnb.data import engines
@@ -115,7 +113,7 @@ def with_rows(
 ) -> Classifier:
     """What was learned and what further rows say; ``classes`` are named by the user."""
     schema = _schema(settings, before)
-    named = () if classes is None else labels_of(column_or_1d(classes))
+    named = () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
     if engines.streams(X):
         if before is None:
@@ -128,6 +126,13 @@ def with_rows(
         return before
     rows = Rows.of(X, y, sample_weight, settings.unlabelled, schema).labelled().counted()
     return _and_rows(settings, before, rows, named)
+
+
+def _named_by_user(classes: Any) -> Array:
+    """The classes that the user names, as scikit-learn reads labels."""
+    from sklearn.utils import column_or_1d
+
+    return column_or_1d(classes)
 
 
 def _and_rows(settings: Any, before: Classifier | None, rows: Rows, named: tuple[Any, ...]) -> Classifier:
@@ -238,6 +243,8 @@ def as_advised(clf: Any, advice: str | None, X: Any, y: Any) -> Classifier:
     before: Classifier = clf.classifier_
     if advice is None or before.dependence is not None:
         return before
+    from sklearn.base import clone
+
     settings = clone(clf).set_params(dependence=advice, estimate="predictive")
     return with_exponents(settings, before.with_estimate("predictive"), X, y)
 

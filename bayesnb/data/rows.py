@@ -11,7 +11,6 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
 
 from bayesnb.data import choice
 from bayesnb.data.choice import with_choices
@@ -68,6 +67,8 @@ class Rows:
             raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
         weight = every_row(len(target))
         if sample_weight is not None:
+            from sklearn.utils.validation import _check_sample_weight
+
             weight = _check_sample_weight(sample_weight, target.codes, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")

@@ -16,7 +16,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.utils import check_array
 
 from bayesnb.data.columns import Column, Names, as_objects
 from bayesnb.kernels import reading
@@ -58,6 +57,8 @@ class Table:
             # An array of numbers needs no further checks here.
             return cls(_positions(X.shape[1]), X, len(X))
         if sparse.issparse(X):
+            from sklearn.utils import check_array
+
             X = check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
             X = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
             if not X.has_canonical_format:
@@ -79,6 +80,8 @@ class Table:
             if len(frame) < min_rows:
                 raise ValueError(f"Found array with {len(frame)} sample(s) while a minimum of {min_rows} is required.")
             return cls(tuple(frame.columns), frame, len(frame))
+        from sklearn.utils import check_array
+
         dtype = getattr(X, "dtype", None)
         X = check_array(
             X,

@@ -14,8 +14,6 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
-from sklearn.utils import assert_all_finite, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from bayesnb.data.columns import CellError, Column, as_objects, coded_array
 from bayesnb.model import united_labels
@@ -68,10 +66,14 @@ class Target:
         if distinct.dtype.kind == "O":
             _require_one_kind(distinct, codes)
         if distinct.dtype.kind == "f":
+            from sklearn.utils import assert_all_finite
+
             assert_all_finite(distinct, input_name="y")
         # Text and whole numbers are classes; scikit-learn's slow check would only warn if nearly all of many differ.
         nearly_all = len(codes) > 20 and len(distinct) > len(codes) // 2
         if nearly_all or not (distinct.dtype.kind in "biuU" or isinstance(distinct[0], str)):
+            from sklearn.utils.multiclass import check_classification_targets
+
             check_classification_targets(distinct[codes[codes >= 0]] if nearly_all else np.tile(distinct, 2))
         classes, place = np.unique(distinct, return_inverse=True)
         return cls(_placed(codes, place), classes, declared)
@@ -139,6 +141,8 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
         if text or nullable:
             codes, distinct = column.coded
             return Target.of(*_present(codes, array_of(distinct)), unlabelled, declared)
+    from sklearn.utils import column_or_1d
+
     return Target.of(*coded_array(column_or_1d(y, warn=True)), unlabelled, declared)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from bayesnb.chains import Convergence, Sampler
 from bayesnb.dependence.conditional import Rows, indicators
@@ -95,7 +95,7 @@ class Verdict:
     @property
     def p_value(self) -> float:
         """The p-value of the largest ``|z|``, by Bonferroni, as in :class:`bayesnb.sampling.agreement.Agreement`."""
-        return min(1.0, 2 * float(norm.sf(self.parameters["z"].abs().max())) * len(self.parameters))
+        return min(1.0, 2 * float(ndtr(-self.parameters["z"].abs().max())) * len(self.parameters))
 
     @property
     def agrees(self) -> bool:

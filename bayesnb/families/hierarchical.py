@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from scipy import stats
 from scipy.special import logsumexp
 
 from bayesnb.families.columns import LEVELS, CategoryCounts, Coded
@@ -229,6 +228,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return super().pymc_statistic({"theta": theta["theta"] + absent}, s)
 
     def log_prior(self, prior: LearnedShares, variables: Mapping[str, Array]) -> dict[str, Array]:
+        from scipy import stats
+
         pooled, strength = variables["pooled"], variables["strength"]
         shared = {key: variables[key] for key in ("location", "scale") if self.together}
         location, scale = (value[..., None] for value in shared.values()) if shared else (0.0, 1.0)
@@ -428,6 +429,8 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return {"mu": theta["mu"], "tau": 1 / theta["sigma"] ** 2}
 
     def log_prior(self, prior: LearnedCentre, variables: Mapping[str, Array]) -> dict[str, Array]:
+        from scipy import stats
+
         sigma, centre, between = (variables[key] for key in ("sigma", "centre", "between"))
         scale = variables.get("scale", np.ones(between.shape[:-1]))
         found = {

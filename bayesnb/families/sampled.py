@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
-from scipy import stats
 from scipy.special import gammaln, logsumexp, softmax
 
 from bayesnb.chains import GOOD_K, Convergence, Sampler, weights_without
@@ -639,6 +638,8 @@ class StudentT(Pointwise[LocationScale]):
         return {"mu": ("class", "column"), "sigma": ("class", "column"), "nu": ("column",)}
 
     def log_prior(self, prior: LocationScale, variables: Mapping[str, Array]) -> dict[str, Array]:
+        from scipy import stats
+
         sigma = variables["sigma"]
         found = {
             "mu": stats.norm.logpdf(variables["mu"], prior.m, prior.reach),

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import logsumexp, xlogy
-from scipy.stats import entropy
+from scipy.special import entr, logsumexp, xlogy
 
 from bayesnb.data.rows import table_of
 from bayesnb.data.targets import labels_of
@@ -272,7 +271,7 @@ def ask_next(
         found["cost"] = prices
         found["gain"] = found["saving"] - found["cost"]
     found = found.sort_values("information" if costs is None else "gain", ascending=False, kind="stable")
-    found.attrs |= {"entropy": float(entropy(np.exp(log_proba))), "left_out": left_out, "not_asked": not_asked}
+    found.attrs |= {"entropy": float(entr(np.exp(log_proba)).sum()), "left_out": left_out, "not_asked": not_asked}
     return found
 
 

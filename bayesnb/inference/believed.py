@@ -21,8 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import logsumexp, rel_entr, xlogy
-from scipy.stats import entropy
+from scipy.special import entr, logsumexp, rel_entr, xlogy
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.learned import Dependence, DrawnDependence
@@ -259,14 +258,14 @@ class Believed:
 
         def given_row(p: Array, rows: slice) -> Array:
             mean = np.exp(log_p[rows])
-            total, each = entropy(mean, axis=-1), rel_entr(p, mean).sum(-1)
+            total, each = entr(mean).sum(-1), rel_entr(p, mean).sum(-1)
             epistemic, error = np.minimum(each.mean(0), total), each.std(0) / np.sqrt(len(p))
             parts = np.stack([total, total - epistemic, epistemic], axis=1)
             return np.stack([parts, np.stack([np.zeros(len(total)), error, error], axis=1)], axis=1)
 
         def given_data(p: Array, rows: slice) -> Array:
-            each = entropy(p, axis=-1)
-            total = entropy(p.mean(0), axis=-1)
+            each = entr(p).sum(-1)
+            total = entr(p.mean(0)).sum(-1)
             aleatoric = np.minimum(each.mean(0), total)
             # The total is the entropy of a mean m; by its slope -ln m, a draw p moves it by -Σ p ln m.
             of_total = -xlogy(p, p.mean(0)).sum(-1)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.exceptions import ConvergenceWarning
 
 from bayesnb.data.targets import labels_of
 from bayesnb.inference.classifier import Classifier
@@ -82,6 +81,8 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
             return prior, n_iter
         prior = prior * slope
         prior /= prior.sum()
+    from sklearn.exceptions import ConvergenceWarning
+
     warn(
         f"EM for the class prior did not converge in {max_iter} steps: the log probability of all rows could still "
         f"rise by {gap:.1e}, more than tol={tol:g}; raise max_iter",

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
 
 from bayesnb.inference.believed import Believed, chosen_classes
 from bayesnb.inference.cells import prepared
@@ -84,6 +83,8 @@ def _sums(factors: Sequence[tuple[Any, Any, Any]], impossible: Array, origin: fl
             nodes.append((w + np.log(away * np.sqrt(curvature) / w) / w, z))
         scores, values = np.moveaxis(np.array(nodes), 1, 0)
         near = (variance < WIDE) & (np.abs(level) < LARGE) & (np.diff(scores, axis=0) > 0).all(axis=0)
+    from scipy.interpolate import PchipInterpolator
+
     total = np.empty((len(score), *shape))
     for row, c in np.ndindex(shape):
         if impossible[row, c]:

@@ -17,8 +17,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
-from scipy.special import ndtr
+from scipy.special import betaincinv, ndtr
 
 from bayesnb.inference import drawn_sums
 from bayesnb.inference.believed import Believed, Drawn, Given
@@ -143,7 +142,7 @@ def quantile_errors(shares: Sequence[float]) -> Ask:
 
     def errors(p: Array, rows: slice) -> Array:
         n, q = len(p), np.asarray(shares)
-        ends = [stats.beta.ppf(ndtr(side), n * q + 1, n * (1 - q) + 1) for side in (-1.0, 1.0)]
+        ends = [betaincinv(n * q + 1, n * (1 - q) + 1, ndtr(side)) for side in (-1.0, 1.0)]
         low, high = np.quantile(p, ends, axis=0)
         return np.moveaxis((high - low) / 2, 0, -1)
 

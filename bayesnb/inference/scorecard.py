@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import confusion_matrix
 
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.scoring import (
@@ -208,7 +207,8 @@ def scorecard_of(
     table["frequencies"] = pd.Series(_constant_forecast(n_rows / len(codes), n_rows))
     table["majority"] = pd.Series(_constant_forecast(np.eye(len(classes))[n_rows.argmax()], n_rows))
     names = pd.Index(classes)
-    confusion = confusion_matrix(codes, guess, labels=[*range(len(classes)), GUESSED_NONE])[:-1]
+    confusion = np.zeros((len(classes), len(classes) + 1), int)
+    np.add.at(confusion, (codes, np.where(guess == GUESSED_NONE, len(classes), guess)), 1)
     predicted = [*classes.tolist(), "impossible"] if confusion[:, -1].any() else classes.tolist()
     counts = pd.DataFrame(confusion[:, : len(predicted)], names.rename("true"), pd.Index(predicted, name="predicted"))
     guessed = confusion.sum(axis=0)[:-1]

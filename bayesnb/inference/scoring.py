@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta
-from sklearn.metrics import accuracy_score, recall_score
+from scipy.special import betaincinv
 
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.model import normalize
@@ -50,8 +49,8 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
     proba = np.exp(log_proba)
     guess = guesses(log_proba)
     return {
-        "accuracy": float(accuracy_score(codes, guess)),
-        "balanced_accuracy": float(recall_score(codes, guess, labels=np.unique(codes), average="macro")),
+        "accuracy": float((guess == codes).mean()),
+        "balanced_accuracy": float(np.mean([(guess[codes == c] == c).mean() for c in np.unique(codes)])),
         # scikit-learn's log_loss clips probabilities; its brier_score_loss refuses impossible rows and a single class.
         "log_loss": float(-own(log_proba, codes).mean()),
         "brier": float(brier_terms(proba, codes).mean()),
@@ -154,8 +153,8 @@ def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
     k = n (Brown, Cai and DasGupta 2001).
     """
     k, n, tail = np.asarray(k), np.asarray(n), (1 - prob) / 2
-    lower = np.where(k == 0, 0.0, beta.ppf(tail, k + 0.5, n - k + 0.5))
-    upper = np.where(k == n, 1.0, beta.ppf(1 - tail, k + 0.5, n - k + 0.5))
+    lower = np.where(k == 0, 0.0, betaincinv(k + 0.5, n - k + 0.5, tail))
+    upper = np.where(k == n, 1.0, betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
     return lower[()], upper[()]
 
 

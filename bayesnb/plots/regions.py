@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import entropy
+from scipy.special import entr
 
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import codes_of
@@ -138,7 +138,7 @@ def _background(axes: Axes, sides: list[Array], log_proba: Array, response: str,
     else:
         most = np.log(max(len(colours), 2))
         shade = axes.pcolormesh(
-            *sides, entropy(np.exp(log_proba), axis=-1), cmap="Greys", vmin=0, vmax=1.4 * most, rasterized=True
+            *sides, entr(np.exp(log_proba)).sum(-1), cmap="Greys", vmin=0, vmax=1.4 * most, rasterized=True
         )
         bar = axes.figure.colorbar(shade, ax=axes, label="entropy of p(class | both columns) [nats]", location="bottom")
         bar.ax.set_xlim(0, most)

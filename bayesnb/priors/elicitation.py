@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy import optimize, stats
+from scipy.special import betainc, gammainc, ndtri
 
 from bayesnb.numerics import Array
 
@@ -30,10 +30,10 @@ def beta_between(low: float, high: float, share: float) -> tuple[float, float]:
     below, up_to = tails(low, high, share)
     if not 0 < low < high < 1:
         raise ValueError(f"Expected the interval of a probability to be within 0 and 1; got {low!r} and {high!r}")
-    middle, sd = (low + high) / 2, (high - low) / 2 / stats.norm.ppf(up_to)
+    middle, sd = (low + high) / 2, (high - low) / 2 / ndtri(up_to)
     rows = max(middle * (1 - middle) / sd**2 - 1, 0.5)
     start = np.log([rows * middle, rows * (1 - middle)])
-    return _solved(lambda a, b: stats.beta(a, b).cdf([low, high]), (below, up_to), start)
+    return _solved(lambda a, b: betainc(a, b, [low, high]), (below, up_to), start)
 
 
 def gamma_between(low: float, high: float, share: float) -> tuple[float, float]:
@@ -41,13 +41,15 @@ def gamma_between(low: float, high: float, share: float) -> tuple[float, float]:
     below, up_to = tails(low, high, share)
     if low <= 0:
         raise ValueError(f"Expected the interval of a rate to be above 0; got {low!r} and {high!r}")
-    shape = (2 * stats.norm.ppf(up_to) / np.log(high / low)) ** 2
+    shape = (2 * ndtri(up_to) / np.log(high / low)) ** 2
     start = np.log([shape, shape / np.sqrt(low * high)])
-    return _solved(lambda a, b: stats.gamma(a, scale=1 / b).cdf([low, high]), (below, up_to), start)
+    return _solved(lambda a, b: gammainc(a, b * np.array([low, high])), (below, up_to), start)
 
 
 def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array) -> tuple[float, float]:
     """The two positive parameters whose distribution function has these values at the ends of the interval."""
+    from scipy import optimize
+
     log_odds = np.log(wanted) - np.log1p(-np.array(wanted))
 
     def gap(logs: Array) -> Array:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from scipy import stats
+from scipy.special import ndtri
 
 from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, Size
@@ -112,7 +112,7 @@ class Normal(Located):
         Normal(m=170, v=36.9612)
         """
         up_to = elicitation.tails(low, high, share)[1]
-        return cls((low + high) / 2, ((high - low) / 2 / stats.norm.ppf(up_to)) ** 2)
+        return cls((low + high) / 2, ((high - low) / 2 / ndtri(up_to)) ** 2)
 
     @classmethod
     def flat(cls) -> Normal:

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from scipy import stats
-from scipy.special import digamma, gammaln, zeta
+from scipy.special import digamma, gammaln, stdtrit, zeta
 
 from bayesnb.numerics import LOG_2PI, Array, Size, log, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation
@@ -241,7 +240,7 @@ class NormalGamma(UnknownPrecision):
         NormalGamma(m=170, kappa=10, a=5, b=311.331)
         """
         up_to = elicitation.tails(low, high, share)[1]
-        squared = ((high - low) / 2 / stats.t(rows).ppf(up_to)) ** 2
+        squared = ((high - low) / 2 / stdtrit(rows, up_to)) ** 2
         return cls((low + high) / 2, rows, rows / 2, squared * rows / 2 * rows / (rows + 1))
 
     @classmethod

@@ -21,7 +21,7 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.dependence import learned as dependent
-from bayesnb.dependence.counting import DependenceStatistics
+from bayesnb.dependence.columns import DependenceStatistics
 from bayesnb.dependence.learned import Dependence
 from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier

@@ -13,8 +13,7 @@ import argparse
 import numpy as np
 
 from bayesnb import BayesianNB
-from bayesnb.dependence.counting import counted, searched
-from bayesnb.dependence.grid import SCREEN_DEPTH, Grid
+from bayesnb.dependence.columns import SCREEN_DEPTH, Grid, counted, searched
 from bayesnb.dependence.pairs import log_bayes_factors, selected
 from bayesnb.statistics.membership import Labels
 from benchmarks.comparing import seconds
@@ -33,7 +32,7 @@ def counting_and_choosing(x: np.ndarray, y: np.ndarray) -> int:
     """How many pairs are dependent, of all pairs of the columns, counted over all rows."""
     posterior = BayesianNB().fit(x[:1000], y[:1000]).classifier_.posterior
     data, labels = {next(iter(posterior.model.features)): x}, Labels.of(y)
-    grid = Grid.of(posterior.model, {name: value[:32_768] for name, value in data.items()}, np.ones(len(x))[:32_768])
+    grid = Grid.of(posterior, {name: value[:32_768] for name, value in data.items()}, np.ones(len(x))[:32_768])
     return len(selected(log_bayes_factors(counted(grid, data, labels, searched(grid), SCREEN_DEPTH)), 10**6))
 
 

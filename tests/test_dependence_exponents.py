@@ -11,11 +11,8 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 from test_generative import IN_PYTHON
 
-from bayesnb.dependence import conditional
-from bayesnb.dependence.conditional import Layout, Rows, derivatives, log_likelihood
-from bayesnb.dependence.exponents import Exponents, Group
-from bayesnb.dependence.laplace import laplace
-from bayesnb.dependence.learned_exponents import learn_exponents
+from bayesnb.dependence.exponents import Exponents, Group, Layout
+from bayesnb.dependence.posterior import FEW_CLASSES, Rows, derivatives, laplace, learn_exponents, log_likelihood
 from bayesnb.dependence.program import parameters_of, pymc_model, verify
 
 
@@ -39,6 +36,11 @@ def halves(r: Rows):
     ]
 
 
+def layout_of(own: list[int], classes: int, cells: int = 0, terms: int = 4) -> Layout:
+    """Parameters of which those of the terms ``own`` differ by class."""
+    return Layout.of([Group("features", 1, 1.0, 1.0, t in own) for t in range(terms)], classes, cells)
+
+
 def plain_log_likelihood(r: Rows, layout: Layout, point: np.ndarray) -> float:
     """The same from the definition, a cell and a class at a time."""
     w, by_class = point[: layout.terms], point[layout.terms :].reshape(layout.classes, -1)
@@ -54,10 +56,10 @@ def plain_log_likelihood(r: Rows, layout: Layout, point: np.ndarray) -> float:
 
 @pytest.mark.parametrize("cells", [0, 5])
 @pytest.mark.parametrize("own", [[], [0, 2], [0, 1, 2, 3]])
-@pytest.mark.parametrize("classes", [3, conditional.FEW_CLASSES + 1], ids=["by pairs of classes", "by classes"])
+@pytest.mark.parametrize("classes", [3, FEW_CLASSES + 1], ids=["by pairs of classes", "by classes"])
 def test_the_derivatives_are_those_of_the_log_likelihood(own, cells, classes):
     r = rows(classes=classes)
-    layout = Layout.of(4, classes, own, cells)
+    layout = layout_of(own, classes, cells)
     rng = default_rng(1)
     point = rng.normal(size=layout.size) * 0.3
     value, slope, information = derivatives(halves(r), layout, point)
@@ -74,7 +76,7 @@ def test_the_derivatives_are_those_of_the_log_likelihood(own, cells, classes):
 @pytest.mark.parametrize(("own", "cells"), [([], 0), ([0, 1, 2, 3], 0), ([1], 5)])
 def test_the_mode_is_that_of_an_independent_optimiser(own, cells):
     r = rows()
-    layout = Layout.of(4, 3, own, cells)
+    layout = layout_of(own, 3, cells)
     mean, sd = np.zeros(layout.size), np.full(layout.size, 0.7)
     mean[:4] = 1.0
     found = laplace(lambda: [r], layout, mean, sd, mean)
@@ -88,7 +90,7 @@ def test_the_mode_is_that_of_an_independent_optimiser(own, cells):
 
 def test_the_evidence_is_the_integral_over_the_exponents():
     r = rows(n=200, terms=1, classes=2, signal=0.7)
-    layout = Layout.of(1, 2)
+    layout = layout_of([], 2, terms=1)
     mean, sd = np.array([1.0, 0.0, 0.0]), np.array([0.5, 1e-3, 1e-3])
     found = laplace(lambda: [r], layout, mean, sd, mean)
     w = np.linspace(-3, 5, 4001)
@@ -117,7 +119,7 @@ def test_exponents_of_nothing_are_naive_bayes():
 
 
 @pytest.mark.parametrize("classes", [2, 3, 6])
-def test_probabilities_are_averages_over_the_draws_of_the_exponents(classes, road):
+def test_probabilities_are_averages_over_the_draws_of_the_exponents(classes):
     r, cells = rows(80, classes), default_rng(1).integers(-1, 5, (80, 1))
     learned = learn(Rows(r.terms, r.offset, r.codes, r.weight, cells), cells=5)
     far, ruled_out = r.offset.copy(), np.zeros(80, bool)
@@ -165,7 +167,7 @@ def test_averaging_over_a_skewed_posterior_does_not_unlearn_what_separates():
 @pytest.mark.parametrize("certain", [1e-5, np.inf], ids=["certain rows", "rows that matter"])
 def test_draws_have_the_moments_of_the_posterior_where_the_normal_around_the_mode_has_not(certain, monkeypatch):
     # Chains that leave out rows that matter notice it in the end.
-    monkeypatch.setattr("bayesnb.dependence.laplace.CERTAIN", certain)
+    monkeypatch.setattr("bayesnb.dependence.posterior.CERTAIN", certain)
     y = np.repeat([0, 1], 6)
     terms = np.stack([np.where(y == 0, 1.0, -1.0), np.where(y == 1, 1.0, -1.0)], axis=1)[:, :, None]
     r = Rows(terms, np.zeros((12, 2)), y, np.ones(12))
@@ -174,8 +176,8 @@ def test_draws_have_the_moments_of_the_posterior_where_the_normal_around_the_mod
     grid = np.linspace(-4, 16, 161)
     w, b, c = np.meshgrid(grid, np.linspace(-5, 5, 51), np.linspace(-5, 5, 51), indexing="ij")
     points = np.column_stack([w.ravel(), b.ravel(), c.ravel()])
-    log_p = log_likelihood(lambda: [r], learned.layout, points)
-    log_p += -0.5 * ((points - learned.mean) ** 2 / learned.sd**2).sum(-1)
+    (mean, sd), log_p = learned.prior, log_likelihood(lambda: [r], learned.layout, points)
+    log_p += -0.5 * (((points - mean) / sd) ** 2).sum(-1)
     p = np.exp(log_p - logsumexp(log_p))
     mean = p @ points[:, 0]
     sd = np.sqrt(p @ (points[:, 0] - mean) ** 2)
@@ -205,7 +207,7 @@ def test_the_sample_only_chooses_and_starts():
     groups = [Group("features", 4, 1.0, 0.5)]
     names = list("abcd")
     direct = learn_exponents(Exponents(), lambda: [r], groups, names)
-    by_sample = learn_exponents(Exponents(), lambda: [r], groups, names, sample=lambda: [few])
+    by_sample = learn_exponents(Exponents(), lambda: [r], groups, names, sample=few)
     assert_allclose(by_sample.posterior.mode, direct.posterior.mode, atol=1e-6)
 
 
@@ -250,7 +252,7 @@ def test_the_program_is_the_same_density(by_class, cells):
         drawn = {v.name: rng.normal(size=v.type.shape) for v in model.free_RVs}
         point = parameters_of({name: v[None] for name, v in drawn.items()})
         ours = log_likelihood(lambda: [r], learned.layout, point)[0]
-        ours += norm.logpdf(point[0], learned.mean, learned.sd).sum()
+        ours += norm.logpdf(point[0], *learned.prior).sum()
         assert_allclose(log_p(drawn), ours)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.random import default_rng
@@ -9,15 +11,17 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import logsumexp
 
-from bayesnb.dependence import terms
+from bayesnb.dependence import columns
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.learned import Dependence, learn
-from bayesnb.dependence.termset import TermSet, left_out_terms, predictive_terms
+from bayesnb.dependence.pairs import CellTerm, PairTerm
+from bayesnb.dependence.terms import JOINT, TermSet, terms_of
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.rates import Exposed, Poisson
 from bayesnb.families.trials import Bernoulli, Categorical, Coded
 from bayesnb.model import NaiveBayes, Posterior, part_of
+from bayesnb.priors.beta_tree import splits
 from bayesnb.statistics.membership import Labels
 
 
@@ -68,6 +72,15 @@ def test_every_kind_of_column_can_be_learned_and_asked(how):
     assert len(found.exponents.table()) == found.exponents.layout.terms
 
 
+def given(term: CellTerm, counts: np.ndarray) -> CellTerm:
+    """The term after other rows, under the prior that it has."""
+    if isinstance(term, PairTerm):
+        return replace(term, counts=counts)
+    leaves = np.zeros((len(counts), 1, 64))
+    leaves[..., ::2] = np.moveaxis(counts, 2, 1)
+    return replace(term, tree=term.whole.plus(*(np.where(term.whole.open, half, 0.0) for half in splits(leaves))))
+
+
 # The grid is held, as the scale of a prior is; all that is counted on it is counted again.
 @pytest.mark.parametrize("unit", [True, False])
 def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
@@ -77,24 +90,18 @@ def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
     posterior = fitted(features, data, labels)
     spec = Exponents(pairs=4)
     found = learn(posterior, data, labels, spec).terms
-    assert found.joint is not None
-    left_out = left_out_terms(found, spec, posterior, data, labels)
+    left_out, cells = terms_of(found, spec, posterior, data, labels), found.statistics.cells
     for i in range(0, 60, 7):
         others = np.delete(np.arange(60), i)
         rest, some = part_of(data, others), labels[others]
         again = posterior.given(posterior.model.statistics(rest, some, posterior.labels))
-        cells = found.statistics.cells
-        cell = cells.grid.codes(data, 60)[cells.shaped][:, i]
-        shapes = found.shapes.left_out(cell[None], labels.codes[i : i + 1], labels.weight[i : i + 1])[0]
         seen = cells.statistics(posterior, rest, some)
-        pairs = tuple(term.given(counts) for term, counts in zip(found.pairs, seen.pairs.each(), strict=True))
-        refit = TermSet(seen)
         # The shares of pooled cells and the strength of pairs are held, as the scales of priors are.
-        vars(refit).update(shapes=found.shapes, pairs=pairs, joint=found.joint.given(seen.joint))
-        own = labels.codes[i]
-        n = len(terms.names(posterior))
-        expected = predictive_terms(refit, spec, again, part_of(data, slice(i, i + 1)), 1)[0, own]
-        expected[n : n + len(shapes)] = shapes
+        refit, counts, joint = TermSet(seen), (*seen.shapes.each(), *seen.pairs.each()), found.statistics.joint
+        of_cells = [given(term, n) for term, n in zip(found.of_cells, counts, strict=True)]
+        vars(refit).update(of_cells=of_cells, joint=JOINT.update(JOINT.resolve_prior(JOINT.prior, joint), seen.joint))
+        own, row = labels.codes[i], part_of(data, slice(i, i + 1))
+        expected = terms_of(refit, spec, again, row, 1)[0, own]
         assert_allclose(left_out[i, own], expected, rtol=1e-9, atol=1e-9)
 
 
@@ -150,7 +157,7 @@ def test_offsets_of_cells_mend_shares_that_other_columns_contradict():
 def test_named_pairs_are_the_ones_that_get_a_term():
     features, data, labels = encoded()
     posterior = fitted(features, data, labels)
-    names = terms.names(posterior)
+    names = columns.names(posterior)
     found = learn(posterior, data, labels, Exponents(pairs=((names[0], names[3]),)))
     assert found.statistics.cells.pairs == ((0, 3),)
     with pytest.raises(ValueError, match="'nowhere'"):
@@ -176,7 +183,7 @@ def test_levels_that_were_never_seen_and_missing_cells_say_nothing_of_a_pair():
         "reals": np.full((120, 3), np.nan),
         "levels": Coded(np.full((120, 2), -1), data["levels"].levels),
     }
-    asked = predictive_terms(found.terms, spec, posterior, blank, 120)
+    asked = terms_of(found.terms, spec, posterior, blank, 120)
     assert_allclose(asked[:, :, :5], 0.0)
     assert np.isfinite(asked).all()
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import betaln, gammaln, logsumexp
-from scipy.stats import multivariate_t
+from scipy.special import betaln, gammaln
 
-from bayesnb.dependence.joint import JointGaussian
 from bayesnb.dependence.pairs import (
     Axis,
     PairCounts,
     PairTerm,
+    ShapeTerm,
     every_pair,
     log_bayes_factors,
     refinements,
     selected,
 )
-from bayesnb.dependence.polya import ShapeCounts, Shapes
+from bayesnb.dependence.terms import JOINT
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.kernels import sums
@@ -76,8 +76,11 @@ def test_neighbours_among_the_floats_are_told_apart():
 # Shapes
 
 
-def cells_of(n: int, columns: int = 2, leaves: int = 8) -> np.ndarray:
-    return default_rng(4).integers(leaves, size=(columns, n))
+def counted_cells(labels: Labels, n: int = 40, leaves: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    """The cell of each row, and the counts of the cells, (class, cell, 1)."""
+    codes = np.stack([default_rng(4).integers(leaves, size=n), np.zeros(n, int)])
+    (counts,) = PairCounts.of(codes, [leaves, 1], [(0, 1)], labels).each()
+    return codes[0], counts
 
 
 def evidence(counts: np.ndarray, q: np.ndarray) -> float:
@@ -95,51 +98,35 @@ def evidence(counts: np.ndarray, q: np.ndarray) -> float:
 
 
 def test_the_predictive_of_a_shape_is_a_ratio_of_evidences(labels):
-    cells = cells_of(40)
-    seen = ShapeCounts.of(cells, labels, 8)
-    found, counts = Shapes.of(seen).table(), np.moveaxis(seen.counts, 0, 1)
-    for column, c, leaf in np.ndindex(found.shape):
-        more = counts[column, c].copy()
+    _, counts = counted_cells(labels)
+    found, pooled = ShapeTerm.of(counts).table()[..., 0], counts[..., 0].sum(0)
+    for c, leaf in np.ndindex(found.shape):
+        more = counts[c, :, 0].copy()
         more[leaf] += 1
-        pooled = counts[column].sum(0)
         if pooled[leaf] > 0:
-            expected = evidence(more, pooled) - evidence(counts[column, c], pooled)
-            assert_allclose(found[column, c, leaf], expected, atol=1e-10)
+            expected = evidence(more, pooled) - evidence(counts[c, :, 0], pooled)
+            assert_allclose(found[c, leaf], expected, atol=1e-10)
+    share = pooled / pooled.sum()
+    assert_allclose((np.exp(found) * share).sum(-1), 1.0)
 
 
 def test_a_shape_with_a_row_left_out_is_the_ratio_without_it(labels):
-    cells = cells_of(40)
-    seen = ShapeCounts.of(cells, labels, 8)
-    found, counts = Shapes.of(seen).left_out(cells.T, labels.codes, labels.weight), np.moveaxis(seen.counts, 0, 1)
+    cells, counts = counted_cells(labels)
+    term, pooled = ShapeTerm.of(counts), counts[..., 0].sum(0)
+    found = term.left_out(labels.codes, labels.weight, cells, 0 * cells)
     for i in range(0, 40, 3):
-        for column in range(2):
-            at, pooled = cells[column, i], counts[column].sum(0)
-            less = counts[column, labels.codes[i]].copy()
-            less[at] -= labels.weight[i]
-            again = less.copy()
-            again[at] += 1
-            assert_allclose(found[i, column], evidence(again, pooled) - evidence(less, pooled), atol=1e-10)
-
-
-def test_the_table_of_rows_left_out_is_what_rows_of_weight_one_get():
-    labels, cells = Labels.of(default_rng(1).integers(3, size=40), 3), cells_of(40)
-    shapes = Shapes.of(ShapeCounts.of(cells, labels, 8))
-    table = shapes.table(1.0)
-    assert np.isfinite(table).all()
-    assert_allclose(
-        table[np.arange(2)[:, None], labels.codes, cells].T, shapes.left_out(cells.T, labels.codes, labels.weight)
-    )
-
-
-def test_a_shape_is_a_distribution_relative_to_the_whole_column(labels):
-    counts = ShapeCounts.of(cells_of(40), labels, 8)
-    share = counts.counts.sum(0) / counts.counts.sum((0, 2))[:, None]
-    assert_allclose((np.exp(Shapes.of(counts).table()) * share[:, None]).sum(-1), 1.0)
+        less = counts[labels.codes[i], :, 0].copy()
+        less[cells[i]] -= labels.weight[i]
+        again = less.copy()
+        again[cells[i]] += 1
+        assert_allclose(found[i], evidence(again, pooled) - evidence(less, pooled), atol=1e-10)
+    if (labels.weight == 1).all():
+        assert_allclose(term.table(1.0)[labels.codes, cells, 0], found)
 
 
 def test_a_class_that_was_never_seen_has_the_shape_of_the_whole_column():
-    counts = ShapeCounts.of(cells_of(40), Labels.of(np.zeros(40, int), 2), 8)
-    assert_allclose(Shapes.of(counts).table()[:, 1], 0.0, atol=1e-12)
+    _, counts = counted_cells(Labels.of(np.zeros(40, int), 2))
+    assert_allclose(ShapeTerm.of(counts).table()[1], 0.0, atol=1e-12)
 
 
 # Pairs
@@ -196,7 +183,7 @@ def test_a_pair_with_its_row_left_out_is_the_term_of_a_refit(pair, labels):
     for k in range(len(rows)):
         rest = counts.copy()
         rest[c[k], a[k], b[k]] -= w[k]
-        assert_allclose(found[k], term.given(rest).table()[c[k], a[k], b[k]], atol=1e-10)
+        assert_allclose(found[k], replace(term, counts=rest).table()[c[k], a[k], b[k]], atol=1e-10)
     if (w == 1).all():
         assert_allclose(term.table(1.0)[c, a, b], found, atol=1e-12)
 
@@ -269,52 +256,10 @@ def related(n: int = 40, columns: int = 3) -> np.ndarray:
 
 
 def test_a_joint_gaussian_of_one_column_is_the_gaussian(labels):
-    x, family = related()[:, [1]], Gaussian()
-    s = family.statistic(x, labels)
-    posterior = family.update(family.priors(s, range(3)), s)
-    joint = JointGaussian.of(Scatter.of(x, labels))
-    assert_allclose(joint.predictive(x), family.log_predictive(posterior, x), rtol=1e-9)
-    assert_allclose(joint.left_out(x, labels), family.log_left_out(posterior, x, labels), rtol=1e-9)
-
-
-def test_a_joint_gaussian_predicts_by_a_multivariate_student(labels):
-    x = related()
-    joint = JointGaussian.of(Scatter.of(x, labels))
-    for c in range(3):
-        own = joint.posterior.at(c)
-        shape = own.scale * (own.kappa + 1) / (own.kappa * own.dof)
-        unit = np.sqrt(np.diagonal(shape))
-        student = multivariate_t(np.zeros(3), shape / np.outer(unit, unit), df=own.dof)
-        expected = student.logpdf((x - own.m) / unit) - np.log(unit).sum()
-        assert_allclose(joint.predictive(x)[:, c], expected, rtol=1e-9)
-
-
-def test_a_joint_gaussian_with_a_row_left_out_is_that_of_a_refit(labels):
-    x = related()
-    joint = JointGaussian.of(Scatter.of(x, labels))
-    found = joint.left_out(x, labels)
-    for i in range(0, 40, 3):
-        others = np.delete(np.arange(40), i)
-        refit = joint.given(Scatter.of(x[others], labels[others]))
-        assert_allclose(found[i], refit.predictive(x[[i]])[0, labels.codes[i]], rtol=1e-9)
-
-
-def test_moments_of_parts_add_up_and_subtract(labels):
-    x = related()
-    whole = Scatter.of(x, labels)
-    a, b = Scatter.of(x[:11], labels[:11]), Scatter.of(x[11:], labels[11:])
-    for part, expected in ((a + b, whole), (whole - a, b)):
-        assert_allclose(part.n, expected.n, atol=1e-12)
-        assert_allclose(part.mean, expected.mean, rtol=1e-9)
-        assert_allclose(part.scatter, expected.scatter, rtol=1e-6, atol=1e-6)
-
-
-def test_a_row_with_a_missing_cell_says_nothing_jointly(labels):
-    x = related()
-    x[3, 1] = np.nan
-    joint = JointGaussian.of(Scatter.of(x, labels))
-    others = np.delete(np.arange(40), 3)
-    assert_allclose(Scatter.of(x, labels).scatter, Scatter.of(x[others], labels[others]).scatter)
-    assert_array_equal(joint.predictive(x)[3], 0.0)
-    assert joint.left_out(x, labels)[3] == 0.0
-    assert logsumexp(joint.predictive(x)[0]) != 0
+    # So all that the term of the joint Gaussian adds to those of the columns are their covariances.
+    x, family, s = related()[:, [1]], Gaussian(), Scatter.of(related()[:, [1]], labels)
+    alone = family.statistic(x, labels)
+    posterior = family.update(family.priors(alone, range(3)), alone)
+    joint = JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s)
+    assert_allclose(JOINT.log_predictive(joint, x), family.log_predictive(posterior, x), rtol=1e-9)
+    assert_allclose(JOINT.log_left_out(joint, x, labels), family.log_left_out(posterior, x, labels), rtol=1e-9)

@@ -33,7 +33,7 @@ from bayesnb import (
 from bayesnb.chains import Convergence
 from bayesnb.data.rows import Rows
 from bayesnb.dependence import program
-from bayesnb.dependence.conditional import log_likelihood
+from bayesnb.dependence.posterior import log_likelihood
 from bayesnb.errors import ImpossibleRowError, ModelFileError
 from tests.model_files import array, cell, changed
 
@@ -643,7 +643,7 @@ def test_the_second_stage_in_pymc_is_the_density_that_the_exponents_were_learned
     point = np.linspace(-1, 1, layout.size)
     n, own = layout.terms, point[layout.terms :].reshape(3, -1)
     ours = log_likelihood(lambda: [rows], layout, point[None])[0]
-    ours += norm.logpdf(point, dependence.exponents.mean, dependence.exponents.sd).sum()
+    ours += norm.logpdf(point, *dependence.exponents.prior).sum()
     theirs = model.compile_logp(mode=IN_PYTHON)({"w": point[:n], "b": own[:, -1], "b_cell": own[:, :-1]})
     assert_allclose(theirs, ours)
 
@@ -728,7 +728,8 @@ def test_an_exponent_that_is_off_by_a_part_of_its_standard_deviation_is_not_said
         frozen.dependence.rows(frozen.posterior, *frozen.encoded(Rows.of(X, y))),
         frozen.dependence.exponents,
     )
-    mean, sd = learned.mean_and_sd()
+    mean, covariance = learned.moments()
+    sd = np.sqrt(np.diag(covariance))
     points = mean + sd * np.random.default_rng(0).normal(size=(4000, len(mean)))
     points[:, 1] += shift * sd[1]
     # What NUTS would draw: independent draws of the same Normal, one of its means moved.

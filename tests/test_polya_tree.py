@@ -14,10 +14,8 @@ from numpy.testing import assert_allclose
 from scipy import integrate
 
 from bayesnb import BayesianNB, PolyaTree, load
-from bayesnb.dependence.polya import ShapeCounts, Shapes
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.priors import BetaTree
-from bayesnb.statistics.membership import Labels
 
 EDGES = [-1.0, 0.0, 2.0]
 X = pd.DataFrame({"v": [-3.0, -0.5, -0.4, 1.0, 5.0, 0.1, 2.5, np.nan, 0.2, 8.0]})
@@ -86,21 +84,6 @@ def test_the_density_of_a_class_integrates_to_one_in_the_units_of_the_column():
     for c in (0, 1):
         parts = [integrate.quad(density, *ends, args=(c,))[0] for ends in pairwise([-np.inf, *EDGES, np.inf])]
         assert_allclose(sum(parts), 1.0, atol=1e-7)
-
-
-def test_a_tree_whose_stopped_nodes_are_the_column_itself_is_the_shape_of_exponents():
-    rng = default_rng(0)
-    labels = Labels.of(np.arange(300) % 3, 3)
-    x = rng.normal(labels.codes, 1.0)[:, None]
-    cut = Dyadic.of(x[:, 0], 6)
-    shapes = Shapes.of(ShapeCounts.of(cut.codes(x[:, 0])[None], labels, 64))
-    family = PolyaTree(BetaTree(2.0, 1.0, near=1e13), cuts=(cut,))
-    s = family.statistic(x, labels)
-    base = np.concatenate([level[0, ::2] for level in shapes.base[1:]])[None, None]
-    prior = BetaTree(2.0, 1.0, near=1e13, share=base).over(s.counts.sum(0), 3)
-    cells = family.update(prior, s).log_cells()[:, 0]
-    pooled = np.log(s.counts.sum((0, 1)) / 300)
-    assert_allclose(cells - pooled, shapes.table()[0], rtol=1e-6, atol=1e-8)
 
 
 def test_a_class_that_is_distributed_as_the_column_is_believed_to_be():

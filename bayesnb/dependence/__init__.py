@@ -1,11 +1,9 @@
 """What naive Bayes leaves out: features that depend on each other given the class.
 
 Start with ``learned``: its ``learn`` takes what naive Bayes believes, and the rows it was learned from, to a model with
-more terms, each to a power. What may be a term stands on a page of its own: ``terms`` (the columns themselves),
-``polya`` (their shapes), ``pairs`` (two columns) and ``joint`` (all Gaussian columns); each answers for new rows, and
-for learned rows with the row itself left out exactly; ``termset`` puts them side by side. ``cells`` and ``grid`` cut
-columns, and ``counting`` says what is counted on the cells: it adds like the statistics of the model. ``conditional``
-asks how probable the labels are when each term counts to a power, ``laplace`` finds the posterior of those powers,
-``exponents`` is what a user specifies of them, ``learned_exponents`` what is believed of them, and ``program`` writes
-them out in PyMC. ``audit`` says which columns depend on each other.
+more terms, each to a power. ``columns`` cuts columns into cells, and says what is counted on the cells: it adds like
+the statistics of the model. ``pairs`` has the terms that follow from these counts, of the shape of a column and of two
+columns; ``terms`` puts all terms side by side, for new rows, and for learned rows with the row itself left out exactly.
+``exponents`` is what a user specifies of their powers, ``posterior`` finds and holds what is believed of these, and
+``program`` writes them out in PyMC. ``audit`` says which columns depend on each other.
 """

@@ -14,11 +14,10 @@ from numpy.random import Generator
 from scipy.special import logsumexp, ndtri, xlogy
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.counting import Cells, counted, searched
-from bayesnb.dependence.grid import SCREEN_DEPTH, Grid
+from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, Grid, counted, names, searched
 from bayesnb.dependence.learned import learn, require_exact
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, log_bayes_factors
-from bayesnb.dependence.termset import TermSet
+from bayesnb.dependence.terms import TermSet
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
@@ -143,18 +142,18 @@ def independence(
         Where there are more columns than are searched for pairs, or leave-one-out is not exact.
     """
     require_exact(posterior.model, "or leave the column out")
-    grid = Grid.of(posterior.model, data, labels.weight)
-    names, which = grid.names(terms.names(posterior)), searched(grid)
+    grid = Grid.of(posterior, data, labels.weight)
+    called, which = grid.names(names(posterior)), searched(grid)
     counts, rng, rows = counted(grid, data, labels, which, SCREEN_DEPTH), np.random.default_rng(random_seed), []
     for (i, j), n, factor in zip(counts.pairs, counts.each(), log_bayes_factors(counts), strict=True):
         drawn = _information(n, draws, rng)
         low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
-        rows.append((names[i], names[j], factor, drawn.mean(), low, high))
+        rows.append((called[i], called[j], factor, drawn.mean(), low, high))
     found = pd.DataFrame(rows, columns=["first", "second", "log_bayes_factor", "information", "lower", "upper"])
     found["gain"], found["se"], found["score"] = _gains(posterior, grid, data, labels, which)
     found = found.sort_values("log_bayes_factor", ascending=False, kind="stable", ignore_index=True)
     tempered = learn(posterior, data, labels, "tempered")
-    return Independence(found, tempered.exponents.table(level).iloc[0], tuple(names))
+    return Independence(found, tempered.exponents.table(level).iloc[0], tuple(called))
 
 
 def _gains(

@@ -1,6 +1,6 @@
 """Exponents: to what power each term of naive Bayes should count, as learned from the labels.
 
-Start with :class:`Exponents`, the specification. What is learned by it stands in ``learned_exponents``.
+Start with :class:`Exponents`, the specification. What is learned by it stands in ``posterior``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.dependence.conditional import Layout
 from bayesnb.numerics import Array
 
 type DependenceName = Literal["tempered", "weighted", "pairwise"]
@@ -40,6 +39,58 @@ class Group:
     mean: float
     sd: float | tuple[float, ...]
     by_class: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Which parameters there are: first w, one a term, and then d, class by class.
+
+    Parameters
+    ----------
+    terms, classes : int
+        How many there are.
+    own : int array (deviation,)
+        The terms with a deviation for each class; behind them all cells, numbered on from ``terms``, and the constant.
+    cells : int
+        How many cells of columns have offsets.
+    """
+
+    terms: int
+    classes: int
+    own: Array
+    cells: int = 0
+
+    @classmethod
+    def of(cls, groups: Sequence[Group], classes: int, cells: int = 0) -> Layout:
+        """The parameters of these terms, and of the offsets of so many cells.
+
+        Raises
+        ------
+        ValueError
+            If there are more of them than can be learned together.
+        """
+        by_class = [group.by_class for group in groups for _ in range(group.terms)]
+        terms = len(by_class)
+        layout = cls(terms, classes, np.array([*np.flatnonzero(by_class), *range(terms, terms + cells + 1)]), cells)
+        require_few(layout.size)
+        return layout
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are."""
+        return self.terms + self.classes * len(self.own)
+
+    def exponents(self, parameters: Array) -> Array:
+        """v as (..., class, term + cell + 1) from (..., parameter); the last column holds the offsets b_c."""
+        lead = parameters.shape[:-1]
+        v = np.zeros((*lead, self.classes, self.terms + self.cells + 1))
+        v[..., : self.terms] = parameters[..., None, : self.terms]
+        v[..., self.own] += parameters[..., self.terms :].reshape(*lead, self.classes, len(self.own))
+        return v
+
+    def slopes(self, by_exponent: Array) -> Array:
+        """Slopes in the parameters from those in v, (class, term + cell + 1): the transpose of :meth:`exponents`."""
+        return np.concatenate([by_exponent[:, : self.terms].sum(0), by_exponent[:, self.own].ravel()])
 
 
 @dataclass(frozen=True)
@@ -179,23 +230,6 @@ MOST_OFFSETS = 1_000
 
 MOST_PARAMETERS = 4_000
 """Parameters whose covariance is still quickly factored."""
-
-
-def layout_of(groups: Sequence[Group], classes: int, cells: int = 0) -> Layout:
-    """What the parameters of these terms are, and of the offsets of so many cells.
-
-    Raises
-    ------
-    ValueError
-        If there are more of them than can be learned together.
-    """
-    own, first = [], 0
-    for group in groups:
-        own += [*range(first, first + group.terms)] if group.by_class else []
-        first += group.terms
-    layout = Layout.of(first, classes, own, cells)
-    require_few(layout.size)
-    return layout
 
 
 def require_few(parameters: int) -> None:

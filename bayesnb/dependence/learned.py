@@ -6,7 +6,7 @@ Start with :func:`learn`, which takes what naive Bayes believes, and the rows it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,11 +15,10 @@ import pandas as pd
 from numpy.random import Generator
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.conditional import HELD, Rows, Source, indicators
-from bayesnb.dependence.counting import Cells, DependenceStatistics
+from bayesnb.dependence.columns import Cells, DependenceStatistics, names, pieces
 from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, require_few
-from bayesnb.dependence.learned_exponents import LearnedExponents, learn_exponents
-from bayesnb.dependence.termset import TermSet, exponent_terms, left_out_terms, predictive_terms, relative
+from bayesnb.dependence.posterior import HELD, LearnedExponents, Rows, indicators, learn_exponents
+from bayesnb.dependence.terms import TermSet, exponent_terms, relative, terms_of
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
@@ -113,7 +112,7 @@ class Dependence:
                 f"rows of weight {labels.weight.sum():g} were given, and the exponents were learned from rows of "
                 f"weight {self.weight:g}: pass exactly those rows"
             )
-        return _rows(self.terms, self.spec, posterior, labels, self.exponents.layout.cells)(data, slice(None))
+        return _rows(self.terms, self.spec, posterior, data, labels, self.exponents.layout.cells)(slice(None))
 
     # Answering
 
@@ -149,21 +148,17 @@ class Dependence:
         for cut in terms.in_blocks(n_rows, n_classes, n_terms):
             part, n = part_of(data, cut), cut.stop - cut.start
             if theta is None:
-                asked = predictive_terms(self.terms, self.spec, posterior, part, n)
+                asked = terms_of(self.terms, self.spec, posterior, part, n)
             else:
-                asked = self._plugged_in(posterior, theta, part, n)
+                own = np.stack([*terms.likelihood(posterior, theta, part, n)], axis=-1)
+                asked = exponent_terms(self.spec, own, self.beside(posterior, part, n))
             found[cut] = exponents.log_proba(*_possible(asked, log_prior[cut]), self.cells(part, n))
         return found
 
-    def _plugged_in(self, posterior: Posterior, theta: Parameters, data: Data, n_rows: int) -> Array:
-        """The terms of rows, where θ is plugged into those of the columns."""
-        own = np.stack([*terms.likelihood(posterior, theta, data, n_rows)], axis=-1)
-        return exponent_terms(self.spec, own, self.beside(posterior, data, n_rows))
-
     def beside(self, posterior: Posterior, data: Data, n_rows: int) -> Array:
         """The terms of shapes, pairs and joint columns, (row, class, term), whose parameters are integrated out."""
-        joint = self.terms.joint is not None
-        columns = terms.predictive(posterior, data, n_rows) if joint else np.zeros((n_rows, len(posterior.labels), 0))
+        joint, n_classes = self.statistics.cells.joint, len(posterior.labels)
+        columns = terms.predictive(posterior, data, n_rows) if joint else np.zeros((n_rows, n_classes, 0))
         return self.terms.beside(posterior, columns, data)
 
     def cells(self, data: Data, n_rows: int) -> Array | None:
@@ -176,7 +171,7 @@ class Dependence:
         found = np.empty(prior.shape)
         for cut in terms.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms):
             part, own = part_of(data, cut), labels[cut]
-            asked = left_out_terms(self.terms, self.spec, posterior, part, own)
+            asked = terms_of(self.terms, self.spec, posterior, part, own)
             found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]), self.cells(part, len(own)))
         return found
 
@@ -187,7 +182,7 @@ class Dependence:
     def offset_names(self, posterior: Posterior) -> list[str]:
         """What the cells that have offsets are called; none where no cell has one."""
         grid = self.statistics.cells.grid
-        return grid.offset_names(terms.names(posterior)) if self.exponents.layout.cells else []
+        return grid.offset_names(names(posterior)) if self.exponents.layout.cells else []
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents, as :meth:`LearnedExponents.table`; ``attrs`` say which rows they were learned from.
@@ -314,38 +309,27 @@ def require_exact(model: NaiveBayes, other: str = "or use dependence=None") -> N
 def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
     """Refuse what no exponents can be learned for before any row is read."""
     require_exact(posterior.model)
-    columns = 1 if spec.by == "model" else len(terms.pieces(posterior))
+    columns = 1 if spec.by == "model" else len(pieces(posterior))
     require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
 
 
 def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents) -> Dependence:
     """The exponents of terms, learned from the labels of rows."""
-    columns, some = terms.names(posterior), spec.drawn(len(labels), spec.rows)
-    names, data, labels = found.names(spec, columns), part_of(data, some), labels[some]
-    n, cells = len(labels), _offset_cells(found, spec, labels)
-    of = _rows(found, spec, posterior, labels, cells)
-
-    def rows(which: Any) -> Rows:
-        return of(part_of(data, which), which)
-
-    blocks = terms.in_blocks(n, len(posterior.labels), len(names))
-
-    def every() -> Iterator[Rows]:
-        return map(rows, blocks)
-
-    held = [*every()] if n * len(posterior.labels) * len(names) <= HELD else None
-    source: Source = every if held is None else lambda: held
-    sample = None
-    if n > 2 * SAMPLE:
-        first = [rows(spec.drawn(n, SAMPLE))]
-        sample = lambda: first  # noqa: E731
-    exponents = learn_exponents(spec, source, found.groups(spec, len(columns)), names, sample, cells)
+    columns, some = names(posterior), spec.drawn(len(labels), spec.rows)
+    called, data, labels = found.names(spec, columns), part_of(data, some), labels[some]
+    n, n_classes, cells = len(labels), len(posterior.labels), _offset_cells(found, spec, labels)
+    rows = _rows(found, spec, posterior, data, labels, cells)
+    blocks = terms.in_blocks(n, n_classes, len(called))
+    held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
+    sample = rows(spec.drawn(n, SAMPLE)) if n > 2 * SAMPLE else None
+    groups = found.groups(spec, len(columns))
+    exponents = learn_exponents(spec, lambda: held or map(rows, blocks), groups, called, sample, cells)
     return Dependence(found, exponents, float(labels.weight.sum()))
 
 
 def _rows(
-    found: TermSet, spec: Exponents, posterior: Posterior, labels: Labels, cells: int
-) -> Callable[[Data, Any], Rows]:
+    found: TermSet, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, cells: int
+) -> Callable[[Any], Rows]:
     """A function that gives some of the rows as the exponents see them: each left out of its terms.
 
     Of the cells, none have offsets if ``cells`` is 0.
@@ -356,13 +340,13 @@ def _rows(
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)
     _require_possible(prior, posterior, labels)
-
     grid = found.statistics.cells.grid
 
-    def rows(data: Data, which: Any) -> Rows:
-        asked = left_out_terms(found, spec, posterior, data, left[which])
-        within = grid.numbered(data, len(asked)) if cells else None
-        return Rows(asked, prior[which], labels.codes[which], labels.weight[which], within)
+    def rows(which: Any) -> Rows:
+        part, own = part_of(data, which), left[which]
+        within = grid.numbered(part, len(own)) if cells else None
+        asked = terms_of(found, spec, posterior, part, own)
+        return Rows(asked, prior[which], own.codes, labels.weight[which], within)
 
     return rows
 

@@ -1,12 +1,13 @@
-"""Pairs of columns: what their cells say together, beyond what each says alone, class by class.
+"""What the cells of two columns say together, beyond what each column says alone, and of one without a formula.
 
 Start with :class:`PairCounts`, the additive statistic. :func:`log_bayes_factors` weighs dependence against
 independence given the class, and :func:`selected` keeps the pairs for which dependence wins; :class:`PairTerm` is the
-term of one pair.
+term of one pair. :class:`ShapeTerm` is that of the shape of one column.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -16,6 +17,8 @@ from scipy.special import gammaln
 
 from bayesnb.kernels import sums
 from bayesnb.numerics import Array
+from bayesnb.priors.beta_tree import CELLS as TREE_CELLS
+from bayesnb.priors.beta_tree import BetaTree, splits
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic
 
@@ -152,8 +155,81 @@ STRENGTHS = (2.0, 8.0, 32.0)
 """Rows that what is known without the other column may count for; each pair takes what leave-one-out prefers."""
 
 
+class CellTerm(ABC):
+    """A term whose value follows from the cells that a row lies in, of two columns."""
+
+    @abstractmethod
+    def table(self, less: float = 0.0) -> Array:
+        """The term of each pair of cells under each class, (class, cell, cell).
+
+        Parameters
+        ----------
+        less : float
+            Weight of a row in the cell that is left out of its class; of use where the cell has such a row.
+        """
+
+    @abstractmethod
+    def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
+        """The term of learned rows in their own class without them, (row,).
+
+        Parameters
+        ----------
+        codes, weight : arrays (row,)
+            The class of each row, and its weight.
+        a, b : int arrays (row,)
+            Its cells, which are all known.
+        """
+
+
+SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
+"""The prior of a shape: where a node stops, the class is distributed as all classes together are."""
+
+
 @dataclass(frozen=True, eq=False)
-class PairTerm:
+class ShapeTerm(CellTerm):
+    """ln p(cell | c) - ln p(cell) of a real column: how its shape in a class differs from that in all classes together.
+
+    The density of a class is a Pólya tree with optional stopping around the shares of all classes together, which are
+    held when a row is left out, as the scale of a prior is.
+
+    Parameters
+    ----------
+    whole, tree : BetaTree
+        What is believed before and after the rows, of one column.
+    counts : array (class, cell)
+        The rows themselves.
+    """
+
+    whole: BetaTree
+    tree: BetaTree
+    counts: Array
+
+    @classmethod
+    def of(cls, counts: Array) -> ShapeTerm:
+        """The term after the counts of the cells, (class, cell, 1)."""
+        # The tree may halve a column more often than it was halved: then it learns nothing from the last halves.
+        cells = np.zeros((len(counts), 1, TREE_CELLS))
+        cells[..., :: TREE_CELLS // counts.shape[1]] = np.moveaxis(counts, 2, 1)
+        whole = SHAPE.over(cells.sum(0), len(cells))
+        tree = whole.plus(*(np.where(whole.open, half, 0.0) for half in splits(cells)))
+        return cls(whole, tree, counts[..., 0])
+
+    def table(self, less: float = 0.0) -> Array:
+        found = self._at(np.arange(self.counts.shape[1])[:, None, None], less)
+        return np.where(self.counts >= less, found[..., 0].T, 0.0)[..., None]
+
+    def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
+        return self._at(a[:, None, None], weight[:, None, None])[np.arange(len(codes)), codes, 0]
+
+    def _at(self, cell: Array, less: Array | float) -> Array:
+        """The term of cells where rows of these weights are left out of every class, (cell, class, 1)."""
+        cell = cell * (TREE_CELLS // self.counts.shape[1])
+        with np.errstate(invalid="ignore"):
+            return self.tree.path(cell).plus(-less).along() - self.whole.path(cell).along()
+
+
+@dataclass(frozen=True, eq=False)
+class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: how much more their cells say together.
 
     Both columns are refined in turns. The share of a cell among its parent's is asked of the rows that agree in the
@@ -189,24 +265,12 @@ class PairTerm:
         several = [cls(counts, first, second, s, counts.sum(0)) for s in STRENGTHS]
         return max(several, key=lambda term: term.gain())
 
-    def given(self, counts: Array) -> PairTerm:
-        """The term after other counts; the shares of all classes together, and the strength, are held."""
-        return PairTerm(counts, self.first, self.second, self.strength, self.base)
-
     def table(self, less: float = 0.0) -> Array:
-        """The term of each pair of cells under each class, (class, cell, cell).
-
-        Parameters
-        ----------
-        less : float
-            Weight of a row in the cell that is left out of its class; of use where the cell has such a row.
-        """
         nodes = self._nodes()
         found = self._term(lambda k, l: nodes[k, l] - less, *self._shares())  # noqa: E741
         return np.broadcast_to(found, self.counts.shape)
 
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        """The term of learned rows in their own class without them, (row,), from cells that are all known."""
         nodes, (share_a, share_b) = self._nodes(), self._shares()
 
         def of_rows(k: int, l: int) -> Array:  # noqa: E741

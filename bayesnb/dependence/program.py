@@ -14,8 +14,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from bayesnb.chains import Convergence, Sampler
-from bayesnb.dependence.conditional import Rows, indicators
-from bayesnb.dependence.learned_exponents import LearnedExponents
+from bayesnb.dependence.posterior import LearnedExponents, Rows, indicators
 from bayesnb.numerics import Array
 
 if TYPE_CHECKING:
@@ -40,9 +39,10 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
 
     layout, n = learned.layout, learned.layout.terms
     deviations = layout.own[layout.own < n]
-    sd = learned.sd[n:].reshape(layout.classes, -1)
+    mean, every = learned.prior
+    sd = every[n:].reshape(layout.classes, -1)
     with pm.Model() as model:
-        w = pm.Normal("w", learned.mean[:n], learned.sd[:n], shape=n)
+        w = pm.Normal("w", mean[:n], every[:n], shape=n)
         b = pm.Normal("b", 0.0, sd[:, -1], shape=layout.classes)
         joint = rows.offset + b + pt.tensordot(rows.terms, w, axes=1)
         if len(deviations):
@@ -137,7 +137,8 @@ def verify(
     sampled = replace(learned, points=points)
     ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset, rows.cells)) for each in (learned, sampled))
     mean, sd = points.mean(0), points.std(0)
-    own_mean, own_sd = learned.mean_and_sd()
+    own_mean, covariance = learned.moments()
+    own_sd = np.sqrt(np.diag(covariance))
     error = array_stats.mcse(points.T.reshape(points.shape[1], judge.chains, -1), chain_axis=1, draw_axis=2)
     if learned.by_draws:
         error = np.hypot(error, own_sd / np.sqrt(len(learned.points)))

@@ -1,76 +1,41 @@
-"""The log predictive of a row, taken apart: one term a column, exact with the row itself left out.
+"""The log predictive of a row, taken apart: the terms that the exponents multiply, exact with the row left out.
 
 Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a *term*. Start with :func:`predictive`
-(of new rows) and :func:`left_out` (of rows that were learned); :func:`names` says which column each term is.
+(of new rows) and :func:`left_out` (of rows that were learned). Beside these stand the terms of a :class:`TermSet`: the
+shapes of columns, pairs of columns, and all Gaussian columns together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from bayesnb.families.columns import columns_of
-from bayesnb.families.family import Family
+from bayesnb.dependence.columns import (
+    PAIR_DEPTH,
+    DependenceStatistics,
+    Piece,
+    by_column,
+    gaussian_columns,
+    gaussians,
+    pieces,
+)
+from bayesnb.dependence.exponents import Exponents, Group
+from bayesnb.dependence.pairs import CellTerm, PairTerm, ShapeTerm
+from bayesnb.families.multivariate_gaussian import MultivariateGaussian
 from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Parameters, Posterior, about
 from bayesnb.model.leave_out import leave_out
 from bayesnb.numerics import Array
-from bayesnb.priors import Prior
+from bayesnb.priors import NormalWishart
 from bayesnb.statistics.membership import Column, Labels
 
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """One column of a feature, as a feature of its own.
-
-    Parameters
-    ----------
-    feature : str
-        The feature of the model that the column stands in.
-    column : int or None
-        Its position there; ``None`` is the whole feature.
-    family, believed : Family, Prior
-        The likelihood of the column, and what is believed of its parameters.
-    """
-
-    feature: str
-    column: int | None
-    family: Family
-    believed: Prior
-
-    def of(self, x: Column) -> Column:
-        """The column's cells among those of its feature."""
-        return x if self.column is None else columns_of(x, [self.column])
-
-
-def pieces(posterior: Posterior) -> list[Piece]:
-    """The columns of all features, in order; columns that share parameters are one piece, as a bag of words is."""
-    found = []
-    for name, family in posterior.model.features.items():
-        believed = posterior.features[name]
-        if family.one_term:
-            found.append(Piece(name, None, family, believed))
-            continue
-        each = range(posterior.statistics.features[name].seen().shape[1])
-        found.extend(Piece(name, k, family.gathered([(family, k)]), believed.columns([k])) for k in each)
-    return found
-
-
-def names(posterior: Posterior) -> list[Any]:
-    """What each term is called: its column, where the model names columns, and else its feature and position."""
-    called = []
-    for piece in pieces(posterior):
-        columns = posterior.model.columns.get(piece.feature)
-        if piece.column is None or posterior.statistics.features[piece.feature].seen().shape[1] == 1:
-            called.append(columns[0] if columns and len(columns) == 1 else piece.feature)
-        else:
-            called.append(columns[piece.column] if columns else (piece.feature, piece.column))
-    return called
+# The terms of the columns
 
 
 def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
@@ -102,7 +67,7 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
     n_rows : int
     """
     lead = theta.log_pi.ndim - 1
-    ready = _by_column(data)
+    ready = by_column(data)
     for piece in pieces(posterior):
         own = theta.features[piece.feature]
         if piece.column is not None:
@@ -150,21 +115,15 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
     return _asked(posterior, data, len(labels), ask)
 
 
-def added_up(posterior: Posterior, data: Data, which: Labels | int, leave: bool = False) -> Array:
-    """The terms of all columns added up, (row, class, 1): what one exponent for all of them is learned from.
-
-    Parameters
-    ----------
-    which : Labels or int
-        The classes of the rows, or how many rows there are.
-    leave : bool
-        Whether each row is left out of its own class.
-    """
-    n = which if isinstance(which, int) else len(which)
-    found = posterior.log_predictive_features(data, n)
-    if leave:
-        leave_out(posterior, found, data, which)
-    return found[:, :, None]
+def _asked(posterior: Posterior, data: Data, n_rows: int, ask: Callable[[Piece, Column], Array]) -> Array:
+    """What ``ask`` says of each piece and its cells, (row, class), side by side; its errors name the feature."""
+    parts = pieces(posterior)
+    found = np.zeros((n_rows, len(posterior.labels), len(parts)))
+    ready = by_column(data)
+    for k, piece in enumerate(parts):
+        with about(f"feature {piece.feature!r}", posterior.labels, posterior.statistics.features[piece.feature]):
+            found[:, :, k] = ask(piece, piece.of(ready[piece.feature]))
+    return found
 
 
 def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
@@ -172,17 +131,154 @@ def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
     return slices(n_rows, max(64, min(ROWS, CELLS // max(1, n_classes * n_terms))))
 
 
-def _asked(posterior: Posterior, data: Data, n_rows: int, ask: Callable[[Piece, Column], Array]) -> Array:
-    """What ``ask`` says of each piece and its cells, (row, class), side by side; its errors name the feature."""
-    parts = pieces(posterior)
-    found = np.zeros((n_rows, len(posterior.labels), len(parts)))
-    ready = _by_column(data)
-    for k, piece in enumerate(parts):
-        with about(f"feature {piece.feature!r}", posterior.labels, posterior.statistics.features[piece.feature]):
-            found[:, :, k] = ask(piece, piece.of(ready[piece.feature]))
-    return found
+# The terms beside those of the columns
+
+JOINT = MultivariateGaussian(NormalWishart.unit_information())
+"""All Gaussian columns together: Normal with a full covariance in each class (BDA3 3.6).
+
+The prior counts for one row that looks like the whole table with independent columns. Under it every single column has
+the prior of ``Gaussian()``, so what this term says beyond the columns' own is their covariances only. A row with a
+missing cell says nothing.
+"""
 
 
-def _by_column(data: Data) -> Data:
-    """The same data; a sparse matrix is asked for single columns, which one that is kept by columns has at hand."""
-    return {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
+@dataclass(frozen=True, eq=False)
+class TermSet:
+    """What is believed of the shapes of columns, of pairs of columns, and of all Gaussian columns together.
+
+    Parameters
+    ----------
+    statistics : DependenceStatistics
+        What all of it follows from.
+    """
+
+    statistics: DependenceStatistics
+
+    @cached_property
+    def of_cells(self) -> tuple[CellTerm, ...]:
+        """The terms of shapes, and behind them those of pairs."""
+        cells, s = self.statistics.cells, self.statistics
+        axes = cells.grid.axes(PAIR_DEPTH)
+        pairs = zip(cells.pairs, s.pairs.each(), strict=True)
+        return (*map(ShapeTerm.of, s.shapes.each()), *(PairTerm.of(n, axes[i], axes[j]) for (i, j), n in pairs))
+
+    @cached_property
+    def joint(self) -> NormalWishart:
+        """What is believed of the Gaussian columns together."""
+        s = self.statistics.joint
+        return JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s)
+
+    @cached_property
+    def _tables(self) -> list[Array]:
+        """The term of each pair of cells under each class."""
+        return [term.table() for term in self.of_cells]
+
+    @cached_property
+    def _tables_less_one(self) -> list[Array]:
+        """The same where a row of weight 1 in the cells is left out of the class."""
+        return [term.table(1.0) for term in self.of_cells]
+
+    def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
+        """The priors of the exponents, in the order of the terms; the model has so many columns."""
+        by = spec.by == "class"
+        if spec.by == "model":
+            return [Group("features", 1, 1.0, spec.sd)]
+        cells = self.statistics.cells
+        real = set(cells.grid.terms[cells.shaped].tolist())
+        runs = groupby(0.5 if k in real else 1.0 for k in range(n_columns))
+        found = [Group("features", len([*run]), mean, spec.sd, by) for mean, run in runs]
+        if real:
+            found.append(Group("shapes", len(real), 0.5, spec.sd, by))
+        if cells.pairs:
+            found.append(Group("pairs", len(cells.pairs), 0.0, spec.pair_sd))
+        if cells.joint:
+            found.append(Group("joint", 1, 0.0, spec.joint_sd, by))
+        return found
+
+    def names(self, spec: Exponents, columns: Sequence[Any]) -> list[Any]:
+        """What each term is called, where the columns of the model have these names."""
+        return ["features"] if spec.by == "model" else [*columns, *self.names_beside(columns)]
+
+    def names_beside(self, columns: Sequence[Any]) -> list[Any]:
+        """What the terms beside those of the columns are called."""
+        cells = self.statistics.cells
+        called = cells.grid.names(columns)
+        shapes = [f"shape of {called[k]}" for k in cells.shaped]
+        return [*shapes, *(f"{called[i]} × {called[j]}" for i, j in cells.pairs), *["joint"][: cells.joint]]
+
+    def beside(self, posterior: Posterior, own: Array, data: Data, left: Labels | None = None) -> Array:
+        """The terms of rows that stand beside those of the columns, (row, class, term); 0 where a cell is missing.
+
+        Parameters
+        ----------
+        posterior : Posterior
+        own : array (row, class, column)
+            The terms of the columns, which the joint Gaussian is relative to: with the row left out if it is here.
+        data : {name: encoded column}
+        left : Labels, optional
+            Of rows that were learned: each is left out of its own class, with the weight that it has here.
+        """
+        cells = self.statistics.cells
+        codes = cells.grid.codes(data, len(own))
+        alone, coarse = np.zeros(len(own), np.intp), cells.grid.coarser(codes, PAIR_DEPTH)
+        places = [*((codes[k], alone) for k in cells.shaped), *((coarse[i], coarse[j]) for i, j in cells.pairs)]
+        alike = left is not None and bool((left.weight == 1).all())
+        parts = [own[:, :, :0]]
+        for k, (a, b) in enumerate(places):
+            rows = np.flatnonzero((a >= 0) & (b >= 0))
+            a, b = a[rows], b[rows]
+            found = np.zeros(own.shape[:2])
+            found[rows] = self._tables[k][:, a, b].T
+            if left is not None:
+                c, w = left.codes[rows], left.weight[rows]
+                found[rows, c] = self._tables_less_one[k][c, a, b] if alike else self.of_cells[k].left_out(c, w, a, b)
+            parts.append(found[:, :, None])
+        if cells.joint:
+            x = gaussian_columns(posterior, data)
+            found = JOINT.log_predictive(self.joint, x)
+            if left is not None:
+                found[np.arange(len(left)), left.codes] = JOINT.log_left_out(self.joint, x, left)
+            alone = own[:, :, [*gaussians(posterior)]].sum(-1)
+            parts.append(np.where(np.isnan(x[:, :1]), 0.0, found - alone)[:, :, None])
+        return np.concatenate(parts, axis=-1)
+
+
+def terms_of(found: TermSet, spec: Exponents, posterior: Posterior, data: Data, which: Labels | int) -> Array:
+    """The terms of rows as the exponents see them, (row, class, term), all parameters integrated out.
+
+    Where all columns share one exponent their terms are added up. Where classes have exponents of their own, terms are
+    relative to their mean over classes.
+
+    Parameters
+    ----------
+    which : Labels or int
+        The classes of learned rows, each of which is left out of its own class; or how many new rows there are.
+    """
+    left = which if isinstance(which, Labels) else None
+    n = which if left is None else len(left)
+    if spec.by == "model":
+        total = posterior.log_predictive_features(data, n)
+        if left is not None:
+            leave_out(posterior, total, data, left)
+        return total[:, :, None]
+    own = predictive(posterior, data, n) if left is None else left_out(posterior, data, left)
+    return exponent_terms(spec, own, found.beside(posterior, own, data, left))
+
+
+def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
+    """The terms of columns and those beside them as the exponents see them, (row, class, term)."""
+    if spec.by == "model":
+        return columns.sum(-1, keepdims=True)
+    found = np.concatenate([columns, beside], axis=-1)
+    return relative(found) if spec.by == "class" else found
+
+
+def relative(found: Array, axis: int = 1) -> Array:
+    """Each term less its log mean over classes: how much more probable the cell is than on average.
+
+    An exponent that the classes share cannot tell the difference. A deviation by class can: without this it would
+    depend on the units of the column, in which a density is so many nats larger or smaller.
+    """
+    top = found.max(axis, keepdims=True)
+    top = np.where(np.isneginf(top), 0.0, top)
+    return found - (top + np.log(np.exp(found - top).mean(axis, keepdims=True)))

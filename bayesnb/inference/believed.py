@@ -23,7 +23,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import entr, logsumexp, rel_entr, xlogy
 
-from bayesnb.dependence import terms
+from bayesnb.dependence import columns, terms
 from bayesnb.dependence.learned import Dependence, DrawnDependence
 from bayesnb.families.sampled import LeftOut
 from bayesnb.model import Data, Estimate, NaiveBayes, Parameters, Posterior, estimate_rule, normalize
@@ -179,7 +179,7 @@ class Believed:
 
         Terms stand as they are, not multiplied by their exponents.
         """
-        names = terms.names(self.posterior)
+        names = columns.names(self.posterior)
         sampled = self.posterior.sampled_left_out(data, labels, refit)
         own = terms.left_out(self.posterior, data, labels, sampled)
         if self.dependence is None:
@@ -203,8 +203,8 @@ class Believed:
                 'use dependence="tempered" or Exponents(shapes=False, offsets="class")'
             )
         v = exponents.layout.exponents(exponents.at(self.point).points[0])
-        columns = len(terms.names(self.posterior))
-        return v if spec.by == "feature" else np.column_stack([np.repeat(v[:, :1], columns, axis=1), v[:, -1]])
+        n = len(columns.pieces(self.posterior))
+        return v if spec.by == "feature" else np.column_stack([np.repeat(v[:, :1], n, axis=1), v[:, -1]])
 
     # At draws
 

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.random import Generator
 
 from bayesnb.data.rows import Rows
-from bayesnb.dependence import terms
+from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.families.columns import dense_cells
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.discrepancies import Check, Checked, checked, statistics
@@ -175,7 +175,7 @@ def _flags_of_gaps(observed: Array) -> Array:
 
 def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]]:
     """The columns that can be checked, and the names of the others."""
-    found, others, called = [], [], iter(terms.names(posterior))
+    found, others, called = [], [], iter(names_of_columns(posterior))
     for feature, family in posterior.model.features.items():
         x = data[feature]
         own = [

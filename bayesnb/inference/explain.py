@@ -21,7 +21,7 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.targets import codes_of
 from bayesnb.data.unseen import cells_of, unseen_levels
 from bayesnb.dependence.learned import Dependence, DrawnDependence, weighed
-from bayesnb.dependence.termset import relative
+from bayesnb.dependence.terms import relative
 from bayesnb.families.columns import BAG, columns_of
 from bayesnb.families.words import Bag
 from bayesnb.inference.believed import Believed

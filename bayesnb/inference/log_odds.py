@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
-from bayesnb.dependence import terms
-from bayesnb.dependence.conditional import indicators
+from bayesnb.dependence.columns import pieces
+from bayesnb.dependence.posterior import indicators
+from bayesnb.dependence.terms import in_blocks
 from bayesnb.families.sampled import Draws, Sampled, Strata
 from bayesnb.inference.believed import Believed, Given
 from bayesnb.inference.classifier import Classifier
@@ -160,11 +161,11 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
     _, first, second = posterior.label.log_powers(np.zeros(n_classes))
     offset = np.broadcast_to(believed.offset, (n_rows, n_classes))
     found = np.empty((2, n_rows, n_classes, n_classes))
-    for cut in terms.in_blocks(n_rows, n_classes**2, len(mean)):
+    for cut in in_blocks(n_rows, n_classes**2, len(mean)):
         part, n = part_of(data, cut), cut.stop - cut.start
         columns = [
             piece.family.log_moment_slopes(piece.believed, piece.of(part[piece.feature]), 0.0)
-            for piece in terms.pieces(posterior)
+            for piece in pieces(posterior)
         ]
         level, spread = (np.stack(each, axis=-1) for each in zip(*columns, strict=True))
         if dependence.spec.by == "model":

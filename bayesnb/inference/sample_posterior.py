@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.data.rows import Rows
-from bayesnb.dependence.conditional import Rows as TermRows
-from bayesnb.dependence.conditional import log_posterior_of_classes
-from bayesnb.dependence.learned_exponents import LearnedExponents
+from bayesnb.dependence.posterior import LearnedExponents, log_posterior_of_classes
+from bayesnb.dependence.posterior import Rows as TermRows
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.inference.sampling import LearnedRows, learned_in_two, second_stage, summed_out
@@ -348,11 +347,12 @@ def exponent_tree(
     from bayesnb.sampling import trees
 
     lead, size = points.shape[:2], points.shape[-1]
-    prior = learned.mean + learned.sd * rng.standard_normal((*lead, size))
+    mean, sd = learned.prior
+    prior = mean + sd * rng.standard_normal((*lead, size))
     groups = {"posterior": _variables(points, learned), "prior": _variables(prior, learned)}
     if "log_prior" in wanted:
-        z = (points - learned.mean) / learned.sd
-        groups["log_prior"] = _variables(-0.5 * z**2 - np.log(learned.sd) - 0.5 * np.log(2 * np.pi), learned)
+        z = (points - mean) / sd
+        groups["log_prior"] = _variables(-0.5 * z**2 - np.log(sd) - 0.5 * np.log(2 * np.pi), learned)
     for source, drawn in (("posterior", points), ("prior", prior)):
         own, y = _classes(drawn, learned, rows, rng)
         if f"{source}_predictive" in wanted:

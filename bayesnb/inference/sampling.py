@@ -19,7 +19,7 @@ from bayesnb.priors import Array
 if TYPE_CHECKING:
     import pymc as pm
 
-    from bayesnb.dependence import conditional
+    from bayesnb.dependence.posterior import Rows as TermRows
 
 
 @question("new rows", "draws and PyMC")
@@ -167,7 +167,7 @@ def _by_class(classifier: Classifier, rows: Array) -> str:
     return "{" + ", ".join(f"{label}: {n:g}" for label, n in zip(classifier.classes, rows, strict=True)) + "}"
 
 
-def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> conditional.Rows:
+def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> TermRows:
     """The rows that the exponents were learned from, each left out of its terms."""
     if classifier.believed.naive:
         raise ValueError('there are no exponents: fit with dependence="weighted" or another one')

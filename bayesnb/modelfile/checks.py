@@ -15,9 +15,8 @@ from bayesnb.data.columns import KINDS
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BinEdges
-from bayesnb.dependence.counting import Cells
-from bayesnb.dependence.exponents import CELLS, OWN, layout_of
-from bayesnb.dependence.grid import DEPTH, MOST_LEVELS, PAIR_DEPTH
+from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells
+from bayesnb.dependence.exponents import CELLS, OWN, Layout
 from bayesnb.dependence.learned import Dependence
 from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, CategoryCounts, widest
 from bayesnb.families.dyadic import Dyadic
@@ -139,17 +138,18 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     sound = isinstance(found.older, bool) and all(isinstance(number, float) for number in numbers)
     require(sound, "its dependence has other numbers than it should")
     _require_cells(cells, schema)
-    sizes = tuple(axis.size for axis in cells.grid.axes(PAIR_DEPTH))
-    counted = statistics.shapes.counts.shape[1:], statistics.pairs.counts.shape[1:], _form(statistics.joint)
-    expected = (len(cells.shaped), 2**DEPTH), (sum(sizes[i] * sizes[j] for i, j in cells.pairs),)
-    fits = counted == (*expected, _form(Scatter.of(np.zeros((0, cells.joint)), NO_ROWS)))
-    fits = fits and (statistics.pairs.pairs, statistics.pairs.sizes) == (cells.pairs, sizes)
+    fits = _form(statistics.joint) == _form(Scatter.of(np.zeros((0, cells.joint)), NO_ROWS))
+    shapes = tuple((int(k), len(cells.grid)) for k in cells.shaped)
+    for counts, pairs, depth in ((statistics.shapes, shapes, DEPTH), (statistics.pairs, cells.pairs, PAIR_DEPTH)):
+        sizes = (*(axis.size for axis in cells.grid.axes(depth)), 1)
+        fits = fits and (counts.pairs, counts.sizes) == (pairs, sizes)
+        fits = fits and counts.counts.shape[1:] == (sum(sizes[i] * sizes[j] for i, j in pairs),)
     require(fits, "its dependence has counts of other cells")
     for s in statistics.parts():
         _require_possible(s, rows, "its dependence")
     groups, offsets = found.terms.groups(spec, _columns(schema)), learned.layout.cells
     require(offsets in (0, cells.grid.offset_cells), "its dependence has offsets of cells that it does not have")
-    layout = layout_of(groups, len(rows), offsets)
+    layout = Layout.of(groups, len(rows), offsets)
     fits = learned.groups == tuple(groups) and np.array_equal(learned.layout.own, layout.own)
     fits = fits and learned.layout.terms == layout.terms == len(learned.names) and learned.layout.classes == len(rows)
     fits = fits and {*(group.name for group in groups), OWN, CELLS} <= set(learned.scales)

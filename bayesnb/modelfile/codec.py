@@ -17,18 +17,7 @@ import numpy as np
 
 from bayesnb import chains
 from bayesnb.data import encoders, schema, specifications
-from bayesnb.dependence import (
-    conditional,
-    counting,
-    exponents,
-    grid,
-    laplace,
-    learned,
-    learned_exponents,
-    pairs,
-    polya,
-    termset,
-)
+from bayesnb.dependence import columns, exponents, learned, pairs, posterior, terms
 from bayesnb.families import dyadic, families, from_pymc, sampled
 from bayesnb.model import Statistics
 from bayesnb.numerics import Array
@@ -45,8 +34,8 @@ OTHERS = (
     chains.Convergence, chains.Sampler, FixedProbabilities, sampled.Draws, dyadic.Dyadic, from_pymc.Specified,
     specifications.BestFamily, specifications.BinEdges, specifications.Binned, specifications.ByType,
     specifications.Missing, encoders.Feature, schema.Schema, Statistics, Scatter, learned.Dependence,
-    termset.TermSet, counting.Cells, grid.Grid, counting.DependenceStatistics, polya.ShapeCounts, pairs.PairCounts,
-    learned_exponents.LearnedExponents, exponents.Exponents, exponents.Group, conditional.Layout, laplace.Laplace,
+    terms.TermSet, columns.Cells, columns.Grid, columns.DependenceStatistics, pairs.PairCounts,
+    posterior.LearnedExponents, exponents.Exponents, exponents.Group, exponents.Layout, posterior.Laplace,
 )  # fmt: skip
 NAMED |= {kind.__name__: kind for kind in OTHERS}
 """The data classes that a document may name."""

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import log_softmax
 from sklearn.base import clone
 
-from bayesnb.dependence import terms
+from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.evaluation import rows_at
 from bayesnb.report.parts import Findings, Grid, Part, Section, one_line, with_error
 
@@ -36,7 +36,7 @@ NUMBERS = 2**24
 
 def matter(clf: BayesianNB, table: Table, codes: Array) -> Section:
     """What each column tells about the class by itself, and what is lost without it."""
-    names = [one_line(name) for name in terms.names(clf.classifier_.posterior)]
+    names = [one_line(name) for name in names_of_columns(clf.classifier_.posterior)]
     rows = _drawn(len(codes), len(clf.classes_) * (len(names) + 1))
     own = codes[rows]
     found = clf.loo(rows_at(table, rows), clf.classes_[own], by="feature").to_numpy()

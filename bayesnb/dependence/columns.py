@@ -1,0 +1,414 @@
+"""The columns of a model as terms and as cells, and what is counted on the cells.
+
+Start with :func:`pieces`, the columns one by one; :class:`Grid`, which cuts them into cells; and :class:`Cells`, which
+says what is counted on the grid. It is chosen once and held from then on. Its :meth:`~Cells.statistics` of some rows
+are :class:`DependenceStatistics`, which add like those of the model. Real columns and counts become dyadic intervals,
+levels and yes-or-no columns stay as they are; a bag of words, and counts with an exposure, have no cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bayesnb.dependence.exponents import Exponents
+from bayesnb.dependence.pairs import Axis, PairCounts, every_pair, log_bayes_factors, selected
+from bayesnb.families.columns import ZEROS_AND_ONES, Coded, columns_of, dense_cells
+from bayesnb.families.dyadic import Dyadic
+from bayesnb.families.family import Family
+from bayesnb.families.gaussian import Gaussian
+from bayesnb.kernels.blocks import slices
+from bayesnb.model import Data, Posterior, part_of
+from bayesnb.numerics import Array
+from bayesnb.priors import Prior
+from bayesnb.statistics.membership import Column, Labels
+from bayesnb.statistics.scatter import Scatter
+from bayesnb.statistics.statistic import Statistic
+
+type Cut = Dyadic | tuple[Any, ...] | int
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One column of a feature, as a feature of its own.
+
+    Parameters
+    ----------
+    feature : str
+        The feature of the model that the column stands in.
+    column : int or None
+        Its position there; ``None`` is the whole feature.
+    family, believed : Family, Prior
+        The likelihood of the column, and what is believed of its parameters.
+    """
+
+    feature: str
+    column: int | None
+    family: Family
+    believed: Prior
+
+    def of(self, x: Column) -> Column:
+        """The column's cells among those of its feature."""
+        return x if self.column is None else columns_of(x, [self.column])
+
+
+def pieces(posterior: Posterior) -> list[Piece]:
+    """The columns of all features, in order; columns that share parameters are one piece, as a bag of words is."""
+    found = []
+    for name, family in posterior.model.features.items():
+        believed = posterior.features[name]
+        if family.one_term:
+            found.append(Piece(name, None, family, believed))
+            continue
+        each = range(posterior.statistics.features[name].seen().shape[1])
+        found.extend(Piece(name, k, family.gathered([(family, k)]), believed.columns([k])) for k in each)
+    return found
+
+
+def names(posterior: Posterior) -> list[Any]:
+    """What each piece is called: its column, where the model names columns, and else its feature and position."""
+    called = []
+    for piece in pieces(posterior):
+        columns = posterior.model.columns.get(piece.feature)
+        if piece.column is None or posterior.statistics.features[piece.feature].seen().shape[1] == 1:
+            called.append(columns[0] if columns and len(columns) == 1 else piece.feature)
+        else:
+            called.append(columns[piece.column] if columns else (piece.feature, piece.column))
+    return called
+
+
+def by_column(data: Data) -> Data:
+    """The same data; sparse matrices are kept by columns, so that a single column is at hand."""
+    return {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
+
+
+DEPTH = 5
+"""How often a real column is halved: 32 cells."""
+
+PAIR_DEPTH = 4
+"""How fine its cells are in a pair: 16."""
+
+OFFSET_DEPTH = 2
+"""How fine they are where each cell may have an offset: 4."""
+
+SCREEN_DEPTH = 2
+"""How fine they are where pairs are weighed against independence: 4, so that few rows can tell."""
+
+MOST_LEVELS = 64
+"""A column with more levels takes no part in pairs: nearly every pair of its cells is empty."""
+
+MOST_COLUMNS = 200
+"""Columns up to which all pairs are weighed: their number, and the time, grow with the square."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Cells of the columns of a model.
+
+    Parameters
+    ----------
+    features : tuple of str
+        The feature that each column stands in.
+    places : tuple of int
+        Its position there.
+    terms : int array (column,)
+        Its position among all pieces of the model.
+    cuts : tuple of Dyadic, tuple or int
+        The intervals of a real column; the levels of a categorical one; 2 where a column has zeros and ones.
+    """
+
+    features: tuple[str, ...]
+    places: tuple[int, ...]
+    terms: Array
+    cuts: tuple[Cut, ...]
+
+    @classmethod
+    def of(cls, posterior: Posterior, data: Data, weight: Array) -> Grid:
+        """The cells of the columns of encoded rows; intervals halve the rows, which count by their weight."""
+        cuts = {
+            (piece.feature, piece.column, term): cut
+            for term, piece in enumerate(pieces(posterior))
+            if (cut := _cut(piece, data[piece.feature], weight)) is not None
+        }
+        features, places, terms = zip(*cuts, strict=True) if cuts else ((), (), ())
+        return cls(features, places, np.array(terms, np.intp), tuple(cuts.values()))
+
+    def __len__(self) -> int:
+        return len(self.cuts)
+
+    @property
+    def real(self) -> Array:
+        """Which columns are cut into intervals, (column,)."""
+        return np.array([isinstance(cut, Dyadic) for cut in self.cuts], bool)
+
+    def only(self, columns: Sequence[int]) -> Grid:
+        """Some of the columns."""
+        features, places = tuple(self.features[k] for k in columns), tuple(self.places[k] for k in columns)
+        return Grid(features, places, self.terms[list(columns)], tuple(self.cuts[k] for k in columns))
+
+    def axes(self, depth: int) -> list[Axis]:
+        """How each column is refined, intervals to this depth."""
+        return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
+
+    def same(self, other: Grid) -> bool:
+        """Whether both cut the same columns at the same places."""
+
+        def parts(cut: Cut) -> list[Any]:
+            return [cut.edges.tolist(), cut.paths.tolist()] if isinstance(cut, Dyadic) else [cut]
+
+        where = self.features == other.features and self.places == other.places
+        return where and all(parts(a) == parts(b) for a, b in zip(self.cuts, other.cuts, strict=True))
+
+    def codes(self, data: Data, n_rows: int) -> Array:
+        """The cell of each row, (column, row), at the full depth; -1 where missing or never seen."""
+        found = np.empty((len(self), n_rows), np.int32)
+        ready = by_column({name: x for name, x in data.items() if name in self.features})
+        for column, (name, place, cut) in enumerate(zip(self.features, self.places, self.cuts, strict=True)):
+            if isinstance(cut, tuple):
+                found[column] = _among(cut, data[name], place)
+                continue
+            x = dense_cells(columns_of(ready[name], [place]))[:, 0]
+            found[column] = cut.codes(x) if isinstance(cut, Dyadic) else np.where(x < cut, x, -1)
+        return found
+
+    def coarser(self, codes: Array, depth: int) -> Array:
+        """The same cells with the intervals of real columns as coarse as at this depth."""
+        found = codes.copy()
+        found[self.real] >>= DEPTH - depth  # of -1 it is -1
+        return found
+
+    @property
+    def offset_cells(self) -> int:
+        """How many cells may have offsets, of all columns together."""
+        return sum(axis.size for axis in self.axes(OFFSET_DEPTH))
+
+    def numbered(self, data: Data, n_rows: int) -> Array:
+        """The cell of each row that may have an offset, (row, column), counted over all columns; -1 where missing."""
+        codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
+        starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
+        return np.where(codes >= 0, codes + starts, -1).T
+
+    def names(self, called: Sequence[Any]) -> list[Any]:
+        """The name of each column among those of all pieces."""
+        return [called[term] for term in self.terms]
+
+    def offset_names(self, called: Sequence[Any]) -> list[str]:
+        """What each cell that may have an offset is called, such as "outlook = rain" or "2.5 ≤ length < 4"."""
+        found = []
+        for name, cut in zip(self.names(called), self.cuts, strict=True):
+            of_levels = [f"{name} = {level}" for level in _levels(cut) or [0]]
+            found += cut.names(name, OFFSET_DEPTH) if isinstance(cut, Dyadic) else of_levels
+        return found
+
+
+def _levels(cut: Cut) -> Sequence[Any]:
+    """The levels of a column that is not real."""
+    return range(cut) if isinstance(cut, int) else cut if isinstance(cut, tuple) else ()
+
+
+def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
+    """The position of each cell's level among ``levels``, whatever its position among those of the data is."""
+    code = np.asarray(x.codes[:, place])
+    if tuple(x.levels[place][: len(levels)]) == levels:
+        return np.where(code < len(levels), code, -1)
+    known = {level: k for k, level in enumerate(levels)}
+    return np.array([*(known.get(level, -1) for level in x.levels[place]), -1], np.int32)[code]
+
+
+def _cut(piece: Piece, x: Any, weight: Array) -> Cut | None:
+    """The cells of one column; ``None`` where it has too many levels, or a cell does not stand for itself."""
+    if piece.column is None:
+        return None
+    if isinstance(x, Coded):
+        levels = x.levels[piece.column]
+        return tuple(levels) if len(levels) <= MOST_LEVELS else None
+    if not (sparse.issparse(x) or isinstance(x, np.ndarray)):
+        return None
+    return 2 if piece.family.support == ZEROS_AND_ONES else Dyadic.of(dense_cells(piece.of(x))[:, 0], DEPTH, weight)
+
+
+# What is counted
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """How columns are cut, and what is counted on them.
+
+    Parameters
+    ----------
+    grid : Grid
+        The columns that are counted, and their cells.
+    shapes : bool
+        Whether the cells of real columns are counted one column at a time.
+    pairs : tuple of (int, int)
+        The columns of the grid that are counted two at a time.
+    joint : int
+        How many Gaussian columns have their covariances summed; 0 if none have.
+    """
+
+    grid: Grid
+    shapes: bool
+    pairs: tuple[tuple[int, int], ...]
+    joint: int
+
+    @classmethod
+    def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels) -> Cells:
+        """The cells and pairs that a specification asks for, by these rows.
+
+        Raises
+        ------
+        ValueError
+            Where there are too many columns for all their pairs, or a pair is named that does not exist.
+        """
+        if spec.by == "model":
+            return cls(Grid((), (), np.zeros(0, np.intp), ()), False, (), 0)
+        some = spec.drawn(len(labels), spec.rows)
+        grid = Grid.of(posterior, part_of(data, some), labels.weight[some])
+        if not spec.pairs:
+            read = np.flatnonzero((grid.real & spec.shapes) | (spec.offsets == "cell"))
+            return cls(grid.only(read), spec.shapes, (), 0)
+        if isinstance(spec.pairs, int):
+            every = searched(grid)
+            factors = log_bayes_factors(counted(grid, data, labels, every, SCREEN_DEPTH))
+            pairs = [every[k] for k in selected(factors, spec.pairs)]
+        else:
+            pairs = _named(spec.pairs, grid.names(names(posterior)))
+        joint = len(gaussians(posterior))
+        return cls(grid, spec.shapes, tuple(pairs), joint if joint > 1 else 0)
+
+    @property
+    def shaped(self) -> Array:
+        """The columns of the grid whose shape is counted, as their positions."""
+        return np.flatnonzero(self.grid.real & self.shapes)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is counted."""
+        return not (len(self.shaped) or self.pairs or self.joint)
+
+    def statistics(self, posterior: Posterior, data: Data, labels: Labels) -> DependenceStatistics:
+        """What the rows say.
+
+        Parameters
+        ----------
+        posterior : Posterior
+            Its model says which columns are Gaussian.
+        data : {name: encoded column}
+        labels : Labels
+        """
+        alone = [(int(k), len(self.grid)) for k in self.shaped]
+        shapes = counted(self.grid, data, labels, alone, DEPTH)
+        pairs = counted(self.grid, data, labels, self.pairs, PAIR_DEPTH)
+        x = gaussian_columns(posterior, data) if self.joint else np.zeros((len(labels), 0))
+        return DependenceStatistics(self, shapes, pairs, Scatter.of(x, labels))
+
+    def same(self, other: Cells) -> bool:
+        """Whether rows are counted in the same way."""
+        mine, theirs = (self.shapes, self.pairs, self.joint), (other.shapes, other.pairs, other.joint)
+        return mine == theirs and self.grid.same(other.grid)
+
+
+@dataclass(frozen=True, eq=False)
+class DependenceStatistics:
+    """Counts of the cells of real columns and of pairs, and joint moments; ``+`` pools, ``*`` forgets slowly.
+
+    Parameters
+    ----------
+    cells : Cells
+        What is counted.
+    shapes, pairs : PairCounts
+        The shape of a column is counted as a pair with a column that has one cell.
+    joint : Scatter
+        Each with nothing in it where nothing is asked for.
+    """
+
+    cells: Cells
+    shapes: PairCounts
+    pairs: PairCounts
+    joint: Scatter
+
+    def parts(self) -> tuple[Statistic, ...]:
+        """The three statistics."""
+        return self.shapes, self.pairs, self.joint
+
+    def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:
+        """The statistics that a function makes of each of the three, and of those of others."""
+        if not all(self.cells.same(other.cells) for other in others):
+            raise ValueError(
+                "the two models count dependence on different cells, because each has chosen its own: begin the second "
+                "one with the cells of the first, copy.deepcopy(first).discount(0).partial_fit(X, y), or fit both with "
+                "dependence=None, merge them, and then set_params(dependence=...) and learn_exponents(X, y) on a sample"
+            )
+        return DependenceStatistics(self.cells, *map(change, self.parts(), *(other.parts() for other in others)))
+
+    def __add__(self, other: DependenceStatistics) -> DependenceStatistics:
+        return self._each(add, other)
+
+    def __mul__(self, factor: float) -> DependenceStatistics:
+        return self._each(lambda part: part * factor)
+
+    def without(self, other: DependenceStatistics) -> DependenceStatistics:
+        """The rest, where ``other`` is a part of what was counted.
+
+        Raises
+        ------
+        UnlearnedError
+            Where it can be seen that it is not.
+        """
+        return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
+
+    def take(self, classes: Sequence[int]) -> DependenceStatistics:
+        """The classes at these positions; -1 is a class that has no row."""
+        return self._each(lambda part: part.take(classes))
+
+
+def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    """The pairs that the user names, as columns of the grid."""
+    place = {name: k for k, name in enumerate(called)}
+    for pair in pairs:
+        for name in pair:
+            if name not in place:
+                raise ValueError(f"Expected pairs of columns among {list(place)}; got {name!r}")
+        yield place[pair[0]], place[pair[1]]
+
+
+def searched(grid: Grid) -> list[tuple[int, int]]:
+    """All pairs of columns of the grid, where they are not too many."""
+    if len(grid) > MOST_COLUMNS:
+        raise ValueError(
+            f"{len(grid)} columns have {len(grid) * (len(grid) - 1) // 2} pairs, and at most {MOST_COLUMNS} columns "
+            "are searched for pairs; name those that may depend on each other, pairs=((first, second), ...), or use "
+            'dependence="weighted"'
+        )
+    return every_pair(len(grid))
+
+
+def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
+    """The counts of pairs of columns over all rows, intervals as fine as at this depth.
+
+    Behind the columns of the grid stands one that has a single cell.
+    """
+    sizes = [*(axis.size for axis in grid.axes(depth)), 1]
+    parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
+    for cut in slices(len(labels)) if which else ():
+        own = labels[cut]
+        codes = grid.coarser(grid.codes(part_of(data, cut), len(own)), depth)
+        parts.append(PairCounts.of(np.append(codes, np.zeros_like(codes[:1]), 0), sizes, which, own))
+    return reduce(add, parts)
+
+
+def gaussians(posterior: Posterior) -> dict[int, Piece]:
+    """The columns of Gaussian features, by their positions among the pieces of the model."""
+    return {k: piece for k, piece in enumerate(pieces(posterior)) if isinstance(piece.family, Gaussian)}
+
+
+def gaussian_columns(posterior: Posterior, data: Data) -> Array:
+    """All columns of Gaussian features side by side, (row, column); a row is missing as a whole where a cell is."""
+    x = np.concatenate([piece.of(data[piece.feature]) for piece in gaussians(posterior).values()], axis=1)
+    return np.where(np.isnan(x).any(axis=1, keepdims=True), np.nan, x)

@@ -1,0 +1,637 @@
+"""The posterior of the exponents: how probable the labels are when each term counts to a power of its own.
+
+The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c what stands
+beside the terms (the log class probability), and v_ct the exponent. An exponent is shared by the classes, v_ct = w_t,
+or has a deviation for each of them, v_ct = w_t + d_ct. Behind the terms stand the indicators of the cells that the
+row lies in, and the constant 1. They are the same under every class and have only deviations: the offsets b_ck of a
+class in cell k of a column, and the offsets b_c. So everything is linear in the parameters (w, d), and the
+log-likelihood is concave (it is that of multinomial logistic regression with covariates that differ by class:
+McFadden 1974). The prior of the parameters is an independent Normal for each, so the posterior is proper and
+log-concave whatever the table is: separable classes, copies of a column, a constant column, one class or no row.
+
+Start with :func:`learn_exponents`, which reads :class:`Rows` of terms and gives :class:`LearnedExponents`: its mode by
+Newton steps (:func:`laplace`), a Normal around it, and draws that are corrected (:func:`draws`). A *source* is a
+function that gives all blocks of rows again whenever it is called: every sum over rows is a pass over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.special import ndtri
+
+from bayesnb.dependence.exponents import CELLS, OWN, Exponents, Group, Layout
+from bayesnb.kernels.blocks import one_thread_each, slices, written
+from bayesnb.numerics import Array, log
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A block of rows, as the exponents see it.
+
+    Parameters
+    ----------
+    terms : array (row, class, term)
+        In nats.
+    offset : array (row, class)
+        What is added to every weighted sum of terms, in nats.
+    codes, weight : array (row,)
+        The class of each row, and how often it counts.
+    cells : int array (row, column), optional
+        The cells that have offsets, as :func:`indicators` reads them; by default there are none.
+    """
+
+    terms: Array
+    offset: Array
+    codes: Array
+    weight: Array
+    cells: Array | None = None
+
+    def __getitem__(self, which: Array | slice) -> Rows:
+        """Some of the rows."""
+        cells = None if self.cells is None else self.cells[which]
+        return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], cells)
+
+
+type Source = Callable[[], Iterable[Rows]]
+
+HELD = 2**25
+"""Terms that are kept between passes; of more, each block is made anew in each pass."""
+
+NUMBERS = 2**18
+"""Numbers of a temporary array, one for each row, class and draw."""
+
+
+def indicators(cells: Array | None, rows: int, n: int) -> Array:
+    """Which of n cells each row lies in, (row, cell), 1 or 0.
+
+    Parameters
+    ----------
+    cells : int array (row, column), or None
+        The number of the row's cell of each column, counted over all columns; -1 where it is missing.
+    rows, n : int
+    """
+    found = np.zeros((rows, n + 1))  # the last column takes what is missing
+    if cells is not None and n:
+        found[np.arange(rows)[:, None], cells] = 1.0
+    return found[:, :n]
+
+
+def log_joint(terms: Array, offset: Array, v: Array, cells: Array | None = None) -> Array:
+    """o + Σ_t v_t s_t + Σ_k b_k over the row's cells, as (class, row, draw); v is (draw, class, term + cell + 1)."""
+    n, found = terms.shape[2], np.empty((terms.shape[1], len(terms), len(v)))
+    inside = indicators(cells, len(terms), v.shape[-1] - n - 1)
+    for c, joint in enumerate(found):
+        np.matmul(terms[:, c], v[:, c, :n].T, out=joint)
+        if inside.shape[1]:
+            joint += inside @ v[:, c, n:-1].T
+        joint += offset[:, c, None] + v[:, c, -1]
+    return found
+
+
+def log_posterior_of_classes(terms: Array, offset: Array, v: Array, cells: Array | None = None) -> Array:
+    """log p(c | x, w), as (class, row, draw)."""
+    joint = log_joint(terms, offset, v, cells)
+    joint -= joint.max(0)
+    joint -= np.log(np.exp(joint).sum(0))
+    return joint
+
+
+def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iterator[tuple[Rows, Array]]:
+    """Blocks of rows with the log probability of each row's label under each draw, times its weight, (row, draw).
+
+    Parameters
+    ----------
+    source : callable
+    layout : Layout
+    parameters : array (draw, parameter)
+    """
+    v = layout.exponents(parameters)
+    # Blocks are cut again so that the joint of all draws stays small.
+    for block in source():
+        for cut in slices(len(block.codes), max(1, NUMBERS // max(1, len(v) * layout.classes))):
+            rows = block[cut]
+            log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.cells)
+            yield rows, rows.weight[:, None] * log_p[rows.codes, np.arange(len(rows.codes))]
+
+
+def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
+    """log p(labels | terms, parameters) of each draw, (draw,); parameters are (draw, parameter)."""
+    total = np.zeros(len(parameters))
+    for _, log_p in log_probabilities(source, layout, parameters):
+        total += log_p.sum(0)
+    return total
+
+
+FEW_CLASSES = 6
+"""Up to so many classes the information is summed over pairs of classes, of which there are then few."""
+
+
+def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[float, Array, Array]:
+    """The log-likelihood, its gradient (parameter,) and minus its Hessian (parameter, parameter), in one pass.
+
+    With p_c the probabilities of a row and m = Σ_c p_c s_c, the sum over rows of
+
+    * gradient in v_c: (1[y = c] - p_c) s_c,
+    * information of (w, w): Σ_c p_c (s_c - m)(s_c - m)ᵀ,
+    * information of (w, d_c): p_c (s_c - m) s_cᵀ,
+    * information of (d_c, d_k): p_c (1[c = k] - p_k) s_c s_kᵀ,
+
+    each times the row's weight. It is the covariance of the covariates under p, as in any exponential family, written
+    so that the many zeros of the deviations' covariates are never stored.
+    """
+    n_terms, n_classes, own = layout.terms, layout.classes, layout.own
+    v, value = layout.exponents(parameters)[None], 0.0
+    slope = np.zeros((n_classes, n_terms + layout.cells + 1))
+    shared, mixed = np.zeros((n_terms, n_terms)), np.zeros((n_terms, n_classes, len(own)))
+    apart = np.zeros((n_classes, len(own), n_classes, len(own)))
+    for rows in source():
+        log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.cells)[..., 0]
+        value += float(rows.weight @ log_p[rows.codes, np.arange(len(rows.codes))])
+        p = np.exp(log_p)
+        alike = np.column_stack([indicators(rows.cells, len(rows.codes), layout.cells), np.ones(len(rows.codes))])
+        for c in range(n_classes):
+            missed = rows.weight * ((rows.codes == c) - p[c])
+            slope[c, :n_terms] += missed @ rows.terms[:, c]
+            slope[c, n_terms:] += missed @ alike
+        gather = _information_by_pairs if n_classes <= FEW_CLASSES else _information_by_classes
+        gather(rows, p, alike, own[own < n_terms], shared, mixed, apart)
+    corner = mixed.reshape(n_terms, n_classes * len(own))
+    information = np.block([[shared, corner], [corner.T, apart.reshape(corner.shape[1], corner.shape[1])]])
+    return value, layout.slopes(slope), information
+
+
+def _information_by_classes(
+    rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
+) -> None:
+    """Add the information of a block of rows, class by class, as :func:`derivatives` writes it.
+
+    Parameters
+    ----------
+    rows : Rows
+    p : array (class, row)
+    alike : array (row, covariate)
+        The covariates of the deviations that are the same under every class.
+    own : int array
+        The terms with a deviation for each class.
+    shared, mixed, apart : arrays
+        The information of (w, w), of (w, d) and of (d, d), to which is added.
+    """
+    n_classes, (_, width, *_) = len(p), apart.shape
+    mean = np.einsum("cr,rct->rt", p, rows.terms)
+    weighed = np.empty((len(mean), n_classes, width))
+    for c in range(n_classes):
+        away = rows.terms[:, c] - mean
+        counted = (rows.weight * p[c])[:, None]
+        covariates = np.column_stack([rows.terms[:, c, own], alike])
+        shared += away.T @ (away * counted)
+        mixed[:, c] += away.T @ (covariates * counted)
+        apart[c, :, c] += covariates.T @ (covariates * counted)
+        weighed[:, c] = p[c][:, None] * covariates
+    flat = weighed.reshape(len(mean), n_classes * width)
+    apart -= (flat.T @ (flat * rows.weight[:, None])).reshape(apart.shape)
+
+
+def _information_by_pairs(
+    rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
+) -> None:
+    """Add the same information, pair of classes by pair of classes.
+
+    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For the terms z_c - z_k is
+    s_c - s_k; for the deviations it is the covariates of c at d_c and minus those of k at d_k, so what is alike under
+    both classes is needed once. One product of a matrix with itself, which takes half the work of another product,
+    gives all that a pair adds: with two classes about a quarter of the multiplications of the sum over classes.
+    """
+    n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
+    terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)
+    at_c, at_k = (np.append(n_terms + start + np.arange(n_own), both) for start in (0, n_own))
+    for c in range(len(p)):
+        for k in range(c + 1, len(p)):
+            s_c, s_k = rows.terms[:, c], rows.terms[:, k]
+            z = np.concatenate([s_c - s_k, s_c[:, own], s_k[:, own], alike], axis=1)
+            z *= np.sqrt(rows.weight * p[c] * p[k])[:, None]
+            found = z.T @ z
+            shared += found[np.ix_(terms, terms)]
+            mixed[:, c] += found[np.ix_(terms, at_c)]
+            mixed[:, k] -= found[np.ix_(terms, at_k)]
+            apart[c, :, c] += found[np.ix_(at_c, at_c)]
+            apart[k, :, k] += found[np.ix_(at_k, at_k)]
+            apart[c, :, k] -= found[np.ix_(at_c, at_k)]
+            apart[k, :, c] -= found[np.ix_(at_k, at_c)]
+
+
+# The mode, and draws
+
+MODE, NEAR = 1e-12, 1e-2
+"""When the mode is reached, and when it is near enough to know its evidence to a hundredth of a nat."""
+
+STEPS = 100
+"""More Newton steps than a concave function needs; reaching it is an error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Laplace:
+    """A Normal around the mode of a posterior.
+
+    Parameters
+    ----------
+    mode : array (parameter,)
+    factor : array (parameter, parameter)
+        The lower Cholesky factor L of the precision, which is L Lᵀ.
+    log_evidence : float
+        log p(labels | terms), by Laplace's method (MacKay 2003, chapter 27).
+    """
+
+    mode: Array
+    factor: Array
+    log_evidence: float
+
+    def covariance(self) -> Array:
+        """Posterior covariance, (parameter, parameter)."""
+        return cho_solve((self.factor, True), np.eye(len(self.mode)))
+
+    def at(self, z: Array) -> Array:
+        """The points (draw, parameter) whose standardized coordinates are z."""
+        return self.mode + solve_triangular(self.factor, z.T, lower=True, trans="T").T
+
+
+class NoModeError(RuntimeError):
+    """Newton's method did not come to an end: the terms are not numbers that it can work with."""
+
+
+def laplace(source: Source, layout: Layout, mean: Array, sd: Array, start: Array, enough: float = MODE) -> Laplace:
+    """The mode of the posterior under Normal(mean, sd) priors, and its curvature.
+
+    Each step is Newton's with the exact Hessian, halved until the log posterior rises (Boyd and Vandenberghe 2004,
+    9.5: on a concave function this ends at the mode from any start). It stops where the next step, which it still
+    takes, promises to raise the log posterior by less than half of ``enough``.
+
+    Parameters
+    ----------
+    source : callable
+        Gives all blocks of rows, as often as it is asked.
+    layout : Layout
+    mean, sd : array (parameter,)
+        The prior; sd is positive.
+    start : array (parameter,)
+    enough : float
+        In nats, twice; also the squared length of the last step in posterior standard deviations.
+    """
+    precision, place = 1 / sd**2, np.array(start, float)
+    here = derivatives(source, layout, place)
+    for _ in range(STEPS):
+        value, slope, information = here
+        below = -0.5 * precision @ (place - mean) ** 2
+        factor = cholesky(information + np.diag(precision), lower=True)
+        step = cho_solve((factor, True), slope - precision * (place - mean))
+        gain = float(step @ (slope - precision * (place - mean)))
+        if gain < enough:
+            log_prior = below + gain / 2 - np.log(sd).sum()
+            return Laplace(place + step, factor, value + log_prior - np.log(np.diag(factor)).sum())
+
+        def falls(found: float, size: float) -> bool:
+            """Whether a step of this size does not raise the log posterior enough."""
+            found += -0.5 * precision @ (place + size * step - mean) ** 2  # noqa: B023
+            # What rounding leaves of two nearly equal sums over all rows is no fall.
+            return found < value + below + 1e-4 * size * gain - 1e-12 * (1 + abs(value))  # noqa: B023
+
+        # Nearly always the full step will do, so its derivatives are taken at once: a pass over the rows is saved.
+        size, here = 1.0, derivatives(source, layout, place + step)
+        if falls(here[0], size):
+            while falls(float(log_likelihood(source, layout, (place + size * step)[None])[0]), size):
+                size /= 2
+                if size < 1e-12:
+                    raise NoModeError("no step along Newton's direction raises the posterior of the exponents")
+            here = derivatives(source, layout, place + size * step)
+        place = place + size * step
+    raise NoModeError(f"the mode of the exponents was not reached in {STEPS} Newton steps")
+
+
+def draws(
+    source: Source, layout: Layout, mean: Array, sd: Array, found: Laplace, n: int, rng: Generator
+) -> tuple[Array, float]:
+    """Draws of the parameters from their posterior, (draw, parameter), and how far Laplace is off.
+
+    Draws of the Normal come in pairs, z and -z, whose errors cancel where probabilities are nearly linear in the
+    exponents (antithetic variates: Hammersley and Morton 1956): an average over 64 of them is off by a fourth of what
+    it would be.
+
+    A Normal may be wrong about a skewed posterior: where the classes separate, the labels say that the exponents are
+    large and nothing more, and half of the Normal lies where the labels are impossible. So the draws of the Normal are
+    first weighed: r = log posterior - log Normal is a constant where Laplace is exact. Where its standard deviation
+    over the draws is below ``EXACT`` they are kept. Else every draw is made anew by elliptical slice sampling (Murray,
+    Adams and MacKay 2010; around a Normal that approximates: Nishihara, Murray and Adams 2014), which leaves the
+    posterior as it is, has nothing to tune and, where r hardly changes, is nearly an independent draw a step. The
+    chains start at draws of the Normal, and the mode, picked by their importance weights exp(r), and run side by
+    side.
+
+    Nearly all of the time goes into the log likelihood, a sum over the rows. But where classes separate, most labels
+    are certain at every point where the chains are, and what these rows add to the sum is nearly 0. So the chains take
+    ``TURNS`` steps with all rows, and from then on as many at a time with the rows that were not certain at the points
+    reached before (:func:`_uncertain`). In the end it is computed what the other rows would have added. If this varies
+    by more than ``EXACT`` nats between the chains, which is what Laplace's method is allowed, all steps are taken again
+    with all rows.
+
+    Returns
+    -------
+    array (draw, parameter)
+    float
+        The standard deviation of r over the Normal's draws, in nats: 0 where Laplace is exact.
+    """
+
+    def beside(z: Array) -> Array:
+        """What is added to the log likelihood: the log prior, less the log of the Normal around the mode."""
+        return 0.5 * (z**2).sum(-1) - 0.5 * (((found.at(z) - mean) / sd) ** 2).sum(-1)
+
+    def moved(here: Array, rows: Source) -> tuple[Array, Array]:
+        """Where the chains are ``TURNS`` steps later, and r there, by these rows."""
+
+        def ratio(z: Array) -> Array:
+            return log_likelihood(rows, layout, found.at(z)) + beside(z)
+
+        height = ratio(here)
+        for _ in range(TURNS):
+            here, height = _turn(ratio, here, height, rng)
+        return here, height
+
+    half = rng.standard_normal(((n + 1) // 2, len(found.mode)))
+    z = np.concatenate([np.concatenate([half, -half])[:n], np.zeros_like(half[:1])])
+    heights = log_likelihood(source, layout, found.at(z)) + beside(z)
+    off = float(heights[:n].std())
+    if off <= EXACT:
+        return found.at(z[:n]), off
+    likely = np.exp(heights - heights.max())
+    here, rows, missed = z[rng.choice(len(z), n, p=likely / likely.sum())], source, 0.0
+    for _ in range(ROUNDS):
+        here, height = moved(here, rows)
+        value, rows = _uncertain(source, layout, found.at(here))
+        missed = float((value + beside(here) - height).std())
+    for _ in range(ROUNDS if missed > EXACT else 0):
+        here, _height = moved(here, source)
+    return found.at(here), off
+
+
+EXACT = 0.3
+"""Nats: importance weights that vary less than this leave an effective sample above 90 %."""
+
+TURNS, ROUNDS = 3, 5
+"""Steps of a chain in a round, and rounds; after k steps all but 2^-k of the Normal's variance is reached."""
+
+CERTAIN = 1e-5
+"""Nats: a row whose label has a log probability nearer to 0 than this does not count in the next round."""
+
+
+def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
+    """The log likelihood at some points, (draw,), and the rows whose label is not certain at all of them.
+
+    If these are too many to be kept, they are all rows.
+    """
+    total, kept, cells = np.zeros(len(points)), [], 0
+    for rows, log_p in log_probabilities(source, layout, points):
+        total += log_p.sum(0)
+        if cells <= HELD:
+            kept.append(rows[log_p.min(1) < -CERTAIN])
+            cells += kept[-1].terms.size
+    return total, source if cells > HELD else lambda: kept
+
+
+def _turn(ratio, here: Array, height: Array, rng: Generator) -> tuple[Array, Array]:  # noqa: ANN001
+    """One step of elliptical slice sampling for every chain."""
+    other = rng.standard_normal(here.shape)
+    level = height - rng.exponential(size=len(here))
+    angle = rng.uniform(0, 2 * np.pi, len(here))
+    low, high = angle - 2 * np.pi, angle.copy()
+    new, reached = here.copy(), height.copy()
+    left = np.arange(len(here))
+    while len(left):
+        turned = angle[left, None]
+        trial = here[left] * np.cos(turned) + other[left] * np.sin(turned)
+        found = ratio(trial)
+        good = found > level[left]
+        new[left[good]], reached[left[good]] = trial[good], found[good]
+        left = left[~good]
+        low[left] = np.where(angle[left] < 0, angle[left], low[left])
+        high[left] = np.where(angle[left] >= 0, angle[left], high[left])
+        angle[left] = rng.uniform(low[left], high[left])
+    return new, reached
+
+
+# What is believed
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedExponents:
+    """What is believed of the exponents after the labels.
+
+    Parameters
+    ----------
+    spec : Exponents
+    layout : Layout
+    names, groups : tuple
+        What each term is called, and the groups they are in.
+    scales : {group: float}
+        The prior standard deviation of each group, as given or as chosen by the evidence.
+    posterior : Laplace
+    points : array (draw, parameter)
+        Draws from the posterior, over which probabilities are averaged; or the one point that is plugged in.
+    off : float
+        How far the Normal around the mode is off, in nats (see :func:`draws`).
+    """
+
+    spec: Exponents
+    layout: Layout
+    names: tuple[Any, ...]
+    groups: tuple[Group, ...]
+    scales: dict[str, float]
+    posterior: Laplace
+    points: Array
+    off: float
+
+    @cached_property
+    def prior(self) -> tuple[Array, Array]:
+        """Prior mean and standard deviation of the parameters, each (parameter,)."""
+        return self.spec.prior(self.layout, self.groups, self.scales)
+
+    @property
+    def by_draws(self) -> bool:
+        """Whether the posterior is so far from the Normal around its mode that only the draws stand for it.
+
+        Their mean and standard deviation then have a Monte Carlo error.
+        """
+        return self.off > EXACT and len(self.points) > 1
+
+    def moments(self) -> tuple[Array, Array]:
+        """Posterior mean (parameter,) and covariance (parameter, parameter), of the Normal or of the draws."""
+        if not self.by_draws:
+            return self.posterior.mode, self.posterior.covariance()
+        return self.points.mean(0), np.cov(self.points.T, bias=True).reshape(2 * (self.layout.size,))
+
+    def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
+        """A copy whose exponents are fixed at their posterior mode or mean; ``None`` integrates over them."""
+        if point is None:
+            return self
+        return replace(self, points=(self.posterior.mode if point == "mode" else self.moments()[0])[None])
+
+    def drawn(self, rng: Generator, n: int) -> Array:
+        """Draws of the parameters, (draw, parameter): new ones of the Normal, or those that are kept, in new order."""
+        if self.by_draws:
+            return self.points[rng.integers(len(self.points), size=n)]
+        return self.posterior.at(rng.standard_normal((n, len(self.posterior.mode))))
+
+    def over(self, index: Sequence[int]) -> LearnedExponents:
+        """The same for the classes at these positions; -1 is a new class, whose parameters have their prior.
+
+        The Normal around the mode, and the draws, are marginalized over the classes that are left out.
+        """
+        if list(index) == list(range(self.layout.classes)):
+            return self
+        n, own = self.layout.terms, len(self.layout.own)
+        layout, old = replace(self.layout, classes=len(index)), np.asarray(index, np.intp)
+        place = np.where(old[:, None] >= 0, n + old[:, None] * own + np.arange(own), -1).ravel()
+        place = np.concatenate([np.arange(n), place])
+        known, new = place >= 0, place < 0
+        sd = self.spec.prior(layout, self.groups, self.scales)[1]
+        mode = np.where(known, self.posterior.mode[place], 0.0)
+        covariance = np.diag(sd**2)
+        covariance[np.ix_(known, known)] = self.posterior.covariance()[np.ix_(place[known], place[known])]
+        factor = cholesky(np.linalg.inv(covariance), lower=True)
+        points = np.where(known, self.points[:, place], 0.0)
+        rng = np.random.default_rng(self.spec.random_seed)
+        points[:, new] = sd[new] * rng.standard_normal((len(points), int(new.sum())))
+        posterior = Laplace(mode, factor, self.posterior.log_evidence)
+        return replace(self, layout=layout, posterior=posterior, points=points)
+
+    @property
+    def exponents(self) -> Array:
+        """The posterior mode of the exponents, (class, term)."""
+        return self.layout.exponents(self.posterior.mode)[:, : self.layout.terms]
+
+    @property
+    def offsets(self) -> Array:
+        """The posterior mode of the classes' offsets, (class,), in nats."""
+        return self.layout.exponents(self.posterior.mode)[:, -1]
+
+    def log_proba(self, terms: Array, offset: Array, cells: Array | None = None) -> Array:
+        """log p(c | x) as (row, class), averaged over the draws of the exponents.
+
+        Parameters
+        ----------
+        terms : array (row, class, term)
+            Of rows that were not learned, or with their rows left out.
+        offset : array (row, class)
+            log p(c | D).
+        cells : int array (row, column), optional
+            The cells that have offsets, as in :class:`bayesnb.dependence.conditional.Rows`.
+        """
+        v, found = self.layout.exponents(self.points), np.empty(offset.shape)
+        step = max(1, NUMBERS // max(1, len(v) * offset.shape[1]))
+
+        def part(cut: slice, found: Array) -> None:
+            log_p = log_posterior_of_classes(terms[cut], offset[cut], v, None if cells is None else cells[cut])
+            top = log_p.max(-1, keepdims=True)
+            # A class whose prior is 0 has -inf in every draw.
+            top = np.where(np.isneginf(top), 0.0, top)
+            found[:] = (top[..., 0] + log(np.exp(log_p - top).mean(-1))).T
+
+        return written(found, part, slices(len(offset), step))
+
+    def table(self, level: float = 0.89) -> pd.DataFrame:
+        """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior's mean.
+
+        The Bayes factor weighs an exponent that is learned against one that stays at the mean of its prior (1 for a
+        feature: it counts as in naive Bayes; 0 for a pair: independence). It is the ratio of prior to posterior
+        density there (Savage and Dickey; Dickey 1971), both Normal. Above 0 the labels speak for another exponent.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the interval.
+        """
+        n, (prior_mean, prior_sd) = self.layout.terms, self.prior
+        mean, covariance = self.moments()
+        mean, sd = mean[:n], np.sqrt(np.diag(covariance)[:n])
+        half = ndtri(0.5 + level / 2) * sd
+        against = np.log(sd / prior_sd[:n]) + 0.5 * ((mean - prior_mean[:n]) / sd) ** 2
+        columns = {"mean": mean, "sd": sd, "lower": mean - half, "upper": mean + half, "log_bayes_factor": against}
+        # A name of two columns is joined, because an index of pairs would have two levels.
+        names = [" × ".join(map(str, name)) if isinstance(name, tuple) else name for name in self.names]
+        return pd.DataFrame(columns, index=pd.Index(names, name="term"))
+
+
+@one_thread_each()
+def learn_exponents(
+    spec: Exponents,
+    source: Source,
+    groups: Sequence[Group],
+    names: Sequence[Any],
+    sample: Rows | None = None,
+    cells: int = 0,
+) -> LearnedExponents:
+    """The posterior of the exponents under the priors of a specification.
+
+    The products of matrices are many and small: further threads would wait for each other longer than they work.
+
+    Parameters
+    ----------
+    spec : Exponents
+    source : callable
+        Gives blocks of :class:`Rows`, all of them whenever it is called. Their terms leave the row itself out.
+    groups : sequence of Group
+        The terms in their order, and the priors of their exponents.
+    names : sequence
+        What each term is called.
+    sample : Rows, optional
+        Fewer rows, drawn at random, to choose standard deviations on and to start from.
+    cells : int
+        How many cells have offsets.
+
+    Raises
+    ------
+    ValueError
+        Where a term is not finite, as under a prior that gives a level the probability 0.
+    """
+    few: Source = source if sample is None else lambda: [sample]
+    layout = Layout.of(groups, _classes(few, names), cells)
+    every = {group.name: group.sd for group in groups} | {OWN: spec.class_sd, CELLS: spec.cell_sd}
+    chosen = [group.name for group in groups]
+    chosen += [OWN] * any(group.by_class for group in groups) + [CELLS] * (cells > 0)
+    scales = {name: float(np.atleast_1d(sd)[0]) for name, sd in every.items()}
+    choices = {name: np.atleast_1d(every[name]).tolist() for name in chosen}
+
+    def at(scales: dict[str, float], start: Array, over: Source = few, enough: float = NEAR) -> Laplace:
+        return laplace(over, layout, *spec.prior(layout, groups, scales), start, enough)
+
+    best, changed, turn = at(scales, spec.prior(layout, groups, scales)[0]), True, 0
+    while changed and turn < 3:
+        changed, turn = False, turn + 1
+        for name, several in choices.items():
+            for sd in several:
+                if sd != scales[name]:
+                    other = at(scales | {name: sd}, best.mode)
+                    if other.log_evidence > best.log_evidence:
+                        best, scales, changed = other, scales | {name: sd}, True
+    best = at(scales, best.mode, source, MODE)
+    rng = np.random.default_rng(spec.random_seed)
+    points, off = draws(source, layout, *spec.prior(layout, groups, scales), best, spec.draws, rng)
+    return LearnedExponents(spec, layout, tuple(names), tuple(groups), scales, best, points, off)
+
+
+def _classes(source: Source, names: Sequence[Any]) -> int:
+    """How many classes there are; terms that are not finite are refused."""
+    classes = 0
+    for rows in source():
+        classes = rows.offset.shape[1]
+        if not np.isfinite(rows.terms).all():
+            t = int(np.argwhere(~np.isfinite(rows.terms))[0, 2])
+            raise ValueError(
+                f"term {names[t]!r}: a row has probability 0 under a class, so no exponent can be learned for it; "
+                "use a proper prior, under which every value has a positive probability"
+            )
+    return classes

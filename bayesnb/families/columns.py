@@ -164,12 +164,18 @@ def tabulated(x: Column) -> Tabulated | None:
     Parameters
     ----------
     x : encoded columns
-        Codes of levels; numbers, NaN if missing; integers, -1 if missing; or zeros and ones as a CSR matrix.
+        Codes of levels; numbers, NaN if missing; integers, -1 if missing; or zeros and ones as a CSR matrix. Other
+        columns, such as counts with an exposure, have no table.
     """
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
-    if hasattr(x, "tabulated"):
-        return x.tabulated()
+    if isinstance(x, Coded):
+        n = widest(x.levels)
+        level = np.arange(n)[:, None]
+        table = replace(x, codes=np.where(level < [len(names) for names in x.levels], level, -1))
+        return None if FEWER * n > len(x) else Tabulated(x.codes, table)
+    if not isinstance(x, np.ndarray):
+        return None
     if x.dtype.kind == "f":
         found = reading.whole_numbers(x)
         if found is None or found[1] >= FEW:
@@ -265,14 +271,6 @@ class Coded:
     def missing(self) -> Array:
         """Which cells hold no level."""
         return self.codes < 0
-
-    def tabulated(self) -> Tabulated | None:
-        """The levels of each column as a table; ``None`` if it would be nearly as long as the rows."""
-        n = widest(self.levels)
-        if FEWER * n > len(self):
-            return None
-        level = np.arange(n)[:, None]
-        return Tabulated(self.codes, replace(self, codes=np.where(level < [len(v) for v in self.levels], level, -1)))
 
     def columns(self, index: Sequence[int]) -> Coded:
         """Some of the columns."""

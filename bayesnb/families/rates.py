@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -15,10 +16,8 @@ from scipy.special import gammaln
 from bayesnb.families.columns import (
     COUNTS,
     FEW,
-    FEWER,
     NEAR,
     POSITIVE,
-    Tabulated,
     Tally,
     gathered_columns,
     of_each_column,
@@ -112,10 +111,6 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
     return densities.students(np.sqrt(x), nowhere, nowhere, scale, power, top, None if labels is None else labels.codes)
 
 
-SOME = 4096
-"""Rows in which it is seen whether pairs of count and exposure occur again."""
-
-
 @dataclass(frozen=True, eq=False)
 class Exposed:
     """Counts (row, column) with the exposure (row,) in which they were seen, both NaN where missing."""
@@ -132,23 +127,6 @@ class Exposed:
     def missing(self) -> Array:
         """Which counts, or their exposures, are missing."""
         return np.isnan(self.counts) | np.isnan(self.exposure)[:, None]
-
-    def tabulated(self) -> Tabulated | None:
-        """One column as a table of its pairs of count and exposure; ``None`` if it would be nearly as long as it."""
-        if self.counts.shape[1] != 1:
-            return None
-        pairs = np.column_stack([self.counts[:, 0], self.exposure])
-        pairs[np.isnan(pairs).any(1)] = np.nan
-        # Two numbers that are compared as one run of bytes are sorted as one. If hardly any pair of the first rows
-        # occurs twice, there are far too many.
-        first = pairs[:SOME].view("c16")
-        if len(pairs) > SOME and len(np.unique(first)) > 0.98 * SOME:
-            return None
-        distinct, codes = np.unique(pairs.view("c16")[:, 0], return_inverse=True)
-        if FEWER * len(distinct) > len(self):
-            return None
-        table = distinct[:, None].view(float)
-        return Tabulated(codes[:, None].astype(np.int32), Exposed(table[:, [0]], table[:, 1]))
 
     def columns(self, index: Sequence[int]) -> Exposed:
         """Some of the columns."""
@@ -261,18 +239,67 @@ def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Waits(Statistic):
-    """The number of waits and the sum of their lengths, both (class, column)."""
+class OfWaits(Conjugate[Gamma, Events]):
+    """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β), the shape given (BDA3 2.6 and its exercises).
 
-    n: Array
-    total: Array
+    A cell x is ``shape`` events in x units of exposure, so its statistic is that of a Poisson count.
+    """
 
-    def seen(self) -> Array:
-        return self.n
+    prior: Any = field(default_factory=Gamma)
+
+    conjugate = Gamma
+    support = POSITIVE
+
+    @abstractmethod
+    def shapes(self, n_columns: int) -> Array:
+        """The shape of each column."""
+
+    def statistic(self, x: Array, members: Membership) -> Events:
+        return reduce(add, (self._of_part(t, t.seen()) for t in self.tallies(x, members)))
+
+    def _of_part(self, t: Tally, seen: Array) -> Events:
+        """The statistic of some rows. Σ ln x says how much they disagree about the rate, by their mean."""
+        shape, n, total = self.shapes(t.x.shape[1]), t.totals(seen), t.totals(np.where(seen, t.x, 0.0))
+        mean = np.where(n > 0, total / np.where(n > 0, n, 1.0), 1.0)
+        best = n * (log_peak(shape) + np.log(shape)) - shape * n * np.log(mean)
+        if (shape != 1).any():
+            best += (shape - 1) * t.totals(np.where(seen, np.log(t.x), 0.0))
+        return Events(total, shape * n, n, best)
+
+    def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
+        with np.errstate(over="ignore"):
+            return prior.over(pooled_rates(s.events.sum(0), s.exposure.sum(0)), len(s.rows))
+
+    def added(self, s: Events) -> Added:
+        return (s.events, s.exposure), s.log_peak
+
+    def said(self, x: Array) -> Added:
+        shape, x = self.shapes(x.shape[1]), x[:, None]
+        # The log density of x at the rate that fits it best, shape / x.
+        return (shape, x), log_peak(shape) + np.log(shape) - np.log(x)
+
+    def of_reals(self, posterior: Gamma, x: Array, labels: Labels | None = None) -> Array | None:
+        shape, total = self.shapes(x.shape[1]), waits(posterior, x, self.shapes(x.shape[1]), labels)
+        if total is None or (shape == 1).all():
+            return total
+        known = ~np.isnan(x)
+        base = np.where(known, np.log(x), 0.0) @ (shape - 1) - known @ gammaln(shape)
+        return total + (base if labels is not None else base[:, None])
+
+    def sample(self, theta: Theta, rng: Generator, s: Events) -> Array:
+        return rng.standard_gamma(self.shapes(theta["rate"].shape[-1]), theta["rate"].shape) / theta["rate"]
+
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        return -theta["rate"], (self.shapes(theta["rate"].shape[-1]) * theta["log_rate"]).sum(-1)
+
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
+        import pymc as pm
+
+        pm.Gamma(name, alpha=self.shapes(x.shape[1])[column], beta=theta["rate"], observed=x[row, column])
 
 
 @dataclass(frozen=True, eq=False)
-class Exponential(Conjugate[Gamma, Waits]):
+class Exponential(OfWaits):
     """x | λ ~ Exponential(rate λ) with λ ~ Gamma(α, rate β), for positive numbers such as waiting times (BDA3 2.6).
 
     A wait of length x is one event in x units of exposure. The predictive is a Lomax (Pareto II) distribution.
@@ -289,45 +316,12 @@ class Exponential(Conjugate[Gamma, Waits]):
     local    0.21
     """
 
-    prior: Any = field(default_factory=Gamma)
-
-    conjugate = Gamma
-    support = POSITIVE
-
-    def statistic(self, x: Array, members: Membership) -> Waits:
-        parts = (
-            Waits(t.totals(seen := t.seen()), t.totals(np.where(seen, t.x, 0.0))) for t in self.tallies(x, members)
-        )
-        return reduce(add, parts)
-
-    def resolve_prior(self, prior: Gamma, s: Waits) -> Gamma:
-        with np.errstate(over="ignore"):
-            return prior.over(pooled_rates(s.n.sum(0), s.total.sum(0)), len(s.n))
-
-    def added(self, s: Waits) -> Added:
-        return (s.n, s.total), Gamma.peak(s.n, s.total)
-
-    def said(self, x: Array) -> Added:
-        one, x = np.ones(()), x[:, None]
-        return (one, x), Gamma.peak(one, x)
-
-    def of_reals(self, posterior: Gamma, x: Array, labels: Labels | None = None) -> Array | None:
-        return waits(posterior, x, 1.0, labels)
-
-    def sample(self, theta: Theta, rng: Generator, s: Waits) -> Array:
-        return rng.standard_exponential(theta["rate"].shape) / theta["rate"]
-
-    def linear(self, theta: Theta) -> tuple[Array, Array]:
-        return -theta["rate"], theta["log_rate"].sum(-1)
-
-    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
-        import pymc as pm
-
-        pm.Exponential(name, lam=theta["rate"], observed=x[row, column])
+    def shapes(self, n_columns: int) -> Array:
+        return np.ones(n_columns)
 
 
 @dataclass(frozen=True, eq=False)
-class GammaKnownShape(Conjugate[Gamma, Events]):
+class GammaKnownShape(OfWaits):
     """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β), the shape given (BDA3 2.6 and its exercises).
 
     A cell x is ``shape`` events in x units of exposure, so its statistic is that of a Poisson count. A shape of 1 is
@@ -353,59 +347,13 @@ class GammaKnownShape(Conjugate[Gamma, Events]):
     train  16.67
     """
 
-    prior: Any = field(default_factory=Gamma)
     shape: Any = 1.0
 
-    conjugate = Gamma
-    support = POSITIVE
-
-    def statistic(self, x: Array, members: Membership) -> Events:
-        parts = ((t, t.seen()) for t in self.tallies(x, members))
-        return reduce(add, (self._of_part(t, seen) for t, seen in parts))
-
-    def _of_part(self, t: Tally, seen: Array) -> Events:
-        """The statistic of some rows. Σ ln x says how much they disagree about the rate, by their mean."""
-        shape, n, total = self._shape(t.x.shape[1]), t.totals(seen), t.totals(np.where(seen, t.x, 0.0))
-        logs = t.totals(np.where(seen, np.log(t.x), 0.0))
-        mean = np.where(n > 0, total / np.where(n > 0, n, 1.0), 1.0)
-        best = n * (log_peak(shape) + np.log(shape)) - logs - shape * (n * np.log(mean) - logs)
-        return Events(total, shape * n, n, best)
-
-    def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
-        with np.errstate(over="ignore"):
-            return prior.over(pooled_rates(s.events.sum(0), s.exposure.sum(0)), len(s.rows))
+    def shapes(self, n_columns: int) -> Array:
+        return of_each_column("shape", self.shape, n_columns)
 
     def readable(self, theta: Theta) -> dict[str, Array]:
-        return {"mean": self._shape(theta["rate"].shape[-1]) / theta["rate"]}
-
-    def added(self, s: Events) -> Added:
-        return (s.events, s.exposure), s.log_peak
-
-    def said(self, x: Array) -> Added:
-        shape, x = self._shape(x.shape[1]), x[:, None]
-        # The log density of x at the rate that fits it best, shape / x.
-        return (shape, x), log_peak(shape) + np.log(shape) - np.log(x)
-
-    def of_reals(self, posterior: Gamma, x: Array, labels: Labels | None = None) -> Array | None:
-        shape = self._shape(x.shape[1])
-        known = ~np.isnan(x)
-        base = np.where(known, np.log(x), 0.0) @ (shape - 1) - known @ gammaln(shape)
-        total = waits(posterior, x, shape, labels)
-        return None if total is None else total + (base if labels is not None else base[:, None])
-
-    def sample(self, theta: Theta, rng: Generator, s: Events) -> Array:
-        return rng.standard_gamma(self._shape(theta["rate"].shape[-1]), theta["rate"].shape) / theta["rate"]
-
-    def linear(self, theta: Theta) -> tuple[Array, Array]:
-        return -theta["rate"], (self._shape(theta["rate"].shape[-1]) * theta["log_rate"]).sum(-1)
+        return {"mean": self.shapes(theta["rate"].shape[-1]) / theta["rate"]}
 
     def gathered(self, cells: Sequence[tuple[GammaKnownShape, int]]) -> GammaKnownShape:
         return replace(self, shape=gathered_columns([(family.shape, k) for family, k in cells]))
-
-    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
-        import pymc as pm
-
-        pm.Gamma(name, alpha=self._shape(x.shape[1])[column], beta=theta["rate"], observed=x[row, column])
-
-    def _shape(self, n_columns: int) -> Array:
-        return of_each_column("shape", self.shape, n_columns)

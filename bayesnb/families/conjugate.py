@@ -82,7 +82,6 @@ def strengths(log_evidence: Callable[[Array], float], n: int) -> Array:
         Takes the factors, (strength,).
     n : int
     """
-
     from scipy import optimize
 
     def cost(logs: Array) -> float:

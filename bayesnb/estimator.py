@@ -27,7 +27,7 @@ from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.methods import Questions
+from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.questions import listing_questions
 from bayesnb.model import Estimate
 from bayesnb.modelfile import document
@@ -36,7 +36,7 @@ from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Dirichlet
 from bayesnb.wording import warn
 
-NESTED = ("features", "class_prior")
+NESTED = ("features", "class_prior", "unlabelled")
 """The parameters that have parameters of their own."""
 
 
@@ -44,8 +44,10 @@ THEIRS = {
     **dict.fromkeys(("theta_", "var_", "sigma_"), 'tables()[column], which has "mean" and "sd"'),
     **dict.fromkeys(("class_log_prior_", "class_prior_"), 'tables()["(class)"], the probabilities of the classes'),
     "feature_log_prob_": "tables()[column], the probabilities of the levels",
-    **dict.fromkeys(("feature_count_", "category_count_"), "statistics_.features[column], or tables()[column]"),
-    **dict.fromkeys(("coef_", "intercept_"), "linear_form(), which returns weights and intercept"),
+    **dict.fromkeys(
+        ("feature_count_", "category_count_"), "classifier_.statistics.features[column], or tables()[column]"
+    ),
+    **dict.fromkeys(("coef_", "intercept_"), "odds.linear_form(clf), which returns weights and intercept"),
 }
 """Attributes of other implementations of naive Bayes, and what to ask here."""
 
@@ -102,7 +104,7 @@ def _held[T](of: Callable[[Classifier], T], doc: str | None = "") -> T:
 
 
 @listing_questions
-class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
+class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     """Naive Bayes classifier with conjugate priors, for any mixture of column types.
 
     If you want one of these, call the method that stands beside it.
@@ -136,13 +138,10 @@ class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
     columns : {"fixed", "grow"}
         Whether further rows and models may have other columns: a column is missing in rows that do not have it, and a
         word has the count 0 in them.
-    unlabelled : label, optional
+    unlabelled : label or Unlabelled, optional
         The value in ``y`` that means "no label", beside missing values (None, NaN, pd.NA): -1 in scikit-learn's
-        semi-supervised convention. By default -1 is a class like any other.
-    unlabelled_weight : float
-        λ, how much an unlabelled row counts, where a labelled row counts 1. 0 leaves unlabelled rows out.
-    em_starts : int
-        How many starts EM tries for rows without a label. The best is kept.
+        semi-supervised convention. :class:`bayesnb.Unlabelled` also says how much such rows count, and how often EM
+        starts.
     random_state : int, Generator or None
         Seed of ``sample``, of ``sample_proba`` and of further starts; predictions need none.
     dependence : {"tempered", "weighted", "pairwise"} or Exponents, optional
@@ -156,25 +155,14 @@ class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
         Class labels, sorted.
     class_count_ : array (class,)
         Weight of the rows of each class.
-    schema_ : Schema
-        Which family reads which column.
-    choice_ : FamilyChoice
-        The best families and what was tried; absent unless families were chosen.
-    statistics_ : Statistics
-        Everything that was kept of the rows. Statistics can be added.
     posterior_ : Posterior
         What is believed after the data.
-    em_ : EM
-        The result of EM, if the last ``fit`` had rows without a label; absent otherwise. Its rows are those without a
-        label and with a weight above 0. ``statistics_`` are then those of the labelled rows plus λ times the expected
-        ones of these rows.
     exponents_ : DataFrame
         The exponents and how well they are known; absent without a ``dependence``.
-    target_ : column name or None
-        The column of the class, if the labels had a name.
-    content_hash_ : str
-        Of the model file that the estimator was loaded from or saved to; absent before.
     n_features_in_, feature_names_in_ : int, array of str
+    classifier_ : Classifier
+        What was learned, as a frozen value: the attributes above, and schema, statistics, target, result of EM and
+        choice of families, see :class:`bayesnb.inference.classifier.Classifier`.
 
     Notes
     -----
@@ -205,8 +193,6 @@ class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
         absent: Literal["error", "missing"] = "error",
         columns: Literal["fixed", "grow"] = "fixed",
         unlabelled: Any = None,
-        unlabelled_weight: float = 1.0,
-        em_starts: int = 1,
         random_state: Any = None,
         dependence: DependenceName | Exponents | None = None,
     ) -> None:
@@ -217,8 +203,6 @@ class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
         self.absent = absent
         self.columns = columns
         self.unlabelled = unlabelled
-        self.unlabelled_weight = unlabelled_weight
-        self.em_starts = em_starts
         self.random_state = random_state
         self.dependence = dependence
 
@@ -402,14 +386,9 @@ class BayesianNB(Questions, ClassifierMixin, BaseEstimator):
     # What was learned; documented in the docstring of the class.
     classes_ = _held(lambda c: c.classes)
     class_count_ = _held(lambda c: c.statistics.rows)
-    schema_ = _held(lambda c: c.schema)
-    choice_ = _held(lambda c: c.choice_, Classifier.choice_.__doc__)
-    statistics_ = _held(lambda c: c.statistics)
     posterior_ = _held(lambda c: c.posterior)
-    target_ = _held(lambda c: c.target)
     n_features_in_ = _held(lambda c: c.n_features)
     feature_names_in_ = _held(lambda c: c.feature_names)
-    em_ = _held(lambda c: c.em_)
     exponents_ = _held(lambda c: c.exponents_, Classifier.exponents_.__doc__)
     log_evidence_ = _held(lambda c: c.log_evidence_, Classifier.log_evidence_.__doc__)
 
@@ -514,7 +493,7 @@ def learn_summary(
 
 
 def load(path: str | os.PathLike) -> BayesianNB:
-    """The estimator of a model file, as it was saved, but for the result of EM (``em_``). The file is checked first.
+    """The estimator of a model file, as it was saved, but for the result of EM. The file is checked first.
 
     Raises
     ------

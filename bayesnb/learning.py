@@ -18,6 +18,7 @@ from bayesnb.data import engines
 from bayesnb.data.identifiers import warn_of_identifiers
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
+from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.dependence import learned as dependent
@@ -50,9 +51,10 @@ def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
         return _of_parts(settings, X, y, sample_weight)
     name = getattr(y, "name", None)
     target = name if isinstance(name, str | int) and name != "" else None
-    rows = Rows.of(X, y, sample_weight, settings.unlabelled)
-    em.require_settings(settings.unlabelled_weight, settings.em_starts)
-    rows = rows.weighing_unlabelled(settings.unlabelled_weight)
+    unlabelled = Unlabelled.of(settings.unlabelled)
+    rows = Rows.of(X, y, sample_weight, unlabelled.marker)
+    em.require_settings(unlabelled.weight, unlabelled.starts)
+    rows = rows.weighing_unlabelled(unlabelled.weight)
     if not rows.weight.any():
         raise ValueError(NO_LABEL)
     rows = rows.counted()
@@ -101,7 +103,7 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
         len(weight),
         row_weight=weight,
         at=rule.point,
-        starts=settings.em_starts,
+        starts=Unlabelled.of(settings.unlabelled).starts,
         rng=np.random.default_rng(settings.random_state),
     )
     others = {"target": target, "em": result, "expected": True}
@@ -124,7 +126,7 @@ def with_rows(
         for rows in engines.rows(settings, X, y, sample_weight, schema):
             before = _and_rows(settings, before, rows, named)
         return before
-    rows = Rows.of(X, y, sample_weight, settings.unlabelled, schema).labelled().counted()
+    rows = Rows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema).labelled().counted()
     return _and_rows(settings, before, rows, named)
 
 
@@ -163,7 +165,9 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
             return before
         rows, statistics = None, _summary(settings, X, y, sample_weight, _schema(settings, before)).statistics
     else:
-        rows = Rows.of(X, y, sample_weight, settings.unlabelled, before.schema).labelled().counted()
+        rows = (
+            Rows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, before.schema).labelled().counted()
+        )
         _, statistics = rows.statistics(_schema(settings, before))
     return _less(settings, before, statistics, rows)
 
@@ -227,7 +231,7 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
     if engines.streams(X):
         raise TypeError("exponents are learned from rows in memory: pass a sample of the rows as one table")
     before.require_counted("exponents are learned from labels that are known")
-    rows = Rows.of(X, y, sample_weight, settings.unlabelled, before.schema).labelled().counted()
+    rows = Rows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, before.schema).labelled().counted()
     try:
         before.statistics.without(rows.statistics(_schema(settings, before))[1])
     except ValueError as error:
@@ -413,8 +417,7 @@ def believed(
 
 def asked_with(settings: Any) -> dict[str, Any]:
     """The settings that questions are asked with, which may change after a fit, as fields of the classifier."""
-    names = "absent", "unlabelled", "unlabelled_weight"
-    return {name: getattr(settings, name) for name in names} | {"seed": settings.random_state}
+    return {"absent": settings.absent, "unlabelled": settings.unlabelled, "seed": settings.random_state}
 
 
 def _label_prior(settings: Any) -> Dirichlet | FixedProbabilities:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+import bayesnb as nb
 from bayesnb import BayesianNB, Gaussian
 from benchmarks.prediction import folds, load
 
@@ -29,24 +30,24 @@ COVERAGES = (0.9, 0.95)
 def sets_of(x: pd.DataFrame, y: Array, learned: Array, asked: Array) -> Iterator[tuple[str, float, pd.DataFrame]]:
     """The sets of one fold by each method, and what was asked for."""
     known, labels, new = x.iloc[learned], y[learned], x.iloc[asked]
-    families = BayesianNB().fit(known, labels).schema_.features
+    families = BayesianNB().fit(known, labels).classifier_.schema.features
     reals = [name for name, feature in families.items() if isinstance(feature.family, Gaussian)]
     # The same model as without it, but all columns of reals are asked in one call.
     clf = BayesianNB({"reals": (Gaussian(), reals)} if reals else None).fit(known, labels)
     found = {
-        "full": clf.conformal(known, labels).p_values(new),
-        "full, by class": clf.conformal(known, labels, by_class=True).p_values(new),
-        "leave-one-out": clf.conformal(known, labels, method="loo").p_values(new),
+        "full": nb.sets.conformal(clf, known, labels).p_values(new),
+        "full, by class": nb.sets.conformal(clf, known, labels, by_class=True).p_values(new),
+        "leave-one-out": nb.sets.conformal(clf, known, labels, method="loo").p_values(new),
     }
     weighted = BayesianNB(dependence="weighted")
     held = np.arange(len(learned)) % 4 == 0  # the rows to learn from are in random order
     whole = weighted.fit(known, labels).classifier_
     less = weighted.fit(known[~held], labels[~held]).classifier_
     if len(less.classes) == len(whole.classes):
-        found["weighted, split"] = less.conformal(known[held], labels[held], method="split").p_values(new)
+        found["weighted, split"] = nb.sets.conformal(less, known[held], labels[held], method="split").p_values(new)
     for coverage in COVERAGES:
-        yield "mass", coverage, clf.credible_set(new, mass=coverage)
-        yield "weighted, mass", coverage, whole.credible_set(new, mass=coverage)
+        yield "mass", coverage, nb.sets.credible_set(clf, new, mass=coverage)
+        yield "weighted, mass", coverage, nb.sets.credible_set(whole, new, mass=coverage)
         for name, p in found.items():
             yield name, coverage, p > 1 - coverage + 1e-12
 

@@ -152,7 +152,7 @@ def measure(engine: str, folder: Path, predict: bool, out: Any) -> None:
         from distributed import Client, LocalCluster
 
         cluster = Client(LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"))
-    from bayesnb import BayesianNB
+    from bayesnb import BayesianNB, deploy
 
     read = reader_of(engine, folder)
     # What is imported, and loaded of what was compiled, once in a process is measured apart.
@@ -182,7 +182,7 @@ def measure(engine: str, folder: Path, predict: bool, out: Any) -> None:
     if predict and engine not in ("dask", "cluster", "spark"):
         with Peak() as peak, tempfile.TemporaryDirectory() as to:
             begin = time.perf_counter()
-            clf.write_predictions(source_of(engine, folder), Path(to) / "out.parquet")
+            deploy.write_predictions(clf, source_of(engine, folder), Path(to) / "out.parquet")
             found |= {"predict": time.perf_counter() - begin, "predict_peak": peak.most}
     if cluster is not None:
         cluster.close()

@@ -26,7 +26,7 @@ MOST = 1000
 def tables() -> Iterator[tuple[str, Any, np.ndarray, dict[str, tuple[Any, Any]]]]:
     """The name of each table, its columns, its classes, and the two families of each comparison."""
     real = {"Gaussian": (nb.Gaussian(), nb.Gaussian(nb.NormalGamma.learned()))}
-    block = {"block": (nb.MultivariateGaussian(nb.NormalWishart()), nb.MultivariateGaussian())}
+    block = {"block": (nb.families.MultivariateGaussian(nb.NormalWishart()), nb.families.MultivariateGaussian())}
     levels = {"Categorical": (nb.Categorical(), nb.Categorical(nb.Dirichlet.learned()))}
     for name in ("iris", "wine", "breast_cancer"):
         X, y = getattr(datasets, f"load_{name}")(return_X_y=True)

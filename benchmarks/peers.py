@@ -35,7 +35,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from sklearn.preprocessing import OrdinalEncoder
 
-from bayesnb import BayesianNB, Bernoulli, Categorical, Multinomial, MultivariateGaussian, PolyaTree
+import bayesnb as nb
+from bayesnb import BayesianNB, Bernoulli, Categorical, Multinomial
+from bayesnb.families import MultivariateGaussian, PolyaTree
 
 REST = 0.15
 """Seconds before each run: for a tenth of one a matrix library's threads stay awake after a product."""
@@ -97,7 +99,7 @@ def gaussian(n: int, rng: np.random.Generator) -> Iterator[Work]:
         "one row of an array, predict_proba, 200 times", lambda: [ours.predict_proba(row) for _ in range(200)],
         lambda: [peer.predict_proba(row) for _ in range(200)], "GaussianNB", 1,
     )  # fmt: skip
-    service, values = ours.compile(), X[0].tolist()
+    service, values = nb.deploy.compile(ours), X[0].tolist()
     yield Work(
         "one row of a list, compiled, 200 times", lambda: [service(values) for _ in range(200)],
         lambda: [peer.predict_proba(row) for _ in range(200)], "GaussianNB", 10,
@@ -242,7 +244,7 @@ def draws(n: int, rng: np.random.Generator) -> Iterator[Work]:
     for given, goal in (("data", 10), ("row", 1)):
         yield Work(
             f"sample_proba given the {given}, 1000 draws × {n:,} rows × 20 × 3",
-            lambda given=given: clf.sample_proba(X, 1000, given=given), loop,
+            lambda given=given: nb.draws.sample_proba(clf, X, 1000, given=given), loop,
             "a loop over draws with numpy, draws not counted", goal, X,
         )  # fmt: skip
 

@@ -16,7 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from bayesnb import BayesianNB, Bernoulli, Categorical, Exponential, Gaussian, Poisson
+import bayesnb as nb
+from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Poisson
+from bayesnb.families import Exponential
 from bayesnb.priors import Array
 
 FEATURES = (
@@ -60,8 +62,8 @@ def simulated(simulations: int, rows: int, n_classes: int, draws: int, seed: int
         clf = BayesianNB(FEATURES, random_state=k).fit(X, y)
         new = table(rows)
         one = {
-            "false alarm, learned rows": not clf.predictive_checks(X, y, draws).fits,
-            "false alarm, other rows": not clf.predictive_checks(*new, draws).fits,
+            "false alarm, learned rows": not nb.checks.predictive_checks(clf, X, y, draws).fits,
+            "false alarm, other rows": not nb.checks.predictive_checks(clf, *new, draws).fits,
         }
         found.append(one | (faults_found(X, y, k, draws, rng) if k % 4 == 0 else {}))
     return pd.DataFrame(found).astype(float).mean()
@@ -82,7 +84,7 @@ def faults_found(X: pd.DataFrame, y: Array, seed: int, draws: int, rng: Generato
 
 def refitted(X: pd.DataFrame, y: Array, seed: int, draws: int) -> pd.DataFrame:
     """The checks that speak against a model of these rows."""
-    return BayesianNB(FEATURES, random_state=seed).fit(X, y).predictive_checks(X, y, draws).failed
+    return nb.checks.predictive_checks(BayesianNB(FEATURES, random_state=seed).fit(X, y), X, y, draws).failed
 
 
 def pairs_named(failed: pd.DataFrame, first: str, second: str) -> bool:

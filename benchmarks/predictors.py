@@ -14,16 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb import (
-    BayesianNB,
-    Categorical,
-    Gaussian,
-    Mixture,
-    MultivariateGaussian,
-    PolyaTree,
-)
+from bayesnb import BayesianNB, Categorical, Gaussian
 from bayesnb.dependence.learned import learn
 from bayesnb.errors import UnseenLevelWarning
+from bayesnb.families import Mixture, MultivariateGaussian, PolyaTree
 from bayesnb.families.family import Family
 from bayesnb.families.trials import Coded
 from bayesnb.model import NaiveBayes

@@ -23,15 +23,14 @@ from bayesnb import (
     Beta,
     Categorical,
     Dirichlet,
-    Exponential,
     Gamma,
     Gaussian,
-    GaussianKnownVariance,
     Multinomial,
     Normal,
     NormalGamma,
     Poisson,
 )
+from bayesnb.families import Exponential, GaussianKnownVariance
 from bayesnb.sampling import agreement, layout
 from bayesnb.sampling.calibration import Simulator
 

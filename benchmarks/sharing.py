@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import log_loss
 
-from bayesnb import BayesianNB, Categorical, Dirichlet, Gaussian, HierarchicalCategorical, HierarchicalGaussian
+from bayesnb import BayesianNB, Categorical, Dirichlet, Gaussian
+from bayesnb.families import HierarchicalCategorical, HierarchicalGaussian
 from benchmarks import prediction
 
 TABLES = {"splice": (40, 5), "housevotes": (20, 6), "twonorm": (16, 5)}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+import bayesnb as nb
 from bayesnb import BayesianNB
 
 SETTINGS = (
@@ -31,7 +32,7 @@ def numbers(seed: int, n: int, columns: int, apart: float, share: float | None) 
     y = rng.integers(2, size=n)
     X = pd.DataFrame(rng.normal(apart * y[:, None], 1, (n, columns)), columns=[f"x{k}" for k in range(columns)])
     label = np.where(rng.random(n) < share, 1 - y, y)
-    found = BayesianNB().fit(X, label).suspicious_labels(X, label)
+    found = nb.checks.suspicious_labels(BayesianNB().fit(X, label), X, label)
     return found.attrs["expected"], found.attrs["sd"], int((label != y).sum())
 
 

@@ -43,7 +43,7 @@ nitpick_ignore_regex = [
     # The priors of sampled families, and of families that are made of others, which nobody names.
     ("py:class", r"bayesnb\.families\.(from_pymc|hierarchical|sampled)\..*"),
     ("py:class", r"bayesnb\.priors\.compound\.\w+"),
-    # The statistics of the pairs: users see them as what statistics_ holds, and the how-to page describes them.
+    # The statistics of the pairs: users see them as what the statistics hold, and the how-to page describes them.
     (
         "py:class",
         r"bayesnb\.(statistics\.(moments|scatter)|families\.(columns|compound|dyadic|rates|trees|trials|words))\.\w+",
@@ -80,8 +80,8 @@ shutil.copytree(
     here.parent / "notebooks", here / "notebooks", ignore=shutil.ignore_patterns("README.md", ".*", "*.mplstyle")
 )
 
-# The pages of the families and of the commands are written from their lists, so that a new one stands there by itself.
-for listed in ("families", "commands"):
+# The pages of the families, questions and commands are written from their lists: a new one stands there by itself.
+for listed in ("families", "commands", "questions"):
     (here / "api" / f"{listed}.md").write_text(runpy.run_path(str(here / f"{listed}.py"))["page"](), encoding="utf-8")
 
 

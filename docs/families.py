@@ -8,7 +8,7 @@ A family is the kind of distribution that a column has within a class. All famil
 {{class}}`~bayesnb.families.family.Family`.
 
 ```{{eval-rst}}
-.. currentmodule:: bayesnb
+.. currentmodule:: bayesnb.families
 
 .. autosummary::
    :toctree: generated

@@ -38,7 +38,7 @@ def knowledge(axes: Axes) -> None:
     rows = TODAY.iloc[np.zeros(len(p), int)]
     for times, style, width in ((1, "-", 2.6), (10, "--", 2.0), (100, ":", 2.2)):
         clf = BayesianNB().fit(X, Y, sample_weight=np.full(14, float(times)))
-        _, data = clf.schema_.read(Table.of(rows))
+        _, data = clf.classifier_.schema.read(Table.of(rows))
         density = np.gradient(LogOdds.of(clf.posterior_, data, len(p), power=1).cdf(logit(p)), p)
         axes.plot(
             p,

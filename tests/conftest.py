@@ -27,7 +27,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from numpy.random import default_rng
 
-from bayesnb import Gaussian, GaussianKnownVariance, Multinomial, Poisson
+from bayesnb import Gaussian, Multinomial, Poisson
+from bayesnb.families import GaussianKnownVariance
 from bayesnb.kernels import blocks
 
 # A test does not fail because the machine has other work to do.

@@ -192,7 +192,7 @@ def test_draws_of_the_later_families_in_one_model_agree_with_the_closed_form():
     assert found.skipped < 0.2 * len(found.table)
     # A factor of every feature was compared.
     factors = found.table["quantity"][found.table["kind"] == "factor"]
-    assert all(factors.str.contains(name).any() for name in clf.schema_.features)
+    assert all(factors.str.contains(name).any() for name in clf.classifier_.schema.features)
 
 
 def test_verify_without_rows_draws_rows_from_the_model():
@@ -497,7 +497,7 @@ def repeated() -> list[agreement.Agreement]:
     (data, n), found, known = clf.classifier_.read(ASKED[[*names, "hours"]].iloc[[0, 3]]), [], None
     for seed in range(1000, 1100):
         point = clf.posterior_.draw(default_rng(seed), (4, 500))
-        blocks = layout.blocks(clf.posterior_.model, clf.statistics_)
+        blocks = layout.blocks(clf.posterior_.model, clf.classifier_.statistics)
         tree = trees.build({"posterior": layout.variables(point, blocks)}, clf.posterior_)
         with convergence_known(known or agreement.Convergence.of(tree)):
             found.append(agreement.check(clf.posterior_, tree, data, n))

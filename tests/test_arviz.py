@@ -16,7 +16,8 @@ from conftest import mixed
 from matplotlib import pyplot as plt
 from xarray import DataTree
 
-from bayesnb import BayesianNB, Exponents, FromPyMC
+from bayesnb import BayesianNB, Exponents
+from bayesnb.families import FromPyMC
 
 mpl.use("Agg")
 

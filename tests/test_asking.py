@@ -9,7 +9,9 @@ from conftest import FEATURES, mixed
 from numpy.testing import assert_allclose
 from scipy.stats import entropy
 
-from bayesnb import BayesianNB, Binned, Exponential, Hurdle, Poisson, datasets
+import bayesnb as nb
+from bayesnb import BayesianNB, Binned, Poisson, datasets
+from bayesnb.families import Exponential, Hurdle
 from bayesnb.inference import ask as asking
 
 COSTS = pd.DataFrame({"play": [10.0, 0.0], "stay": [0.0, 4.0]}, index=["no", "yes"])
@@ -32,7 +34,7 @@ def test_levels_are_worth_what_enumeration_says(how):
     X, y = datasets.play_tennis()
     clf = BayesianNB(**how).fit(X, y)
     row = dict.fromkeys(X.columns) | {"wind": "strong"}
-    found = clf.ask_next(pd.DataFrame([row]), COSTS)
+    found = nb.design.ask_next(clf, pd.DataFrame([row]), COSTS)
     assert set(found.index) == {"outlook", "temperature", "humidity"}
     for column in found.index:
         levels = [*sorted(set(X[column])), *(["never seen"] if "unseen" in how else [])]
@@ -45,7 +47,7 @@ def test_levels_are_worth_what_enumeration_says(how):
 def test_without_a_dependence_the_entropy_now_is_that_of_the_mean_over_answers():
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X, y)
-    found = clf.ask_next({"wind": ["strong"]})
+    found = nb.design.ask_next(clf, {"wind": ["strong"]})
     now = clf.set_params(absent="missing").predict_proba({"wind": ["strong"]})[0]
     assert found.attrs["entropy"] == pytest.approx(entropy(now))
     assert found["information"].is_monotonic_decreasing
@@ -65,7 +67,7 @@ def test_reals_are_worth_what_a_fine_grid_says(how):
     values = pd.DataFrame({"x": 3 + np.sinh(u), "z": 1.2})
     q = np.exp(clf.predict_joint_log_proba(values) - log_row) * (np.cosh(u) * (u[1] - u[0]))[:, None]
     assert q.sum() == pytest.approx(1, abs=1e-6)
-    found = clf.ask_next(row)
+    found = nb.design.ask_next(clf, row)
     expected = entropy(q.sum(0)) - q.sum(1) @ entropy(q, axis=1)
     assert found.loc["x", "information"] == pytest.approx(expected, abs=1e-5)
     assert found.attrs["left_out"] < 1e-8
@@ -81,7 +83,7 @@ def test_an_amount_that_may_be_zero_is_worth_what_the_zero_and_a_fine_grid_say()
     q = np.exp(clf.predict_joint_log_proba({"claim": np.exp(u)}) + u[:, None]) * (u[1] - u[0])
     q = np.concatenate([zero, q])
     assert q.sum() == pytest.approx(1, abs=1e-6)
-    found = clf.ask_next({"claim": [np.nan]})
+    found = nb.design.ask_next(clf, {"claim": [np.nan]})
     expected = entropy(q.sum(0)) - q.sum(1) @ entropy(q, axis=1)
     assert found.loc["claim", "information"] == pytest.approx(expected, abs=1e-5)
     assert found.attrs["left_out"] < 1e-6
@@ -98,7 +100,7 @@ def test_counts_and_positive_numbers_and_bins_are_worth_what_sums_say():
     })  # fmt: skip
     clf = BayesianNB({"n": Poisson(), "wait": Exponential(), "binned": Binned(edges=[0.0, 1.0])}).fit(X, y)
     row = {"n": None, "wait": None, "binned": None, "wet": None}
-    found = clf.ask_next(pd.DataFrame([row]).astype({"n": float, "wait": float, "binned": float}))
+    found = nb.design.ask_next(clf, pd.DataFrame([row]).astype({"n": float, "wait": float, "binned": float}))
     assert found.loc["wet", "information"] == pytest.approx(worth(clf, row, "wet", [False, True]), rel=1e-9)
     assert found.loc["binned", "information"] == pytest.approx(worth(clf, row, "binned", [-1.0, 0.5, 2.0]), rel=1e-9)
     assert found.loc["n", "information"] == pytest.approx(worth(clf, row, "n", np.arange(200.0)), rel=1e-8)
@@ -114,18 +116,18 @@ def test_a_mixed_row_names_what_cannot_be_asked():
     X, y = mixed(40)
     clf = BayesianNB(FEATURES).fit(X, y)
     row = X[:1].assign(cat=np.nan, dog=np.nan, emu=np.nan, events=np.nan, hours=np.nan, g=np.nan, b=None)
-    found = clf.ask_next(row)
+    found = nb.design.ask_next(clf, row)
     assert found.attrs["not_asked"] == ["events", "words"]
     assert {"g", "b"} <= set(found.index)
     assert (found["information"] >= 0).all()
-    with_hours = clf.ask_next(row.assign(hours=1.5))
+    with_hours = nb.design.ask_next(clf, row.assign(hours=1.5))
     assert "events" in with_hours.index
     assert with_hours.attrs["not_asked"] == ["words"]
 
 
 def test_a_whole_row_has_nothing_to_ask():
     X, y = datasets.play_tennis()
-    found = BayesianNB().fit(X, y).ask_next(X[:1], COSTS)
+    found = nb.design.ask_next(BayesianNB().fit(X, y), X[:1], COSTS)
     assert list(found.columns) == ["information", "saving", "cost", "gain"]
     assert len(found) == 0
 
@@ -134,7 +136,7 @@ def test_an_answer_that_changes_no_decision_saves_nothing():
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X, y)
     always = pd.DataFrame({"play": [1.0, 0.0], "stay": [0.0, 1e6]}, index=["no", "yes"])
-    found = clf.ask_next({"wind": ["strong"]}, always, dict.fromkeys(X.columns, 0.5))
+    found = nb.design.ask_next(clf, {"wind": ["strong"]}, always, dict.fromkeys(X.columns, 0.5))
     assert_allclose(found["saving"], 0, atol=1e-9)
     assert_allclose(found["gain"], -0.5)
     assert (found["information"] > 0).all()
@@ -144,19 +146,19 @@ def test_what_cannot_be_asked_is_refused():
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X, y)
     with pytest.raises(ValueError, match="Expected a table of one row"):
-        clf.ask_next(X[:2])
+        nb.design.ask_next(clf, X[:2])
     with pytest.raises(ValueError, match="without costs there is no saving"):
-        clf.ask_next({"wind": ["weak"]}, feature_costs={"outlook": 1.0})
+        nb.design.ask_next(clf, {"wind": ["weak"]}, feature_costs={"outlook": 1.0})
     with pytest.raises(ValueError, match="Expected the cost of each missing column; got none for 'temperature'"):
-        clf.ask_next({"wind": ["weak"]}, COSTS, {"outlook": 1.0, "humidity": 1.0})
+        nb.design.ask_next(clf, {"wind": ["weak"]}, COSTS, {"outlook": 1.0, "humidity": 1.0})
     with pytest.raises(ValueError, match="column 'sun' was not fitted"):
-        clf.ask_next({"wind": ["weak"]}, COSTS, {"sun": 1.0})
+        nb.design.ask_next(clf, {"wind": ["weak"]}, COSTS, {"sun": 1.0})
     with pytest.raises(ValueError, match="column 'outlook': Expected a finite number; got 'much'"):
-        clf.ask_next({"wind": ["weak"]}, COSTS, {"outlook": "much"})
+        nb.design.ask_next(clf, {"wind": ["weak"]}, COSTS, {"outlook": "much"})
     with pytest.raises(TypeError, match="Expected costs as a DataFrame"):
-        clf.ask_next({"wind": ["weak"]}, {"no": 1})
+        nb.design.ask_next(clf, {"wind": ["weak"]}, {"no": 1})
     with pytest.raises(ValueError, match="one class prior"):
-        clf.with_class_prior(np.full((1, 2), 0.5)).ask_next({"wind": ["weak"]})
+        nb.design.ask_next(nb.deploy.with_class_prior(clf, np.full((1, 2), 0.5)), {"wind": ["weak"]})
 
 
 # Rows to label
@@ -166,7 +168,7 @@ def test_the_row_to_label_is_the_one_of_the_largest_epistemic_uncertainty():
     X, y = mixed(60, "uvw")
     clf = BayesianNB(FEATURES, random_state=0).fit(X[:12], y[:12])
     pool = X[12:]
-    found = clf.label_next(pool)
+    found = nb.design.label_next(clf, pool)
     epistemic = clf.uncertainty(pool)["epistemic"]
     assert found.index.tolist() == [epistemic.idxmax()]
     assert found["information"].iloc[0] == pytest.approx(epistemic.max())
@@ -178,7 +180,7 @@ def test_a_batch_is_not_made_of_copies_of_one_row():
     X = pd.DataFrame({"c": list("aabb")})
     clf = BayesianNB(random_state=0).fit(X.astype(pd.CategoricalDtype(list("abcd"))), ["u", "u", "v", "v"])
     pool = pd.DataFrame({"c": ["c"] * 10 + ["d"] * 2}, index=rng.permutation(12) + 100)
-    found = clf.label_next(pool, n=4)
+    found = nb.design.label_next(clf, pool, n=4)
     chosen = pool.loc[found.index, "c"].tolist()
     assert sorted(chosen) == ["c", "c", "d", "d"]
     assert set(chosen[:2]) == {"c", "d"}
@@ -191,9 +193,9 @@ def test_choosing_a_batch_changes_nothing_and_says_what_it_cannot():
     X, y = datasets.play_tennis()
     clf = BayesianNB(random_state=0).fit(X, y)
     before = clf.predict_proba(X)
-    assert len(clf.label_next(X, n=14, draws=200)) == 14
+    assert len(nb.design.label_next(clf, X, n=14, draws=200)) == 14
     assert_allclose(clf.predict_proba(X), before)
     assert clf.class_count_.sum() == 14
     for n in (0, 15, 1.5, True):
         with pytest.raises(ValueError, match="Expected n from 1 to the number of rows, 14"):
-            clf.label_next(X, n=n)
+            nb.design.label_next(clf, X, n=n)

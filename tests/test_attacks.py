@@ -49,9 +49,9 @@ def test_an_interrupted_verb_leaves_the_old_model_or_the_new_one(verb):
         Interruption(moment).during(lambda clf=clf: act(clf))
         one = states["old" if clf.classes_.tolist() == ["p", "q"] and clf.class_count_.sum() == 60 else "new"]
         assert clf.classes_.tolist() == one.classes_.tolist()
-        assert clf.schema_.names == one.schema_.names
-        assert_same(clf.statistics_, one.statistics_)
-        ask = ASK.assign(z=0.0)[list(one.schema_.names)]
+        assert clf.classifier_.schema.names == one.classifier_.schema.names
+        assert_same(clf.classifier_.statistics, one.classifier_.statistics)
+        ask = ASK.assign(z=0.0)[list(one.classifier_.schema.names)]
         np.testing.assert_array_equal(clf.predict_proba(ask), one.predict_proba(ask))
 
 

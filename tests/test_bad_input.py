@@ -33,7 +33,6 @@ from bayesnb import (
     Dirichlet,
     Gamma,
     Gaussian,
-    GaussianKnownVariance,
     Multinomial,
     Normal,
     NormalGamma,
@@ -42,6 +41,7 @@ from bayesnb import (
 from bayesnb.cli import main
 from bayesnb.data import readers
 from bayesnb.errors import BoundaryError, ImproperError
+from bayesnb.families import GaussianKnownVariance
 
 X = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0], "hue": list("uvuv")})
 Y = list("abab")

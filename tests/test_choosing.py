@@ -14,24 +14,9 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from bayesnb import (
-    BayesianNB,
-    Bernoulli,
-    BestFamily,
-    Categorical,
-    Exponential,
-    Gaussian,
-    Hurdle,
-    LogNormal,
-    MultivariateGaussian,
-    NegativeBinomial,
-    Poisson,
-    PolyaTree,
-    datasets,
-    evaluate,
-    load,
-)
+from bayesnb import BayesianNB, Bernoulli, BestFamily, Categorical, Gaussian, Poisson, datasets, evaluate, load
 from bayesnb.errors import UnseenLevelWarning
+from bayesnb.families import Exponential, Hurdle, LogNormal, MultivariateGaussian, NegativeBinomial, PolyaTree
 
 FAMILIES = [Gaussian(), LogNormal(), Exponential()]
 
@@ -46,12 +31,12 @@ def log_score(features, X, y):
 
 def chosen(X, y, *settings, **named):
     """What the rows choose, and what was tried."""
-    return BayesianNB(BestFamily(*settings, **named)).fit(X, y).choice_
+    return BayesianNB(BestFamily(*settings, **named)).fit(X, y).classifier_.choice
 
 
 def test_a_table_without_numbers_leaves_no_choice():
     X, y = table()
-    assert not hasattr(BayesianNB("best").fit(X[["kind"]], y), "choice_")
+    assert not hasattr(BayesianNB("best").fit(X[["kind"]], y).classifier_, "choice")
 
 
 def test_the_choice_for_the_class_is_the_best_of_all_combinations():
@@ -145,12 +130,12 @@ def test_an_estimator_with_best_families_is_one_with_the_families_that_it_chose(
     X, y = table()
     choice = chosen(X, y)
     best, named = BayesianNB("best").fit(X, y), BayesianNB(choice.features).fit(X, y)
-    pd.testing.assert_frame_equal(best.choice_.table, choice.table)
+    pd.testing.assert_frame_equal(best.classifier_.choice.table, choice.table)
     assert np.array_equal(best.predict_proba(X), named.predict_proba(X))
     # An array has the same columns without names.
     array = BayesianNB("best").fit(X[["size", "wait"]].to_numpy(), y)
     without = chosen(X[["size", "wait"]], y)
-    assert [type(f) for f in array.choice_.features.values()] == [type(f) for f in without.features.values()]
+    assert [type(f) for f in array.classifier_.choice.features.values()] == [type(f) for f in without.features.values()]
 
 
 def test_the_table_of_features_says_why_a_family_was_chosen_and_which_is_the_runner_up():
@@ -165,16 +150,16 @@ def test_the_table_of_features_says_why_a_family_was_chosen_and_which_is_the_run
         "float64",
         "best for the class, the only candidate",
     ]
-    assert not hasattr(BayesianNB().fit(X, y), "choice_")
+    assert not hasattr(BayesianNB().fit(X, y).classifier_, "choice")
 
 
 def test_single_columns_may_have_their_best_family_beside_others():
     X, y = table()
     clf = BayesianNB({"wait": BestFamily(FAMILIES), "size": "log-normal"}).fit(X, y)
-    assert list(clf.choice_.features) == ["wait"]
+    assert list(clf.classifier_.choice.features) == ["wait"]
     scores = {f.title: log_score({"wait": f, "size": LogNormal()}, X, y) for f in FAMILIES}
-    assert clf.choice_.features["wait"].title == max(scores, key=scores.get)
-    assert_allclose(clf.choice_.table["log_score"].to_numpy(), list(scores.values()), rtol=1e-9)
+    assert clf.classifier_.choice.features["wait"].title == max(scores, key=scores.get)
+    assert_allclose(clf.classifier_.choice.table["log_score"].to_numpy(), list(scores.values()), rtol=1e-9)
     with pytest.raises(ValueError, match="column 'kind' holds text"):
         BayesianNB({"kind": "best"}).fit(X, y)
     with pytest.raises(ValueError, match="features names column 'sise', which the table does not have"):
@@ -185,18 +170,18 @@ def test_the_class_prior_of_the_settings_takes_part_in_the_choice():
     X, y = table()
     known = {0: 0.9, 1: 0.1}
     clf = BayesianNB({"wait": BestFamily(FAMILIES)}, class_prior=known).fit(X, y)
-    score = -len(y) * evaluate(BayesianNB(clf.choice_.features, class_prior=known), X, y)["log_loss"]
-    assert_allclose(clf.choice_.table.query("chosen")["log_score"], score, rtol=1e-9)
+    score = -len(y) * evaluate(BayesianNB(clf.classifier_.choice.features, class_prior=known), X, y)["log_loss"]
+    assert_allclose(clf.classifier_.choice.table.query("chosen")["log_score"], score, rtol=1e-9)
 
 
 def test_later_rows_keep_the_choice_of_the_first():
     X, y = table()
     first = BayesianNB("best").fit(X[:60], y[:60])
-    families = first.choice_.features
+    families = first.classifier_.choice.features
     both = BayesianNB(families).fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
     first.partial_fit(X[60:], y[60:])
-    assert first.choice_.features.keys() == families.keys()
-    assert all(first.choice_.features[name] is family for name, family in families.items())
+    assert first.classifier_.choice.features.keys() == families.keys()
+    assert all(first.classifier_.choice.features[name] is family for name, family in families.items())
     assert np.array_equal(first.predict_proba(X), both.predict_proba(X))
 
 
@@ -204,9 +189,11 @@ def test_models_that_chose_differently_do_not_merge_and_the_error_says_what_to_d
     X, y = table()
     mine = BayesianNB({"wait": BestFamily([Gaussian()])}).fit(X[:60], y[:60])
     theirs = BayesianNB({"wait": BestFamily([LogNormal()])}).fit(X[60:], y[60:])
-    with pytest.raises(ValueError, match=r"'wait'.*each chose by its own rows: fit one with features=choice_.features"):
+    with pytest.raises(
+        ValueError, match=r"'wait'.*each chose by its own rows: fit one with classifier_.choice.features"
+    ):
         mine.merge(theirs)
-    mine.merge(BayesianNB(mine.choice_.features).fit(X[60:], y[60:]))
+    mine.merge(BayesianNB(mine.classifier_.choice.features).fit(X[60:], y[60:]))
     assert mine.class_count_.sum() == 120
 
 
@@ -215,8 +202,8 @@ def test_the_first_part_of_a_table_chooses_and_all_parts_are_learned():
     parts = [X[:80].assign(y=y[:80]), X[80:].assign(y=y[80:])]
     stream = BayesianNB("best", class_prior="uniform").fit(iter(parts), "y")
     first = BayesianNB("best", class_prior="uniform").fit(X[:80], y[:80])
-    pd.testing.assert_frame_equal(stream.choice_.table, first.choice_.table)
-    whole = BayesianNB(first.choice_.features, class_prior="uniform").fit(X, y)
+    pd.testing.assert_frame_equal(stream.classifier_.choice.table, first.classifier_.choice.table)
+    whole = BayesianNB(first.classifier_.choice.features, class_prior="uniform").fit(X, y)
     assert_allclose(stream.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
     assert stream.class_count_.sum() == 120
 
@@ -226,11 +213,11 @@ def test_the_choice_is_a_parameter_and_stands_in_the_model_file(tmp_path):
     clf = BayesianNB({"size": BestFamily(FAMILIES), "wait": "best"}).set_params(features__size__by="evidence")
     clf.fit(X, y).save(tmp_path / "m.bayesnb")
     back = load(tmp_path / "m.bayesnb")
-    pd.testing.assert_frame_equal(back.choice_.table, clf.choice_.table)
+    pd.testing.assert_frame_equal(back.classifier_.choice.table, clf.classifier_.choice.table)
     assert np.array_equal(back.predict_proba(X), clf.predict_proba(X))
     assert back.describe()["chosen"].equals(clf.describe()["chosen"])
     refitted = clone(back).fit(X, y)
-    pd.testing.assert_frame_equal(refitted.choice_.table, clf.choice_.table)
+    pd.testing.assert_frame_equal(refitted.classifier_.choice.table, clf.classifier_.choice.table)
 
 
 def test_a_grid_search_may_choose_whether_to_choose():
@@ -265,7 +252,7 @@ def test_rows_without_a_label_take_no_part_in_the_choice():
     some = y.astype(float).copy()
     some[80:] = np.nan
     clf = BayesianNB(BestFamily(FAMILIES)).fit(X, some)
-    pd.testing.assert_frame_equal(clf.choice_.table, chosen(X[:80], y[:80], FAMILIES).table)
+    pd.testing.assert_frame_equal(clf.classifier_.choice.table, chosen(X[:80], y[:80], FAMILIES).table)
     with pytest.raises(ValueError, match="families are chosen by rows with a label, and no row has one"):
         BayesianNB("best", class_prior={"a": 0.5, "b": 0.5}).fit(X, np.full(len(y), np.nan))
 
@@ -274,10 +261,10 @@ def test_at_most_so_many_rows_choose_and_all_rows_are_learned():
     X, y = table()
     few = BayesianNB(BestFamily(FAMILIES, rows=30)).fit(X, y)
     assert few.class_count_.sum() == 120
-    scores = few.choice_.table.query("chosen")["log_score"]
+    scores = few.classifier_.choice.table.query("chosen")["log_score"]
     assert (scores > 0.6 * chosen(X, y, FAMILIES).table.query("chosen")["log_score"].to_numpy()).all()
     again = chosen(X, y, FAMILIES, rows=30)
-    pd.testing.assert_frame_equal(few.choice_.table, again.table)
+    pd.testing.assert_frame_equal(few.classifier_.choice.table, again.table)
 
 
 def test_a_column_that_joins_later_gets_the_family_of_its_type():
@@ -285,7 +272,7 @@ def test_a_column_that_joins_later_gets_the_family_of_its_type():
     clf = BayesianNB("best", columns="grow").fit(X[["size", "kind"]], y)
     clf.partial_fit(X, y)
     assert clf.describe()["chosen"]["wait"] == "float64"
-    assert list(clf.choice_.features) == ["size"]
+    assert list(clf.classifier_.choice.features) == ["size"]
 
 
 def test_a_table_without_numbers_has_nothing_to_choose():
@@ -299,4 +286,4 @@ def test_a_row_of_weight_two_chooses_as_two_rows():
     twice = np.repeat(np.arange(120), weight.astype(int))
     weighted = BayesianNB("best").fit(X, y, weight)
     repeated = BayesianNB("best").fit(X.iloc[twice], y[twice])
-    pd.testing.assert_frame_equal(weighted.choice_.table, repeated.choice_.table)
+    pd.testing.assert_frame_equal(weighted.classifier_.choice.table, repeated.classifier_.choice.table)

@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Gaussian,
@@ -37,24 +38,23 @@ QUESTIONS = {
     "predict_proba": lambda clf: clf.predict_proba(X),
     "predict_log_proba": lambda clf: clf.predict_log_proba(X),
     "predict_joint_log_proba": lambda clf: clf.predict_joint_log_proba(X),
-    "predict_table": lambda clf: clf.predict_table(X, interval=True),
+    "predict_table": lambda clf: nb.deploy.predict_table(clf, X, interval=True),
     "predict_interval": lambda clf: clf.predict_interval(X, method="draws", draws=100),
-    "prob_top": lambda clf: clf.prob_top(X, method="draws", draws=100),
-    "log_odds": lambda clf: clf.log_odds(X),
+    "log_odds": lambda clf: nb.odds.log_odds(clf, X),
     "uncertainty": lambda clf: clf.uncertainty(X, draws=100),
-    "sample_proba": lambda clf: clf.sample_proba(X, 5),
+    "sample_proba": lambda clf: nb.draws.sample_proba(clf, X, 5),
     "decide": lambda clf: clf.decide(X, pd.DataFrame({"act": [0.0, 1.0], "wait": [2.0, 0.0]}, index=["m", "n"])),
-    "credible_set": lambda clf: clf.credible_set(X),
+    "credible_set": lambda clf: nb.sets.credible_set(clf, X),
     "explain": lambda clf: clf.explain(X, "m", "n"),
-    "estimate_class_prior": lambda clf: clf.estimate_class_prior(X),
+    "estimate_class_prior": lambda clf: nb.deploy.estimate_class_prior(clf, X),
     "loo": lambda clf: clf.loo(X, Y),
-    "ask_next": lambda clf: clf.ask_next({"size": [1.0]}),
-    "label_next": lambda clf: clf.label_next(X, n=1, draws=100),
-    "conformal": lambda clf: clf.conformal(X, Y).p_values(X),
-    "suspicious_labels": lambda clf: clf.suspicious_labels(X, Y),
-    "sensitivity": lambda clf: clf.sensitivity(X),
-    "predict_credal": lambda clf: clf.predict_credal(X),
-    "predictive_checks": lambda clf: clf.predictive_checks(X, Y, draws=20).table,
+    "ask_next": lambda clf: nb.design.ask_next(clf, {"size": [1.0]}),
+    "label_next": lambda clf: nb.design.label_next(clf, X, n=1, draws=100),
+    "conformal": lambda clf: nb.sets.conformal(clf, X, Y).p_values(X),
+    "suspicious_labels": lambda clf: nb.checks.suspicious_labels(clf, X, Y),
+    "sensitivity": lambda clf: nb.checks.sensitivity(clf, X),
+    "predict_credal": lambda clf: nb.sets.predict_credal(clf, X),
+    "predictive_checks": lambda clf: nb.checks.predictive_checks(clf, X, Y, draws=20).table,
 }
 
 
@@ -108,8 +108,8 @@ def test_parameters_that_only_questions_need_count_from_when_they_are_set():
     with pytest.raises(ValueError, match="'hue' was fitted and is not in this table"):
         clf.predict(X[["size"]])
     assert len(clf.set_params(absent="missing").predict(X[["size"]])) == 4
-    drawn = clf.set_params(random_state=3).sample(5)
-    pd.testing.assert_frame_equal(drawn, BayesianNB(random_state=3).fit(X, Y).sample(5))
+    drawn = nb.draws.sample(clf.set_params(random_state=3), 5)
+    pd.testing.assert_frame_equal(drawn, nb.draws.sample(BayesianNB(random_state=3).fit(X, Y), 5))
 
 
 @pytest.mark.parametrize("estimate", ["predictive", "mean", "map", "mle"])
@@ -191,7 +191,7 @@ def test_readers_beside_a_learner_get_an_answer_of_some_state():
         while not done.is_set():
             if list(clf.predict(X)) != Y:
                 wrong.append("predict")
-            table = clf.predict_table(X)
+            table = nb.deploy.predict_table(clf, X)
             if list(table["prediction"]) != Y or not np.allclose(table.filter(like="p_").sum(axis=1), 1):
                 wrong.append("predict_table")
 
@@ -248,13 +248,16 @@ def test_any_estimator_can_be_listed_and_shown(make):
     assert clf._repr_html_()
     assert estimator_html_repr(clf)
     assert repr(clf).startswith("BayesianNB(")
-    for name in ("log_evidence_", "em_", "feature_names_in_", "classes_", "schema_", "classifier_", "content_hash_"):
+    for name in ("log_evidence_", "exponents_", "feature_names_in_", "classes_", "classifier_", "content_hash_"):
         assert hasattr(clf, name) == (name in dir(clf)), name
 
 
 @pytest.mark.parametrize(
     "make",
-    [lambda clf: clf.with_class_prior(np.tile([0.2, 0.8], (4, 1))), lambda clf: clf.with_class_prior("uniform")],
+    [
+        lambda clf: nb.deploy.with_class_prior(clf, np.tile([0.2, 0.8], (4, 1))),
+        lambda clf: nb.deploy.with_class_prior(clf, "uniform"),
+    ],
     ids=["one prior a row", "one prior"],
 )
 def test_a_classifier_can_be_listed_and_shown(make):
@@ -270,7 +273,10 @@ def test_a_classifier_can_be_listed_and_shown(make):
     [
         (by_em, "expected counts of unlabelled rows"),
         (improper, "feature 'size'"),
-        (lambda: BayesianNB().fit(X, Y).with_class_prior(np.tile([0.2, 0.8], (4, 1))), "one for each of 4 rows"),
+        (
+            lambda: nb.deploy.with_class_prior(BayesianNB().fit(X, Y), np.tile([0.2, 0.8], (4, 1))),
+            "one for each of 4 rows",
+        ),
     ],
     ids=["EM", "improper", "one prior a row"],
 )
@@ -283,7 +289,7 @@ def test_an_evidence_that_does_not_exist_is_absent_and_says_why(make, why):
 
 def test_before_a_fit_every_fitted_attribute_is_absent():
     clf = BayesianNB()
-    for name in ("classes_", "class_count_", "schema_", "statistics_", "posterior_", "target_", "n_features_in_"):
+    for name in ("classes_", "class_count_", "posterior_", "n_features_in_"):
         assert not hasattr(clf, name)
         with pytest.raises(NotFittedError, match="not fitted yet"):
             getattr(clf, name)

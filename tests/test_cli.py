@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import bayesnb as nb
 from bayesnb import BayesianNB, cli, datasets
 from bayesnb.chains import Convergence
 from bayesnb.sampling import agreement
@@ -146,7 +147,7 @@ def test_a_dependence_to_compare_can_be_chosen(capsys):
 
 def test_the_audit_that_is_printed_is_that_of_the_estimator(capsys):
     X, y = datasets.play_tennis()
-    found = BayesianNB().fit(X, y).independence(X, y)
+    found = nb.checks.independence(BayesianNB().fit(X, y), X, y)
     code, out, _ = run(capsys, "audit", "play-tennis", "--format", "json")
     said = json.loads(out)
     assert code == 0
@@ -165,7 +166,7 @@ def test_the_audit_that_is_printed_is_that_of_the_estimator(capsys):
 
 def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):
     X, y = datasets.play_tennis()
-    found = BayesianNB().fit(X, y).ask_next({"wind": ["strong"]})["information"]
+    found = nb.design.ask_next(BayesianNB().fit(X, y), {"wind": ["strong"]})["information"]
     _, out, _ = run(capsys, "explain", "play-tennis", "--row", "wind=strong", "--format", "json")
     said = {line["column"]: line["information"] for line in json.loads(out)["ask_next"]}
     assert said == pytest.approx(found.to_dict())
@@ -177,7 +178,7 @@ def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):
 
 def test_the_audit_doubts_the_labels_that_the_estimator_doubts(capsys):
     X, y = datasets.play_tennis()
-    found = BayesianNB().fit(X, y).suspicious_labels(X, y)
+    found = nb.checks.suspicious_labels(BayesianNB().fit(X, y), X, y)
     _, out, _ = run(capsys, "audit", "play-tennis", "--format", "json", "--top", "3")
     said = json.loads(out)["labels"]
     assert (said["wrong"], said["sd"]) == pytest.approx((found.attrs["expected"], found.attrs["sd"]))
@@ -196,7 +197,7 @@ def test_the_audit_of_one_class_doubts_no_label(capsys, tmp_path):
 
 def test_the_audit_prints_the_predictive_checks_of_the_estimator(capsys):
     X, y = datasets.penguins()
-    found = BayesianNB().fit(X, y).predictive_checks(X, y)
+    found = nb.checks.predictive_checks(BayesianNB().fit(X, y), X, y)
     _, out, _ = run(capsys, "audit", "penguins", "--format", "json")
     said = json.loads(out)
     assert (said["fits"], said["fit"]) == (False, str(found))

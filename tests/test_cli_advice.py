@@ -105,7 +105,7 @@ def test_the_command_that_inspect_prints_takes_its_own_advice_on_families_gaps_a
     ):  # fmt: skip
         assert said in command
     assert run(*shlex.split(command)[1:])[0] == 0
-    assert load("t.bayesnb").schema_.features["ward"].levels == ((1, 2, 3),)
+    assert load("t.bayesnb").classifier_.schema.features["ward"].levels == ((1, 2, 3),)
 
 
 def test_the_command_lets_no_columns_depend_on_each_other_where_nothing_speaks_for_it(run):

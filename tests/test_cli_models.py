@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Bernoulli,
@@ -104,7 +105,7 @@ def test_families_of_families_are_named_behind_a_colon(done, tmp_path):
         "--feature", "visits=hurdle:poisson", "--feature", "height_cm=mixture:gaussian,log-normal",
         "--feature", "weight_kg=best:gaussian,log-normal",
     )  # fmt: skip
-    features = load(tmp_path / "m.bayesnb").schema_.features
+    features = load(tmp_path / "m.bayesnb").classifier_.schema.features
     assert features["visits"].family.title == "Hurdle(Poisson)"
     assert features["height_cm"].family.title == "Mixture(Gaussian, LogNormal)"
     assert [one[0] for one in features["weight_kg"].tried] == ["Gaussian", "LogNormal"]
@@ -116,7 +117,9 @@ def test_all_columns_of_numbers_may_have_their_best_family(capsys, done, tmp_pat
     X.assign(sex=y).to_csv(tmp_path / "t.csv", index=False)
     said = "--target", "sex", "--feature", "best"
     done("fit", tmp_path / "t.csv", "-o", tmp_path / "m.bayesnb", *said, *NAIVE, "--class-prior", prior)
-    assert load(tmp_path / "m.bayesnb").choice_.table.equals(BayesianNB("best").fit(X, y).choice_.table)
+    assert load(tmp_path / "m.bayesnb").classifier_.choice.table.equals(
+        BayesianNB("best").fit(X, y).classifier_.choice.table
+    )
     for shown in ((tmp_path / "t.csv", *said), (tmp_path / "m.bayesnb",)):
         _, out, _ = run(capsys, "inspect", *shown, "--format", "json")
         assert all("nats before" in feature["chosen"] for feature in json.loads(out)["features"])
@@ -162,8 +165,8 @@ def test_forget_undoes_update(done, tennis, tmp_path):
     done("forget", tennis, more)
     after = load(tennis)
     assert after.class_count_.tolist() == before.class_count_.tolist()
-    for name, s in before.statistics_.features.items():
-        counts = after.statistics_.features[name].counts
+    for name, s in before.classifier_.statistics.features.items():
+        counts = after.classifier_.statistics.features[name].counts
         np.testing.assert_array_equal(counts[:, :, : s.counts.shape[2]], s.counts)
         assert counts.sum() == s.counts.sum()
 
@@ -208,7 +211,7 @@ def test_merging_models_with_different_features_is_refused(capsys, done, tennis,
 def test_sample_prints_the_samples_of_the_model(done, tennis, tmp_path):
     out = pd.read_csv(io.StringIO(done("sample", tennis, "-n", "5", "--seed", "4")))
     assert out.columns.tolist() == ["play", "outlook", "temperature", "humidity", "wind"]
-    expected = load(tennis).set_params(random_state=4).sample(5)
+    expected = nb.draws.sample(load(tennis).set_params(random_state=4), 5)
     assert out.to_numpy().tolist() == expected.to_numpy().tolist()
     done("sample", tennis, "-n", "7", "--label", "no", "-o", tmp_path / "s.parquet")
     assert set(pd.read_parquet(tmp_path / "s.parquet")["play"]) == {"no"}
@@ -383,10 +386,10 @@ def test_forget_undoes_update_of_a_model_whose_features_depend_on_each_other(don
 @pytest.mark.parametrize(
     ("asked", "ask"),
     [
-        (["credible-set", "--mass", "0.8"], lambda clf, X, y: clf.credible_set(X, mass=0.8)),
-        (["prob-top"], lambda clf, X, y: clf.prob_top(X)),
+        (["credible-set", "--mass", "0.8"], lambda clf, X, y: nb.sets.credible_set(clf, X, mass=0.8)),
+        (["uncertainty"], lambda clf, X, y: clf.uncertainty(X)),
         (["predict-interval", "--given", "data"], lambda clf, X, y: clf.predict_interval(X, given="data")),
-        (["suspicious-labels"], lambda clf, X, y: clf.suspicious_labels(X, y)),
+        (["suspicious-labels"], lambda clf, X, y: nb.checks.suspicious_labels(clf, X, y)),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

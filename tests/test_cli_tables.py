@@ -120,7 +120,7 @@ def test_inspect_ends_with_a_command_that_runs_and_leaves_out_what_is_to_be_left
         "bayesnb fit 'my credit.csv' --target class --na '?' --na n.a. --na debt=-999 --drop customer_id"
     )
     done(*shlex.split(command)[1:])
-    names = load("my-credit.bayesnb").schema_.names
+    names = load("my-credit.bayesnb").classifier_.schema.names
     assert set(names) == {"age", "purpose", "savings", "income", "debt", "amount", "calls"}
 
 
@@ -131,7 +131,7 @@ def test_the_command_at_the_end_of_inspect_fits_the_families_that_were_asked_for
     command = out.splitlines()[-1]
     assert asked in command
     done(*shlex.split(command)[1:])
-    schema = load("penguins.bayesnb").schema_
+    schema = load("penguins.bayesnb").classifier_.schema
     assert type(schema.features["body_mass_g"].family).__name__ in ("NegativeBinomial", "LogNormal")
 
 
@@ -300,8 +300,8 @@ def test_a_model_remembers_what_was_left_out_and_what_meant_missing(done, tmp_pa
     told = ("--drop", "name", "--na", "a=99", "--na", "?", "--feature", "a=categorical")
     done("fit", tmp_path / "t.csv", "--target", "y", *told, "--dependence", "none", "-o", tmp_path / "m.bayesnb")
     clf = load(tmp_path / "m.bayesnb")
-    assert clf.schema_.features["a"].levels == ((1, 2, 3, 4, 5),)
-    assert clf.schema_.features["b"].levels == (("99", "x"),)
+    assert clf.classifier_.schema.features["a"].levels == ((1, 2, 3, 4, 5),)
+    assert clf.classifier_.schema.features["b"].levels == (("99", "x"),)
     for verb in ("score", "predict"):
         assert "warning" not in done(verb, tmp_path / "m.bayesnb", tmp_path / "t.csv")[1]
     done("update", tmp_path / "m.bayesnb", tmp_path / "t.csv")

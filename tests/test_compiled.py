@@ -11,18 +11,10 @@ from conftest import mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb import (
-    BayesianNB,
-    Binned,
-    Categorical,
-    Exponential,
-    GaussianKnownVariance,
-    Multinomial,
-    NegativeBinomial,
-    Poisson,
-    PolyaTree,
-)
+import bayesnb as nb
+from bayesnb import BayesianNB, Binned, Categorical, Multinomial, Poisson
 from bayesnb.errors import ImpossibleRowError, UnseenLevelWarning
+from bayesnb.families import Exponential, GaussianKnownVariance, NegativeBinomial, PolyaTree
 
 FAMILIES = {
     "pulse": "gaussian",
@@ -58,7 +50,7 @@ def alone(service):
 @pytest.mark.parametrize("classes", [1, 2, 3])
 def test_the_arrays_alone_give_the_probabilities_of_the_classifier(estimate, classes):
     clf, X = fitted(estimate, classes)
-    service = alone(clf.compile())
+    service = alone(nb.deploy.compile(clf))
     expected = clf.predict_proba(X)
     assert_allclose(service.predict_proba(X.to_numpy(object)), expected, rtol=1e-12, atol=1e-12)
     assert_allclose([service(row) for row in X.to_dict("records")], expected, rtol=1e-12, atol=1e-12)
@@ -72,12 +64,12 @@ def test_rows_of_an_array_without_names_are_answered(family, class_prior):
     X, y = rng.integers(2, size=(30, 6)).astype(float), np.arange(30) % 2
     X = X + (rng.normal(size=X.shape) if family in (None, "gaussian") else 0.0)
     clf = BayesianNB(family, class_prior=class_prior).fit(X, y)
-    assert_allclose(alone(clf.compile()).predict_proba(X), clf.predict_proba(X), rtol=1e-12)
+    assert_allclose(alone(nb.deploy.compile(clf)).predict_proba(X), clf.predict_proba(X), rtol=1e-12)
 
 
 def test_what_is_not_an_ordinary_row_is_answered_by_the_classifier():
     clf, X = fitted()
-    service = clf.compile()
+    service = nb.deploy.compile(clf)
     for column, value in [("pulse", np.nan), ("town", None), ("visits", 4000), ("falls", np.nan), ("pulse", 1e150)]:
         row = X.iloc[0].to_dict() | {column: value}
         expected = clf.predict_proba({name: [v] for name, v in row.items()})[0]
@@ -95,7 +87,7 @@ def test_what_is_not_an_ordinary_row_is_answered_by_the_classifier():
 def test_a_level_that_is_new_has_the_probability_of_new_levels():
     X, y = table(60)
     clf = BayesianNB({"town": Categorical()}, unseen="new").fit(X[["town"]], y)
-    assert_allclose(clf.compile()(["Genf"]), clf.predict_proba({"town": ["Genf"]})[0], rtol=1e-12)
+    assert_allclose(nb.deploy.compile(clf)(["Genf"]), clf.predict_proba({"town": ["Genf"]})[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -113,12 +105,12 @@ def test_a_level_that_is_new_has_the_probability_of_new_levels():
 def test_a_value_that_its_column_cannot_have_is_refused_as_by_the_classifier(change, said):
     clf, X = fitted()
     with pytest.raises(ValueError, match=said):
-        clf.compile()(X.iloc[0].to_dict() | change)
+        nb.deploy.compile(clf)(X.iloc[0].to_dict() | change)
 
 
 def test_a_row_needs_a_value_for_each_column():
     clf, X = fitted()
-    service, row = clf.compile(), X.iloc[0].to_dict()
+    service, row = nb.deploy.compile(clf), X.iloc[0].to_dict()
     with pytest.raises(ValueError, match="Expected 8 values, one for each column; got 7"):
         service(list(row.values())[:7])
     with pytest.raises(TypeError, match=r"to_dict\(\) of a Series\); got Series"):
@@ -131,21 +123,21 @@ def test_a_row_needs_a_value_for_each_column():
 def test_a_row_whose_cells_are_lists_is_refused():
     # As many classes as columns: an array of one column could be taken for a value of each class.
     y = np.arange(12) % 3
-    service = BayesianNB().fit(default_rng(3).normal(size=(12, 3)), y).compile()
+    service = nb.deploy.compile(BayesianNB().fit(default_rng(3).normal(size=(12, 3)), y))
     with pytest.raises(ValueError, match="dim 3"):
         service([[1.0], [2.0], [0.0]])
 
 
 def test_a_row_that_no_class_can_have_produced_is_refused():
     clf = BayesianNB(estimate="mle").fit({"a": ["x", "y"], "b": ["x", "y"]}, [0, 1])
-    assert clf.compile()(["x", "x"]).tolist() == [1.0, 0.0]
+    assert nb.deploy.compile(clf)(["x", "x"]).tolist() == [1.0, 0.0]
     with pytest.raises(ImpossibleRowError):
-        clf.compile()(["x", "y"])
+        nb.deploy.compile(clf)(["x", "y"])
 
 
 def test_a_compiled_classifier_stays_as_it_was_and_can_be_pickled():
     clf, X = fitted()
-    service, row = clf.compile(), X.iloc[0].tolist()
+    service, row = nb.deploy.compile(clf), X.iloc[0].tolist()
     before = service(row)
     clf.partial_fit(X[:9], ["u"] * 9)
     assert_array_equal(service(row), before)
@@ -168,12 +160,12 @@ def test_a_family_that_cannot_be_compiled_is_refused_with_its_column(features, s
     X = pd.DataFrame({"x": [0.5, 1.5, 2.5, 3.0], "n": [1, 2, 3, 4], "m": [0, 1, 2, 3]})
     clf = BayesianNB(features).fit(X, [0, 1, 0, 1])
     with pytest.raises(ValueError, match=said):
-        clf.compile()
+        nb.deploy.compile(clf)
 
 
 def test_what_is_more_than_naive_bayes_of_ordinary_numbers_is_refused():
     X, y = {"x": [1.0, 2.0, 3.0, 5.0]}, [0, 1, 0, 1]
     with pytest.raises(ValueError, match="with a dependence"):
-        BayesianNB(dependence="tempered").fit({"x": [1.0, 2.0, 3.0, 5.0]}, y).compile()
+        nb.deploy.compile(BayesianNB(dependence="tempered").fit({"x": [1.0, 2.0, 3.0, 5.0]}, y))
     with pytest.raises(ValueError, match="a compiled classifier needs one class prior"):
-        BayesianNB().fit(X, y).with_class_prior([[0.5, 0.5], [0.1, 0.9]]).compile()
+        nb.deploy.compile(nb.deploy.with_class_prior(BayesianNB().fit(X, y), [[0.5, 0.5], [0.1, 0.9]]))

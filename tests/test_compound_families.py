@@ -9,27 +9,19 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import betaln
 
-from bayesnb import (
-    BayesianNB,
-    Beta,
-    Categorical,
+from bayesnb import BayesianNB, Beta, Categorical, Gamma, Gaussian, Normal, NormalGamma, Poisson, load
+from bayesnb.errors import ImproperError
+from bayesnb.families import (
     Exponential,
-    Gamma,
     GammaKnownShape,
-    Gaussian,
     GaussianKnownVariance,
     Hurdle,
     LogNormal,
     Mixture,
     NegativeBinomial,
-    Normal,
-    NormalGamma,
-    Poisson,
     PolyaTree,
     StudentT,
-    load,
 )
-from bayesnb.errors import ImproperError
 from bayesnb.modelfile import codec
 from bayesnb.priors import BetaTree, OneOf
 
@@ -90,7 +82,7 @@ def test_the_predictive_and_the_moments_of_a_mixture_are_averages_over_its_famil
     clf = fitted(EITHER, WAITS)
     exact = [[mixed(x, (value, 1.0)) / mixed(x) for x in of_classes(WAITS)] for value in ASKED]
     assert_allclose(predictive(clf, ASKED), np.log(exact), rtol=1e-10)
-    family, believed = clf.schema_.features["v"].family, clf.posterior_.features["v"]
+    family, believed = clf.classifier_.schema.features["v"].family, clf.posterior_.features["v"]
     for t in (-0.4, 0.5, 2.0):
         exact = [[mixed(x, (value, t)) / mixed(x) for x in of_classes(WAITS)] for value in ASKED]
         assert_allclose(family.log_moment(believed, ASKED[:, None], t), np.log(exact), rtol=1e-10, atol=1e-12)
@@ -171,7 +163,7 @@ def test_a_model_of_families_with_parts_is_read_as_it_was_written_and_learns_on(
 
 def test_a_file_whose_parts_were_not_seen_in_the_same_rows_is_refused(stored):
     clf, _, _ = stored
-    s = clf.statistics_.features
+    s = clf.classifier_.statistics.features
     assert s["v"].contradiction() == s["w"].contradiction() == ""
     for name in ("v", "n"):
         first, second = s[name].parts
@@ -263,7 +255,7 @@ def test_both_roads_agree_on_families_with_parts(sampler):
 def test_a_tree_that_is_a_part_keeps_its_cells_in_the_model():
     x = np.r_[np.linspace(-2, 2, 20), 0.0, 5.0]
     clf = BayesianNB({"v": Hurdle(Mixture())}).fit({"v": x}, np.arange(22) % 2)
-    family = clf.schema_.features["v"].family
+    family = clf.classifier_.schema.features["v"].family
     assert not family.needs_rows
     tree = family.parts[1].parts[1]
     assert_allclose(tree.cuts[0].edges, PolyaTree().placed([np.where(x == 0, np.nan, x)], None).cuts[0].edges)

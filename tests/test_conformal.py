@@ -8,7 +8,9 @@ import pytest
 from conftest import FEATURES, mixed
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb import BayesianNB, Categorical, Exponential, NormalGamma, Poisson, StudentT, datasets
+import bayesnb as nb
+from bayesnb import BayesianNB, Categorical, NormalGamma, Poisson, datasets
+from bayesnb.families import Exponential, StudentT
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.inference import conformal
 
@@ -42,7 +44,7 @@ def inside(sets: pd.DataFrame, y) -> np.ndarray:
 @pytest.mark.parametrize("by_class", [False, True])
 def test_full_conformal_prediction_ranks_as_leave_one_out_of_the_joined_table_does(by_class):
     X, y = table(24)
-    found = BayesianNB(TABLE_FEATURES).fit(X[:21], y[:21]).conformal(X[:21], y[:21], by_class=by_class)
+    found = nb.sets.conformal(BayesianNB(TABLE_FEATURES).fit(X[:21], y[:21]), X[:21], y[:21], by_class=by_class)
     p = found.p_values(X[21:])
     for row in X.index[21:]:
         for c in "uvw":
@@ -60,7 +62,7 @@ def test_each_row_in_turn_as_the_new_one_gets_each_rank_once():
     for i in range(16):
         rest, labels = X.drop(index=i), np.delete(y, i)
         clf = BayesianNB(TABLE_FEATURES).fit(rest, labels)
-        p.append(clf.conformal(rest, labels).p_values(X.loc[[i]]).loc[i, y[i]])
+        p.append(nb.sets.conformal(clf, rest, labels).p_values(X.loc[[i]]).loc[i, y[i]])
     assert_allclose(np.sort(p), np.arange(1, 17) / 16, rtol=1e-12)
 
 
@@ -72,8 +74,8 @@ def test_leave_one_out_and_split_ranks_are_counts_of_scores():
     known = conformal.of_every_class(clf.predict_joint_log_proba(X[30:45]))
     codes = np.searchsorted(["u", "v", "w"], y[30:45])
     for found, scores in (
-        (clf.conformal(X[:30], y[:30], method="loo"), left_out),
-        (clf.conformal(X[30:45], y[30:45], method="split"), known[np.arange(15), codes]),
+        (nb.sets.conformal(clf, X[:30], y[:30], method="loo"), left_out),
+        (nb.sets.conformal(clf, X[30:45], y[30:45], method="split"), known[np.arange(15), codes]),
     ):
         p = found.p_values(X[45:]).to_numpy()
         for i, c in np.ndindex(p.shape):
@@ -93,7 +95,7 @@ def test_the_new_row_among_equal_rows_is_as_strange_as_they_are():
     X, y = pd.DataFrame({"c": ["a", "b"] * 20}), np.array(["u", "v"] * 20)
     X, y = pd.concat([X, X[:10]], ignore_index=True), np.append(y, ["v", "u"] * 5)
     clf = BayesianNB({"c": Categorical()}, random_state=0).fit(X, y)
-    full = clf.conformal(X, y)
+    full = nb.sets.conformal(clf, X, y)
     assert_allclose(full.p_values(X[:1])["u"], 1.0)
     u = np.random.default_rng(0).random()
     assert_allclose(full.p_values(X[:1], smoothed=True)["u"], (30 + u * 21) / 51)  # 30 of 50 are stranger
@@ -111,9 +113,9 @@ def test_sets_of_a_wrong_model_hold_the_class_as_often_as_they_say(method):
         y[:2] = [0, 1]  # each class has a row
         clf = BayesianNB().fit(X[:19], y[:19])
         known = slice(0, 19) if method == "full" else slice(19, 29)
-        found = clf.conformal(X[known], y[known], method=method)
+        found = nb.sets.conformal(clf, X[known], y[known], method=method)
         hits.append(inside(found.predict_set(X[29:], coverage=0.8), y[29:]).mean())
-        sums.append(inside(clf.credible_set(X[29:], mass=0.8), y[29:]).mean())
+        sums.append(inside(nb.sets.credible_set(clf, X[29:], mass=0.8), y[29:]).mean())
     error = np.std(hits) / np.sqrt(len(hits))
     assert np.mean(hits) > 0.8 - 3 * error
     assert np.mean(sums) < 0.8
@@ -127,7 +129,7 @@ def test_smoothed_p_values_are_uniform_even_where_scores_are_equal():
         X = pd.DataFrame({"b": (rng.random(16) < 0.3 + 0.4 * y).astype(float)})
         y[:2] = [0, 1]
         clf = BayesianNB(random_state=seed).fit(X[:8], y[:8])
-        found = clf.conformal(X[8:15], y[8:15], method="split").p_values(X[15:], smoothed=True)
+        found = nb.sets.conformal(clf, X[8:15], y[8:15], method="split").p_values(X[15:], smoothed=True)
         p.append(found.loc[15, y[15]])
     below = (np.array(p)[:, None] < [0.1, 0.3, 0.5, 0.7, 0.9]).mean(0)
     assert_allclose(below, [0.1, 0.3, 0.5, 0.7, 0.9], atol=0.15)
@@ -140,7 +142,10 @@ def test_by_class_a_rare_class_is_held_as_often_as_a_frequent_one():
     X = pd.DataFrame({"x": rng.normal(1.5 * y)})
     clf = BayesianNB().fit(X[:1000], y[:1000])
     marginal, by_class = (
-        inside(clf.conformal(X[1000:2000], y[1000:2000], by_class=b, method="split").predict_set(X[2000:]), y[2000:])
+        inside(
+            nb.sets.conformal(clf, X[1000:2000], y[1000:2000], by_class=b, method="split").predict_set(X[2000:]),
+            y[2000:],
+        )
         for b in (False, True)
     )
     rare = y[2000:] == 1
@@ -152,7 +157,7 @@ def test_by_class_a_rare_class_is_held_as_often_as_a_frequent_one():
 
 def test_too_few_rows_rule_out_no_class():
     X, y = datasets.heights()
-    found = BayesianNB().fit(X, y).conformal(X[:8], y[:8], method="split")
+    found = nb.sets.conformal(BayesianNB().fit(X, y), X[:8], y[:8], method="split")
     assert found.predict_set(X, coverage=0.9).all(axis=None)
     assert not found.predict_set(X, coverage=0.88).all(axis=None)
 
@@ -163,7 +168,7 @@ def test_a_p_value_of_one_minus_the_coverage_is_not_in_the_set():
     X = pd.DataFrame({"x": np.r_[np.zeros(5), np.ones(4)]})
     y = np.array([0] * 5 + [1] * 4)
     clf = BayesianNB({"x": Gaussian()}).fit(X, y)
-    found = clf.conformal(X, y, method="split").predict_set(pd.DataFrame({"x": [1.5]}), coverage=0.9)
+    found = nb.sets.conformal(clf, X, y, method="split").predict_set(pd.DataFrame({"x": [1.5]}), coverage=0.9)
     assert found.to_numpy().tolist() == [[False, True]]
 
 
@@ -176,8 +181,10 @@ def test_a_weight_of_two_is_two_rows():
     labels, weight = np.append(y, y[:5]), np.ones(20)
     weight[:5] = 2.0
     for method in ("full", "loo", "split"):
-        a = BayesianNB(TABLE_FEATURES).fit(X, y, weight).conformal(X, y, weight, method=method).p_values(X[:3])
-        b = BayesianNB(TABLE_FEATURES).fit(twice, labels).conformal(twice, labels, method=method).p_values(X[:3])
+        a = nb.sets.conformal(BayesianNB(TABLE_FEATURES).fit(X, y, weight), X, y, weight, method=method).p_values(X[:3])
+        b = nb.sets.conformal(BayesianNB(TABLE_FEATURES).fit(twice, labels), twice, labels, method=method).p_values(
+            X[:3]
+        )
         assert_allclose(a, b, rtol=1e-12)
 
 
@@ -186,7 +193,7 @@ def test_rows_of_weight_0_do_not_count_and_the_index_is_kept():
     X, y, weight = X[100:200], y[100:200], np.ones(100)
     weight[::7] = 0.0
     clf = BayesianNB().fit(X, y, weight)
-    found = clf.conformal(X, y, weight)
+    found = nb.sets.conformal(clf, X, y, weight)
     assert repr(found) == "Conformal(method='full', 85 rows)"
     assert_array_equal(found.predict_set(X[:3]).index, X.index[:3])
 
@@ -201,20 +208,20 @@ def test_split_takes_any_model():
         BayesianNB(estimate="map").fit(X[:100], y[:100]),
         BayesianNB().fit(X[:100], unlabelled),
     ):
-        sets = clf.conformal(X[100:220], y[100:220], method="split").predict_set(X[220:])
+        sets = nb.sets.conformal(clf, X[100:220], y[100:220], method="split").predict_set(X[220:])
         assert inside(sets, y[220:]).mean() == pytest.approx(0.9, abs=0.08)
 
 
 def test_what_was_calibrated_stays_when_the_estimator_learns_more():
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X[:10], y[:10])
-    found = clf.conformal(X[:10], y[:10])
+    found = nb.sets.conformal(clf, X[:10], y[:10])
     before = found.p_values(X)
     clf.partial_fit(X[10:], y[10:])
     pd.testing.assert_frame_equal(found.p_values(X), before)
     assert "at least the coverage" in found.guarantee
-    assert "within each class" in clf.conformal(X, y, by_class=True).guarantee
-    assert "no bound" in clf.conformal(X, y, method="loo").guarantee
+    assert "within each class" in nb.sets.conformal(clf, X, y, by_class=True).guarantee
+    assert "no bound" in nb.sets.conformal(clf, X, y, method="loo").guarantee
 
 
 def test_positive_numbers_and_counts_are_left_out_by_their_moments():
@@ -222,7 +229,7 @@ def test_positive_numbers_and_counts_are_left_out_by_their_moments():
     y = np.arange(12) % 2
     X = pd.DataFrame({"wait": rng.exponential(1.0 + y), "n": rng.poisson(2 + y).astype(float)})
     features = {"wait": Exponential(), "n": Poisson()}
-    p = BayesianNB(features).fit(X[:11], y[:11]).conformal(X[:11], y[:11]).p_values(X[11:])
+    p = nb.sets.conformal(BayesianNB(features).fit(X[:11], y[:11]), X[:11], y[:11]).p_values(X[11:])
     joined = BayesianNB(features).fit(X, y)
     scores = conformal.nonconformity(*joined.classifier_.log_left_out(X, y))
     assert p.loc[11, y[11]] == pytest.approx((scores >= scores[-1] - 1e-9).mean())
@@ -235,32 +242,32 @@ def test_what_has_no_guarantee_is_refused():
     X, y = datasets.penguins()
     clf = BayesianNB().fit(X, y)
     with pytest.raises(ValueError, match=r"rows that were learned, \[152.0, 68.0, 124.0\].*; got .*method=\"split\""):
-        clf.conformal(X[:100], y[:100])
+        nb.sets.conformal(clf, X[:100], y[:100])
     with pytest.raises(ValueError, match=r"Expected method to be one of .*full"):
-        clf.conformal(X, y, method="jackknife")
+        nb.sets.conformal(clf, X, y, method="jackknife")
     with pytest.raises(ValueError, match=r"weights are whole numbers; got 0\.5 in row 0"):
-        clf.conformal(X, y, np.full(len(y), 0.5), method="split")
+        nb.sets.conformal(clf, X, y, np.full(len(y), 0.5), method="split")
     with pytest.raises(ValueError, match="plugs them in"):
-        BayesianNB(estimate="map").fit(X, y).conformal(X, y)
+        nb.sets.conformal(BayesianNB(estimate="map").fit(X, y), X, y)
     for method in ("full", "loo"):
         with pytest.raises(ValueError, match="exponents have seen their labels"):
-            BayesianNB(dependence="tempered").fit(X, y).conformal(X, y, method=method)
+            nb.sets.conformal(BayesianNB(dependence="tempered").fit(X, y), X, y, method=method)
     for coverage in (0, 1, 90, True, "0.9"):
         with pytest.raises(ValueError, match="coverage above 0 and below 1"):
-            clf.conformal(X, y).predict_set(X, coverage)
+            nb.sets.conformal(clf, X, y).predict_set(X, coverage)
     with pytest.raises(ValueError, match="one class prior"):
-        clf.with_class_prior(np.full((len(y), 3), 1 / 3)).conformal(X, y)
+        nb.sets.conformal(nb.deploy.with_class_prior(clf, np.full((len(y), 3), 1 / 3)), X, y)
     with pytest.raises(ValueError, match="y is missing in 1 of 344 rows"):
-        clf.conformal(X, y.mask(y.index == 0))
+        nb.sets.conformal(clf, X, y.mask(y.index == 0))
     with pytest.raises(ValueError, match="rows that were counted"):
-        BayesianNB().fit(X, y.mask(y.index == 0)).conformal(X, y)
+        nb.sets.conformal(BayesianNB().fit(X, y.mask(y.index == 0)), X, y)
 
 
 def test_a_prior_under_which_no_row_can_be_left_out_is_refused_at_once():
     X, y = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0]}), [0, 0, 1, 1]
     clf = BayesianNB({"x": Gaussian(NormalGamma.reference())}).fit(X, y)
     with pytest.raises(ValueError, match="use a proper prior"):
-        clf.conformal(X, y)
+        nb.sets.conformal(clf, X, y)
 
 
 @pytest.mark.nuts
@@ -269,5 +276,5 @@ def test_a_sampled_feature_is_told_to_split():
     X = X[["height_cm"]]
     clf = BayesianNB({"height_cm": StudentT()}, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r'StudentT is sampled.*method="split"'):
-        clf.conformal(X, y)
-    assert clf.conformal(X, y, method="split").predict_set(X).any(axis=None)
+        nb.sets.conformal(clf, X, y)
+    assert nb.sets.conformal(clf, X, y, method="split").predict_set(X).any(axis=None)

@@ -12,22 +12,22 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
 
+import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Bernoulli,
     Beta,
     Categorical,
     Dirichlet,
-    Exponential,
     Gamma,
     Gaussian,
-    GaussianKnownVariance,
     Multinomial,
     Normal,
     NormalGamma,
     Poisson,
     datasets,
 )
+from bayesnb.families import Exponential, GaussianKnownVariance
 from bayesnb.inference.credal import Bounds, credal
 from bayesnb.inference.prior_intervals import bounds
 from bayesnb.statistics.membership import Labels
@@ -87,7 +87,7 @@ def table(n=30, classes="uvw"):
 def test_every_prior_of_the_set_stays_within_the_bounds():
     X, y = table()
     rng, s = default_rng(1), 2.0
-    found = BayesianNB({"g": Gaussian()}).fit(X, y).predict_credal(X[:8], s=s)
+    found = nb.sets.predict_credal(BayesianNB({"g": Gaussian()}).fit(X, y), X[:8], s=s)
     lower, upper = (found.xs(name, axis=1, level=1).to_numpy(float) for name in ("lower", "upper"))
     reached = np.zeros(2)
     for k in range(60):
@@ -111,7 +111,7 @@ def test_every_prior_of_the_set_stays_within_the_bounds():
 def test_a_larger_set_of_priors_has_wider_bounds():
     X, y = table()
     clf = BayesianNB().fit(X, y)
-    one, two = (clf.predict_credal(X, s=s) for s in (1, 2))
+    one, two = (nb.sets.predict_credal(clf, X, s=s) for s in (1, 2))
     for found in (one, two):
         lower, upper, proba = (
             found.xs("lower", axis=1, level=1),
@@ -131,10 +131,10 @@ def test_a_larger_set_of_priors_has_wider_bounds():
 def test_without_anything_nominal_the_bounds_are_the_predictive():
     X, y = table()
     clf = BayesianNB(class_prior="uniform").fit(X[["g"]], y)
-    found = clf.predict_credal(X[["g"]])
+    found = nb.sets.predict_credal(clf, X[["g"]])
     for name in ("lower", "upper"):
         assert_allclose(found.xs(name, axis=1, level=1), clf.predict_proba(X[["g"]]))
-    only = clf.predict_credal(X[["g"]], s=None)
+    only = nb.sets.predict_credal(clf, X[["g"]], s=None)
     assert_array_equal(
         only.xs("undominated", axis=1, level=1).to_numpy().argmax(axis=1), clf.predict_proba(X[["g"]]).argmax(axis=1)
     )
@@ -147,11 +147,11 @@ def test_missing_cells_are_ignored_unless_any_level_is_allowed():
     asked.loc[0, "c"], asked.loc[1, ["c", "b"]] = None, None
     features = {"c": Categorical(), "b": Categorical()}
     whole = BayesianNB(features).fit(X, y)
-    ignored = whole.predict_credal(asked)
+    ignored = nb.sets.predict_credal(whole, asked)
     assert_allclose(
         ignored.loc[[1]].droplevel("class", axis=1).iloc[0, :2].astype(float), [6 / 13, 7 / 13]
     )  # nothing is seen of this row: p(class) = (6 + t) / 13
-    found = whole.predict_credal(asked, missing="any")
+    found = nb.sets.predict_credal(whole, asked, missing="any")
     lower, upper, dominated = [], [], []
     for a, b in product("abc", [0, 1]):
         learned = X.copy()
@@ -160,7 +160,7 @@ def test_missing_cells_are_ignored_unless_any_level_is_allowed():
         for d, e, f in product("abc", "abc", [0, 1]):
             rows = asked.copy()
             rows.loc[0, "c"], rows.loc[1, "c"], rows.loc[1, "b"] = d, e, f
-            p = clf.predict_credal(rows)
+            p = nb.sets.predict_credal(clf, rows)
             lower.append(p.xs("lower", axis=1, level=1).to_numpy())
             upper.append(p.xs("upper", axis=1, level=1).to_numpy())
             dominated.append(~p.xs("undominated", axis=1, level=1).to_numpy(bool))
@@ -225,7 +225,9 @@ def test_intervals_of_levels_have_their_bounds_at_corners():
     X = X[["outlook"]]
     clf = BayesianNB().fit(X, y)
     ends = Dirichlet({"sunny": 0.5, "overcast": 1, "rain": 2}), Dirichlet({"sunny": 3, "overcast": 2, "rain": 0.1})
-    found = clf.predict_credal(X, s=None, priors={"outlook": ends, "(class)": (Dirichlet(0.5), Dirichlet([1, 4]))})
+    found = nb.sets.predict_credal(
+        clf, X, s=None, priors={"outlook": ends, "(class)": (Dirichlet(0.5), Dirichlet([1, 4]))}
+    )
     alpha = [[end.alpha[name] for end in ends] for name in ("overcast", "rain", "sunny")]
     proba = []
     # Each class has concentrations of its own.
@@ -244,17 +246,17 @@ def test_intervals_of_levels_have_their_bounds_at_corners():
 
 def test_a_level_that_a_class_never_had_gives_it_the_lower_probability_zero():
     X, y = datasets.play_tennis()
-    found = BayesianNB().fit(X, y).predict_credal(X[X["outlook"] == "overcast"])
+    found = nb.sets.predict_credal(BayesianNB().fit(X, y), X[X["outlook"] == "overcast"])
     assert (found["no", "lower"] < 1e-9).all()
     assert found["yes", "undominated"].all()
 
 
 def test_the_columns_of_the_result_name_class_and_bound():
     X, y = table()
-    found = BayesianNB().fit(X, y).predict_credal(X.set_index(X.index + 100)[:0])
+    found = nb.sets.predict_credal(BayesianNB().fit(X, y), X.set_index(X.index + 100)[:0])
     assert found.empty
     assert list(found.columns) == [(c, name) for c in "uvw" for name in ("lower", "upper", "undominated")]
-    assert list(BayesianNB().fit(X, y).predict_credal(X.set_index(X.index + 100)[:2]).index) == [100, 101]
+    assert list(nb.sets.predict_credal(BayesianNB().fit(X, y), X.set_index(X.index + 100)[:2]).index) == [100, 101]
 
 
 @pytest.mark.parametrize(
@@ -270,7 +272,7 @@ def test_the_columns_of_the_result_name_class_and_bound():
 def test_wrong_arguments_are_refused(options, said):
     X, y = table()
     with pytest.raises(ValueError, match=said.replace("(", r"\(").replace(")", r"\)")):
-        BayesianNB().fit(X, y).predict_credal(X, **options)
+        nb.sets.predict_credal(BayesianNB().fit(X, y), X, **options)
 
 
 def test_models_whose_answers_do_not_follow_from_a_prior_are_refused():
@@ -280,14 +282,16 @@ def test_models_whose_answers_do_not_follow_from_a_prior_are_refused():
         ({"dependence": "tempered"}, "the exponents were learned under one prior"),
     ):
         with pytest.raises(ValueError, match=said):
-            BayesianNB(**options).fit(X, y).predict_credal(X)
+            nb.sets.predict_credal(BayesianNB(**options).fit(X, y), X)
     with pytest.raises(ValueError, match="rows that were counted"):
-        BayesianNB().fit(X, pd.Series(y).where(X.index > 2)).predict_credal(X)
+        nb.sets.predict_credal(BayesianNB().fit(X, pd.Series(y).where(X.index > 2)), X)
     with pytest.raises(ValueError, match="needs one class prior"):
-        BayesianNB().fit(X, y).with_class_prior(np.full((30, 3), 1 / 3)).predict_credal(X)
+        nb.sets.predict_credal(nb.deploy.with_class_prior(BayesianNB().fit(X, y), np.full((30, 3), 1 / 3)), X)
     bag = BayesianNB({"words": (Multinomial(), ["a", "b"])}).fit({"a": [1, 2, 0], "b": [0, 1, 1]}, [0, 1, 1])
     with pytest.raises(ValueError, match="feature 'words': its columns share one θ"):
-        bag.predict_credal({"a": [1], "b": [2]}, priors={"words": (Dirichlet(1), Dirichlet(2))})
+        nb.sets.predict_credal(bag, {"a": [1], "b": [2]}, priors={"words": (Dirichlet(1), Dirichlet(2))})
     wide = pd.DataFrame({f"c{k}": list("abcd") * 5 for k in range(6)})
     with pytest.raises(ValueError, match="row 0 has 6 missing cells, which can be completed in 4096 ways"):
-        BayesianNB().fit(wide, np.arange(20) % 2).predict_credal(wide[:1].assign(**dict.fromkeys(wide)), missing="any")
+        nb.sets.predict_credal(
+            BayesianNB().fit(wide, np.arange(20) % 2), wide[:1].assign(**dict.fromkeys(wide)), missing="any"
+        )

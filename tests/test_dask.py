@@ -8,6 +8,7 @@ import pytest
 from test_engines import FRAME, TOLD, assert_same, dask_frame
 from test_faults import fitted, numbers
 
+import bayesnb as nb
 from bayesnb import BayesianNB
 from bayesnb.data import engines
 
@@ -36,12 +37,12 @@ def one_pass():
 
 def test_a_dask_cluster_of_two_processes_finds_the_same_statistics(cluster, one_pass):
     found = engines.statistics(BayesianNB(TOLD), dask_frame(), "kind", "weight")
-    assert_same(found, one_pass.statistics_)
+    assert_same(found, one_pass.classifier_.statistics)
 
 
 def test_dask_predicts_lazily_and_keeps_the_index(cluster, one_pass):
     expected = one_pass.predict_proba(FRAME.drop(columns=["kind", "weight"]))
-    found = one_pass.predict_table(dask_frame(), keep=["count"])
+    found = nb.deploy.predict_table(one_pass, dask_frame(), keep=["count"])
     assert found.npartitions == 5
     computed = found.compute()
     assert computed.columns.tolist() == found.columns.tolist()
@@ -49,7 +50,7 @@ def test_dask_predicts_lazily_and_keeps_the_index(cluster, one_pass):
     np.testing.assert_array_equal(computed["count"], FRAME["count"])
     np.testing.assert_allclose(computed[["p_ash", "p_birch", "p_cedar"]], expected, rtol=1e-12)
     with pytest.raises(TypeError, match="written by its own engine"):
-        one_pass.write_predictions(dask_frame(), "x.parquet")
+        nb.deploy.write_predictions(one_pass, dask_frame(), "x.parquet")
 
 
 def test_a_fit_is_complete_although_a_dask_worker_is_killed(cluster, tmp_path):
@@ -67,7 +68,7 @@ def test_a_fit_is_complete_although_a_dask_worker_is_killed(cluster, tmp_path):
     source = dd.from_map(part, range(8), meta=frame.head(0))
     found = BayesianNB().fit(source, "y")
     assert flag.exists()
-    assert_same(found.statistics_, fitted(frame).statistics_)
+    assert_same(found.classifier_.statistics, fitted(frame).classifier_.statistics)
 
 
 def test_an_error_in_one_dask_part_leaves_the_estimator_unchanged(cluster):
@@ -75,11 +76,11 @@ def test_an_error_in_one_dask_part_leaves_the_estimator_unchanged(cluster):
 
     frame = numbers()
     clf = fitted(frame)
-    before = clf.statistics_
+    before = clf.classifier_.statistics
 
     def part(k):
         return frame.iloc[:100] if k else frame.iloc[:100].assign(x=np.inf)
 
     with pytest.raises(ValueError, match="column 'x' is infinite"):
         clf.partial_fit(dd.from_map(part, range(3), meta=frame.head(0)), "y")
-    assert clf.statistics_ is before
+    assert clf.classifier_.statistics is before

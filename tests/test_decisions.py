@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
+import bayesnb as nb
 from bayesnb import BayesianNB, Dirichlet, FixedProbabilities
 from bayesnb.errors import ImpossibleRowError
 from bayesnb.inference.class_prior import interval_of_shares
@@ -291,7 +292,7 @@ def test_a_prior_that_looks_at_the_labels_is_read_in_the_same_way_everywhere(giv
     X, y = pd.DataFrame({"x": [1.0, 2.0, 3.0, 2.5]}), ["ill", "ill", "ill", "well"]
     told = BayesianNB(class_prior=given_prior).fit(X, y)
     assert_allclose(told.posterior_.label.mean(), expected)
-    later = BayesianNB().fit(X, y).with_class_prior(given_prior)
+    later = nb.deploy.with_class_prior(BayesianNB().fit(X, y), given_prior)
     assert_allclose(later.predict_proba(X), told.predict_proba(X), rtol=1e-12)
 
 
@@ -410,13 +411,13 @@ def test_the_interval_of_the_class_shares_covers_them_as_often_as_it_says():
 def test_the_class_prior_with_its_interval_is_a_frame_whose_estimate_is_the_series():
     X, y = shifted_rows(np.random.default_rng(4), 60, 0.5)
     clf = BayesianNB().fit(X, y)
-    frame = clf.estimate_class_prior(X, prob=0.8, draws=200)
+    frame = nb.deploy.estimate_class_prior(clf, X, prob=0.8, draws=200)
     assert frame.columns.tolist() == ["probability", "lower", "upper"]
     assert (frame["lower"] < frame["upper"]).all()
     assert 0 < frame.attrs["mcse"] < 0.1
-    pd.testing.assert_series_equal(frame["probability"], clf.estimate_class_prior(X))
-    assert clf.with_class_prior(frame["probability"]).predict(X).shape == (60,)
-    pd.testing.assert_frame_equal(frame, clf.estimate_class_prior(X, prob=0.8, draws=200))
+    pd.testing.assert_series_equal(frame["probability"], nb.deploy.estimate_class_prior(clf, X))
+    assert nb.deploy.with_class_prior(clf, frame["probability"]).predict(X).shape == (60,)
+    pd.testing.assert_frame_equal(frame, nb.deploy.estimate_class_prior(clf, X, prob=0.8, draws=200))
 
 
 @pytest.mark.parametrize(
@@ -426,7 +427,7 @@ def test_an_interval_of_the_class_prior_refuses_what_it_cannot_use(options, word
     rng = np.random.default_rng(3)
     X, y = shifted_rows(rng, 40, 0.5)
     with pytest.raises(ValueError, match=words):
-        BayesianNB().fit(X, y).estimate_class_prior(X, **options)
+        nb.deploy.estimate_class_prior(BayesianNB().fit(X, y), X, **options)
 
 
 @st.composite

@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 from test_dependence_learned import encoded, fitted
 
+import bayesnb as nb
 from bayesnb import BayesianNB, NormalGamma
 from bayesnb.dependence.audit import Independence, _information, independence
 from bayesnb.dependence.pairs import Axis, PairCounts, PairTerm
@@ -25,7 +26,7 @@ from bayesnb.statistics.membership import Labels
 
 
 def asked(X: dict, y: np.ndarray, **options) -> Independence:
-    return BayesianNB(**options).fit(X, y).independence(X, y)
+    return nb.checks.independence(BayesianNB(**options).fit(X, y), X, y)
 
 
 def test_the_audit_ranks_the_pairs_by_the_evidence_of_dependence():
@@ -208,13 +209,13 @@ def test_a_sampled_family_is_refused_before_any_pair_is_compared():
 def test_a_prior_that_is_improper_without_a_row_is_refused_with_its_column():
     X = pd.DataFrame({"a": [1.0, 2.0, 4.0, 5.0], "b": [1.0, 2.0, 4.0, 6.0]})
     with pytest.raises(ValueError, match=r"'a'"):
-        BayesianNB(Gaussian(NormalGamma.reference())).fit(X, [0, 0, 1, 1]).independence(X, [0, 0, 1, 1])
+        nb.checks.independence(BayesianNB(Gaussian(NormalGamma.reference())).fit(X, [0, 0, 1, 1]), X, [0, 0, 1, 1])
 
 
 def test_rows_without_a_label_and_a_prior_for_each_row_are_refused():
     X, y = made_by_the_model()
     labels = np.where(np.arange(400) < 350, y.astype(str), None)
     with pytest.raises(ValueError, match="unlabelled"):
-        BayesianNB().fit(X, labels).independence(X, labels)
+        nb.checks.independence(BayesianNB().fit(X, labels), X, labels)
     with pytest.raises(ValueError, match="one class prior"):
-        BayesianNB().fit(X, y).with_class_prior(np.full((400, 2), 0.5)).independence(X, y)
+        nb.checks.independence(nb.deploy.with_class_prior(BayesianNB().fit(X, y), np.full((400, 2), 0.5)), X, y)

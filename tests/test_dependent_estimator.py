@@ -22,19 +22,14 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from test_generative import IN_PYTHON
 
-from bayesnb import (
-    BayesianNB,
-    Exponents,
-    Poisson,
-    StudentT,
-    datasets,
-    load,
-)
+import bayesnb as nb
+from bayesnb import BayesianNB, Exponents, Poisson, datasets, load
 from bayesnb.chains import Convergence
 from bayesnb.data.rows import Rows
 from bayesnb.dependence import program
 from bayesnb.dependence.posterior import log_likelihood
 from bayesnb.errors import ImpossibleRowError, ModelFileError
+from bayesnb.families import StudentT
 from tests.model_files import array, cell, changed
 
 HOW = ["tempered", "pairwise", Exponents(by="class", pairs=3)]
@@ -245,7 +240,7 @@ def test_levels_count_by_their_name_wherever_they_stand():
     X, y = table(40)
     more = X[::-1].assign(colour=X["colour"][::-1].replace("c", "amber").to_numpy())
     clf = fitted("pairwise").partial_fit(more, y[::-1])
-    assert "amber" in clf.schema_.features["colour"].levels[0]
+    assert "amber" in clf.classifier_.schema.features["colour"].levels[0]
     assert_same_counts(clf.forget(more, y[::-1]), fitted("pairwise"))
 
 
@@ -492,7 +487,7 @@ def drawn_odds(clf: BayesianNB, X: pd.DataFrame, n: int = 20_000) -> np.ndarray:
 def test_the_moments_of_the_log_odds_are_those_of_draws_of_parameters_and_exponents(how):
     X, _ = table()
     clf = fitted(how)
-    found, odds = clf.log_odds(X[:5])["a"]["b"], drawn_odds(clf, X[:5])
+    found, odds = nb.odds.log_odds(clf, X[:5])["a"]["b"], drawn_odds(clf, X[:5])
     error = odds.std(0) / np.sqrt(len(odds))
     assert (np.abs(odds.mean(0) - found["mean"]) < 5 * error).all()
     assert_allclose(found["variance"], odds.var(0), rtol=0.06)
@@ -500,21 +495,21 @@ def test_the_moments_of_the_log_odds_are_those_of_draws_of_parameters_and_expone
 
 def test_log_odds_of_exponents_by_class_are_refused_with_the_cure():
     with pytest.raises(ValueError, match="predict_interval or sample_proba"):
-        fitted(Exponents(by="class")).log_odds(table()[0])
+        nb.odds.log_odds(fitted(Exponents(by="class")), table()[0])
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_intervals_hold_the_uncertainty_of_parameters_and_of_exponents(how):
     X, _ = table()
     clf = fitted(how, random_state=0)
-    p = clf.sample_proba(X[:5], draws=4000)
+    p = nb.draws.sample_proba(clf, X[:5], draws=4000)
     assert_allclose(p.sum(-1), 1.0)
     low, high = np.quantile(p, [0.055, 0.945], axis=0)
     found = clf.predict_interval(X[:5])
     assert_allclose(found.xs("lower", axis=1, level=1), low, atol=0.04)
     assert_allclose(found.xs("upper", axis=1, level=1), high, atol=0.04)
     top = clf.predict_proba(X[:5]).argmax(1)
-    assert_allclose(clf.prob_top(X[:5]), (p.argmax(-1) == top).mean(0), atol=0.03)
+    assert_allclose(clf.uncertainty(X[:5])["top"], (p.argmax(-1) == top).mean(0), atol=0.03)
     with pytest.raises(ValueError, match='use method="draws"'):
         BayesianNB(FEATURES, dependence=how).fit(X[:20], [0, 1] * 10).predict_interval(X[:1], method="saddlepoint")
 
@@ -565,7 +560,7 @@ def test_exponents_multiply_the_weights_of_the_linear_form():
     X = X[["colour", "calls", "member"]]
     for how in ("tempered", Exponents(shapes=False, offsets="class")):
         clf = BayesianNB(FEATURES, dependence=how, estimate="mean").fit(X, y)
-        weights, intercept = clf.linear_form()
+        weights, intercept = nb.odds.linear_form(clf)
         hot = pd.get_dummies(X["colour"])[weights.loc["colour"].index].to_numpy(float)
         member = np.stack([~X["member"], X["member"]], axis=1)[:, -len(weights.loc["member"]) :].astype(float)
         scores = hot @ weights.loc["colour"] + X[["calls"]].to_numpy(float) @ weights.loc["calls"]
@@ -575,9 +570,9 @@ def test_exponents_multiply_the_weights_of_the_linear_form():
 
 def test_what_is_not_linear_is_refused_with_the_cure():
     with pytest.raises(ValueError, match='use estimate="mean" or "map"'):
-        fitted("tempered").linear_form()
+        nb.odds.linear_form(fitted("tempered"))
     with pytest.raises(ValueError, match=r"Exponents\(shapes=False, offsets=.class.\)"):
-        fitted("weighted", estimate="mean").linear_form()
+        nb.odds.linear_form(fitted("weighted", estimate="mean"))
 
 
 def test_the_tables_of_a_model_hold_its_exponents():
@@ -594,24 +589,24 @@ def test_another_class_prior_adds_the_change_of_its_logarithm(estimate):
     X, _ = table()
     clf = fitted("pairwise", estimate=estimate)
     new = {"a": 0.7, "b": 0.2, "c": 0.1}
-    shifted = clf.with_class_prior(new)
+    shifted = nb.deploy.with_class_prior(clf, new)
     point = clf.classifier_.with_estimate("mean").predict_log_proba(X)
     expected = point + np.log([*new.values()]) - np.log(clf.posterior_.label.mean())
     expected -= logsumexp(expected, axis=1, keepdims=True)
     assert_allclose(shifted.with_estimate("mean").predict_log_proba(X), expected, atol=1e-9)
     each = np.tile([*new.values()], (len(X), 1))
-    assert_allclose(clf.with_class_prior(each).predict_proba(X), shifted.predict_proba(X), atol=1e-9)
+    assert_allclose(nb.deploy.with_class_prior(clf, each).predict_proba(X), shifted.predict_proba(X), atol=1e-9)
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_a_class_that_is_ruled_out_has_the_probability_0_in_every_answer(how):
     X, _ = table()
-    clf = fitted(how, random_state=0).with_class_prior({"a": 0.0, "b": 0.5, "c": 0.5})
+    clf = nb.deploy.with_class_prior(fitted(how, random_state=0), {"a": 0.0, "b": 0.5, "c": 0.5})
     assert_array_equal(clf.predict_proba(X[:3])[:, 0], 0.0)
     assert_array_equal(clf.predict_interval(X[:3])["a"], 0.0)
     assert np.isfinite(clf.explain(X[:3])[["lower", "upper"]]).all(axis=None)
     if how != HOW[-1]:
-        assert np.isneginf(clf.log_odds(X[:3])["a"]["b"]["mean"]).all()
+        assert np.isneginf(nb.odds.log_odds(clf, X[:3])["a"]["b"]["mean"]).all()
 
 
 def test_an_impossible_row_is_reported_and_one_class_ruled_out_is_not():
@@ -627,7 +622,7 @@ def test_class_frequencies_of_new_rows_are_estimated_with_the_exponents():
     clf = BayesianNB(FEATURES, dependence="weighted").fit(X, y)
     new, kinds = table(2000, seed=4)
     keep = (kinds != "c").to_numpy() | (np.arange(2000) % 5 == 0)
-    found = clf.estimate_class_prior(new[keep])
+    found = nb.deploy.estimate_class_prior(clf, new[keep])
     assert_allclose(found, kinds[keep].value_counts(normalize=True).sort_index(), atol=0.05)
 
 

@@ -163,7 +163,7 @@ def same_parameters(one: Any, other: Any, clf: BayesianNB, X: pd.DataFrame) -> N
 def test_parameters_come_back_from_a_tree_and_predict_the_same():
     clf, X, _ = fitted()
     drawn = clf.posterior_.draw(default_rng(3), (3, 11))
-    blocks = layout.blocks(clf.posterior_.model, clf.statistics_)
+    blocks = layout.blocks(clf.posterior_.model, clf.classifier_.statistics)
     tree = trees.build({"posterior": layout.variables(drawn, blocks)}, clf.posterior_)
     back = draws.parameters(tree, clf.posterior_)
     assert back.log_pi.shape == (3, 11, 3)
@@ -239,7 +239,7 @@ def test_exact_draws_are_independent():
 def test_exact_draws_have_the_moments_of_prior_and_posterior():
     clf, *_ = fitted()
     tree = clf.sample_posterior(4000, 2, random_seed=3)
-    blocks = layout.blocks(clf.posterior_.model, clf.statistics_)
+    blocks = layout.blocks(clf.posterior_.model, clf.classifier_.statistics)
     for group, belief in {"posterior": clf.posterior_, "prior": clf.posterior_.before()}.items():
         held = tree[group].dataset
         expected = {"pi": (belief.label.mean(), belief.label.variance())}

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Bernoulli,
@@ -139,10 +140,10 @@ def assert_same(found, expected, tolerance=1e-10):
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_engine_finds_the_statistics_of_one_pandas_pass(source, folder, one_pass):
     found = BayesianNB(TOLD).fit(SOURCES[source](folder), "kind", "weight")
-    assert_same(found.statistics_, one_pass.statistics_)
+    assert_same(found.classifier_.statistics, one_pass.classifier_.statistics)
     assert found.classes_.tolist() == one_pass.classes_.tolist()
     assert found.classes_.dtype == one_pass.classes_.dtype
-    assert found.schema_.names == one_pass.schema_.names
+    assert found.classifier_.schema.names == one_pass.classifier_.schema.names
     # The unit-information priors looked at the sums, and so are those of one pass too.
     rows = FRAME.drop(columns=["kind", "weight"]).head(50)
     np.testing.assert_allclose(found.predict_proba(rows), one_pass.predict_proba(rows), rtol=1e-9)
@@ -152,14 +153,17 @@ def test_every_engine_finds_the_statistics_of_one_pandas_pass(source, folder, on
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_spark_finds_the_same_statistics(spark, folder, one_pass):
     source = spark.read.parquet(str(folder / "whole.parquet")).repartition(3)
-    assert_same(engines.statistics(BayesianNB(TOLD), source, "kind", "weight"), one_pass.statistics_)
+    assert_same(engines.statistics(BayesianNB(TOLD), source, "kind", "weight"), one_pass.classifier_.statistics)
 
 
 def test_folders_named_key_equals_value_become_columns(folder, one_pass):
     clf = BayesianNB({**TOLD, "half": Categorical()}).fit(folder / "parts", "kind", "weight")
     assert clf.tables()["half"].columns.tolist() == [0, 1]
-    rest = {name: s for name, s in clf.statistics_.features.items() if name != "half"}
-    assert_same(type(clf.statistics_)(clf.statistics_.labels, clf.statistics_.rows, rest), one_pass.statistics_)
+    rest = {name: s for name, s in clf.classifier_.statistics.features.items() if name != "half"}
+    assert_same(
+        type(clf.classifier_.statistics)(clf.classifier_.statistics.labels, clf.classifier_.statistics.rows, rest),
+        one_pass.classifier_.statistics,
+    )
 
 
 @given(cuts=st.lists(st.integers(0, N), max_size=12), order=st.randoms(use_true_random=False))
@@ -170,7 +174,7 @@ def test_neither_the_division_nor_the_order_of_the_parts_matters(cuts, order):
     order.shuffle(parts)
     found = BayesianNB(TOLD).fit(iter(parts), "kind", "weight")
     whole = BayesianNB(TOLD).fit(FRAME.drop(columns=["kind", "weight"]), FRAME["kind"], FRAME["weight"])
-    assert_same(found.statistics_, whole.statistics_, 1e-9)
+    assert_same(found.classifier_.statistics, whole.classifier_.statistics, 1e-9)
 
 
 def fit_parts(*columns, features=None, **arguments):
@@ -182,18 +186,18 @@ def test_zeros_and_ones_followed_by_other_numbers_are_gaussian_with_the_moments_
     parts = [[0, 1, 1], [1, 0, 0], [2, 7, 1]]
     clf = fit_parts(*parts)
     whole = BayesianNB().fit(pd.DataFrame({"x": list(chain(*parts))}), ["a", "b", "a"] * 3)
-    assert isinstance(clf.schema_.features["x"].family, Gaussian)
-    assert_same(clf.statistics_, whole.statistics_, 1e-14)
+    assert isinstance(clf.classifier_.schema.features["x"].family, Gaussian)
+    assert_same(clf.classifier_.statistics, whole.classifier_.statistics, 1e-14)
 
 
 def test_zeros_and_ones_in_all_parts_are_bernoulli():
-    assert isinstance(fit_parts([0, 0, 0], [1, 0, 1]).schema_.features["x"].family, Bernoulli)
+    assert isinstance(fit_parts([0, 0, 0], [1, 0, 1]).classifier_.schema.features["x"].family, Bernoulli)
 
 
 def test_integers_followed_by_real_numbers_become_real():
     clf = fit_parts([1, 0, 1], [0.5, 2.5, np.nan])
     whole = BayesianNB().fit(pd.DataFrame({"x": [1, 0, 1, 0.5, 2.5, np.nan]}), ["a", "b", "a"] * 2)
-    assert_same(clf.statistics_, whole.statistics_, 1e-14)
+    assert_same(clf.classifier_.statistics, whole.classifier_.statistics, 1e-14)
 
 
 @pytest.mark.parametrize("late", [["u", "v", None], [1.5, 2.5, 3.0], [True, False, None], [0, 1, 1]])
@@ -206,9 +210,11 @@ def test_a_column_without_values_in_the_first_part_takes_its_type_from_the_other
         ]), "y",
     )  # fmt: skip
     whole = BayesianNB().fit(pd.DataFrame({"x": late}), list("aba"))
-    assert type(clf.schema_.features["x"].family) is type(whole.schema_.features["x"].family)
+    assert type(clf.classifier_.schema.features["x"].family) is type(whole.classifier_.schema.features["x"].family)
     assert clf.classes_.tolist() == ["a", "b", "c"]
-    np.testing.assert_array_equal(clf.statistics_.features["x"].seen()[:2], whole.statistics_.features["x"].seen())
+    np.testing.assert_array_equal(
+        clf.classifier_.statistics.features["x"].seen()[:2], whole.classifier_.statistics.features["x"].seen()
+    )
 
 
 def test_text_after_numbers_is_refused_with_the_column():
@@ -229,23 +235,23 @@ def test_levels_have_the_order_of_one_pass_so_that_a_prior_by_position_fits():
     prior = {"x": Categorical(Dirichlet([5.0, 2.0, 1.0]))}
     whole = BayesianNB(prior).fit(pd.DataFrame({"x": list(chain(*parts))}), list("aba") * 2)
     clf = fit_parts(*parts, features=prior)
-    assert clf.schema_.features["x"].levels == (("u", "v", "w"),)
+    assert clf.classifier_.schema.features["x"].levels == (("u", "v", "w"),)
     pd.testing.assert_frame_equal(clf.tables()["x"], whole.tables()["x"])
 
 
 def test_declared_levels_keep_their_order_and_include_levels_without_rows():
     sizes = pd.CategoricalDtype(["small", "medium", "large"], ordered=True)
     parts = [pd.Series(["large", "small", "small"], dtype=sizes), pd.Series(["large"] * 3, dtype=sizes)]
-    assert fit_parts(*parts).schema_.features["x"].levels == (("small", "medium", "large"),)
+    assert fit_parts(*parts).classifier_.schema.features["x"].levels == (("small", "medium", "large"),)
     lazy = pl.LazyFrame({"x": ["b", "c"], "y": ["p", "q"]}, schema_overrides={"x": pl.Enum(["c", "b", "a"])})
-    assert BayesianNB().fit(lazy, "y").schema_.features["x"].levels == (("c", "b", "a"),)
+    assert BayesianNB().fit(lazy, "y").classifier_.schema.features["x"].levels == (("c", "b", "a"),)
 
 
 def test_levels_that_a_prior_names_exist_and_unseen_is_last():
     prior = {"x": Categorical(Dirichlet({"u": 1.0, "v": 1.0, "never": 2.0}))}
     clf = fit_parts(["v", "u"], ["v", "v"], features=prior, unseen="new")
     whole = BayesianNB(prior, unseen="new").fit(pd.DataFrame({"x": ["v", "u", "v", "v"]}), list("abab"))
-    assert clf.schema_.features["x"].levels == whole.schema_.features["x"].levels
+    assert clf.classifier_.schema.features["x"].levels == whole.classifier_.schema.features["x"].levels
 
 
 def test_bags_of_words_read_in_parts_equal_those_read_at_once():
@@ -253,7 +259,7 @@ def test_bags_of_words_read_in_parts_equal_those_read_at_once():
     words = pd.DataFrame(rng.poisson(1.0, (40, 5)), columns=list("vwxyz")).assign(label=list("ab") * 20)
     clf = BayesianNB(Multinomial()).fit((words[k : k + 7] for k in range(0, 40, 7)), "label")
     whole = BayesianNB(Multinomial()).fit(words.drop(columns="label"), words["label"])
-    assert_same(clf.statistics_, whole.statistics_)
+    assert_same(clf.classifier_.statistics, whole.classifier_.statistics)
 
 
 TEXTS = [
@@ -286,9 +292,9 @@ BAGS = {
 @pytest.mark.parametrize("learn", BAGS.values(), ids=BAGS)
 def test_words_that_come_later_join_by_their_name_and_count_0_before(learn):
     found, whole = learn(BayesianNB(Multinomial())), bag_of(*TEXTS)
-    assert found.schema_.names == tuple(WORDS)
+    assert found.classifier_.schema.names == tuple(WORDS)
     assert found.n_features_in_ == 3
-    assert_same(found.statistics_, whole.statistics_)
+    assert_same(found.classifier_.statistics, whole.classifier_.statistics)
     asked = pd.DataFrame({"emu": [1, 0], "cat": [0, 2], "dog": [1, 1]})
     np.testing.assert_allclose(found.predict_proba(asked), whole.predict_proba(asked))
 
@@ -296,7 +302,7 @@ def test_words_that_come_later_join_by_their_name_and_count_0_before(learn):
 @pytest.mark.parametrize("rows", [lambda: words_and(TEXTS[1]), lambda: (iter(TEXTS[1:]), "y")], ids=["table", "parts"])
 def test_texts_that_lack_some_words_are_unlearned(rows):
     found = bag_of(*TEXTS).forget(*rows())
-    assert_same(found.statistics_, bag_of(TEXTS[0]).statistics_)
+    assert_same(found.classifier_.statistics, bag_of(TEXTS[0]).classifier_.statistics)
     assert found.predict_proba(pd.DataFrame({"cat": [1], "dog": [1], "emu": [0]})).shape == (1, 2)
 
 
@@ -305,7 +311,7 @@ def test_a_word_that_was_never_learned_cannot_be_unlearned():
     with pytest.raises(ValueError, match=r"word 'dog'.*never learned"):
         clf.forget(*words_and(TEXTS[1]))
     clf.partial_fit(*words_and(TEXTS[0])).forget(TEXTS[0][["cat", "dog"]].assign(emu=0), TEXTS[0]["y"])
-    assert clf.statistics_.features["words"].words == ("cat", "dog")
+    assert clf.classifier_.statistics.features["words"].words == ("cat", "dog")
 
 
 def test_a_word_without_a_column_occurs_in_no_row_where_columns_may_be_absent():
@@ -321,8 +327,10 @@ def test_rows_are_unlearned_without_the_levels_that_only_their_type_declares():
 
     clf = BayesianNB().fit(pd.concat([column(["u", "v"])] * 2), [0, 1, 0, 1])
     clf.forget(column(["u", "v", "w"]), [0, 1])
-    assert_same(clf.statistics_, BayesianNB().fit(column(["u", "v"]), [0, 1]).statistics_)
-    assert clf.statistics_.features["a"].levels == clf.schema_.features["a"].levels == (("u", "v"),)
+    assert_same(clf.classifier_.statistics, BayesianNB().fit(column(["u", "v"]), [0, 1]).classifier_.statistics)
+    assert (
+        clf.classifier_.statistics.features["a"].levels == clf.classifier_.schema.features["a"].levels == (("u", "v"),)
+    )
 
 
 def test_edges_are_told_where_a_table_is_read_once():
@@ -331,21 +339,23 @@ def test_edges_are_told_where_a_table_is_read_once():
     told = {**TOLD, "wide": Binned(edges=[-1.0, 0.0, 1.0])}
     rows = FRAME.drop(columns=["kind", "weight"])
     assert_same(
-        BayesianNB(told).fit(batches(), "kind", "weight").statistics_,
-        BayesianNB(told).fit(rows, FRAME["kind"], FRAME["weight"]).statistics_,
+        BayesianNB(told).fit(batches(), "kind", "weight").classifier_.statistics,
+        BayesianNB(told).fit(rows, FRAME["kind"], FRAME["weight"]).classifier_.statistics,
     )
 
 
 def test_rows_without_a_class_are_refused_unless_they_are_to_be_left_out():
     frames = [FRAME.iloc[:100], FRAME.iloc[100:300].assign(kind=None)]
-    with pytest.raises(ValueError, match=r"'kind' holds no class in row \d+.*unlabelled_weight=0.*from row 100"):
+    with pytest.raises(
+        ValueError, match=r"'kind' holds no class in row \d+.*unlabelled=Unlabelled\(weight=0\).*from row 100"
+    ):
         BayesianNB(TOLD).fit(iter(frames), "kind", "weight")
-    clf = BayesianNB(TOLD, unlabelled_weight=0).fit(iter(frames), "kind", "weight")
+    clf = BayesianNB(TOLD, unlabelled=nb.Unlabelled(weight=0)).fit(iter(frames), "kind", "weight")
     assert clf.class_count_.sum() == FRAME["weight"][:100].sum()
-    summary = engines.summary(BayesianNB(TOLD, unlabelled_weight=0), iter(frames), "kind")
+    summary = engines.summary(BayesianNB(TOLD, unlabelled=nb.Unlabelled(weight=0)), iter(frames), "kind")
     assert (summary.rows, summary.blank) == (300, 200)
     with pytest.raises(ValueError, match="no row has a label"):
-        BayesianNB(TOLD, unlabelled_weight=0).fit(iter(frames[1:]), "kind")
+        BayesianNB(TOLD, unlabelled=nb.Unlabelled(weight=0)).fit(iter(frames[1:]), "kind")
     with pytest.raises(ValueError, match="there are no rows"):
         BayesianNB().fit(iter([]), "kind")
 
@@ -354,7 +364,7 @@ def test_rows_of_weight_0_add_neither_a_level_nor_a_class():
     frame = pd.DataFrame({"x": ["u", "v", "never"], "w": [1.0, 2.0, 0.0], "y": ["a", "b", "ghost"]})
     clf = BayesianNB().fit(iter([frame.iloc[:1], frame.iloc[1:]]), "y", "w")
     assert clf.classes_.tolist() == ["a", "b"]
-    assert clf.schema_.features["x"].levels == (("u", "v"),)
+    assert clf.classifier_.schema.features["x"].levels == (("u", "v"),)
 
 
 def test_a_bad_weight_is_named_with_its_part():
@@ -369,28 +379,32 @@ def test_a_bad_weight_is_named_with_its_part():
 
 def test_a_refused_part_changes_nothing(one_pass):
     clf = BayesianNB(TOLD).fit(batches(), "kind", "weight")
-    before = clf.statistics_, clf.schema_
+    before = clf.classifier_.statistics, clf.classifier_.schema
     with pytest.raises(ValueError, match="Poisson needs a count"):
         clf.partial_fit(iter([FRAME.iloc[:10], FRAME.iloc[10:20].assign(count=-1)]), "kind", sample_weight="weight")
-    assert (clf.statistics_, clf.schema_) == before
+    assert (clf.classifier_.statistics, clf.classifier_.schema) == before
 
 
 def test_partial_fit_and_forget_read_tables_in_parts(one_pass):
     clf = BayesianNB(TOLD).fit(iter([FRAME.iloc[:4000]]), "kind", "weight")
     clf.partial_fit((FRAME.iloc[k : k + 500] for k in range(4000, N, 500)), "kind", ["dove"], "weight")
     assert clf.classes_.tolist() == ["ash", "birch", "cedar", "dove"]
-    levels = [clf.schema_.features["level"].levels, one_pass.schema_.features["level"].levels]
+    levels = [clf.classifier_.schema.features["level"].levels, one_pass.classifier_.schema.features["level"].levels]
     assert set(levels[0][0]) == set(levels[1][0])  # A level that came late stands behind those known before.
     for name in ("real", "wide", "count", "bit"):
-        for what, value in one_pass.statistics_.features[name].arrays().items():
+        for what, value in one_pass.classifier_.statistics.features[name].arrays().items():
             if what != "lost" and not what.endswith("_rest"):  # These are below the digits of one float.
-                np.testing.assert_allclose(clf.statistics_.features[name].arrays()[what][:3], value, rtol=1e-10)
+                np.testing.assert_allclose(
+                    clf.classifier_.statistics.features[name].arrays()[what][:3], value, rtol=1e-10
+                )
     clf.forget(iter([FRAME.iloc[4000:5000], FRAME.iloc[5000:]]), "kind", "weight")
     start = BayesianNB(TOLD).fit(FRAME.iloc[:4000].drop(columns=["kind", "weight"]), FRAME["kind"][:4000],
                                  FRAME["weight"][:4000])  # fmt: skip
-    np.testing.assert_allclose(clf.statistics_.rows[:2], start.statistics_.rows)
+    np.testing.assert_allclose(clf.classifier_.statistics.rows[:2], start.classifier_.statistics.rows)
     np.testing.assert_allclose(
-        clf.statistics_.features["real"].mean[:2], start.statistics_.features["real"].mean, rtol=1e-12
+        clf.classifier_.statistics.features["real"].mean[:2],
+        start.classifier_.statistics.features["real"].mean,
+        rtol=1e-12,
     )
 
 
@@ -416,7 +430,9 @@ def test_a_csv_column_may_change_its_type_between_blocks(tmp_path):
     path.write_text("\n".join(rows), encoding="utf-8")
     clf = BayesianNB().fit(path, "y")
     whole = pd.read_csv(path)
-    assert_same(clf.statistics_, BayesianNB().fit(whole.drop(columns="y"), whole["y"]).statistics_)
+    assert_same(
+        clf.classifier_.statistics, BayesianNB().fit(whole.drop(columns="y"), whole["y"]).classifier_.statistics
+    )
 
 
 @pytest.mark.parametrize(
@@ -451,7 +467,7 @@ def test_every_command_reads_one_file_alike(rows, tmp_path, monkeypatch, capsys)
             main([command, str(path), "--target", "y", *quick, "--format", "json"])
         assert not stop.value.code
         families[command] = re.findall(r'"family": "(\w+)"', capsys.readouterr().out)
-    fitted = [type(f.family).__name__ for f in BayesianNB().fit(path, "y").schema_.features.values()]
+    fitted = [type(f.family).__name__ for f in BayesianNB().fit(path, "y").classifier_.schema.features.values()]
     assert fitted == ["Bernoulli", "Gaussian", "Gaussian", "Gaussian"]
     assert families["inspect"] == fitted
     assert [family for family in families["compare"] if family in fitted][: len(fitted)] == fitted
@@ -462,8 +478,8 @@ def test_a_column_with_text_after_many_numbers_is_text_in_all_of_its_rows(tmp_pa
     path.write_text("x,t,y\n" + f"1,{LONG},a\n2,v,b\n" * 40 + "late,v,a\n" * 10)
     whole = pd.read_csv(path)
     clf = BayesianNB().fit(path, "y")
-    assert clf.schema_.features["x"].levels == (("1", "2", "late"),)
-    assert_same(clf.statistics_, BayesianNB().fit(whole[["x", "t"]], whole["y"]).statistics_)
+    assert clf.classifier_.schema.features["x"].levels == (("1", "2", "late"),)
+    assert_same(clf.classifier_.statistics, BayesianNB().fit(whole[["x", "t"]], whole["y"]).classifier_.statistics)
     assert readers.frame(path)["x"].tolist() == whole["x"].tolist()
 
 
@@ -501,7 +517,7 @@ def test_parquet_files_may_have_numbers_of_different_width(tmp_path):
     pq.write_table(pa.table({"x": [1.5, None], "y": ["a", "b"]}), tmp_path / "2.parquet")
     pq.write_table(pa.table({"x": pa.nulls(2), "y": ["a", "b"]}), tmp_path / "3.parquet")
     clf = BayesianNB().fit(tmp_path, "y")
-    np.testing.assert_array_equal(clf.statistics_.features["x"].n[:, 0], [2, 1])
+    np.testing.assert_array_equal(clf.classifier_.statistics.features["x"].n[:, 0], [2, 1])
 
 
 # Predictions
@@ -537,9 +553,9 @@ def test_a_dictionary_in_one_file_and_plain_text_in_the_next_are_one_column(tmp_
             at.mkdir()
             for k, cells in enumerate([text[0].dictionary_encode(), text[1]][::order]):
                 write(pa.table({"x": cells, "y": [0, 1, 1]}), at / f"{k}.{kind}")
-            found = BayesianNB().fit(at, "y").statistics_
+            found = BayesianNB().fit(at, "y").classifier_.statistics
             whole = pd.DataFrame({"x": ["u", "v", None, "u", "w", "w"], "y": [0, 1, 1, 0, 1, 1]})
-            assert_same(found, BayesianNB().fit(whole[["x"]], whole["y"]).statistics_)
+            assert_same(found, BayesianNB().fit(whole[["x"]], whole["y"]).classifier_.statistics)
 
 
 def damaged(path, x):
@@ -616,16 +632,16 @@ def test_an_error_of_an_engine_is_a_value_error_with_its_cause(make):
 def test_an_error_of_an_engine_is_a_value_error_where_rows_are_predicted():
     clf = BayesianNB().fit({"x": [1, 2]}, [0, 1])
     with pytest.raises(ValueError, match="the LazyFrame cannot be read"):
-        list(clf.predict_table(broken_lazy()))
+        list(nb.deploy.predict_table(clf, broken_lazy()))
 
 
 def test_predictions_have_a_row_for_each_and_a_column_for_each_class(one_pass, expected):
-    found = one_pass.predict_table(FRAME)
+    found = nb.deploy.predict_table(one_pass, FRAME)
     assert found.columns.tolist() == ["prediction", "p_ash", "p_birch", "p_cedar"]
     np.testing.assert_array_equal(found[["p_ash", "p_birch", "p_cedar"]], expected)
     assert found["prediction"].tolist() == one_pass.predict(FRAME.drop(columns=["kind", "weight"])).tolist()
     with_index = FRAME.set_index(np.arange(N) + 7)
-    assert one_pass.predict_table(with_index.head(3)).index.tolist() == [7, 8, 9]
+    assert nb.deploy.predict_table(one_pass, with_index.head(3)).index.tolist() == [7, 8, 9]
 
 
 @pytest.mark.parametrize(
@@ -640,7 +656,7 @@ def test_predictions_have_a_row_for_each_and_a_column_for_each_class(one_pass, e
 )
 def test_predictions_stream_from_a_table_into_a_file(source, out, folder, one_pass, expected, tmp_path):
     path = tmp_path / out
-    assert one_pass.write_predictions(SOURCES[source](folder), path, keep=["count"]) == N
+    assert nb.deploy.write_predictions(one_pass, SOURCES[source](folder), path, keep=["count"]) == N
     found = pd.read_parquet(path) if out.endswith("parquet") else pd.read_csv(path, sep="\t" if "tsv" in out else ",")
     assert found.columns.tolist() == ["count", "prediction", "p_ash", "p_birch", "p_cedar"]
     np.testing.assert_array_equal(found["count"], FRAME["count"])
@@ -650,7 +666,7 @@ def test_predictions_stream_from_a_table_into_a_file(source, out, folder, one_pa
 
 def test_intervals_are_those_of_predict_interval(one_pass, folder):
     first = FRAME.head(20)
-    found = next(one_pass.predict_table(iter([first]), interval=True, prob=0.5))
+    found = next(nb.deploy.predict_table(one_pass, iter([first]), interval=True, prob=0.5))
     expected = one_pass.predict_interval(first.drop(columns=["kind", "weight"]), 0.5).to_numpy()
     assert found.columns[4:7].tolist() == ["p_ash_lower", "p_ash_median", "p_ash_upper"]
     np.testing.assert_array_equal(found.iloc[:, 4:], expected)
@@ -659,7 +675,7 @@ def test_intervals_are_those_of_predict_interval(one_pass, folder):
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_spark_predicts_lazily(spark, folder, one_pass, expected):
-    found = one_pass.predict_table(spark.read.parquet(str(folder / "whole.parquet")), keep=["real"])
+    found = nb.deploy.predict_table(one_pass, spark.read.parquet(str(folder / "whole.parquet")), keep=["real"])
     assert found.columns == ["real", "prediction", "p_ash", "p_birch", "p_cedar"]
     rows = pd.DataFrame(found.collect(), columns=found.columns).sort_values(["real", "p_ash"])
     order = pd.DataFrame(expected, columns=["ash", "birch", "cedar"]).assign(real=FRAME["real"])
@@ -669,7 +685,7 @@ def test_spark_predicts_lazily(spark, folder, one_pass, expected):
 
 def test_a_table_to_predict_may_be_empty_in_parts(one_pass):
     parts = iter([FRAME.head(0), FRAME.head(5)])
-    assert [len(part) for part in one_pass.predict_table(parts)] == [0, 5]
+    assert [len(part) for part in nb.deploy.predict_table(one_pass, parts)] == [0, 5]
 
 
 # What is shown

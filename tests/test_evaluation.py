@@ -26,8 +26,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from bayesnb import BayesianNB, Categorical, Dirichlet, StudentT, datasets
+import bayesnb as nb
+from bayesnb import BayesianNB, Categorical, Dirichlet, datasets
 from bayesnb.evaluation import compare, evaluate
+from bayesnb.families import StudentT
 from bayesnb.inference.scoring import brier_decomposition, calibration_error, coverage, scores
 
 TENNIS, PLAY = datasets.play_tennis()
@@ -472,7 +474,7 @@ def test_a_class_that_only_the_class_prior_names_takes_part_in_the_scores(cv):
 def test_a_view_is_scored_on_held_out_rows_and_refuses_to_be_refitted(cv):
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X, y)
-    view = clf.with_class_prior({"no": 0.99, "yes": 0.01})
+    view = nb.deploy.with_class_prior(clf, {"no": 0.99, "yes": 0.01})
     with pytest.raises(ValueError, match="a Classifier is fitted and cannot be fitted anew"):
         evaluate(view, X, y, cv=cv)
     assert evaluate(view, X, y, cv=None)["log_loss"] > evaluate(clf, X, y, cv=None)["log_loss"]

@@ -62,7 +62,7 @@ def test_every_family_is_named_on_the_command_line_fitted_in_parts_and_stored(ki
     assert run("fit", tmp_path / "rows", "--target", "y", *options, *alone, "-o", tmp_path / "m.bayesnb") == 0
     found = load(tmp_path / "m.bayesnb")
     # What a family takes from the first rows, such as edges, is a part of the model.
-    features = found.schema_.features
+    features = found.classifier_.schema.features
     clf = BayesianNB({name: (f.family, list(f.columns)) for name, f in features.items()}).fit(X, y)
     assert list(features) == list(said)
     assert {type(feature.family) for feature in features.values()} == {EXACT[kind]}

@@ -47,7 +47,7 @@ def model(tmp_path):
     """A model file of PlayTennis, in a folder with nothing else."""
     path = tmp_path / "model.bayesnb"
     X, y = datasets.play_tennis()
-    nb.BayesianNB(unlabelled_weight=0).fit(X, y).save(path)
+    nb.BayesianNB(unlabelled=nb.Unlabelled(weight=0)).fit(X, y).save(path)
     return path
 
 
@@ -75,7 +75,7 @@ def test_a_spark_task_that_fails_once_is_repeated_and_counts_once(spark, tmp_pat
     source = source.mapInArrow(fails_once, source.schema)
     found = nb.BayesianNB().fit(source, "y")
     assert Path(flag).exists()
-    assert_same(found.statistics_, fitted(frame).statistics_)
+    assert_same(found.classifier_.statistics, fitted(frame).classifier_.statistics)
 
 
 # Files that end too soon
@@ -96,10 +96,10 @@ def damaged(path):
 
 def test_a_parquet_file_with_a_broken_last_row_group_is_refused_with_its_name(tmp_path):
     clf = fitted(numbers(100))
-    before = clf.statistics_
+    before = clf.classifier_.statistics
     with pytest.raises(ValueError, match=r"broken\.parquet: cannot be read past row \d+"):
         clf.partial_fit(damaged(tmp_path / "broken.parquet"), "y")
-    assert clf.statistics_ is before
+    assert clf.classifier_.statistics is before
 
 
 def test_a_parquet_file_that_is_cut_short_is_refused(tmp_path):
@@ -112,7 +112,7 @@ def test_a_parquet_file_that_is_cut_short_is_refused(tmp_path):
 def test_a_broken_input_file_leaves_no_half_written_predictions(tmp_path):
     out = tmp_path / "out.parquet"
     with pytest.raises(ValueError, match="cannot be read past row"):
-        fitted(numbers(100)).write_predictions(damaged(tmp_path / "broken.parquet"), out)
+        nb.deploy.write_predictions(fitted(numbers(100)), damaged(tmp_path / "broken.parquet"), out)
     assert not out.exists()
     assert others_in(tmp_path) == []
 
@@ -222,8 +222,8 @@ def test_an_interrupted_fit_leaves_the_old_model_or_the_new_one():
         total = clf.class_count_.sum()
         expected = old if total == 300 else new
         assert total in (300, 600)
-        assert_same(clf.statistics_, expected.statistics_)
-        assert clf.schema_.features["c"].levels == expected.schema_.features["c"].levels
+        assert_same(clf.classifier_.statistics, expected.classifier_.statistics)
+        assert clf.classifier_.schema.features["c"].levels == expected.classifier_.schema.features["c"].levels
         np.testing.assert_allclose(clf.predict_proba(frame[["x", "c"]]), expected.predict_proba(frame[["x", "c"]]))
         seen.add(total)
     assert seen == {300, 600}
@@ -362,7 +362,7 @@ def test_the_second_of_two_processes_that_update_one_file_gets_an_error_and_no_r
     assert nb.load(model).class_count_.sum() == 14 + 5
     run(processes, "update", model, tables[1])
     X2, y2 = pd.concat([X, X]), pd.concat([y, y])
-    assert_same(nb.load(model).statistics_, nb.BayesianNB().fit(X2, y2).statistics_)
+    assert_same(nb.load(model).classifier_.statistics, nb.BayesianNB().fit(X2, y2).classifier_.statistics)
 
 
 def test_each_of_several_simultaneous_updates_is_in_the_file_or_got_an_error(model, processes, tmp_path):
@@ -389,7 +389,7 @@ def test_merging_two_shards_fitted_by_two_processes_equals_one_fit(processes, tm
         run(processes, "fit", half, "--target", "y", "--dependence", "none", "-o", shard)
     run(processes, "merge", *shards, "-o", tmp_path / "c.bayesnb")
     merged, whole = nb.load(tmp_path / "c.bayesnb"), fitted(frame)
-    assert_same(merged.statistics_, whole.statistics_)
+    assert_same(merged.classifier_.statistics, whole.classifier_.statistics)
     np.testing.assert_allclose(merged.predict_proba(frame[["x", "c"]]), whole.predict_proba(frame[["x", "c"]]))
 
 

@@ -9,17 +9,8 @@ from mpmath import loggamma, mpf
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
-from bayesnb import (
-    BayesianNB,
-    Beta,
-    Exponential,
-    Gamma,
-    GammaKnownShape,
-    Gaussian,
-    LogNormal,
-    NegativeBinomial,
-    NormalGamma,
-)
+from bayesnb import BayesianNB, Beta, Gamma, Gaussian, NormalGamma
+from bayesnb.families import Exponential, GammaKnownShape, LogNormal, NegativeBinomial
 
 Y = ["a"] * 4 + ["b"] * 2
 AMOUNTS = {"v": [0.5, 3.0, 12.0, 1.5, 700.0, 90.0]}

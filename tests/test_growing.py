@@ -8,18 +8,8 @@ import pytest
 from conftest import mixed
 from numpy.testing import assert_allclose
 
-from bayesnb import (
-    BayesianNB,
-    Binned,
-    Gaussian,
-    Multinomial,
-    MultivariateGaussian,
-    Ordinal,
-    Poisson,
-    PolyaTree,
-    cli,
-    load,
-)
+from bayesnb import BayesianNB, Binned, Gaussian, Multinomial, Poisson, cli, load
+from bayesnb.families import MultivariateGaussian, Ordinal, PolyaTree
 
 FAMILIES = {
     "visits": Poisson(),
@@ -70,7 +60,7 @@ def first():
 
 
 def assert_same(clf, whole, rtol=1e-12):
-    assert set(clf.schema_.features) == set(whole.schema_.features)
+    assert set(clf.classifier_.schema.features) == set(whole.classifier_.schema.features)
     assert set(clf.feature_names_in_) == set(whole.feature_names_in_)
     order = list(whole.feature_names_in_)
     assert_allclose(clf.predict_joint_log_proba(WHOLE), whole.predict_joint_log_proba(WHOLE[order]), rtol=rtol)
@@ -147,7 +137,7 @@ def test_the_command_line_lets_columns_join(tmp_path):
         with pytest.raises(SystemExit) as ended:
             cli.main(arguments)
         assert ended.value.code == 0
-    assert set(load(model).schema_.features) == set(KINDS) - set(WORDS)
+    assert set(load(model).classifier_.schema.features) == set(KINDS) - set(WORDS)
 
 
 def test_by_default_other_columns_are_refused():
@@ -186,6 +176,6 @@ def test_a_column_that_takes_its_cells_from_the_first_rows_takes_them_from_the_f
     x = np.random.default_rng(0).normal(size=24)
     clf = growing(features=None).fit(PARTS[0], LABELS[0]).set_params(features={"x": PolyaTree()})
     clf = clf.partial_fit(pd.DataFrame({"x": x[:12]}), LABELS[1]).partial_fit(pd.DataFrame({"x": x[12:]}), LABELS[2])
-    family = clf.schema_.features["x"].family
+    family = clf.classifier_.schema.features["x"].family
     alone = BayesianNB({"x": family}, class_prior="uniform").fit({"x": x}, np.concatenate(LABELS[1:]))
     assert_allclose(clf.tables()["x"].loc[alone.classes_], alone.tables()["x"], rtol=1e-12)

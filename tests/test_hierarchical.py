@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from bayesnb import BayesianNB, HierarchicalCategorical, HierarchicalGaussian
+from bayesnb import BayesianNB
 from bayesnb.chains import Convergence, Sampler
+from bayesnb.families import HierarchicalCategorical, HierarchicalGaussian
 from bayesnb.families.columns import CategoryCounts, Coded
 from bayesnb.families.hierarchical import LearnedCentre
 from bayesnb.statistics.membership import Labels

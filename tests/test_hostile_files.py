@@ -38,7 +38,7 @@ def as_pandas_reads(path, file: File) -> pd.DataFrame:
 
 
 def families_and_levels(clf: BayesianNB) -> dict:
-    return {name: (type(f.family).__name__, f.levels) for name, f in clf.schema_.features.items()}
+    return {name: (type(f.family).__name__, f.levels) for name, f in clf.classifier_.schema.features.items()}
 
 
 @pytest.mark.filterwarnings("ignore:column 'visits' looks like an identifier")

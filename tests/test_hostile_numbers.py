@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from operator import add
 
 import mpmath
@@ -21,6 +21,7 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 
+import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Bernoulli,
@@ -28,25 +29,27 @@ from bayesnb import (
     Binned,
     Categorical,
     Dirichlet,
-    Exponential,
     Gamma,
-    GammaKnownShape,
     Gaussian,
+    Multinomial,
+    Normal,
+    NormalGamma,
+    Poisson,
+    load,
+)
+from bayesnb.errors import ImpossibleRowError, ImproperError
+from bayesnb.families import (
+    Exponential,
+    GammaKnownShape,
     GaussianKnownVariance,
     Hurdle,
     LogNormal,
     Mixture,
-    Multinomial,
     MultivariateGaussian,
     NegativeBinomial,
-    Normal,
-    NormalGamma,
     Ordinal,
-    Poisson,
     PolyaTree,
-    load,
 )
-from bayesnb.errors import ImpossibleRowError, ImproperError
 from bayesnb.model import ESTIMATES, normalize
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Moments
@@ -197,7 +200,7 @@ def test_two_hundred_partial_fits_and_merges_with_mean_1e9_equal_one_fit():
     for clf in (step, whole):
         for c in (0, 1):
             _, scatter = exact_moments(X[y == c, 0])
-            assert relative_error(clf.statistics_.features["x"].scatter[c, 0], scatter) <= 5e-15
+            assert relative_error(clf.classifier_.statistics.features["x"].scatter[c, 0], scatter) <= 5e-15
         assert_allclose(clf.predict_proba(X), BayesianNB().fit(X, y).predict_proba(X), rtol=1e-9)
 
 
@@ -281,7 +284,7 @@ def test_draws_under_a_tiny_concentration_are_probabilities():
     }
     clf = BayesianNB(features, class_prior=Dirichlet(1e-8), random_state=0).fit(X, list("aabb"))
     ask = pd.DataFrame({"t": list("uvu"), "b": [0, 0, 1], "k": [10, 0, 1], "s": ["w", "z", "zz"]})
-    assert_probabilities(clf.sample_proba(ask, 2000))
+    assert_probabilities(nb.draws.sample_proba(clf, ask, 2000))
 
 
 # --- Little to learn from ---
@@ -368,7 +371,7 @@ def test_a_single_class_has_probability_1(estimate: str):
     ask = pd.DataFrame({"a": [5.0, 1e9, np.nan], "t": ["u", "v", None]})
     assert_array_equal(clf.predict_log_proba(ask), np.zeros((3, 1)))
     assert clf.predict(ask).tolist() == ["only"] * 3
-    assert_array_equal(clf.sample_proba(ask, 10), np.ones((10, 3, 1)))
+    assert_array_equal(nb.draws.sample_proba(clf, ask, 10), np.ones((10, 3, 1)))
     assert np.isfinite(clf.log_evidence_.joint)
 
 
@@ -405,7 +408,7 @@ def test_predicting_no_rows_gives_no_rows(estimate: str, framed: bool):
     assert clf.predict_log_proba(none).shape == (0, 2)
     assert clf.predict_joint_log_proba(none).shape == (0, 2)
     assert clf.predict(none).shape == (0,)
-    assert clf.sample_proba(none, 3).shape == (3, 0, 2)
+    assert nb.draws.sample_proba(clf, none, 3).shape == (3, 0, 2)
 
 
 # --- Outliers ---
@@ -507,7 +510,7 @@ def test_forgetting_every_row_gives_the_prior_again(estimate: str, rowwise: bool
     for rows in [[i] for i in default_rng(8).permutation(len(X))] if rowwise else [slice(None)]:
         clf.forget(X.iloc[rows], y[rows])
     assert_array_equal(clf.class_count_, np.zeros(3))
-    for name, s in clf.statistics_.features.items():
+    for name, s in clf.classifier_.statistics.features.items():
         assert_array_equal(s.seen(), np.zeros_like(s.seen()), err_msg=name)
     # At the rows themselves, 1e9 spreads from what is believed now, the joint has no digit for the class prior.
     ask = X.assign(g=X["h"])
@@ -531,7 +534,7 @@ def test_rows_with_equal_values_can_be_forgotten_in_any_order(values: list[float
         left = copy.deepcopy(clf)
         for value in order:
             left.forget([[value]], [0])
-        s = left.statistics_.features["x"]
+        s = left.classifier_.statistics.features["x"]
         assert (s.n[0, 0], s.mean[0, 0], s.scatter[0, 0]) == (0.0, 0.0, 0.0)
 
 
@@ -617,7 +620,7 @@ def test_an_outlier_that_was_unlearned_was_never_learned(centre: float, spread: 
     fresh = BayesianNB().fit(x, y)
     for c in (0, 1):
         _, scatter = exact_moments(x[y == c, 0])
-        found = clf.statistics_.features["x"].scatter[c, 0]
+        found = clf.classifier_.statistics.features["x"].scatter[c, 0]
         assert (found == 0) if scatter == 0 else relative_error(found, scatter) <= 1e-9
     assert_allclose(clf.predict_log_proba(x), fresh.predict_log_proba(x), rtol=1e-9, atol=1e-9)
 
@@ -628,7 +631,7 @@ def test_fractional_weights_and_missing_cells_are_unlearned_with_their_outliers(
     X[rng.random(X.shape) < 0.2] = np.nan
     far, heavy = np.array([[1e8, np.nan], [-3e9, 7e9]]), [0.3, 1.7]
     clf = BayesianNB().fit(np.r_[X, far], [*y, 0, 1], [*weight, *heavy]).forget(far, [0, 1], heavy)
-    s, fresh = clf.statistics_.features, BayesianNB().fit(X, y, weight).statistics_.features
+    s, fresh = clf.classifier_.statistics.features, BayesianNB().fit(X, y, weight).classifier_.statistics.features
     for name in fresh:
         assert_allclose(s[name].n, fresh[name].n, rtol=1e-15)
         assert_allclose(s[name].scatter, fresh[name].scatter, rtol=1e-9)
@@ -644,8 +647,8 @@ def test_outliers_in_a_large_table_can_be_unlearned():
     bad[-1] = True
     clf = BayesianNB(Gaussian()).fit(X, y).forget(X[bad], y[bad])
     fresh = BayesianNB(Gaussian()).fit(X[~bad], y[~bad])
-    for name, s in fresh.statistics_.features.items():
-        assert_allclose(clf.statistics_.features[name].scatter, s.scatter, rtol=1e-9)
+    for name, s in fresh.classifier_.statistics.features.items():
+        assert_allclose(clf.classifier_.statistics.features[name].scatter, s.scatter, rtol=1e-9)
 
 
 @pytest.mark.parametrize("outlier", [1e15, 1e20, 1e30, 1e60, 1e100, 1e150])
@@ -667,7 +670,7 @@ def test_an_outlier_of_any_size_is_unlearned_or_refused_and_never_spoils_its_col
 @pytest.mark.parametrize("outlier", [1e3, 1e12, 1e100])
 def test_what_was_all_zeros_is_all_zeros_again(outlier: float):
     clf = BayesianNB().fit([[0.0], [0.0], [0.0], [outlier]], [0, 0, 1, 0]).forget([[outlier]], [0])
-    s = clf.statistics_.features["x"]
+    s = clf.classifier_.statistics.features["x"]
     assert (s.mean == 0).all()
     assert (s.scatter == 0).all()
 
@@ -692,7 +695,7 @@ def test_a_number_too_large_or_too_small_to_be_squared_is_refused_by_column_wher
     features = {"f": (OF_REALS[name], ["size", "rest"])} if name == "Multinomial" else OF_REALS[name]
     clf = BayesianNB(features, random_state=0).fit(X, y)
     before = clf.predict_proba(X)
-    asked = [clf.predict_proba, clf.predict_interval, clf.uncertainty, clf.explain, clf.sample_proba]
+    asked = [clf.predict_proba, clf.predict_interval, clf.uncertainty, clf.explain, partial(nb.draws.sample_proba, clf)]
     learned = [clf.fit, clf.partial_fit, clf.forget, clf.loo, clf.predictive_checks, BayesianNB(features).fit]
     said = rf"column 'size' holds {re.escape(f'{value:g}')} in row 3, and .*: divide the column by a constant"
     for verb in asked:
@@ -733,9 +736,9 @@ def test_every_verb_answers_at_the_ends_of_what_is_read(scale: float):
     X = pd.DataFrame(np.sign(x) * np.abs(x).clip(1e-150, 1e150), columns=list("abc"))
     y = np.where(np.arange(60) % 2, "p", "q")
     clf = BayesianNB(random_state=0).fit(X, y)
-    clf.predictive_checks(X, y, draws=20)
-    assert len(clf.independence(X, y).pairs) == 3
-    assert np.isfinite(clf.sample(50)[list("abc")]).all(axis=None)
+    nb.checks.predictive_checks(clf, X, y, draws=20)
+    assert len(nb.checks.independence(clf, X, y).pairs) == 3
+    assert np.isfinite(nb.draws.sample(clf, 50)[list("abc")]).all(axis=None)
     assert np.isfinite(clf.loo(X, y).to_numpy(float)).all()
     assert_probabilities(BayesianNB(dependence="pairwise", random_state=0).fit(X, y).predict_proba(X))
     some = pd.Series(np.where(np.arange(60) < 50, y, None))
@@ -800,7 +803,7 @@ def test_intervals_of_rows_far_out_are_never_missing_and_hold_what_is_certain(na
         # What is all but certain in the mean is certain at the median.
         medians = found.xs("median", axis=1, level=1).to_numpy()
         assert_allclose(medians[certain], proba[certain], atol=1e-6)
-    assert_array_equal(clf.prob_top(ask, draws=500, given=given_what) >= 0, True)
+    assert_array_equal(clf.uncertainty(ask, draws=500, given=given_what)["top"] >= 0, True)
 
 
 @pytest.mark.parametrize("given_what", ["row", "data"])
@@ -812,8 +815,6 @@ def test_the_saddlepoint_and_draws_agree_where_the_one_hands_over_to_the_other(g
     auto, drawn = (clf.predict_interval(ask, method=method, given=given_what) for method in ("auto", "draws"))
     assert_allclose(auto[0]["median"], drawn[0]["median"], atol=0.05)
     assert_allclose(auto[0]["lower"], drawn[0]["lower"], atol=0.05)
-    tops = [clf.prob_top(ask, method=method, given=given_what) for method in ("auto", "draws")]
-    assert_allclose(*tops, atol=0.05)
 
 
 @pytest.mark.parametrize(("spread", "far"), [(1e-100, 1e60), (1e-100, -1e149), (1e-10, 1e149)])
@@ -824,11 +825,11 @@ def test_a_row_whose_squared_distance_is_no_float_is_called_far_and_not_impossib
     row = pd.DataFrame({"a": [0.0, far]})
     assert np.isfinite(clf.predict_log_proba(row)).all()
     message = r"^row 1 lies more than 1e150 standard deviations.*predict_proba answers"
-    for verb in (clf.log_odds, clf.explain):
+    for verb in (partial(nb.odds.log_odds, clf), clf.explain):
         with pytest.raises(ValueError, match=message):
             verb(row)
     # Draws given the row lie near it, so most of them have floats for what it says.
-    for verb in (clf.predict_interval, clf.prob_top, clf.sample_proba, clf.uncertainty):
+    for verb in (clf.predict_interval, partial(nb.draws.sample_proba, clf), clf.uncertainty):
         try:
             assert pd.DataFrame(np.reshape(verb(row), (2, -1))).notna().all(axis=None)
         except ValueError as error:
@@ -882,7 +883,7 @@ def test_a_column_of_any_scale_gives_the_probabilities_of_a_column_of_scale_one(
     clf = BayesianNB(estimate=estimate, random_state=0).fit({"x": x}, list("aaabbb"))
     like = BayesianNB(estimate=estimate, random_state=0).fit({"x": one}, list("aaabbb"))
     assert_allclose(clf.predict_proba({"x": x}), like.predict_proba({"x": one}), rtol=1e-9)
-    assert_allclose(clf.sample_proba({"x": x}, 20), like.sample_proba({"x": one}, 20), rtol=1e-9)
+    assert_allclose(nb.draws.sample_proba(clf, {"x": x}, 20), nb.draws.sample_proba(like, {"x": one}, 20), rtol=1e-9)
     left = clf.loo({"x": x}, list("aaabbb"))["probability"]
     assert_allclose(left, like.loo({"x": one}, list("aaabbb"))["probability"], rtol=1e-9)
     shift = 6 * log_of(Fraction(scale))
@@ -924,7 +925,7 @@ def test_probabilities_far_from_zero_are_those_near_it(family, estimate: str):
     for centre in (1e12, 2.0**49, -(2.0**49)):
         far = BayesianNB(family, estimate=estimate, random_state=0).fit(x + centre, y)
         assert_allclose(far.predict_proba(x + centre), near.predict_proba(x), rtol=1e-9)
-        assert_allclose(far.sample_proba(x + centre, 20), near.sample_proba(x, 20), rtol=1e-9)
+        assert_allclose(nb.draws.sample_proba(far, x + centre, 20), nb.draws.sample_proba(near, x, 20), rtol=1e-9)
         left = far.loo(x + centre, y)["probability"]
         assert_allclose(left, near.loo(x, y)["probability"], rtol=1e-9)
         assert_allclose(far.log_evidence_.conditional, near.log_evidence_.conditional, rtol=1e-9)
@@ -1016,7 +1017,7 @@ def test_later_families_give_finite_answers_for_hostile_columns(name: str):
         assert_probabilities(clf.predict_proba(X))
         assert np.isfinite(clf.loo(X, CLASSES, weight).to_numpy()).all()
         assert np.isfinite(clf.log_evidence_.conditional)
-        assert_probabilities(clf.sample_proba(X, 5))
+        assert_probabilities(nb.draws.sample_proba(clf, X, 5))
         without = clf.forget({key: v[:1] for key, v in X.items()}, CLASSES[:1], None if weight is None else weight[:1])
         assert_probabilities(without.predict_proba(X))
 

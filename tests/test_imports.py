@@ -27,14 +27,14 @@ after("import")
 nb.datasets.names()
 after("names of data sets")
 
-nb.StudentT(), nb.HierarchicalCategorical(2, 1), nb.FromPyMC
+nb.families.StudentT(), nb.families.HierarchicalCategorical(2, 1), nb.families.FromPyMC
 after("families that are sampled")
 
 import pandas as pd
 frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "t": ["u", "v", "u"], "y": list("pqp")})
 X, y = frame[["a", "t"]], frame["y"]
 clf = nb.BayesianNB(random_state=0).fit(X, y)
-clf.predict_proba(X), clf.loo(X, y), clf.sample_proba(X)
+clf.predict_proba(X), clf.loo(X, y), nb.draws.sample_proba(clf, X)
 after("fit and predict")
 
 import numpy as np
@@ -42,7 +42,7 @@ rows, labels = np.random.default_rng(0).normal(size=(100_000, 20)), np.arange(10
 before = nb.BayesianNB().fit(rows, labels).predict_proba(rows)
 after("fit and predict a larger table")
 
-list(nb.BayesianNB().fit(iter([frame]), "y").predict_table(iter([frame])))
+list(nb.deploy.predict_table(nb.BayesianNB().fit(iter([frame]), "y"), iter([frame])))
 after("tables in parts")
 
 with contextlib.redirect_stdout(io.StringIO()):

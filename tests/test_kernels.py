@@ -17,17 +17,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from bayesnb import (
-    BayesianNB,
-    Bernoulli,
-    Categorical,
-    Gaussian,
-    GaussianKnownVariance,
-    Multinomial,
-    NormalGamma,
-)
+import bayesnb as nb
+from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial, NormalGamma
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
+from bayesnb.families import GaussianKnownVariance
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.trials import Coded
 from bayesnb.kernels import blocks, reading, sparse_rows
@@ -84,8 +78,8 @@ def test_compiled_loops_give_the_results_of_numpy(kind, classes, compiled):
     joint, left_out = ours.predict_joint_log_proba(X), ours.loo(X, y, weight)
     compiled()
     fast = BayesianNB(family).fit(X, y, weight)
-    for name, value in ours.statistics_.features["x"].arrays().items():
-        found = fast.statistics_.features["x"].arrays()[name]
+    for name, value in ours.classifier_.statistics.features["x"].arrays().items():
+        found = fast.classifier_.statistics.features["x"].arrays()[name]
         # What one float lacks of a number, and how much of it may be lost, depend on the order of the sums.
         assert_allclose(found, value, rtol=1e-12, atol=1e-9 if "rest" in name or name == "lost" else 0, err_msg=name)
     assert_allclose(fast.predict_joint_log_proba(X), joint, rtol=1e-11)
@@ -116,7 +110,9 @@ def test_any_number_of_threads_gives_the_same_bits(kind, compiled):
         with threads(n):
             assert blocks.threads() == n
             clf = BayesianNB(family, random_state=0).fit(X, y, weight)
-            answers.append([clf.predict_log_proba(X), clf.loo(X, y, weight).to_numpy(), clf.sample_proba(X[:50], 20)])
+            answers.append(
+                [clf.predict_log_proba(X), clf.loo(X, y, weight).to_numpy(), nb.draws.sample_proba(clf, X[:50], 20)]
+            )
     for one, two in zip(*answers, strict=True):
         assert_array_equal(one, two)
 
@@ -247,9 +243,9 @@ def test_compiled_coding_of_integers_equals_coding_them_one_by_one(name, compile
     plain = BayesianNB(Categorical()).fit(X, y)
     compiled()
     fast = BayesianNB(Categorical()).fit(X, y)
-    assert fast.schema_.features["x"].levels == plain.schema_.features["x"].levels
-    assert [type(v) for v in fast.schema_.features["x"].levels[0]] == [
-        type(v) for v in plain.schema_.features["x"].levels[0]
+    assert fast.classifier_.schema.features["x"].levels == plain.classifier_.schema.features["x"].levels
+    assert [type(v) for v in fast.classifier_.schema.features["x"].levels[0]] == [
+        type(v) for v in plain.classifier_.schema.features["x"].levels[0]
     ]
     assert_array_equal(fast.predict_proba(X), plain.predict_proba(X))
 
@@ -281,7 +277,7 @@ def test_numbers_that_are_their_own_codes_are_not_copied(compiled):
     compiled()
     X = default_rng(5).integers(0, 8, (1000, 4))
     clf = BayesianNB(Categorical()).fit(X, X[:, 0])
-    coded = clf.schema_.read(Table.of(X))[1]["x"]
+    coded = clf.classifier_.schema.read(Table.of(X))[1]["x"]
     assert isinstance(coded, Coded)
     assert np.shares_memory(coded.codes, X)
 
@@ -293,7 +289,7 @@ def test_a_column_of_floats_goes_in_without_a_copy():
     for frame in (
         pd.DataFrame({"a": values}, copy=False), polars.DataFrame({"a": values}), arrow.table({"a": values})
     ):  # fmt: skip
-        (column,) = clf.schema_.read(Table.of(frame))[1].values()
+        (column,) = clf.classifier_.schema.read(Table.of(frame))[1].values()
         assert column.shape == (10, 1)
         native = frame["a"].to_numpy()
         assert np.shares_memory(column, native), type(frame)
@@ -326,7 +322,7 @@ def test_a_value_other_than_0_and_1_is_named_in_a_large_table_too(compiled):
     with pytest.raises(ValueError, match=r"column 'x1' holds 0\.5 in row 321, where Bernoulli needs 0 or 1"):
         BayesianNB(Bernoulli()).fit(X, y)
     X[321, 1] = np.nan
-    assert BayesianNB(Bernoulli()).fit(X, y).statistics_.features["x"].n.sum() == 999
+    assert BayesianNB(Bernoulli()).fit(X, y).classifier_.statistics.features["x"].n.sum() == 999
 
 
 def test_an_infinite_cell_of_a_large_table_is_named(compiled):
@@ -388,7 +384,7 @@ def test_a_level_in_only_one_late_row_of_a_large_table_is_learned(value, column,
     found = BayesianNB(Categorical()).fit(X, y)
     parts = BayesianNB(Categorical()).fit(X[:1000], y[:1000]).partial_fit(X[1000:], y[1000:])
     for clf in (found, parts):
-        got, want = clf.statistics_.features["x"], expected.statistics_.features["x"]
+        got, want = clf.classifier_.statistics.features["x"], expected.classifier_.statistics.features["x"]
         assert_array_equal(got.with_levels(want.levels).counts, want.counts)
         assert got.counts.sum() == X.size
     assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=1e-12)
@@ -417,10 +413,10 @@ def test_a_rare_level_is_learned_by_a_small_feature_of_a_large_table(value, colu
     X[value == X], X[5, 0] = 0, value
     told = {f"x{k}": Categorical() for k in range(columns)} | {f"x{k}": Gaussian() for k in range(columns, 10)}
     clf = BayesianNB(told).fit(X, y)
-    assert set(clf.schema_.features["x0"].levels[0]) == set(X[:, 0].tolist())
-    counts = clf.statistics_.features["x0"].counts
+    assert set(clf.classifier_.schema.features["x0"].levels[0]) == set(X[:, 0].tolist())
+    counts = clf.classifier_.statistics.features["x0"].counts
     assert counts.sum() == len(X)
-    assert counts[y[5], 0, clf.schema_.features["x0"].levels[0].index(value)] == 1
+    assert counts[y[5], 0, clf.classifier_.schema.features["x0"].levels[0].index(value)] == 1
 
 
 def test_a_rare_level_is_not_mistaken_for_another_levels_code(compiled):
@@ -428,7 +424,12 @@ def test_a_rare_level_is_not_mistaken_for_another_levels_code(compiled):
     compiled()
     X = rng.integers(0, 3, (N, 2))
     X[5, 0] = 3
-    assert BayesianNB(Categorical(), unseen="new").fit(X, y).schema_.features["x"].levels[0][:4] == (0, 1, 2, 3)
+    assert BayesianNB(Categorical(), unseen="new").fit(X, y).classifier_.schema.features["x"].levels[0][:4] == (
+        0,
+        1,
+        2,
+        3,
+    )
     X = np.zeros((N, 2), int)
     X[5, 0] = 1
     with pytest.raises(ValueError, match="got none for 1"):
@@ -436,7 +437,7 @@ def test_a_rare_level_is_not_mistaken_for_another_levels_code(compiled):
     clf = BayesianNB(Categorical()).fit(np.array([[0, 0], [5, 5]]), [0, 1]).partial_fit(np.array([[2, 2]]), [0])
     X = 2 * rng.integers(0, 2, (N, 2))
     X[5, 0] = 1
-    assert clf.partial_fit(X, y).schema_.features["x"].levels[0] == (0, 5, 2, 1)
+    assert clf.partial_fit(X, y).classifier_.schema.features["x"].levels[0] == (0, 5, 2, 1)
 
 
 @pytest.mark.parametrize("unseen", [1, 2, 5, 63])

@@ -16,18 +16,16 @@ from bayesnb import (
     ByType,
     Categorical,
     Dirichlet,
-    Exponential,
     Gamma,
     Gaussian,
-    LogNormal,
     Multinomial,
-    NegativeBinomial,
     Normal,
     NormalGamma,
     NormalWishart,
     Poisson,
     load,
 )
+from bayesnb.families import Exponential, LogNormal, NegativeBinomial
 from bayesnb.families.conjugate import SPREAD
 
 RNG = default_rng(3)
@@ -48,7 +46,7 @@ def learned(name):
     """A fitted model, the prior that it learned, and the same prior with its strengths at 1."""
     family, X = LEARNED[name]
     clf = BayesianNB(family).fit(X, Y)
-    s, given = clf.statistics_.features["x"], clf.posterior_.prior["x"]
+    s, given = clf.classifier_.statistics.features["x"], clf.posterior_.prior["x"]
     return clf, s, given, family.resolve_prior(family.prior, s)
 
 
@@ -109,7 +107,7 @@ def test_many_columns_of_a_table_teach_one_strength():
     X = pd.DataFrame(rng.choice(["a", "b", "c", "d"], p=[0.7, 0.2, 0.07, 0.03], size=(n, 40)))
     X.columns = [f"c{k}" for k in range(40)]
     clf = BayesianNB(ByType(text=Categorical(Dirichlet.learned()))).fit(X, y)
-    assert list(clf.schema_.features) == ["levels"]
+    assert list(clf.classifier_.schema.features) == ["levels"]
     many = clf.posterior_.prior["levels"].total
     assert_allclose(many, many[0, 0])
     one = BayesianNB({"c0": Categorical(Dirichlet.learned())}).fit(X[["c0"]], y).posterior_.prior["c0"].total

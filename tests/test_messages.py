@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,11 @@ from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 
 import bayesnb
-from bayesnb import (
-    BayesianNB,
-    Categorical,
-    Dirichlet,
-    Exponential,
-    Poisson,
-    datasets,
-    evaluate,
-)
+import bayesnb as nb
+from bayesnb import BayesianNB, Categorical, Dirichlet, Poisson, datasets, evaluate
 from bayesnb.cli.doctor import examine
 from bayesnb.errors import UnseenLevelWarning
+from bayesnb.families import Exponential
 
 TABLES = {
     "pandas": pd.DataFrame, "nullable": lambda c: pd.DataFrame(c).convert_dtypes(), "polars": pl.DataFrame,
@@ -87,8 +82,10 @@ def test_families_are_named_in_short_as_they_are_given_as_objects() -> None:
     named = BayesianNB({"n": "poisson", "w": "Exponential"}).fit(X, y)
     told = BayesianNB({"n": Poisson(), "w": Exponential()}).fit(X, y)
     np.testing.assert_array_equal(named.predict_proba(X), told.predict_proba(X))
-    assert isinstance(BayesianNB("categorical").fit(X, y).schema_.features["n"].family, Categorical)
-    assert isinstance(BayesianNB({"both": ("poisson", ["n"])}).fit(X, y).schema_.features["both"].family, Poisson)
+    assert isinstance(BayesianNB("categorical").fit(X, y).classifier_.schema.features["n"].family, Categorical)
+    assert isinstance(
+        BayesianNB({"both": ("poisson", ["n"])}).fit(X, y).classifier_.schema.features["both"].family, Poisson
+    )
 
 
 def test_a_grid_search_reaches_into_the_prior_of_a_column() -> None:
@@ -131,9 +128,9 @@ CLF = BayesianNB().fit(X, Y)
         (lambda: CLF.predict(X.assign(c=1.0)), "columns that were not fitted are ignored"),
         (lambda: CLF.predict_proba(X.to_numpy()), "does not have valid feature names"),
         (lambda: CLF.predict_interval(X.to_numpy()), "does not have valid feature names"),
-        (lambda: CLF.classifier_.predict_table(X.assign(c=1.0), keep=["a"], interval=True), ""),
-        (lambda: CLF.estimate_class_prior(X, max_iter=1), "did not converge"),
-        (lambda: BayesianNB(em_starts=1).fit(X, ["p", None, "q", None]), ""),
+        (lambda: nb.deploy.predict_table(CLF.classifier_, X.assign(c=1.0), keep=["a"], interval=True), ""),
+        (lambda: nb.deploy.estimate_class_prior(CLF, X, max_iter=1), "did not converge"),
+        (lambda: BayesianNB(unlabelled=nb.Unlabelled(starts=1)).fit(X, ["p", None, "q", None]), ""),
         (lambda: BayesianNB().fit({"k": list("abcdefghijkl")}, [0, 1] * 6), "looks like an identifier"),
     ],
 )
@@ -159,8 +156,7 @@ ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "var_": (lambda: BayesianNB().var_, AttributeError, r"has no 'var_': ask tables\(\)\[column\]"),
     "feature_log_prob_": (lambda: CLF.feature_log_prob_, AttributeError, r"ask tables\(\)\[column\]"),
     "class_log_prior_": (lambda: CLF.class_log_prior_, AttributeError, r'ask tables\(\)\["\(class\)"\]'),
-    "coef_": (lambda: CLF.coef_, AttributeError, r"has no 'coef_': ask linear_form\(\)"),
-    "em_": (lambda: CLF.em_, AttributeError, "em_ does not exist: the last fit"),
+    "coef_": (lambda: CLF.coef_, AttributeError, r"has no 'coef_': ask odds.linear_form\(clf\)"),
     "a slip in an attribute": (lambda: CLF.thetaa_, AttributeError, "has no attribute 'thetaa_'"),
     "a slip in a family": (
         lambda: BayesianNB({"n": "poison"}).fit(X, Y), ValueError, "no family 'poison'; did you mean 'poisson'",
@@ -180,7 +176,9 @@ ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     },
     "a number for a choice": (lambda: BayesianNB(estimate=7).fit(X, Y), ValueError, r"got 7$"),
     "a slip in keep": (
-        lambda: CLF.predict_table(X, keep=["aa"]), ValueError, "keep names column 'aa', .*; did you mean 'a'",
+        lambda: nb.deploy.predict_table(CLF, X, keep=["aa"]),
+        ValueError,
+        "keep names column 'aa', .*; did you mean 'a'",
     ),
     "half of a character": (
         lambda: BayesianNB().fit(HALF, [0, 1]), ValueError, r"column \('a', '.ud800'\) has half of a character",
@@ -208,17 +206,17 @@ def test_a_sparse_matrix_is_read_by_a_model_of_a_frame_or_refused_by_column() ->
     array = BayesianNB().fit(sparse.csr_array(X.to_numpy()), Y)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* valid feature names")
-        for ask in (clf.predict_table, clf.predict_proba):
+        for ask in (partial(nb.deploy.predict_table, clf), clf.predict_proba):
             with pytest.raises(ValueError, match="column 'c' holds numbers and was fitted with text"):
                 ask(sparse.csr_array(np.ones((4, 3))))
-    kept = array.predict_table(sparse.csr_array(X.to_numpy()), keep=["x1"])
+    kept = nb.deploy.predict_table(array, sparse.csr_array(X.to_numpy()), keep=["x1"])
     assert kept["x1"].tolist() == X["b"].tolist()
 
 
 @pytest.mark.parametrize("rows", [None, 3, "ab", b"ab", {"a": 1.0, "b": 2.0}, X])
 def test_rows_that_a_compiled_classifier_cannot_read_are_named_by_their_type(rows: Any) -> None:
     with pytest.raises(TypeError, match=f"Expected rows as an array .* got {type(rows).__name__}"):
-        CLF.compile().predict_proba(rows)
+        nb.deploy.compile(CLF).predict_proba(rows)
 
 
 @pytest.mark.parametrize("make", [list, np.array, pd.Series, lambda y: np.array(y, object)])

@@ -37,13 +37,13 @@ def gappy(n=300, seed=0):
 FAMILIES = {
     "by type": (None, "level"),
     "Gaussian": (nb.Gaussian(), "level"),
-    "PolyaTree": (nb.PolyaTree(edges=[-1.0, 0.0, 1.0]), "level"),
+    "PolyaTree": (nb.families.PolyaTree(edges=[-1.0, 0.0, 1.0]), "level"),
     "Binned": (nb.Binned(4), "level"),
-    "LogNormal": (nb.LogNormal(), "amount"),
-    "Hurdle": (nb.Hurdle(nb.Poisson()), "visits"),
-    "Mixture": (nb.Mixture([nb.Gaussian(), nb.LogNormal()]), "amount"),
+    "LogNormal": (nb.families.LogNormal(), "amount"),
+    "Hurdle": (nb.families.Hurdle(nb.Poisson()), "visits"),
+    "Mixture": (nb.families.Mixture([nb.Gaussian(), nb.families.LogNormal()]), "amount"),
     "text by type": (None, "kind"),
-    "Ordinal": (nb.Ordinal(order=["p", "q", "r"]), "kind"),
+    "Ordinal": (nb.families.Ordinal(order=["p", "q", "r"]), "kind"),
     "Bernoulli": (nb.Bernoulli(), "flag"),
 }
 
@@ -111,12 +111,12 @@ def test_parts_merges_and_unlearning_give_the_model_of_all_rows(features):
 
 @pytest.mark.parametrize(
     "family",
-    [None, nb.PolyaTree(edges=[1.0, 2.0, 3.0]), nb.Hurdle(nb.Poisson())],
+    [None, nb.families.PolyaTree(edges=[1.0, 2.0, 3.0]), nb.families.Hurdle(nb.Poisson())],
     ids=["type", "tree", "hurdle"],
 )
 def test_a_file_read_in_parts_gives_the_model_of_the_table_in_memory(family, tmp_path):
     X, y = gappy()
-    X["visits"] = X["visits"] + (not isinstance(family, nb.Hurdle)) * 0.5
+    X["visits"] = X["visits"] + (not isinstance(family, nb.families.Hurdle)) * 0.5
     features = {"visits": nb.Missing(family, nb.Beta(1, 3)), "kind": "missing"}
     X.assign(y=y).to_parquet(tmp_path / "t.parquet", row_group_size=150)
     a = nb.BayesianNB(features).fit(tmp_path / "t.parquet", "y")
@@ -153,7 +153,7 @@ def test_a_model_file_keeps_it(tmp_path):
 def test_drawn_rows_lack_cells_as_often_as_the_learned_ones():
     X, y = gappy(2000)
     clf = nb.BayesianNB("missing", random_state=0).fit(X, y)
-    drawn = clf.sample(20_000)
+    drawn = nb.draws.sample(clf, 20_000)
     assert list(drawn) == ["y", *X]
     learned = X.isna().groupby(y).mean()
     for label in CLASSES:
@@ -180,9 +180,9 @@ def test_what_to_ask_next_counts_that_the_answer_may_be_missing(column):
         proba = clf.predict_proba(completed)[0]
         entropy -= p * (proba * np.log(proba)).sum()
     wanted = -(before * np.log(before)).sum() - entropy
-    found = clf.ask_next(row)
+    found = nb.design.ask_next(clf, row)
     assert found.loc[column, "information"] == pytest.approx(wanted, rel=1e-9)
-    told = clf.ask_next(X[:1].assign(**{column: pd.Series([None], dtype=X[column].dtype)}))
+    told = nb.design.ask_next(clf, X[:1].assign(**{column: pd.Series([None], dtype=X[column].dtype)}))
     assert column not in told.index
     assert told.attrs["not_asked"] == [column]
 
@@ -191,7 +191,7 @@ def test_a_compiled_classifier_answers_as_the_classifier_does():
     X, y = gappy()
     some = X[["level", "kind", "flag"]]
     clf = nb.BayesianNB("missing").fit(some, y)
-    service = clf.compile()
+    service = nb.deploy.compile(clf)
     found = np.array([service(row) for row in some.to_dict("records")])
     np.testing.assert_allclose(found, clf.predict_proba(some), rtol=1e-12)
 
@@ -235,7 +235,7 @@ def test_nuts_agrees_with_the_closed_form():
         (lambda: nb.Missing(nb.Missing()), "Missing of a family"),
         (lambda: nb.Missing(nb.BestFamily()), "Missing of a family"),
         (lambda: nb.Missing(prior=nb.Dirichlet()), "to be a Beta"),
-        (lambda: nb.Missing(nb.MultivariateGaussian()), "reads its columns together"),
+        (lambda: nb.Missing(nb.families.MultivariateGaussian()), "reads its columns together"),
         (lambda: nb.Missing("gaussian"), "Missing of a family"),
     ],
 )
@@ -283,7 +283,7 @@ def test_the_command_line_counts_missing_cells(tmp_path, fitted_by_command):
     for features, options in [
         ("missing", ["--feature", "missing"]),
         ({"visits": nb.Missing(nb.Poisson())}, ["--feature", "visits=missing:poisson"]),
-        ({"visits": nb.Missing(nb.Hurdle(nb.Poisson()))}, ["--feature", "visits=missing:hurdle:poisson"]),
+        ({"visits": nb.Missing(nb.families.Hurdle(nb.Poisson()))}, ["--feature", "visits=missing:hurdle:poisson"]),
         ({"visits": nb.Missing(nb.Binned(edges=[1, 3]))}, ["--feature", "visits=missing:binned:1,3"]),
         ({"n": (nb.Missing(nb.Gaussian()), ["level", "amount"])}, ["--feature", "n=missing:gaussian:level,amount"]),
         (
@@ -360,7 +360,7 @@ def test_predictive_checks_do_not_compare_a_column_with_its_flag():
     X = pd.DataFrame({"k": rng.choice(["a", "b"], 200), "x": rng.normal(size=200)})
     X = X.mask(rng.random(X.shape) < 0.3)
     y = rng.choice(["u", "v"], 200)
-    checks = nb.BayesianNB("missing", random_state=0).fit(X, y).predictive_checks(X, y, draws=100).table
+    checks = nb.checks.predictive_checks(nb.BayesianNB("missing", random_state=0).fit(X, y), X, y, draws=100).table
     pairs = {frozenset(pair) for pair in zip(checks["first"], checks["second"], strict=True)}
     assert frozenset(("k", "k is missing")) not in pairs
     assert frozenset(("x", "x is missing")) not in pairs

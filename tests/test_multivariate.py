@@ -11,16 +11,10 @@ from scipy import stats
 from sklearn.datasets import load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
-from bayesnb import (
-    BayesianNB,
-    ByType,
-    Gaussian,
-    MultivariateGaussian,
-    NormalGamma,
-    NormalWishart,
-    load,
-)
+import bayesnb as nb
+from bayesnb import BayesianNB, ByType, Gaussian, NormalGamma, NormalWishart, load
 from bayesnb.errors import ImproperError
+from bayesnb.families import MultivariateGaussian
 from bayesnb.priors import UnlearnedError
 from bayesnb.priors.normal_wishart import SPREAD
 from bayesnb.statistics.membership import Labels
@@ -108,7 +102,7 @@ def test_each_column_of_a_block_has_the_default_prior_of_a_gaussian_by_itself(wi
     block = BayesianNB(MultivariateGaussian(NormalWishart())).fit(X, y)
     gaps = X.where(pd.DataFrame(True, X.index, X.columns) & (X.columns == "hue"))
     ours, theirs = (model.posterior_.before() for model in (block, single))
-    here, there = (clf.schema_.read(_table(gaps))[1] for clf in (block, single))
+    here, there = (clf.classifier_.schema.read(_table(gaps))[1] for clf in (block, single))
     assert_allclose(ours.log_predictive(here, len(X)), theirs.log_predictive(there, len(X)), rtol=1e-10)
 
 
@@ -144,7 +138,7 @@ def test_a_shared_covariance_worth_many_rows_is_linear_discriminant_analysis(win
     prior = NormalWishart(0.0, 0.0, dof, dof * theirs.covariance_)
     ours = BayesianNB(MultivariateGaussian(prior), class_prior=theirs.priors_, estimate="map").fit(X, y)
     assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-7, atol=1e-7)
-    weights, intercept = ours.linear_form()
+    weights, intercept = nb.odds.linear_form(ours)
     difference = weights[1] - weights[0]
     assert_allclose(difference, theirs.coef_[1] - theirs.coef_[0], rtol=1e-6)
     assert_allclose(intercept[1] - intercept[0], theirs.intercept_[1] - theirs.intercept_[0], rtol=1e-6)
@@ -208,7 +202,7 @@ def test_leave_one_out_takes_the_row_out_of_the_shared_covariance_too():
     X[5] = np.nan
     weight = rng.choice([1.0, 2.0, 0.5], 21)
     clf = BayesianNB(MultivariateGaussian(NormalWishart.shared(6.0))).fit(X, y, sample_weight=weight)
-    family, s, prior = MultivariateGaussian(), clf.statistics_.features["x"], clf.posterior_.prior["x"]
+    family, s, prior = MultivariateGaussian(), clf.classifier_.statistics.features["x"], clf.posterior_.prior["x"]
     labels = Labels(y, weight, 3)
     found = family.left_out_of_all(clf.posterior_.features["x"], s, X, labels)
     assert not found[5].any()
@@ -344,7 +338,7 @@ def test_a_block_is_saved_merged_and_explained(wine, tmp_path):
 def test_the_numbers_of_a_table_become_one_block_by_type(wine):
     X, y = wine
     clf = BayesianNB(ByType(number=MultivariateGaussian())).fit(X.assign(kind=["x", "y"] * 89), y)
-    assert clf.schema_.features["numbers"].columns == tuple(COLUMNS)
+    assert clf.classifier_.schema.features["numbers"].columns == tuple(COLUMNS)
     assert_allclose(
         clf.predict_proba(X.assign(kind=None)), BayesianNB(MultivariateGaussian()).fit(X, y).predict_proba(X)
     )
@@ -356,7 +350,7 @@ def test_the_missing_cell_of_a_block_that_says_most_is_asked_next():
     size = rng.normal(size=400)
     X = pd.DataFrame({"size": size, "weight": size + 0.3 * rng.normal(size=400) + y, "noise": rng.normal(size=400)})
     clf = BayesianNB(MultivariateGaussian()).fit(X, y)
-    found = clf.ask_next(pd.DataFrame({"size": [0.5], "weight": [np.nan], "noise": [np.nan]}))
+    found = nb.design.ask_next(clf, pd.DataFrame({"size": [0.5], "weight": [np.nan], "noise": [np.nan]}))
     assert found.index[0] == "weight"
     assert found["information"]["weight"] > 10 * found["information"]["noise"]
     assert found.attrs["left_out"] < 1e-6

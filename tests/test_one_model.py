@@ -18,8 +18,9 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Exponential, FromPyMC, Gamma, HierarchicalCategorical, HierarchicalGaussian, StudentT
+from bayesnb import BayesianNB, Gamma
 from bayesnb.chains import Convergence, Sampler, weights_without
+from bayesnb.families import Exponential, FromPyMC, HierarchicalCategorical, HierarchicalGaussian, StudentT
 from bayesnb.families.sampled import Draws
 from bayesnb.modelfile import codec
 from bayesnb.modelfile.container import ModelFileError
@@ -272,10 +273,12 @@ def test_a_loaded_model_has_the_same_draws_and_is_not_sampled_again(unsampled, t
         assert mine.convergence == theirs.convergence
         for key, value in mine.theta.items():
             assert_array_equal(theirs.theta[key], value)
-        assert repr(found.schema_.features[name].family.prior) == repr(clf.schema_.features[name].family.prior)
+        assert repr(found.classifier_.schema.features[name].family.prior) == repr(
+            clf.classifier_.schema.features[name].family.prior
+        )
     monkeypatch.setattr(Sampler, "run", made_up)
     learned = found.partial_fit(X[:5], y[:5])
-    assert learned.statistics_.rows.sum() == len(X) + 5
+    assert learned.classifier_.statistics.rows.sum() == len(X) + 5
 
 
 def test_a_prior_that_is_a_function_cannot_be_saved_and_the_error_says_what_can(tmp_path):
@@ -417,7 +420,7 @@ def test_a_row_left_out_by_sampling_again_agrees_with_the_closed_form(monkeypatc
     X, y = pd.DataFrame({"x": [0.2, 1.4, 0.5]}), np.array([0, 0, 1])
     known = {"mu": (pm.Normal, {"mu": 0.0, "sigma": 5.0}), "sigma": 1.0}
     clf = BayesianNB({"x": FromPyMC(pm.Normal, known, **SHORT)}).fit(X, y)
-    exact = BayesianNB({"x": nb.GaussianKnownVariance(nb.Normal(0.0, 25.0), variance=1.0)}).fit(X, y)
+    exact = BayesianNB({"x": nb.families.GaussianKnownVariance(nb.Normal(0.0, 25.0), variance=1.0)}).fit(X, y)
     # So that no weights are trusted.
     monkeypatch.setattr("bayesnb.families.sampled.GOOD_K", -np.inf)
     found = clf.loo(X, y, refit=True)

@@ -12,8 +12,9 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from scipy.stats import binom
 
-from bayesnb import BayesianNB, Categorical, Dirichlet, Ordinal, cli, load
+from bayesnb import BayesianNB, Categorical, Dirichlet, cli, load
 from bayesnb.errors import ModelFileError
+from bayesnb.families import Ordinal
 from bayesnb.priors import BetaTree
 from tests.model_files import changed, said
 
@@ -132,7 +133,7 @@ def test_the_command_line_takes_the_order_of_text_and_of_numbers(tmp_path):
     with pytest.raises(SystemExit) as ended:
         cli.main(["fit", str(tmp_path / "t.csv"), "--target", "y", *options, "-o", str(tmp_path / "m.bayesnb")])
     assert ended.value.code == 0
-    features = load(tmp_path / "m.bayesnb").schema_.features
+    features = load(tmp_path / "m.bayesnb").classifier_.schema.features
     assert features["size"].levels == (tuple(SIZES),)
     assert features["stars"].levels == ((5, 4, 3, 2, 1),)
 

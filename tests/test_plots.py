@@ -13,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose, assert_array_equal
 
+import bayesnb as nb
 from bayesnb import BayesianNB, datasets, plots
 from bayesnb.data.targets import codes_of
 from bayesnb.dependence.audit import Independence
@@ -92,7 +93,7 @@ PICTURES = {
         clf.sample_posterior(200), ["mu_bill_length_mm", "mu_year"]
     ),
     "class_probability": lambda clf, X, y: plots.class_probability(
-        clf.sample_proba(X, 200), clf.classes_, [99, 271], clf.predict_proba(X)
+        nb.draws.sample_proba(clf, X, 200), clf.classes_, [99, 271], clf.predict_proba(X)
     ),
     "map_against_bayes": lambda clf, X, y: plots.map_against_bayes(
         BayesianNB(estimate="map").fit(X, y).predict_proba(X), clf.predict_proba(X), clf.classes_
@@ -176,7 +177,7 @@ def test_a_map_of_dependence_has_a_cell_for_each_pair_and_shows_copies(n):
 def test_one_column_has_no_map_of_dependence():
     X, y = datasets.posts()
     with pytest.raises(ValueError, match="at least one pair"):
-        plots.independence(BayesianNB().fit(X, y).independence(X, y))
+        plots.independence(nb.checks.independence(BayesianNB().fit(X, y), X, y))
 
 
 def test_more_classes_than_named_colours_get_different_colours():
@@ -282,12 +283,12 @@ def test_too_many_panels_are_refused():
 def test_each_row_has_a_panel_with_its_predictive_marked(tennis):
     clf, X, _ = tennis
     proba = clf.predict_proba(X)
-    figure = plots.class_probability(clf.sample_proba(X, 100), clf.classes_, [3, 0], proba)
+    figure = plots.class_probability(nb.draws.sample_proba(clf, X, 100), clf.classes_, [3, 0], proba)
     assert [axes.get_ylabel() for axes in figure.axes] == ["row 3", "row 0"]
     marks = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_marker() == "^"]
     assert_allclose(marks, proba[3])
     assert figure.axes[-1].get_xlabel() == "p(class | row, θ)"
-    assert "predictive" not in texts(plots.class_probability(clf.sample_proba(X, 100), clf.classes_))
+    assert "predictive" not in texts(plots.class_probability(nb.draws.sample_proba(clf, X, 100), clf.classes_))
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ def test_each_row_has_a_panel_with_its_predictive_marked(tennis):
 )
 def test_draws_of_the_wrong_shape_are_refused(tennis, change, words):
     clf, X, _ = tennis
-    good = {"draws": clf.sample_proba(X, 10), "classes": clf.classes_}
+    good = {"draws": nb.draws.sample_proba(clf, X, 10), "classes": clf.classes_}
     with pytest.raises(ValueError, match=words):
         plots.class_probability(**good | change)
 

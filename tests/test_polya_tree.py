@@ -13,7 +13,9 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from scipy import integrate
 
-from bayesnb import BayesianNB, PolyaTree, load
+import bayesnb as nb
+from bayesnb import BayesianNB, load
+from bayesnb.families import PolyaTree
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.priors import BetaTree
 
@@ -57,7 +59,7 @@ def test_the_evidence_is_the_sum_over_all_ways_to_stop():
     shares = [pooled[:2].sum() / pooled.sum(), pooled[0] / pooled[:2].sum(), pooled[2] / pooled[2:].sum()]
     with mpmath.workdps(40):
         exact = sum(evidence_by_enumeration(row.tolist(), shares, prior) for row in counts)
-    s = clf.statistics_.features["v"]
+    s = clf.classifier_.statistics.features["v"]
     assert_allclose(s.counts.sum(1)[:, [0, 16, 32, 48]], counts)
     assert_allclose(clf.log_evidence_.conditional, float(exact) + s.log_within.sum(), rtol=1e-12)
 
@@ -114,9 +116,9 @@ def test_parts_share_the_cells_of_the_first_and_other_models_are_refused(tmp_pat
     frames = [pd.DataFrame({"v": rng.normal(k, 1.0, 50), "y": np.arange(50) % 2}) for k in range(3)]
     clf = BayesianNB({"v": PolyaTree()}).fit(iter(frames), "y")
     first = Dyadic.of(frames[0]["v"].to_numpy(), 6)
-    assert_allclose(clf.schema_.features["v"].family.cuts[0].edges, first.edges)
+    assert_allclose(clf.classifier_.schema.features["v"].family.cuts[0].edges, first.edges)
     whole = pd.concat(frames)
-    again = BayesianNB({"v": clf.schema_.features["v"].family}).fit(whole[["v"]], whole["y"])
+    again = BayesianNB({"v": clf.classifier_.schema.features["v"].family}).fit(whole[["v"]], whole["y"])
     assert_allclose(clf.predict_proba(whole[["v"]]), again.predict_proba(whole[["v"]]), rtol=1e-12)
     clf.save(tmp_path / "m.bayesnb")
     assert_allclose(
@@ -180,4 +182,4 @@ def test_columns_of_odd_numbers_have_finite_densities_and_can_be_sampled(values)
     assert np.isfinite(clf.predict_joint_log_proba(asked)).all()
     assert np.isfinite(clf.log_evidence_.joint)
     assert np.isfinite(clf.loo(table, list("aabbab"))["log_density"]).all()
-    assert np.isfinite(clf.sample(20)["v"]).all()
+    assert np.isfinite(nb.draws.sample(clf, 20)["v"]).all()

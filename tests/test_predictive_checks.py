@@ -14,6 +14,7 @@ from scipy import stats
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import mutual_info_score
 
+import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, Poisson, datasets, plots
 from bayesnb.families.sampled import StudentT
 from bayesnb.inference.checks import replicated
@@ -81,7 +82,9 @@ def test_each_test_statistic_is_the_one_of_its_name_in_every_table():
 
 def test_a_class_of_fewer_than_five_rows_is_not_checked():
     assert statistics(tables(rows=4, missing=0), COLUMNS)[0] == []
-    found = BayesianNB().fit({"x": [1.0, 2.0, 4.0]}, ["a", "b", "b"]).predictive_checks({"x": [1.0, 2.0]}, ["a", "b"])
+    found = nb.checks.predictive_checks(
+        BayesianNB().fit({"x": [1.0, 2.0, 4.0]}, ["a", "b", "b"]), {"x": [1.0, 2.0]}, ["a", "b"]
+    )
     assert found.table.empty
     assert found.fits
     assert str(found).startswith("There is nothing to check")
@@ -133,7 +136,7 @@ def test_rows_of_one_table_share_their_parameters():
 
 def test_the_adjusted_p_value_is_the_share_of_tables_whose_farthest_check_is_as_far():
     X, y = datasets.penguins()
-    found = BayesianNB(random_state=0).fit(X, y).predictive_checks(X, y, draws=100)
+    found = nb.checks.predictive_checks(BayesianNB(random_state=0).fit(X, y), X, y, draws=100)
     table = found.table
     assert (table["distance"].abs().diff().dropna() <= 0).all()
     assert (table["p_adjusted"].diff().dropna() >= 0).all()
@@ -146,7 +149,7 @@ def test_the_adjusted_p_value_is_the_share_of_tables_whose_farthest_check_is_as_
 
 def test_breast_cancer_does_not_fit():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    found = BayesianNB().fit(X, y).predictive_checks(X, y)
+    found = nb.checks.predictive_checks(BayesianNB().fit(X, y), X, y)
     assert not found.fits
     assert len(found.table) == 2 * (30 * 6 + 30 * 29 // 2)
     assert len(found.failed) > 400
@@ -160,7 +163,7 @@ def test_a_copy_of_a_column_is_found():
     y = rng.integers(2, size=200)
     x, level = rng.normal(y), rng.choice(list("abc"), 200)
     X = {"x": x, "copy": x, "level": level, "again": level, "other": rng.normal(size=200)}
-    failed = BayesianNB().fit(X, y).predictive_checks(X, y).failed
+    failed = nb.checks.predictive_checks(BayesianNB().fit(X, y), X, y).failed
     assert {tuple(pair) for pair in failed[["first", "second"]].to_numpy()} == {("x", "copy"), ("level", "again")}
     assert set(failed["class"]) == {0, 1}
 
@@ -180,7 +183,7 @@ def test_a_column_of_another_shape_is_found_by_a_statistic_that_names_it(name, v
     rng = default_rng(0)
     X, y = drawn(2, rng)(300)
     X[name] = values(rng, 300)
-    failed = BayesianNB(FEATURES).fit(X, y).predictive_checks(X, y).failed
+    failed = nb.checks.predictive_checks(BayesianNB(FEATURES).fit(X, y), X, y).failed
     assert columns_named(failed, name)
     assert statistic in set(failed["statistic"][failed["first"] == name])
 
@@ -190,7 +193,9 @@ def test_rounded_numbers_and_whole_numbers_are_no_reason_to_doubt():
     y = rng.integers(2, size=400)
     X = {"height": rng.normal(170 + 5 * y, 6).round(), "wait": rng.exponential(3.0, 400).round(1) + 0.1}
     X["wait"] = np.maximum(rng.exponential(3.0, 400).round(1), 0.1)
-    assert BayesianNB({"height": Gaussian(), "wait": FEATURES["wait 0"]}).fit(X, y).predictive_checks(X, y).fits
+    assert nb.checks.predictive_checks(
+        BayesianNB({"height": Gaussian(), "wait": FEATURES["wait 0"]}).fit(X, y), X, y
+    ).fits
 
 
 def test_a_table_of_the_model_seldom_raises_an_alarm():
@@ -199,7 +204,7 @@ def test_a_table_of_the_model_seldom_raises_an_alarm():
     for k in range(12):
         rng = default_rng([1, k])
         X, y = drawn(2, rng)(100)
-        alarms += not BayesianNB(FEATURES, random_state=k).fit(X, y).predictive_checks(X, y, draws=60).fits
+        alarms += not nb.checks.predictive_checks(BayesianNB(FEATURES, random_state=k).fit(X, y), X, y, draws=60).fits
     assert alarms <= 3
 
 
@@ -209,7 +214,7 @@ def test_on_learned_rows_p_values_are_conservative():
     for k in range(40):
         rng = default_rng(k)
         X, y = {"x": rng.normal(size=60)}, np.zeros(60, int)
-        table = BayesianNB(random_state=k).fit(X, y).predictive_checks(X, y, draws=60).table
+        table = nb.checks.predictive_checks(BayesianNB(random_state=k).fit(X, y), X, y, draws=60).table
         p.append(table.set_index("statistic").loc["mean", "p"])
     assert min(p) > 0.3
 
@@ -217,8 +222,8 @@ def test_on_learned_rows_p_values_are_conservative():
 def test_other_rows_than_those_that_were_learned_can_be_checked():
     X, y = mixed(200, columns={"x": "real", "z": "noise"}, seed=1, missing=0.0)
     clf = BayesianNB().fit(X[:100], y[:100])
-    assert clf.predictive_checks(X[100:], y[100:]).fits
-    drifted = clf.predictive_checks(X[100:].assign(z=X["z"] + 2), y[100:])
+    assert nb.checks.predictive_checks(clf, X[100:], y[100:]).fits
+    drifted = nb.checks.predictive_checks(clf, X[100:].assign(z=X["z"] + 2), y[100:])
     assert set(drifted.failed["first"]) == {"z"}
     assert "mean" in set(drifted.failed["statistic"])
 
@@ -226,7 +231,7 @@ def test_other_rows_than_those_that_were_learned_can_be_checked():
 def test_bags_of_words_and_exposed_counts_are_named_as_not_checked():
     X, y = mixed(60)
     features = {"words": (Multinomial(), ["cat", "dog", "emu"]), "events": Poisson(exposure="hours")}
-    found = BayesianNB(features).fit(X, y).predictive_checks(X, y)
+    found = nb.checks.predictive_checks(BayesianNB(features).fit(X, y), X, y)
     assert set(found.unchecked) == {"words", "events"}
     assert set(found.table["first"]) == {"b", "c", "g", "h", "known"}
 
@@ -237,7 +242,7 @@ def test_a_column_of_many_levels_that_is_not_checked_takes_no_memory_for_each_re
     y = np.arange(300) % 2
     clf = BayesianNB({"name": Categorical()}, random_state=0).fit(X, y)
     tracemalloc.start()
-    found = clf.predictive_checks(X, y)
+    found = nb.checks.predictive_checks(clf, X, y)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found.unchecked == ("name",)
@@ -247,7 +252,9 @@ def test_a_column_of_many_levels_that_is_not_checked_takes_no_memory_for_each_re
 
 def test_a_table_in_which_no_column_can_be_checked_fits():
     X = pd.DataFrame({"id": [f"row {k}" for k in range(70)]})
-    found = BayesianNB({"id": Categorical()}).fit(X, np.arange(70) % 2).predictive_checks(X, np.arange(70) % 2)
+    found = nb.checks.predictive_checks(
+        BayesianNB({"id": Categorical()}).fit(X, np.arange(70) % 2), X, np.arange(70) % 2
+    )
     assert found.fits
     assert found.unchecked == ("id",)
 
@@ -256,15 +263,17 @@ def test_a_table_in_which_no_column_can_be_checked_fits():
 def test_sampled_columns_are_checked_by_their_draws():
     X, y = mixed(200, columns={"x": "outliers", "z": "noise"}, missing=0.0)
     features = {"x": StudentT(draws=1000, tune=1000, chains=2, random_seed=0), "z": Gaussian()}
-    found = BayesianNB(features).fit(X, y).predictive_checks(X, y)
+    found = nb.checks.predictive_checks(BayesianNB(features).fit(X, y), X, y)
     assert found.fits
     assert {"x", "z"} <= set(found.table["first"])
-    assert "kurtosis" in set(BayesianNB().fit(X, y).predictive_checks(X, y).failed["statistic"])
+    assert "kurtosis" in set(nb.checks.predictive_checks(BayesianNB().fit(X, y), X, y).failed["statistic"])
 
 
 def test_the_same_seed_gives_the_same_checks():
     X, y = datasets.penguins()
-    one, two, other = (BayesianNB(random_state=k).fit(X, y).predictive_checks(X, y, 30).table for k in (1, 1, 2))
+    one, two, other = (
+        nb.checks.predictive_checks(BayesianNB(random_state=k).fit(X, y), X, y, 30).table for k in (1, 1, 2)
+    )
     pd.testing.assert_frame_equal(one, two)
     assert not one["expected"].equals(other["expected"])
 
@@ -273,21 +282,21 @@ def test_what_cannot_be_checked_is_refused():
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X, y)
     with pytest.raises(ValueError, match="Expected draws to be an integer of at least 20; got 5"):
-        clf.predictive_checks(X, y, draws=5)
+        nb.checks.predictive_checks(clf, X, y, draws=5)
     with pytest.raises(ValueError, match="y is missing in 3 of 14 rows"):
-        clf.predictive_checks(X, y.where(y.index > 2))
+        nb.checks.predictive_checks(clf, X, y.where(y.index > 2))
     with pytest.raises(ValueError, match="needs one class prior"):
-        clf.with_class_prior(np.full((14, 2), 0.5)).predictive_checks(X, y)
+        nb.checks.predictive_checks(nb.deploy.with_class_prior(clf, np.full((14, 2), 0.5)), X, y)
     with pytest.raises(ValueError, match="predictive checks need a posterior of rows that were counted"):
-        BayesianNB().fit(X, y.where(y.index > 2)).predictive_checks(X, y)
+        nb.checks.predictive_checks(BayesianNB().fit(X, y.where(y.index > 2)), X, y)
     wide = np.random.default_rng(0).normal(size=(20, 201))
     with pytest.raises(ValueError, match="Expected at most 200 columns to check; got 201"):
-        BayesianNB().fit(wide, np.arange(20) % 2).predictive_checks(wide, np.arange(20) % 2)
+        nb.checks.predictive_checks(BayesianNB().fit(wide, np.arange(20) % 2), wide, np.arange(20) % 2)
 
 
 def test_the_picture_shows_the_worst_checks_and_the_range_of_chance():
     X, y = datasets.penguins()
-    found = BayesianNB(random_state=0).fit(X, y).predictive_checks(X, y)
+    found = nb.checks.predictive_checks(BayesianNB(random_state=0).fit(X, y), X, y)
     figure = plots.predictive_checks(found, most=5)
     (axes,) = figure.axes
     assert len(axes.get_yticks()) == 5
@@ -302,5 +311,5 @@ def test_the_picture_shows_the_worst_checks_and_the_range_of_chance():
         plots.predictive_checks(found, most=0)
     with pytest.raises(ValueError, match="Expected at least one check"):
         plots.predictive_checks(
-            BayesianNB().fit({"x": [1.0, 2.0]}, [0, 1]).predictive_checks({"x": [1.0, 2.0]}, [0, 1])
+            nb.checks.predictive_checks(BayesianNB().fit({"x": [1.0, 2.0]}, [0, 1]), {"x": [1.0, 2.0]}, [0, 1])
         )

@@ -262,7 +262,7 @@ def test_spark_itself_gives_the_same_probabilities():
         (lambda: presets.spark(model_type="complement"), "model_type: Expected one of .*; got 'complement'"),
         (lambda: presets.spark(smoothing=None), "smoothing: Expected a number of 0 or more; got None"),
         (lambda: nb.Gaussian(var_smoothing=-1.0), "Expected var_smoothing to be a number of 0 or more"),
-        (lambda: ByType(number=nb.PolyaTree()), "number: PolyaTree takes something from the rows"),
+        (lambda: ByType(number=nb.families.PolyaTree()), "number: PolyaTree takes something from the rows"),
         (lambda: presets.weka().fit(sparse.eye(3).tocsr(), [0, 1, 1]), "no family for sparse matrices"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The table of questions: from one function come a method, its type and its line in the docstring of the estimator."""
+"""The table of questions: from one function come a method or a public function, its type, and a line of docstring."""
 
 import importlib
 import inspect
@@ -10,28 +10,31 @@ import bayesnb as nb
 import bayesnb.inference
 from bayesnb import BayesianNB
 from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.methods import Questions
-from bayesnb.inference.questions import QUESTIONS, described, question, stub
+from bayesnb.inference.methods import FittedModel
+from bayesnb.inference.questions import MODULES, QUESTIONS, described, question, written
 
 each_question = pytest.mark.parametrize("asked", QUESTIONS.values(), ids=QUESTIONS)
 
 
-def test_the_types_of_the_methods_are_in_step_with_the_table():
-    written = Path(bayesnb.inference.__file__).with_name("methods.pyi").read_text(encoding="utf-8")
-    assert written == stub(), "write it anew: python -m bayesnb.inference"
+@pytest.mark.parametrize("path", written())
+def test_the_files_that_are_made_from_the_table_are_in_step_with_it(path):
+    made = Path(bayesnb.__file__).parent / path
+    assert made.read_text(encoding="utf-8") == written()[path], "write it anew: python -m bayesnb.inference"
 
 
 @each_question
-def test_a_question_is_a_method_of_the_estimator_and_of_the_classifier_with_its_signature_and_words(asked):
-    for kind in (BayesianNB, Classifier):
-        method = getattr(kind, asked.name)
-        assert method.__doc__ == asked.function.__doc__
-        assert list(inspect.signature(method).parameters) == ["self", *asked.options]
+def test_a_question_is_a_method_or_a_function_of_a_public_module_with_its_signature_and_words(asked):
+    homes = [BayesianNB, Classifier] if asked.module is None else [getattr(nb, asked.module)]
+    for home in homes:
+        found = getattr(home, asked.name)
+        assert found.__doc__ == asked.function.__doc__
+        assert list(inspect.signature(found).parameters)[1:] == list(asked.options)
+    assert hasattr(BayesianNB, asked.name) == (asked.module is None)
 
 
 @each_question
 def test_the_docstring_of_the_estimator_says_when_to_call_a_question(asked):
-    assert f"{asked.want}: :meth:`{asked.name}`" in BayesianNB.__doc__
+    assert f"{asked.want}: {asked.role}" in BayesianNB.__doc__
     assert asked.summary.endswith(".")
 
 
@@ -41,10 +44,8 @@ def test_the_docstring_of_a_question_has_a_sentence_for_each_of_its_options(aske
     assert all(asked.help.values())
 
 
-def test_a_further_question_is_one_function(monkeypatch):
-    from bayesnb import datasets
-
-    @question("to know how many classes there are", "predict")
+@pytest.mark.parametrize("module", [None, "checks"])
+def test_a_further_question_is_one_function(monkeypatch, module):
     def number_of_classes(classifier: Classifier, plus: int = 0) -> int:
         """The number of classes.
 
@@ -59,14 +60,18 @@ def test_a_further_question_is_one_function(monkeypatch):
         """
         return len(classifier.classes) + plus
 
+    ask = question("to know how many classes there are", "predict", module)(number_of_classes)
     try:
-        clf = BayesianNB().fit(*datasets.play_tennis())
-        assert (clf.number_of_classes(), clf.classifier_.number_of_classes(plus=1)) == (2, 3)
-        assert "number_of_classes" in stub()
+        clf = BayesianNB().fit(*nb.datasets.play_tennis())
+        assert (ask(clf), ask(clf.classifier_, plus=1)) == (2, 3)
+        assert "number_of_classes" in written()["inference/methods.pyi" if module is None else "checks.py"]
         assert QUESTIONS["number_of_classes"].help == {"plus": "Added to it."}
+        if module is None:
+            assert (clf.number_of_classes(), clf.classifier_.number_of_classes(plus=1)) == (2, 3)
     finally:
         bayesnb.inference.questions._TABLE.pop("number_of_classes")
-        del Questions.number_of_classes
+        if module is None:
+            del FittedModel.number_of_classes
 
 
 def test_parameters_that_share_a_sentence_are_described_alike():
@@ -75,18 +80,40 @@ def test_parameters_that_share_a_sentence_are_described_alike():
     }  # fmt: skip
 
 
-PUBLIC = ("datasets", "errors", "model", "plots", "presets", "priors", "sampling")
+PUBLIC = ("datasets", "errors", "families", "model", "plots", "presets", "priors", "sampling", *MODULES)
 
 
-def test_the_names_of_the_package_fit_one_page():
+def public(thing):
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def test_the_names_of_the_package_and_of_a_fitted_estimator_fit_one_page():
     assert len(dir(nb)) <= 45
     assert set(PUBLIC) <= set(dir(nb))
+    X, y = nb.datasets.play_tennis()
+    for dependence in (None, "weighted"):
+        assert len(public(BayesianNB(dependence=dependence).fit(X, y))) <= 45
 
 
 @pytest.mark.parametrize("name", [*PUBLIC, "sampling.agreement", "sampling.draws"])
 def test_a_public_module_shows_its_own_names_and_none_that_it_only_uses(name):
     module = importlib.import_module(f"bayesnb.{name}")
-    assert set(dir(module)) == set(module.__all__)
-    used = {"Any", "Array", "TYPE_CHECKING", "annotations", "np", "pd", "replace", "Mapping"}
-    assert not used & set(dir(module))
-    assert all(hasattr(module, each) for each in dir(module))
+    assert public(module) == set(module.__all__)
+    assert all(hasattr(module, each) for each in module.__all__)
+
+
+def test_every_family_of_the_package_is_exported():
+    from bayesnb.families.family import Family
+
+    def kinds(base):
+        for kind in base.__subclasses__():
+            yield kind
+            yield from kinds(kind)
+
+    for path in Path(nb.families.__file__).parent.glob("*.py"):
+        importlib.import_module(f"bayesnb.families.{path.stem}".removesuffix(".__init__"))
+    found = {
+        kind.__name__ for kind in kinds(Family)
+        if kind.__module__.startswith("bayesnb.families.") and not inspect.isabstract(kind) and kind.__name__[0] != "_"
+    }  # fmt: skip
+    assert found == set(nb.families.__all__) == set(nb.families.families())

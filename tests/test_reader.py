@@ -37,7 +37,7 @@ def written(path: Path, *lines: str) -> Path:
 
 
 def families_and_levels(clf: BayesianNB) -> dict:
-    return {name: (type(f.family).__name__, f.levels) for name, f in clf.schema_.features.items()}
+    return {name: (type(f.family).__name__, f.levels) for name, f in clf.classifier_.schema.features.items()}
 
 
 # The names of folders
@@ -257,8 +257,8 @@ def test_a_category_of_numbers_is_the_same_family_in_every_kind_of_file(form, tm
     families = {name: kind for name, (kind, _) in families_and_levels(found).items()}
     assert families == {name: kind for name, (kind, _) in families_and_levels(expected).items()}
     declared = form == "Arrow in memory"
-    assert found.schema_.features["whole"].levels == ((1, 2, 3, 5) if declared else (1, 2, 5),)
-    assert found.schema_.features["text"].levels == (tuple("abcd" if declared else "abc"),)
+    assert found.classifier_.schema.features["whole"].levels == ((1, 2, 3, 5) if declared else (1, 2, 5),)
+    assert found.classifier_.schema.features["text"].levels == (tuple("abcd" if declared else "abc"),)
 
 
 def test_parquet_in_memory_has_the_families_that_it_has_in_parts(tmp_path):

@@ -15,17 +15,10 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
-from bayesnb import (
-    BayesianNB,
-    FromPyMC,
-    Gamma,
-    Gaussian,
-    HierarchicalCategorical,
-    HierarchicalGaussian,
-    Poisson,
-    StudentT,
-)
+import bayesnb as nb
+from bayesnb import BayesianNB, Gamma, Gaussian, Poisson
 from bayesnb.chains import Convergence, Sampler
+from bayesnb.families import FromPyMC, HierarchicalCategorical, HierarchicalGaussian, StudentT
 from bayesnb.families.columns import LEVELS
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.family import Family
@@ -147,8 +140,8 @@ QUESTIONS = {
     "loo": lambda clf, X, y: clf.loo(X, y),
     "explain": lambda clf, X, y: clf.explain(X[:1]),
     "tables": lambda clf, X, y: clf.tables(),
-    "sample": lambda clf, X, y: clf.sample(2),
-    "another class prior": lambda clf, X, y: clf.with_class_prior("uniform").predict(X),
+    "sample": lambda clf, X, y: nb.draws.sample(clf, 2),
+    "another class prior": lambda clf, X, y: nb.deploy.with_class_prior(clf, "uniform").predict(X),
 }
 
 
@@ -341,10 +334,13 @@ REFUSED = {
         lambda clf, X, y: clf.fit(X, np.where(np.arange(len(y)) < 5, None, y)),
         "leave the rows without a label out",
     ),
-    "credal": (lambda clf, X, y: clf.predict_credal(X[:2]), "leave the column out, or give it a family that has one"),
-    "sensitivity": (lambda clf, X, y: clf.sensitivity(X[:2]), "fit it again under another prior"),
-    "conformal": (lambda clf, X, y: clf.conformal(X, y), 'method="split"'),
-    "audit": (lambda clf, X, y: clf.independence(X, y), "or leave the column out"),
+    "credal": (
+        lambda clf, X, y: nb.sets.predict_credal(clf, X[:2]),
+        "leave the column out, or give it a family that has one",
+    ),
+    "sensitivity": (lambda clf, X, y: nb.checks.sensitivity(clf, X[:2]), "fit it again under another prior"),
+    "conformal": (lambda clf, X, y: nb.sets.conformal(clf, X, y), 'method="split"'),
+    "audit": (lambda clf, X, y: nb.checks.independence(clf, X, y), "or leave the column out"),
     "dependence": (lambda clf, X, y: BayesianNB(clf.features, dependence="weighted").fit(X, y), "dependence=None"),
     "gibbs": (lambda clf, X, y: clf.sample_posterior(sampler="gibbs", X=X, y=y), 'use sampler="exact"'),
 }
@@ -436,10 +432,10 @@ def test_an_estimator_with_sampled_features_can_be_cloned_pickled_sampled_and_de
     again = pickle.loads(pickle.dumps(clf))
     assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
     assert clf.describe().loc["x", "family"] == type(family).__name__
-    assert list(clf.sample(7).columns) == ["y", "x", "z"]
-    assert clf.sample(3, label="u")["x"].notna().all()
-    assert clf.sample_proba(X[:5], draws=30).shape == (30, 5, 2)
-    assert_allclose(clf.sample_proba(X[:5], draws=30).sum(-1), 1.0)
+    assert list(nb.draws.sample(clf, 7).columns) == ["y", "x", "z"]
+    assert nb.draws.sample(clf, 3, label="u")["x"].notna().all()
+    assert nb.draws.sample_proba(clf, X[:5], draws=30).shape == (30, 5, 2)
+    assert_allclose(nb.draws.sample_proba(clf, X[:5], draws=30).sum(-1), 1.0)
     mean = BayesianNB({"x": family, "z": Gaussian()}, estimate="mean").fit(X, y)
     assert_allclose(mean.predict_proba(X).sum(1), 1.0)
     shown = clf.tables()["x"]
@@ -454,7 +450,7 @@ def test_an_estimator_with_sampled_features_can_be_cloned_pickled_sampled_and_de
 def test_a_learned_smoothing_has_a_linear_form(unsampled):
     X, y = table(FAMILIES["hierarchical"])
     clf = BayesianNB({"x": HierarchicalCategorical()}).fit(X[["x"]], y)
-    weights, intercept = clf.linear_form()
+    weights, intercept = nb.odds.linear_form(clf)
     scores = weights.loc[[("x", level) for level in X["x"]]].to_numpy() + intercept.to_numpy()
     assert_allclose(scores, clf.predict_joint_log_proba(X[["x"]]))
 

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.preprocessing import OneHotEncoder
 
+import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Bernoulli,
@@ -138,8 +139,8 @@ def families(clf: BayesianNB) -> dict[str, str]:
 
 def numbers(clf: BayesianNB) -> dict[str, Any]:
     """All numbers of the statistics, levels by name."""
-    found = {"rows": clf.statistics_.rows}
-    for name, s in clf.statistics_.features.items():
+    found = {"rows": clf.classifier_.statistics.rows}
+    for name, s in clf.classifier_.statistics.features.items():
         if (levels := s.names().get("levels")) is not None:
             found |= {(name, level): s.counts[:, 0, k] for k, level in enumerate(levels[0])}
         else:
@@ -241,7 +242,7 @@ def test_a_categorical_column_without_a_value_says_nothing_to_a_family_of_number
     clf = BayesianNB(family).fit(table, [0, 1]).partial_fit(table, [0, 1])
     assert_allclose(clf.predict_proba(table), 0.5)
     named = table.assign(y=[0, 1]) if isinstance(table, pd.DataFrame) else table.with_columns(y=pl.Series([0, 1]))
-    assert BayesianNB(family).fit(iter([named]), "y").statistics_.features["a"].seen().sum() == 0
+    assert BayesianNB(family).fit(iter([named]), "y").classifier_.statistics.features["a"].seen().sum() == 0
 
 
 BIG = [2**53 + 1, 5, None, 7]
@@ -332,7 +333,7 @@ def test_an_object_array_means_the_same_as_named_columns() -> None:
     array = np.array(list(zip(*X.values(), strict=True)), object)
     told = {2: Bernoulli(), 5: FEATURES["grade"]}
     clf = BayesianNB(told).fit(array, Y)
-    assert list(clf.schema_.names) == ["x0", "x1", "x2", "x3", "x4", "x5"]
+    assert list(clf.classifier_.schema.names) == ["x0", "x1", "x2", "x3", "x4", "x5"]
     reference = BayesianNB(FEATURES).fit(pandas_default(X, DECLARED), Y)
     assert list(families(clf).values()) == list(families(reference).values())
     assert_allclose(clf.predict_proba(array), reference.predict_proba(pandas_default(X, DECLARED)), rtol=1e-12)
@@ -341,8 +342,8 @@ def test_an_object_array_means_the_same_as_named_columns() -> None:
 def test_integers_booleans_and_text_can_all_be_levels(constructor: Constructor) -> None:
     told = FEATURES | {name: Categorical() for name in ("flag", "binary", "whole")}
     clf = BayesianNB(told).fit(constructor(X, DECLARED), Y)
-    assert clf.schema_.features["whole"].levels == (tuple(range(12)),)
-    assert clf.schema_.features["flag"].levels == ((False, True),)
+    assert clf.classifier_.schema.features["whole"].levels == (tuple(range(12)),)
+    assert clf.classifier_.schema.features["flag"].levels == ((False, True),)
     assert_same_beliefs(clf, BayesianNB(told).fit(pandas_default(X, DECLARED), Y))
 
 
@@ -350,7 +351,7 @@ def test_integers_booleans_and_text_can_all_be_levels(constructor: Constructor) 
 def test_a_row_of_weight_0_adds_no_level(constructor: Constructor) -> None:
     columns = {"text": ["a", "b", "only here", "b"], "real": [1.0, 2.0, 3.0, 5.0]}
     clf = BayesianNB().fit(constructor(columns), ["p", "q", "q", "p"], [1, 1, 0, 1])
-    assert clf.schema_.features["text"].levels == (("a", "b"),)
+    assert clf.classifier_.schema.features["text"].levels == (("a", "b"),)
     assert clf.class_count_.tolist() == [2.0, 1.0]
 
 
@@ -431,7 +432,7 @@ def test_every_marker_of_a_missing_value_is_ignored(hole: Any, values: Any, fami
 def test_null_and_nan_are_both_missing(table: Any) -> None:
     clf = BayesianNB().fit(table, ["p", "q", "p", "q"])
     assert clf.describe()["missing"].tolist() == [0.5, 0.5]
-    assert clf.statistics_.features["r"].n[:, 0].tolist() == [1.0, 1.0]
+    assert clf.classifier_.statistics.features["r"].n[:, 0].tolist() == [1.0, 1.0]
     assert_allclose(clf.predict_proba(table)[1:3], 0.5)
 
 
@@ -467,7 +468,7 @@ def test_a_text_column_may_be_empty_in_the_first_chunk() -> None:
     empty = pd.DataFrame({"t": pd.Series([None, None], dtype="str")})
     full = pd.DataFrame({"t": ["a", "b", "a"]})
     clf = BayesianNB().partial_fit(empty, ["p", "q"]).partial_fit(full, ["p", "q", "q"])
-    assert clf.statistics_.features["t"].counts[:, 0].tolist() == [[1.0, 0.0], [1.0, 1.0]]
+    assert clf.classifier_.statistics.features["t"].counts[:, 0].tolist() == [[1.0, 0.0], [1.0, 1.0]]
     assert clf.describe()["missing"].tolist() == [pytest.approx(2 / 5)]
 
 
@@ -482,7 +483,7 @@ def test_the_share_of_missing_values_counts_weights(constructor: Constructor) ->
 @pytest.mark.parametrize("constructor", DECLARES_CATEGORIES)
 def test_declared_categories_that_never_occur_are_levels_in_their_order(constructor: Constructor) -> None:
     clf = BayesianNB().fit(constructor({"grade": ["high", "low", "high"]}, DECLARED), ["p", "p", "q"])
-    assert clf.schema_.features["grade"].levels == (("low", "mid", "high", "top"),)
+    assert clf.classifier_.schema.features["grade"].levels == (("low", "mid", "high", "top"),)
     assert clf.describe()["levels"].tolist() == ["low, mid, high, top"]
     table = clf.tables()["grade"]
     assert table.columns.tolist() == GRADES
@@ -493,13 +494,13 @@ def test_declared_categories_that_never_occur_are_levels_in_their_order(construc
 
 def test_levels_that_are_not_declared_are_sorted() -> None:
     clf = BayesianNB({"n": Categorical()}).fit({"t": ["b", "a", "c"], "n": [10, 9, 2]}, ["p", "q", "p"])
-    assert clf.schema_.features["t"].levels == (("a", "b", "c"),)
-    assert clf.schema_.features["n"].levels == ((2, 9, 10),)
+    assert clf.classifier_.schema.features["t"].levels == (("a", "b", "c"),)
+    assert clf.classifier_.schema.features["n"].levels == ((2, 9, 10),)
 
 
 def test_levels_learned_later_come_after_the_known_ones() -> None:
     clf = BayesianNB().fit({"t": ["m", "n"]}, ["p", "q"]).partial_fit({"t": ["z", "a"]}, ["p", "q"])
-    assert clf.schema_.features["t"].levels == (("m", "n", "a", "z"),)
+    assert clf.classifier_.schema.features["t"].levels == (("m", "n", "a", "z"),)
     assert_allclose(clf.tables()["t"].loc["p"], [2 / 6, 1 / 6, 1 / 6, 2 / 6])
 
 
@@ -563,7 +564,7 @@ def test_an_array_of_numbers_is_one_gaussian_feature(dtype: Any) -> None:
     row = clf.describe().loc["x"]
     assert (row["family"], row["columns"], row["missing"]) == ("Gaussian", 3, 0.0)
     assert row["chosen"] == ("specified" if dtype in (bool, int) else f"array of {np.dtype(dtype)}")
-    assert clf.schema_.names == ("x0", "x1", "x2")
+    assert clf.classifier_.schema.names == ("x0", "x1", "x2")
     assert not hasattr(clf, "feature_names_in_")
     frame = pd.DataFrame(array.astype(float), columns=["x0", "x1", "x2"])
     by_column = BayesianNB(Gaussian()).fit(frame, Y[:30])
@@ -615,8 +616,8 @@ def test_a_column_among_many_is_believed_as_it_is_alone(family: Any, cells: Any)
     total = np.log(together.posterior_.label.mean())
     for name in frame:
         alone = BayesianNB(family).fit(frame[[name]], list("ppqqq"))
-        for part in ("statistics_", "posterior_"):
-            mine, theirs = (getattr(clf, part).features[name] for clf in (together, alone))
+        for part in ("statistics", "posterior"):
+            mine, theirs = (getattr(clf.classifier_, part).features[name] for clf in (together, alone))
             for field in vars(theirs).keys() & {"n", "mean", "scatter", "counts", "events", "alpha", "beta", "m", "b"}:
                 assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-13, atol=1e-15)
         total = total + alone.predict_joint_log_proba(frame[[name]]) - np.log(alone.posterior_.label.mean())
@@ -635,8 +636,8 @@ def test_a_bad_cell_of_one_among_many_columns_is_named_with_it() -> None:
 def test_strings_of_any_length_of_numpy_are_text_in_tables_and_labels() -> None:
     text = np.dtypes.StringDType(na_object=None)
     X, y = np.array([["a", "b"], [None, "b"], ["a", "d"], ["c", "d"]], object), np.array(["u", "v", "u", None], object)
-    plain = BayesianNB(unlabelled_weight=0).fit(X, y)
-    strings = BayesianNB(unlabelled_weight=0).fit(X.astype(text), y.astype(text))
+    plain = BayesianNB(unlabelled=nb.Unlabelled(weight=0)).fit(X, y)
+    strings = BayesianNB(unlabelled=nb.Unlabelled(weight=0)).fit(X.astype(text), y.astype(text))
     assert strings.classes_.tolist() == ["u", "v"]
     assert_allclose(strings.predict_proba(X.astype(text)), plain.predict_proba(X), rtol=0)
 
@@ -645,7 +646,7 @@ def test_an_array_of_text_has_a_categorical_feature_for_each_column() -> None:
     array = np.array([["a", "u"], ["b", "u"], ["a", "v"]])
     clf = BayesianNB().fit(array, ["p", "q", "q"])
     assert families(clf) == {"x0": "Categorical", "x1": "Categorical"}
-    assert clf.schema_.features["x0"].levels == (("a", "b"),)
+    assert clf.classifier_.schema.features["x0"].levels == (("a", "b"),)
     named = BayesianNB().fit(pd.DataFrame(array, columns=["x0", "x1"]), ["p", "q", "q"])
     assert_allclose(clf.predict_proba(array), named.predict_proba(pd.DataFrame(array, columns=["x0", "x1"])))
     assert_allclose(clf.predict_proba(array.tolist()), clf.predict_proba(array))
@@ -768,7 +769,7 @@ def test_a_binned_column_is_read_by_its_intervals(constructor: Constructor) -> N
     income = [10.0, 20.0, 20.5, None, 35.0, 99.0]
     clf = BayesianNB({"income": Binned(edges=[20.0, 40.0])})
     clf.fit(constructor({"income": income}), ["p", "p", "q", "q", "q", "p"])
-    assert clf.schema_.features["income"].levels == (("(-inf, 20)", "[20, 40)", "[40, inf)"),)
+    assert clf.classifier_.schema.features["income"].levels == (("(-inf, 20)", "[20, 40)", "[40, inf)"),)
     assert_allclose(clf.tables()["income"], [[2 / 6, 2 / 6, 2 / 6], [1 / 5, 3 / 5, 1 / 5]])
     low, at, beyond = np.exp(clf.predict_joint_log_proba(constructor({"income": [-1e9, 20.0, 1e9]})))
     assert_allclose(low, [4 / 8 * 2 / 6, 4 / 8 * 1 / 5])
@@ -782,7 +783,7 @@ def test_a_binned_column_is_read_by_its_intervals(constructor: Constructor) -> N
 def test_bins_have_equal_width_or_equal_count(constructor: Constructor, cut: str, edges: Any) -> None:
     x = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 20.0, None]
     clf = BayesianNB({"x": Binned(4, cut)}).fit(constructor({"x": x}), ["p", "q"] * 4 + ["q"])
-    assert clf.schema_.features["x"].cuts[0].edges == edges
+    assert clf.classifier_.schema.features["x"].cuts[0].edges == edges
     assert clf.describe()["chosen"].tolist() == [f"specified, {cut} bins"]
 
 
@@ -790,7 +791,7 @@ def test_an_exposure_can_be_specified_by_its_column(constructor: Constructor) ->
     columns = {"hours": [1.0, 2.0, 4.0, None], "calls": [1, 4, 10, 100]}
     clf = BayesianNB({"calls": Poisson(exposure="hours")}).fit(constructor(columns), ["p", "p", "q", "q"])
     assert list(families(clf)) == ["calls"]
-    s = clf.statistics_.features["calls"]
+    s = clf.classifier_.statistics.features["calls"]
     assert s.exposure[:, 0].tolist() == [3.0, 4.0]
     assert s.events[:, 0].tolist() == [5.0, 10.0]
     assert clf.describe()["missing"].tolist() == [0.25]
@@ -827,8 +828,8 @@ def test_columns_of_a_dict_are_joined_by_position_whatever_their_index() -> None
 def test_pandas_categories_with_arrow_storage_are_read() -> None:
     values = pd.array(["a", None, "b", "a"], dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
     clf = BayesianNB().fit(pd.DataFrame({"t": values}), ["p", "q", "p", "q"])
-    assert clf.schema_.features["t"].levels == (("a", "b"),)
-    assert clf.statistics_.features["t"].counts[:, 0].tolist() == [[1.0, 1.0], [1.0, 0.0]]
+    assert clf.classifier_.schema.features["t"].levels == (("a", "b"),)
+    assert clf.classifier_.statistics.features["t"].counts[:, 0].tolist() == [[1.0, 1.0], [1.0, 0.0]]
 
 
 # Schemas of two models

@@ -12,26 +12,25 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import digamma
 
+import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Bernoulli,
     Beta,
     Categorical,
     Dirichlet,
-    Exponential,
     Gamma,
     Gaussian,
-    GaussianKnownVariance,
     Multinomial,
     Normal,
     NormalGamma,
     NormalWishart,
     Poisson,
-    PolyaTree,
     datasets,
     plots,
 )
 from bayesnb.errors import ImproperError
+from bayesnb.families import Exponential, GaussianKnownVariance, PolyaTree
 from bayesnb.inference.sensitivity import largest_power, powered
 
 PRIORS = [
@@ -94,7 +93,7 @@ def test_the_density_of_a_power_is_the_power_of_the_density(prior, scaling):
 def test_a_prior_whose_powers_are_no_priors_is_refused():
     clf = BayesianNB({"real": PolyaTree(edges=[0.0])}).fit(X[["real"]], Y)
     with pytest.raises(ValueError, match="a power of a BetaTree is none"):
-        clf.sensitivity(X[["real"]])
+        nb.checks.sensitivity(clf, X[["real"]])
 
 
 @pytest.mark.parametrize("scaling", ["density", "rows"])
@@ -104,11 +103,11 @@ def test_the_change_of_class_probabilities_and_of_the_evidence_is_that_of_refits
     up, down = (fitted(np.exp(k * h), name, scaling) for k in (1, -1))
     change = (up.predict_proba(X) - down.predict_proba(X)) / (2 * h) * np.log(2)
     evidence = (up.log_evidence_.joint - down.log_evidence_.joint) / (2 * h) * np.log(2)
-    line = clf.sensitivity(X, scaling).loc[name, "prior"]
+    line = nb.checks.sensitivity(clf, X, scaling).loc[name, "prior"]
     assert_allclose(line["largest"], np.abs(change).max(), rtol=1e-4, atol=1e-9)
     assert_allclose(line["mean"], np.abs(change).max(axis=1).mean(), rtol=1e-4, atol=1e-9)
     assert_allclose(line["log_evidence"], evidence, rtol=1e-4, atol=1e-6)
-    by_row = clf.sensitivity(X, scaling, by="row")["prior"][name]
+    by_row = nb.checks.sensitivity(clf, X, scaling, by="row")["prior"][name]
     top = clf.predict_proba(X).argmax(axis=1)
     assert_allclose(by_row, change[np.arange(24), top], atol=2e-6)
 
@@ -117,7 +116,7 @@ def test_a_power_of_the_likelihood_counts_each_row_so_many_times():
     clf, h = fitted(), 1e-3
     up, down = (fitted(weight=np.full(24, np.exp(k * h))) for k in (1, -1))
     change = (up.predict_proba(X) - down.predict_proba(X)) / (2 * h) * np.log(2)
-    line = clf.sensitivity(X).loc["(all)", "likelihood"]
+    line = nb.checks.sensitivity(clf, X).loc["(all)", "likelihood"]
     assert_allclose(line["largest"], np.abs(change).max(), rtol=1e-4, atol=1e-9)
     evidence = (up.log_evidence_.joint - down.log_evidence_.joint) / (2 * h) * np.log(2)
     assert_allclose(line["log_evidence"], evidence, rtol=1e-4)
@@ -133,16 +132,16 @@ def test_the_slope_of_the_evidence_equals_its_formula(alpha):
 
     prior = np.full(2, alpha)
     expected = np.log(2) * (slope(prior + n) - slope(prior))
-    assert_allclose(clf.sensitivity().loc["(class)", ("prior", "log_evidence")], expected, rtol=1e-5)
+    assert_allclose(nb.checks.sensitivity(clf).loc["(class)", ("prior", "log_evidence")], expected, rtol=1e-5)
 
 
 def test_a_flat_prior_does_not_change_and_is_called_flat():
     X, y = datasets.play_tennis()
-    table = BayesianNB().fit(X, y).sensitivity(X)
+    table = nb.checks.sensitivity(BayesianNB().fit(X, y), X)
     assert table["prior", "flat"].all()
     assert (table["prior"][["mean", "largest", "log_evidence"]] == 0).all(axis=None)
     assert (table["likelihood", "largest"] > 0.01).all()
-    counted = BayesianNB().fit(X, y).sensitivity(X, scaling="rows")
+    counted = nb.checks.sensitivity(BayesianNB().fit(X, y), X, scaling="rows")
     assert not counted["prior", "flat"].any()
     # Of a table of levels only the ratio of imaginary to real rows counts.
     assert_allclose(counted["prior", "largest"], counted["likelihood", "largest"], rtol=1e-6)
@@ -150,16 +149,14 @@ def test_a_flat_prior_does_not_change_and_is_called_flat():
 
 def test_known_class_probabilities_have_no_power():
     X, y = datasets.play_tennis()
-    table = BayesianNB(class_prior="uniform").fit(X, y).sensitivity(X, "rows")
+    table = nb.checks.sensitivity(BayesianNB(class_prior="uniform").fit(X, y), X, "rows")
     assert (table.loc["(class)", "prior"][["mean", "largest", "log_evidence"]] == 0).all()
     assert table.loc["(class)", ("prior", "flat")]
 
 
 def test_an_improper_prior_changes_probabilities_and_has_no_evidence():
-    table = (
-        BayesianNB({"x": Gaussian(NormalGamma.reference())})
-        .fit({"x": [1.0, 2.0, 4.0, 7.0]}, [0, 0, 1, 1])
-        .sensitivity()
+    table = nb.checks.sensitivity(
+        BayesianNB({"x": Gaussian(NormalGamma.reference())}).fit({"x": [1.0, 2.0, 4.0, 7.0]}, [0, 0, 1, 1])
     )
     assert np.isnan(table.loc["x", ("prior", "log_evidence")])
     assert table.loc["x", ("prior", "largest")] > 0
@@ -181,14 +178,14 @@ def test_the_sensitivity_is_that_of_the_chosen_estimate(estimate):
     clf, h = BayesianNB(class_prior=Dirichlet(3), estimate=estimate).fit(X, y), 1e-3
     up, down = (BayesianNB(class_prior=Dirichlet(1 + 2 * np.exp(k * h)), estimate=estimate).fit(X, y) for k in (1, -1))
     change = np.log(2) * (up.predict_proba(X) - down.predict_proba(X)) / (2 * h)
-    assert_allclose(clf.sensitivity(X).loc["(class)", ("prior", "largest")], np.abs(change).max(), rtol=1e-5)
+    assert_allclose(nb.checks.sensitivity(clf, X).loc["(class)", ("prior", "largest")], np.abs(change).max(), rtol=1e-5)
 
 
 def test_without_rows_the_model_draws_some():
     X, y = datasets.penguins()
     clf = BayesianNB(random_state=3).fit(X, y)
-    pd.testing.assert_frame_equal(clf.sensitivity(), clf.sensitivity())
-    assert clf.sensitivity(by="row").shape == (200, 2 * 9)
+    pd.testing.assert_frame_equal(nb.checks.sensitivity(clf), nb.checks.sensitivity(clf))
+    assert nb.checks.sensitivity(clf, by="row").shape == (200, 2 * 9)
 
 
 def test_what_has_no_sensitivity_is_refused():
@@ -199,17 +196,17 @@ def test_what_has_no_sensitivity_is_refused():
         ({"scaling": "alpha"}, "Expected scaling to be 'density' or 'rows'; got 'alpha'"),
     ):
         with pytest.raises(ValueError, match=said):
-            clf.sensitivity(X, **options)
+            nb.checks.sensitivity(clf, X, **options)
     with pytest.raises(ValueError, match="no rows"):
-        clf.sensitivity(X[:0])
+        nb.checks.sensitivity(clf, X[:0])
     with pytest.raises(ValueError, match='estimate="mle" has no prior'):
-        BayesianNB(estimate="mle").fit(X, y).sensitivity(X)
+        nb.checks.sensitivity(BayesianNB(estimate="mle").fit(X, y), X)
     with pytest.raises(ValueError, match="exponents were learned under these priors"):
-        BayesianNB(dependence="tempered").fit(X, y).sensitivity(X)
+        nb.checks.sensitivity(BayesianNB(dependence="tempered").fit(X, y), X)
     with pytest.raises(ValueError, match="needs one class prior"):
-        clf.with_class_prior(np.full((14, 2), 0.5)).sensitivity(X)
+        nb.checks.sensitivity(nb.deploy.with_class_prior(clf, np.full((14, 2), 0.5)), X)
     with pytest.raises(ValueError, match="rows that were counted"):
-        BayesianNB().fit(X, y.where(y.index > 2)).sensitivity(X)
+        nb.checks.sensitivity(BayesianNB().fit(X, y.where(y.index > 2)), X)
 
 
 # The sampled road.
@@ -273,14 +270,14 @@ def test_an_unknown_group_of_the_tree_is_refused():
 
 
 def test_the_picture_has_a_line_for_each_factor():
-    table = fitted().sensitivity(X)
+    table = nb.checks.sensitivity(fitted(), X)
     (axes,) = plots.sensitivity(table).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [*NAMES, "(all)"]
     assert_allclose(axes.lines[0].get_xdata(), table["prior", "mean"])
     assert_allclose(axes.lines[3].get_xdata(), table["likelihood", "largest"])
     wide = pd.DataFrame(default_rng(0).normal(size=(30, 40))).add_prefix("x")
-    (axes,) = plots.sensitivity(BayesianNB().fit(wide, np.arange(30) % 2).sensitivity()).axes
+    (axes,) = plots.sensitivity(nb.checks.sensitivity(BayesianNB().fit(wide, np.arange(30) % 2))).axes
     assert len(axes.get_yticks()) == 30
     assert axes.get_title().endswith("the 29 of 41 priors that matter most")
     with pytest.raises(ValueError, match="one line for each factor"):
-        plots.sensitivity(fitted().sensitivity(X, by="row"))
+        plots.sensitivity(nb.checks.sensitivity(fitted(), X, by="row"))

@@ -8,7 +8,9 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from bayesnb import BayesianNB, ByType, Gaussian, GaussianKnownVariance, Hurdle, LogNormal, Poisson, PolyaTree, StudentT
+import bayesnb as nb
+from bayesnb import BayesianNB, ByType, Gaussian, Poisson
+from bayesnb.families import GaussianKnownVariance, Hurdle, LogNormal, PolyaTree, StudentT
 
 FAMILIES = {"Gaussian": Gaussian(), "GaussianKnownVariance": GaussianKnownVariance(variance=2.0)}
 
@@ -23,7 +25,7 @@ def table(n: int = 90, columns: int = 6) -> tuple[np.ndarray, np.ndarray]:
 
 
 def answers(clf: BayesianNB, X, y, weight) -> list[np.ndarray]:
-    sampled = clf.set_params(random_state=7).sample_proba(X[:9], 4)
+    sampled = nb.draws.sample_proba(clf.set_params(random_state=7), X[:9], 4)
     left_out = clf.loo(X, y, weight).to_numpy(float)
     return [clf.predict_joint_log_proba(X), left_out, clf.uncertainty(X[:9]).to_numpy(), sampled]
 
@@ -79,7 +81,7 @@ def test_a_sparse_matrix_that_fits_into_no_memory_is_learned_and_predicted():
     y = rng.integers(0, 2, n)
     S = sparse.csr_array((1.0 + y[at[0]], at), shape=(n, columns))  # 80 GB as a dense table
     clf = BayesianNB(Gaussian()).fit(S, y)
-    s = clf.statistics_.features["x"]
+    s = clf.classifier_.statistics.features["x"]
     assert_allclose(s.n.sum(0), n)
     assert_allclose((s.n * s.mean).sum(), S.sum(), rtol=1e-12)
     assert clf.predict_proba(S[:1000]).shape == (1000, 2)

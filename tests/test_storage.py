@@ -55,7 +55,7 @@ def everything(least=1e-150):
         "mixed": nb.Categorical(nb.Dirichlet.bdeu(5.0)),
         "switch": nb.Bernoulli(nb.Beta(0.1 + 0.2, least)),
         "real": nb.Gaussian({"no": nb.NormalGamma(1e6, 2.0, 1.0, 3.0), "yes": nb.NormalGamma()}),
-        "known": nb.GaussianKnownVariance(nb.Normal(0.0, 7.0), 2.5),
+        "known": nb.families.GaussianKnownVariance(nb.Normal(0.0, 7.0), 2.5),
         "cut": nb.Binned(edges=[-1.0, 0.1, 2.0]),
         "events": nb.Poisson(exposure="hours"),
         "pets": (nb.Multinomial(nb.Dirichlet(0.5)), ["cat", "dog"]),
@@ -71,9 +71,9 @@ def assert_same_model(found, clf, X):
     assert [type(c) for c in found.classes_.tolist()] == [type(c) for c in clf.classes_.tolist()]
     assert found.classes_.dtype == clf.classes_.dtype
     assert repr(found.get_params()) == repr(clf.get_params())
-    assert found.schema_.names == clf.schema_.names
-    for name, s in clf.statistics_.features.items():
-        other = found.statistics_.features[name]
+    assert found.classifier_.schema.names == clf.classifier_.schema.names
+    for name, s in clf.classifier_.statistics.features.items():
+        other = found.classifier_.statistics.features[name]
         assert other.names() == s.names()
         assert repr(other.names()) == repr(s.names())  # 1, 1.0 and True are equal, and not the same.
         for what, value in s.arrays().items():
@@ -92,7 +92,7 @@ def test_loading_restores_every_kind_of_feature_to_the_last_bit(tmp_path):
     assert_same_model(found, clf, X)
     assert found.save(tmp_path / "again.bayesnb") == clf.content_hash_
     assert (tmp_path / "again.bayesnb").read_bytes() == (tmp_path / "model.bayesnb").read_bytes()
-    pd.testing.assert_frame_equal(found.sample(20), clf.sample(20))
+    pd.testing.assert_frame_equal(nb.draws.sample(found, 20), nb.draws.sample(clf, 20))
     pd.testing.assert_frame_equal(found.describe(), clf.describe())
 
 
@@ -147,7 +147,7 @@ def test_a_loaded_model_can_learn_more_rows(tmp_path):
     found = saved(first, tmp_path).partial_fit(X[200:], y[200:])
     first.partial_fit(X[200:], y[200:])
     assert_same_model(found, first, X)
-    assert found.target_ == "species"
+    assert found.classifier_.target == "species"
 
 
 def test_loading_restores_that_counts_are_expected_counts(tmp_path):
@@ -564,7 +564,7 @@ def test_a_changed_document_with_a_right_digest_gives_a_model_or_a_model_file_er
         found = nb.load(path)
     except nb.errors.ModelFileError:
         return
-    new = found.sample(3)
+    new = nb.draws.sample(found, 3)
     assert np.isfinite(found.predict_proba(new.drop(columns=new.columns[0]))).all()
 
 

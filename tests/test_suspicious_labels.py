@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.special import betainc, betaln
 
+import bayesnb as nb
 from bayesnb import BayesianNB, Bernoulli, Gaussian, NormalGamma, datasets
 from bayesnb.cli import main
 from bayesnb.inference.label_noise import drawn_wrong_labels, sentence, wrong_labels
@@ -41,7 +42,7 @@ def flipped(y: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndar
 def test_the_probability_of_a_label_is_that_of_a_model_that_has_not_seen_the_row():
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X, y)
-    found = clf.suspicious_labels(X, y)
+    found = nb.checks.suspicious_labels(clf, X, y)
     assert found["probability"].is_monotonic_increasing
     for i, row in found.iterrows():
         # The levels are known in advance, as they are to the estimator.
@@ -57,7 +58,7 @@ def test_the_probabilities_of_a_mixed_table_are_those_of_loo():
     X, y = mixed(30, "uvw")
     clf = BayesianNB(FEATURES).fit(X, y)
     proba = clf.loo(X, y)["probability"]
-    for i, row in clf.suspicious_labels(X, y).iterrows():
+    for i, row in nb.checks.suspicious_labels(clf, X, y).iterrows():
         assert row["probability"] == pytest.approx(proba.loc[i, y[i]], rel=1e-12)
 
 
@@ -66,7 +67,7 @@ def test_planted_wrong_labels_come_first_and_their_number_is_told():
     for seed in range(4):
         X, y = drawn(400, 2.0, seed, columns=6)
         z, rows = flipped(y, 0.05, seed + 10)
-        found = BayesianNB().fit(X, z).suspicious_labels(X, z)
+        found = nb.checks.suspicious_labels(BayesianNB().fit(X, z), X, z)
         expected.append(found.attrs["expected"])
         sd.append(found.attrs["sd"])
         ranks.append(np.isin(found.index[: len(rows)], rows).mean())
@@ -90,7 +91,7 @@ def test_the_expected_number_of_wrong_labels_is_the_true_number_on_average_where
     away = []
     for seed in range(12):
         X, label, wrong = two_classes(seed)
-        found = BayesianNB().fit(X, label).suspicious_labels(X, label)
+        found = nb.checks.suspicious_labels(BayesianNB().fit(X, label), X, label)
         away.append(found.attrs["expected"] - wrong.sum())
     # Of 50 tables the mean is 0.5 with a standard error of 0.6, so that of 12 tables has one of about 1.2. A number
     # that takes the class probabilities as those of right labels is 12 too small.
@@ -101,7 +102,7 @@ def test_where_no_label_is_wrong_hardly_any_is_expected_to_be():
     number = []
     for seed in range(3):
         X, label, _ = two_classes(seed, 0.0)
-        number.append(BayesianNB().fit(X, label).suspicious_labels(X, label).attrs["expected"])
+        number.append(nb.checks.suspicious_labels(BayesianNB().fit(X, label), X, label).attrs["expected"])
     assert np.mean(number) < 3
 
 
@@ -146,7 +147,7 @@ def test_a_row_of_weight_two_is_drawn_as_two_rows():
 
 def test_a_number_that_is_but_a_lower_bound_says_so_and_has_no_spread():
     X, label, _ = two_classes(0)
-    found = BayesianNB(Gaussian(NormalGamma.reference())).fit(X, label).suspicious_labels(X, label)
+    found = nb.checks.suspicious_labels(BayesianNB(Gaussian(NormalGamma.reference())).fit(X, label), X, label)
     assert "a prior is improper" in found.attrs["note"]
     assert np.isnan(found.attrs["sd"])
     assert sentence(n=200, **found.attrs).startswith("At least about")
@@ -154,7 +155,7 @@ def test_a_number_that_is_but_a_lower_bound_says_so_and_has_no_spread():
 
 def test_where_classes_overlap_right_labels_are_not_taken_as_wrong():
     X, y = drawn(600, 1.0, 0, columns=2)
-    found = BayesianNB().fit(X, y).suspicious_labels(X, y)
+    found = nb.checks.suspicious_labels(BayesianNB().fit(X, y), X, y)
     improbable = (1 - found["probability"]).sum()
     assert improbable > 100
     assert found.attrs["expected"] < 0.3 * improbable
@@ -164,7 +165,9 @@ def test_copies_of_a_column_make_right_labels_look_wrong_and_the_docs_say_so():
     z = np.random.default_rng(1).integers(2, size=400)
     x = np.random.default_rng(2).normal(1.5 * z)
     X = pd.DataFrame({f"copy {k}": x for k in range(8)})
-    plain, tempered = (BayesianNB(dependence=how).fit(X, z).suspicious_labels(X, z) for how in (None, "tempered"))
+    plain, tempered = (
+        nb.checks.suspicious_labels(BayesianNB(dependence=how).fit(X, z), X, z) for how in (None, "tempered")
+    )
     assert plain.attrs["expected"] > 50
     assert tempered.attrs["expected"] < 20
     assert "exponents have learned from all labels" in tempered.attrs["note"]
@@ -228,7 +231,7 @@ def test_a_row_of_weight_two_is_two_rows_and_the_index_is_kept():
     weight = np.ones(len(y))
     weight[:3] = 2.0
     clf = BayesianNB().fit(X, y, weight)
-    found = clf.suspicious_labels(X, y, weight)
+    found = nb.checks.suspicious_labels(clf, X, y, weight)
     assert set(found.index) == set(X.index)
     assert found.attrs["expected"] == pytest.approx(found["wrong"].loc[X.index] @ weight)
     assert_array_equal(found["label"].loc[X.index], y)
@@ -237,9 +240,9 @@ def test_a_row_of_weight_two_is_two_rows_and_the_index_is_kept():
 def test_what_has_no_answer_is_said():
     X, y = datasets.play_tennis()
     with pytest.raises(ValueError, match="there is one class"):
-        BayesianNB().fit(X, ["a"] * len(y)).suspicious_labels(X, ["a"] * len(y))
+        nb.checks.suspicious_labels(BayesianNB().fit(X, ["a"] * len(y)), X, ["a"] * len(y))
     clf = BayesianNB().fit(X, y)
     with pytest.raises(ValueError, match="y is missing in 1 of 14 rows"):
-        clf.suspicious_labels(X, y.mask(y.index == 3))
+        nb.checks.suspicious_labels(clf, X, y.mask(y.index == 3))
     with pytest.raises(ValueError, match="leave-one-out is exact for rows that were counted"):
-        BayesianNB().fit(X, y.mask(y.index == 3)).suspicious_labels(X, y)
+        nb.checks.suspicious_labels(BayesianNB().fit(X, y.mask(y.index == 3)), X, y)

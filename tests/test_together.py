@@ -15,8 +15,9 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Gaussian, HierarchicalCategorical, HierarchicalGaussian
+from bayesnb import BayesianNB, Gaussian
 from bayesnb.chains import Sampler
+from bayesnb.families import HierarchicalCategorical, HierarchicalGaussian
 from bayesnb.families.columns import CategoryCounts, Coded
 from bayesnb.families.sampled import DRAWS, Strata
 from bayesnb.inference.believed import Believed
@@ -232,7 +233,7 @@ def test_a_row_with_a_bad_cell_is_left_out_by_sampling_all_columns_again(unsampl
 def test_moments_of_the_log_odds_given_the_row_are_those_of_draws_given_the_row(name, unsampled):
     clf, X, _ = unsampled
     # Class probabilities that are known add nothing to the log-odds.
-    posterior = clf.classifier_.with_class_prior("uniform").posterior.only([name])
+    posterior = nb.deploy.with_class_prior(clf.classifier_, "uniform").posterior.only([name])
     family, believed = posterior.model.features[name], posterior.features[name]
     data, n = clf.classifier_.read(X[:5])
     mean, variance = moments_of_log_odds(Believed(posterior), data, n)

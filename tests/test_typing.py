@@ -1,6 +1,6 @@
 """What an editor knows of a user's script: a type checker finds the mistakes in it, and nothing else."""
 
-import re
+import json
 import subprocess
 import sys
 
@@ -21,10 +21,15 @@ assert_type(clf.partial_fit(X, y).forget(X, y).discount(0.5).merge(clf).learn_ex
 assert_type(clf.predict_interval(X, prob=0.9), pd.DataFrame)
 assert_type(clf.exponents_, pd.DataFrame)
 assert_type(clf.n_features_in_, int)
+assert_type(nb.sets.credible_set(clf, X, mass=0.8), pd.DataFrame)
+assert_type(nb.families.PolyaTree(), nb.families.PolyaTree)
 labels: np.ndarray = clf.classes_
 proba: np.ndarray = clf.predict_proba(X)
 clf.predict_intervall(X)  # mistake
 clf.predict_interval(X, probb=0.9)  # mistake
+nb.sets.credible_set(clf, X, masss=0.8)  # mistake
+nb.sets.credible_set(X, clf)  # mistake
+nb.sets.credible_sett(clf, X)  # mistake
 clf.clases_  # mistake
 clf.fit(X)  # mistake
 nb.BayesianNB(dependence="weigthed")  # mistake
@@ -34,10 +39,12 @@ nb.BayesianNB(unseen="mising")  # mistake
 
 
 def test_a_type_checker_knows_what_a_fit_returns_and_finds_the_mistakes_of_a_users_script(tmp_path):
-    ty = pytest.importorskip("ty").find_ty_bin()
+    pytest.importorskip("basedpyright")
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    command = [ty, "check", "--python", sys.prefix, "--output-format", "concise", str(script)]
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "standard"}))
+    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--outputjson", str(script)]
     said = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False).stdout
-    mistakes = {number for number, line in enumerate(SCRIPT.splitlines(), 1) if line.endswith("# mistake")}
-    assert {int(line) for line in re.findall(r"^\S*?script\.py:(\d+):\d+: error", said, re.MULTILINE)} == mistakes, said
+    found = [each for each in json.loads(said)["generalDiagnostics"] if each["severity"] == "error"]
+    mistakes = {number for number, line in enumerate(SCRIPT.splitlines()) if line.endswith("# mistake")}
+    assert {each["range"]["start"]["line"] for each in found} == mistakes, said

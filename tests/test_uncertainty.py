@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,10 @@ from scipy import stats
 from scipy.special import expit, logit
 from sklearn.datasets import load_breast_cancer
 
-from bayesnb import (
-    BayesianNB,
+import bayesnb as nb
+from bayesnb import BayesianNB, Multinomial, datasets
+from bayesnb.errors import ImpossibleRowError
+from bayesnb.families import (
     Exponential,
     GammaKnownShape,
     GaussianKnownVariance,
@@ -23,12 +26,9 @@ from bayesnb import (
     Hurdle,
     LogNormal,
     Mixture,
-    Multinomial,
     PolyaTree,
     StudentT,
-    datasets,
 )
-from bayesnb.errors import ImpossibleRowError
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.rates import Poisson
 from bayesnb.families.trials import Categorical
@@ -88,7 +88,7 @@ def test_mean_and_variance_of_the_log_odds_are_exact():
 
 def test_log_odds_of_two_of_many_classes_equal_those_of_the_two_classes_alone():
     clf, X, _ = fitted(classes="uvw")
-    frame = clf.log_odds(X[:7], given="data")
+    frame = nb.odds.log_odds(clf, X[:7], given="data")
     data, n = clf.classifier_.read(X[:7])
     assert list(frame.columns.droplevel(2).unique()) == [("u", "v"), ("u", "w"), ("v", "w")]
     for a, b in ((0, 1), (0, 2), (1, 2)):
@@ -171,7 +171,7 @@ def test_a_row_without_values_has_a_certain_probability_under_a_known_class_prio
     interval = clf.predict_interval(blank)["u"]
     assert_allclose(interval.loc[0], 0.3)
     assert interval.loc[1, "upper"] - interval.loc[1, "lower"] > 0.1
-    assert_allclose(clf.prob_top(blank)[0], 1.0)
+    assert_allclose(clf.uncertainty(blank)["top"][0], 1.0)
 
 
 def test_an_impossible_class_has_probability_0_with_certainty():
@@ -181,7 +181,7 @@ def test_an_impossible_class_has_probability_0_with_certainty():
     interval = clf.predict_interval(pd.DataFrame({"c": ["b", "a"]}))
     assert_array_equal(interval.loc[0], [1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
     assert_array_equal(clf.predict_interval(pd.DataFrame({"c": ["b"]}), method="draws").loc[0], [1.0] * 3 + [0.0] * 3)
-    assert clf.prob_top(pd.DataFrame({"c": ["b"]}))[0] == 1.0
+    assert clf.uncertainty(pd.DataFrame({"c": ["b"]}))["top"][0] == 1.0
     never = {"u": Dirichlet({"a": 1.0, "b": 0.0}), "v": Dirichlet({"a": 1.0, "b": 0.0})}
     clf = BayesianNB({"c": Categorical(never)}).fit(
         pd.DataFrame({"c": pd.Categorical(["a"] * 4, ["a", "b"])}), list("uuvv")
@@ -218,7 +218,7 @@ def test_given_the_row_the_mean_of_the_class_probability_is_predict_proba(name):
     clf, X, y = SETTINGS[name]()
     clf = clf.set_params(random_state=4).fit(X, y)
     some = X[:6]
-    p = clf.sample_proba(some, 3_000)
+    p = nb.draws.sample_proba(clf, some, 3_000)
     assert (np.abs(p.mean(0) - clf.predict_proba(some)) <= 5 * p.std(0) / np.sqrt(len(p)) + 1e-9).all()
 
 
@@ -226,8 +226,8 @@ def test_given_the_row_the_mean_is_predict_proba_with_a_class_prior_for_each_row
     clf, X, _ = fitted(9, "uvw")
     X = X[:3].copy()
     X.loc[1, ["c", "g"]] = None
-    by_row = clf.with_class_prior(np.array([[0.2, 0.3, 0.5], [0.9, 0.05, 0.05], [0.0, 0.5, 0.5]]))
-    p = by_row.sample_proba(X, 8_000)
+    by_row = nb.deploy.with_class_prior(clf, np.array([[0.2, 0.3, 0.5], [0.9, 0.05, 0.05], [0.0, 0.5, 0.5]]))
+    p = nb.draws.sample_proba(by_row, X, 8_000)
     assert (np.abs(p.mean(0) - by_row.predict_proba(X)) <= 5 * p.std(0) / np.sqrt(len(p)) + 1e-12).all()
     assert (p[:, 2, 0] == 0).all()
 
@@ -245,7 +245,7 @@ def test_given_the_row_is_the_mixture_of_the_posteriors_that_have_learned_it_wit
         parts.append(np.exp(normalize(theta.log_joint(data, 1)))[:, 0])
     expected = np.concatenate(parts)
     shares = [0.055, 0.3, 0.5, 0.8, 0.945]
-    found = np.quantile(clf.sample_proba(one, 25_000)[:, 0], shares, axis=0)
+    found = np.quantile(nb.draws.sample_proba(clf, one, 25_000)[:, 0], shares, axis=0)
     for c in range(len(classes)):
         below = (expected[:, c, None] < found[:, c]).mean(0)
         assert_allclose(below, shares, atol=0.015)
@@ -257,15 +257,15 @@ def test_given_the_row_is_the_mixture_of_the_posteriors_that_have_learned_it_wit
 
 def test_the_moments_of_the_log_odds_given_the_row_are_those_of_the_draws():
     clf, X, _ = fitted(12, "uvw")
-    frame, odds = clf.log_odds(X[:4]), np.log(clf.sample_proba(X[:4], 10_000))
+    frame, odds = nb.odds.log_odds(clf, X[:4]), np.log(nb.draws.sample_proba(clf, X[:4], 10_000))
     for a, b in ((0, 1), (0, 2), (1, 2)):
         drawn, pair = odds[..., a] - odds[..., b], frame[clf.classes_[a], clf.classes_[b]]
         assert (np.abs(drawn.mean(0) - pair["mean"]) < 5 * drawn.std(0) / 100).all()
         assert_allclose(drawn.var(0), pair["variance"], rtol=0.1)
     two, X, _ = fitted(12)
     exact = LogOdds.of(two.posterior_, *two.classifier_.read(X), power=1)
-    assert_allclose(two.log_odds(X)["u", "v"]["mean"], exact.mean)
-    assert_allclose(two.log_odds(X)["u", "v"]["variance"], exact.variance)
+    assert_allclose(nb.odds.log_odds(two, X)["u", "v"]["mean"], exact.mean)
+    assert_allclose(nb.odds.log_odds(two, X)["u", "v"]["variance"], exact.variance)
 
 
 def test_the_interval_of_mitchells_day_given_the_row():
@@ -276,19 +276,24 @@ def test_the_interval_of_mitchells_day_given_the_row():
         interval = clf.predict_interval(today, method=method, draws=40_000)
         assert interval.attrs["given"] == "row"
         assert_allclose(interval["no"].to_numpy()[0], [0.26, 0.81, 0.98], atol=0.01)
-    assert_allclose(clf.sample_proba(today, 40_000)[:, 0, 0].mean(), 0.7353, atol=0.005)
+    assert_allclose(nb.draws.sample_proba(clf, today, 40_000)[:, 0, 0].mean(), 0.7353, atol=0.005)
     before = clf.predict_interval(today, given="data")
     assert before.attrs["given"] == "data"
     assert_allclose(before["no"].to_numpy()[0], [0.22034967, 0.73724079, 0.96317638], atol=1e-7)
-    assert_allclose(clf.prob_top(today, given="data"), 0.76878759, atol=1e-7)
+    assert_allclose(clf.uncertainty(today, given="data")["top"], 0.76878759, atol=1e-7)
 
 
 def test_with_a_dependence_the_answers_are_given_the_data_and_given_the_row_is_refused():
     X, y = mixed(30)
     clf = BayesianNB(FEATURES, random_state=0, dependence="tempered").fit(X, y)
     assert clf.predict_interval(X[:2]).attrs["given"] == clf.uncertainty(X[:2], draws=50).attrs["given"] == "data"
-    assert_array_equal(clf.sample_proba(X[:2], 5), clf.sample_proba(X[:2], 5, given="data"))
-    for ask in (clf.predict_interval, clf.prob_top, clf.uncertainty, clf.log_odds, clf.sample_proba):
+    assert_array_equal(nb.draws.sample_proba(clf, X[:2], 5), nb.draws.sample_proba(clf, X[:2], 5, given="data"))
+    for ask in (
+        clf.predict_interval,
+        clf.uncertainty,
+        partial(nb.odds.log_odds, clf),
+        partial(nb.draws.sample_proba, clf),
+    ):
         with pytest.raises(ValueError, match='given="row" is for naive Bayes, and here terms have exponents'):
             ask(X, given="row")
 
@@ -360,12 +365,14 @@ def test_the_interval_given_the_row_covers_the_true_probability_as_often_as_stat
 
 
 @pytest.mark.parametrize("classes", ["uv", "uvw"])
-def test_prob_top_is_the_share_of_draws_in_which_the_predicted_class_is_most_probable(classes):
+def test_top_is_the_share_of_draws_in_which_the_predicted_class_is_most_probable(classes):
     clf, X, _ = fitted(20, classes)
     X = X[:3]
     codes = np.searchsorted(clf.classes_, clf.predict(X))
-    drawn = (copy.deepcopy(clf).set_params(random_state=9).sample_proba(X, 12_000).argmax(-1) == codes).mean(0)
-    assert_allclose(clf.prob_top(X, draws=12_000), drawn, atol=0.02)
+    drawn = (nb.draws.sample_proba(copy.deepcopy(clf).set_params(random_state=9), X, 12_000).argmax(-1) == codes).mean(
+        0
+    )
+    assert_allclose(clf.uncertainty(X, draws=12_000)["top"], drawn, atol=0.02)
 
 
 # Entropies
@@ -401,7 +408,6 @@ def test_the_frame_of_uncertainty_has_the_values_of_the_single_methods():
             found.loc[i, ["lower", "upper"]].astype(float),
             interval.loc[i, found.loc[i, "prediction"]][["lower", "upper"]],
         )
-    assert_allclose(found["top"], clf.prob_top(X))
     assert "novelty_rank" not in found
     assert_array_equal(found.index, X.index)
 
@@ -425,28 +431,33 @@ def test_a_view_predicts_under_another_class_prior_and_does_not_change_the_estim
     before = clf.predict_proba(X)
     for estimate in ("predictive", "mean", "map"):
         told = BayesianNB(FEATURES, class_prior={"u": 0.9, "v": 0.1}, estimate=estimate).fit(X, y)
-        view = BayesianNB(FEATURES, estimate=estimate).fit(X, y).with_class_prior({"u": 0.9, "v": 0.1})
+        view = nb.deploy.with_class_prior(BayesianNB(FEATURES, estimate=estimate).fit(X, y), {"u": 0.9, "v": 0.1})
         assert_allclose(view.predict_joint_log_proba(X), told.predict_joint_log_proba(X), rtol=1e-12)
     assert_array_equal(clf.predict_proba(X), before)
     assert_allclose(
-        clf.with_class_prior(FixedProbabilities({"u": 0.9, "v": 0.1}).p).predict_interval(X), view.predict_interval(X)
+        nb.deploy.with_class_prior(clf, FixedProbabilities({"u": 0.9, "v": 0.1}).p).predict_interval(X),
+        view.predict_interval(X),
     )
 
 
 def test_a_class_prior_for_each_row_is_used_in_every_answer():
     clf, X, _ = fitted(12)
     p = default_rng(0).dirichlet([2.0, 3.0], len(X))
-    by_row = clf.with_class_prior(pd.DataFrame(p, columns=["u", "v"]))
-    joint, interval, sampled = by_row.predict_joint_log_proba(X), by_row.predict_interval(X), by_row.sample_proba(X, 50)
-    top, log_odds = by_row.prob_top(X), by_row.log_odds(X)
+    by_row = nb.deploy.with_class_prior(clf, pd.DataFrame(p, columns=["u", "v"]))
+    joint, interval, sampled = (
+        by_row.predict_joint_log_proba(X),
+        by_row.predict_interval(X),
+        nb.draws.sample_proba(by_row, X, 50),
+    )
+    top, log_odds = by_row.uncertainty(X)["top"], nb.odds.log_odds(by_row, X)
     entropies, ledger = by_row.uncertainty(X), by_row.explain(X, "u", "v")
     for i in (0, 11):
-        alone, one = clf.with_class_prior({"u": p[i, 0], "v": p[i, 1]}), X.iloc[[i]]
+        alone, one = nb.deploy.with_class_prior(clf, {"u": p[i, 0], "v": p[i, 1]}), X.iloc[[i]]
         assert_allclose(joint[i], alone.predict_joint_log_proba(one)[0], rtol=1e-12)
         assert_allclose(interval.iloc[i], alone.predict_interval(one).iloc[0], rtol=1e-9)
-        assert_allclose(sampled[:, i], alone.sample_proba(one, 50)[:, 0], rtol=1e-9)
-        assert_allclose(top[i], alone.prob_top(one)[0], rtol=1e-9)
-        assert_allclose(log_odds.iloc[i], alone.log_odds(one).iloc[0], rtol=1e-9)
+        assert_allclose(sampled[:, i], nb.draws.sample_proba(alone, one, 50)[:, 0], rtol=1e-9)
+        assert_allclose(top[i], alone.uncertainty(one)["top"][0], rtol=1e-9)
+        assert_allclose(log_odds.iloc[i], nb.odds.log_odds(alone, one).iloc[0], rtol=1e-9)
         pd.testing.assert_frame_equal(entropies.iloc[[i]], alone.uncertainty(one), rtol=1e-9)
         pd.testing.assert_frame_equal(ledger.loc[i], alone.explain(one, "u", "v").loc[i], rtol=1e-9)
     with pytest.raises(ValueError, match="class prior for each of 12 rows; got 3 rows"):
@@ -458,24 +469,24 @@ def test_leave_one_out_and_samples_of_a_view_keep_its_class_prior():
     p = {"u": 0.9, "v": 0.1}
     for estimate in ("predictive", "mean", "mle"):
         told = BayesianNB(FEATURES, class_prior=p, estimate=estimate, random_state=0).fit(X, y)
-        view = BayesianNB(FEATURES, estimate=estimate, random_state=0).fit(X, y).with_class_prior(p)
+        view = nb.deploy.with_class_prior(BayesianNB(FEATURES, estimate=estimate, random_state=0).fit(X, y), p)
         pd.testing.assert_frame_equal(view.loo(X, y), told.loo(X, y))
         pd.testing.assert_frame_equal(view.uncertainty(X, (X, y)), told.uncertainty(X, (X, y)))
         assert view.log_evidence_.joint == pytest.approx(told.log_evidence_.joint)
-        pd.testing.assert_frame_equal(view.sample(5), told.sample(5))
+        pd.testing.assert_frame_equal(nb.draws.sample(view, 5), nb.draws.sample(told, 5))
 
 
 def test_questions_about_the_whole_model_are_refused_with_a_class_prior_for_each_row():
     clf, X, y = fitted(12)
-    by_row = clf.with_class_prior(np.tile([0.2, 0.8], (12, 1)))
+    by_row = nb.deploy.with_class_prior(clf, np.tile([0.2, 0.8], (12, 1)))
     asks = {
         "leave-one-out": (lambda: by_row.loo(X, y), lambda: by_row.uncertainty(X, (X, y))),
-        "sample needs": (lambda: by_row.sample(3),),
+        "sample needs": (lambda: nb.draws.sample(by_row, 3),),
         "sample_posterior": (lambda: by_row.sample_posterior(),),
         "to_pymc": (lambda: by_row.to_pymc(),),
         "verify": (lambda: by_row.verify(sampler="exact"),),
         "the evidence": (lambda: by_row.log_evidence_,),
-        "a table of the parameters": (lambda: by_row.tables(), lambda: by_row.linear_form()),
+        "a table of the parameters": (lambda: by_row.tables(), lambda: nb.odds.linear_form(by_row)),
     }
     for what, questions in asks.items():
         for question in questions:
@@ -488,7 +499,7 @@ def test_questions_about_the_whole_model_are_refused_with_a_class_prior_for_each
 
 def test_a_classifier_answers_and_does_not_learn():
     clf, X, y = fitted(12)
-    view = clf.with_class_prior([0.2, 0.8])
+    view = nb.deploy.with_class_prior(clf, [0.2, 0.8])
     assert not any(hasattr(view, verb) for verb in ("fit", "partial_fit", "forget", "merge", "discount", "save"))
     assert clf.partial_fit(X, y).class_count_.sum() == 24
     assert view.statistics.rows.sum() == 12
@@ -499,12 +510,12 @@ def test_a_class_of_probability_0_is_ruled_out_and_not_nan(classes):
     clf, X, _ = fitted(10, classes)
     X = X[:4]
     p = [1.0, 0.0] if classes == "uv" else [0.6, 0.4, 0.0]
-    for view in (clf.with_class_prior(p), clf.with_class_prior(np.tile(p, (len(X), 1)))):
+    for view in (nb.deploy.with_class_prior(clf, p), nb.deploy.with_class_prior(clf, np.tile(p, (len(X), 1)))):
         interval = view.predict_interval(X)
         assert (interval[clf.classes_[-1]] == 0).all(axis=None)
         assert view.uncertainty(X).notna().all(axis=None)
-        assert (view.prob_top(X) == 1).all() == (classes == "uv")
-        assert (view.log_odds(X)[clf.classes_[0], clf.classes_[-1]]["mean"] == np.inf).all()
+        assert (view.uncertainty(X)["top"] == 1).all() == (classes == "uv")
+        assert (nb.odds.log_odds(view, X)[clf.classes_[0], clf.classes_[-1]]["mean"] == np.inf).all()
         ledger = view.explain(X, clf.classes_[0], clf.classes_[-1])
         for entry in ("(prior)", "(total)"):
             assert (ledger.xs(entry, level="entry")[["log_odds", "lower", "upper"]] == np.inf).all(axis=None)
@@ -518,9 +529,9 @@ def test_a_level_that_is_impossible_in_a_class_rules_the_class_out():
     clf = BayesianNB({"c": Categorical(never)}).fit(X, ["u", "u", "v"])
     one = pd.DataFrame({"c": ["b"], "g": [1.0]})
     assert clf.predict_interval(one)["v"].to_numpy().tolist() == [[0, 0, 0]]
-    assert clf.log_odds(one)["u", "v"]["mean"].item() == np.inf
+    assert nb.odds.log_odds(clf, one)["u", "v"]["mean"].item() == np.inf
     assert clf.explain(one, "u", "v").loc[0].loc["c", ["log_odds", "lower"]].tolist() == [np.inf, np.inf]
-    assert clf.prob_top(one).tolist() == [1.0]
+    assert clf.uncertainty(one)["top"].tolist() == [1.0]
 
 
 def test_a_row_counts_with_its_weight_in_ranks_of_novelty():
@@ -554,18 +565,18 @@ def test_the_uncertainty_of_sampled_features_comes_from_their_draws(sampled):
     odds = joint[..., 0] - joint[..., 1]
     draws = np.stack([expit(odds), expit(-odds)], axis=-1)
     interval = clf.predict_interval(X, 0.8, draws=20_000, given="data")
-    p = clf.sample_proba(X, 20_000)
+    p = nb.draws.sample_proba(clf, X, 20_000)
     assert_allclose(p.mean(0), clf.predict_proba(X), atol=0.02)
     given_row = np.log(p[..., 0]) - np.log(p[..., 1])
-    assert_allclose(clf.log_odds(X)[a, b]["mean"], given_row.mean(0), atol=5 * given_row.std() / np.sqrt(4000))
+    assert_allclose(nb.odds.log_odds(clf, X)[a, b]["mean"], given_row.mean(0), atol=5 * given_row.std() / np.sqrt(4000))
     assert_allclose(interval[a].to_numpy().T, np.quantile(draws[..., 0], [0.1, 0.5, 0.9], axis=0), atol=0.02)
     assert_allclose(
-        clf.prob_top(X, given="data"),
+        clf.uncertainty(X, given="data")["top"],
         (draws.argmax(-1) == np.searchsorted(clf.classes_, clf.predict(X))).mean(0),
         atol=0.02,
     )
     error = odds.std(0) * np.sqrt(2 / 4000) * 4
-    moments = clf.log_odds(X, given="data")[a, b]
+    moments = nb.odds.log_odds(clf, X, given="data")[a, b]
     assert (np.abs(moments["mean"] - odds.mean(0)) < error).all()
     assert_allclose(moments["variance"], odds.var(0), rtol=0.15)
     whole = clf.explain(X, a, b, prob=0.8).xs("(total)", level="entry")
@@ -589,7 +600,7 @@ def test_without_rows_there_are_no_intervals(classes):
     clf, X, _ = fitted(classes=classes)
     assert clf.predict_interval(X[:0]).shape == (0, 3 * len(classes))
     assert list(clf.uncertainty(X[:0]).columns) == list(clf.uncertainty(X[:1]).columns)
-    assert len(clf.prob_top(X[:0])) == len(clf.log_odds(X[:0])) == 0
+    assert len(clf.uncertainty(X[:0])["top"]) == len(nb.odds.log_odds(clf, X[:0])) == 0
 
 
 # What is refused
@@ -609,7 +620,12 @@ def test_invalid_arguments_are_refused():
         three.predict_interval(X3, method="saddlepoint")
     with pytest.raises(ValueError, match="at least 2 draws"):
         three.predict_interval(X3, draws=1)
-    for ask in (clf.predict_interval, clf.prob_top, clf.uncertainty, clf.log_odds, clf.sample_proba):
+    for ask in (
+        clf.predict_interval,
+        clf.uncertainty,
+        partial(nb.odds.log_odds, clf),
+        partial(nb.draws.sample_proba, clf),
+    ):
         with pytest.raises(ValueError, match="Expected given to be 'row' or 'data'; got 'rows'"):
             ask(X, given="rows")
 
@@ -685,7 +701,6 @@ def test_one_row_of_a_model_of_thousands_of_parameters_is_answered_as_by_exact_d
     assert exact[largest].iloc[0]["upper"] - exact[largest].iloc[0]["lower"] > 0.1
     assert_allclose(auto[largest], exact[largest], atol=0.06)
     assert auto.attrs["mcse"] == pytest.approx(exact.attrs["mcse"], rel=0.3)
-    assert clf.prob_top(x[:1]) == pytest.approx(clf.prob_top(x[:1], method="draws"), abs=0.04)
     assert clf.uncertainty(x[:1])["epistemic"][0] > 0
 
 

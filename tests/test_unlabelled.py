@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from test_generative import IN_PYTHON
 
+import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Bernoulli,
@@ -30,7 +31,6 @@ from bayesnb import (
     Dirichlet,
     Gamma,
     Gaussian,
-    GaussianKnownVariance,
     Multinomial,
     Normal,
     NormalGamma,
@@ -39,6 +39,7 @@ from bayesnb import (
 )
 from bayesnb.em import EM, em
 from bayesnb.errors import BoundaryError, ImproperError
+from bayesnb.families import GaussianKnownVariance
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.rates import Exposed
 from bayesnb.families.trials import Coded
@@ -483,8 +484,10 @@ def test_gibbs_refuses_what_it_cannot_use(arguments, error, words):
 
 def test_gibbs_refuses_rows_that_count_in_part():
     X, _, target = simulated(24)
-    clf = BayesianNB(unlabelled_weight=0.5).fit(X, target)
-    with pytest.raises(ValueError, match=r'unlabelled_weight=0.5 .*sampler="nuts", or fit with unlabelled_weight=1'):
+    clf = BayesianNB(unlabelled=nb.Unlabelled(weight=0.5)).fit(X, target)
+    with pytest.raises(
+        ValueError, match=r'Unlabelled\(weight=0.5\) .*sampler="nuts", or fit with Unlabelled\(weight=1\)'
+    ):
         clf.sample_posterior(sampler="gibbs", X=X, y=target)
 
 
@@ -523,32 +526,32 @@ def test_unlabelled_rows_help_where_the_model_is_right(estimate):
     losses = [log_loss(truth, clf.predict_proba(new)) for clf in (few, helped, whole)]
     assert losses[1] < 0.7 * losses[0]
     assert losses[1] < 1.1 * losses[2]
-    assert helped.em_.converged
-    assert_climbs(helped.em_)
+    assert helped.classifier_.em.converged
+    assert_climbs(helped.classifier_.em)
 
 
 def test_the_statistics_are_labelled_plus_weighted_expected_rows():
     X, _, target = simulated(60)
-    clf = BayesianNB(unlabelled_weight=0.25).fit(X, target)
+    clf = BayesianNB(unlabelled=nb.Unlabelled(weight=0.25)).fit(X, target)
     assert_allclose(clf.class_count_.sum(), 4 + 0.25 * 56)
-    expected = np.array([2.0, 2.0]) + 0.25 * clf.em_.responsibilities.sum(axis=0)
+    expected = np.array([2.0, 2.0]) + 0.25 * clf.classifier_.em.responsibilities.sum(axis=0)
     assert_allclose(clf.class_count_, expected)
-    assert clf.statistics_ is clf.em_.statistics
-    assert len(clf.em_.responsibilities) == 56
-    assert set(clf.sample(5)["y"]) <= {"no", "yes"}
+    assert clf.classifier_.statistics is clf.classifier_.em.statistics
+    assert len(clf.classifier_.em.responsibilities) == 56
+    assert set(nb.draws.sample(clf, 5)["y"]) <= {"no", "yes"}
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map", "mle"])
 def test_em_plugs_in_what_the_estimator_plugs_in(estimate):
     X, _, target = simulated(200)
     clf = BayesianNB(estimate=estimate).fit(X, target)
-    assert_allclose(clf.predict_proba(X)[4:], clf.em_.responsibilities, atol=1e-4)
+    assert_allclose(clf.predict_proba(X)[4:], clf.classifier_.em.responsibilities, atol=1e-4)
 
 
 def test_a_prior_without_a_mode_has_a_mean():
     X, _, target = simulated(30)
     features = {"hue": Categorical(Dirichlet.jeffreys())}
-    assert BayesianNB(features).fit(X, target).em_.converged
+    assert BayesianNB(features).fit(X, target).classifier_.em.converged
     few = X.assign(hue="red")
     few.loc[0, "hue"] = "blue"
     with pytest.raises(BoundaryError, match=r"feature 'hue', class 'yes', level 'blue'.*estimate=\"mean\""):
@@ -559,11 +562,11 @@ def test_rows_of_weight_0_are_ignored():
     X, y, target = simulated(30)
     alone = BayesianNB().fit(X[:4], y[:4])
     for clf in (
-        BayesianNB(unlabelled_weight=0).fit(X, target),
+        BayesianNB(unlabelled=nb.Unlabelled(weight=0)).fit(X, target),
         BayesianNB().fit(X, target, np.repeat([1.0, 0.0], [4, 26])),
     ):
         assert_array_equal(clf.predict_proba(X), alone.predict_proba(X))
-        assert not hasattr(clf, "em_")
+        assert clf.classifier_.em is None
 
 
 def test_a_row_of_weight_2_equals_the_row_twice():
@@ -594,21 +597,23 @@ def test_a_row_of_weight_2_equals_the_row_twice():
 def test_every_marker_of_a_missing_label_means_unlabelled(y, options, classes):
     clf = BayesianNB(**options).fit(X4, y)
     assert clf.classes_.tolist() == classes
-    assert len(clf.em_.responsibilities) == 4 - sum(label in classes for label in list(y) if not pd.isna(label))
+    assert len(clf.classifier_.em.responsibilities) == 4 - sum(
+        label in classes for label in list(y) if not pd.isna(label)
+    )
     assert set(clf.predict(X4)) <= set(classes)
 
 
 def test_minus_1_is_a_class_by_default():
     clf = BayesianNB().fit(X4, [0, 1, -1, 1])
     assert clf.classes_.tolist() == [-1, 0, 1]
-    assert not hasattr(clf, "em_")
+    assert clf.classifier_.em is None
 
 
 def test_a_fit_on_labelled_rows_forgets_em():
     X, y, target = simulated(30)
     clf = BayesianNB().fit(X, target)
     clf.fit(X, y)
-    assert not hasattr(clf, "em_")
+    assert clf.classifier_.em is None
     assert np.isfinite(clf.log_evidence_.joint)
     assert_array_equal(clf.predict_proba(X), clone(clf).fit(X, y).predict_proba(X))
 
@@ -658,7 +663,7 @@ X4 = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0], "hue": list("uvuv")})
             "'a' and 'b' have no labelled row and the same prior",
         ),
         ({"features": {"size": Gaussian({"a": NormalGamma(1.0)})}}, "no row has a label"),
-        ({"unlabelled_weight": 0}, "no row has a label"),
+        ({"unlabelled": nb.Unlabelled(weight=0)}, "no row has a label"),
     ],
 )
 def test_rows_without_any_label_are_refused_unless_priors_differ_between_the_classes(options, words):
@@ -674,15 +679,15 @@ def test_classes_named_only_by_the_class_prior_are_refused_without_labels():
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, "half", None])
-def test_an_invalid_unlabelled_weight_is_refused(weight):
+def test_an_invalid_weight_of_unlabelled_rows_is_refused(weight):
     with pytest.raises(ValueError, match="weight of unlabelled rows"):
-        BayesianNB(unlabelled_weight=weight).fit(X4, list("abab"))
+        BayesianNB(unlabelled=nb.Unlabelled(weight=weight)).fit(X4, list("abab"))
 
 
 @pytest.mark.parametrize("starts", [0, -1, 1.5, True, "many"])
 def test_an_invalid_number_of_starts_is_refused(starts):
     with pytest.raises(ValueError, match="EM starts"):
-        BayesianNB(em_starts=starts).fit(X4, list("abab"))
+        BayesianNB(unlabelled=nb.Unlabelled(starts=starts)).fit(X4, list("abab"))
 
 
 @pytest.mark.parametrize(
@@ -745,7 +750,7 @@ def test_fit_warns_if_em_did_not_converge(monkeypatch):
     monkeypatch.setattr(learning.em, "em", lambda *a, **k: em(*a, **k, max_iterations=2))
     with pytest.warns(ConvergenceWarning, match="DID NOT CONVERGE after 2"):
         clf = BayesianNB().fit(X, target)
-    assert not clf.em_.converged
+    assert not clf.classifier_.em.converged
 
 
 # What a fit with unlabelled rows may claim

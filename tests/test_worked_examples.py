@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 from sklearn.feature_extraction.text import CountVectorizer
 
+import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Bernoulli,
@@ -20,13 +21,13 @@ from bayesnb import (
     Categorical,
     Dirichlet,
     Gaussian,
-    GaussianKnownVariance,
     Multinomial,
     NormalGamma,
     Poisson,
     datasets,
 )
 from bayesnb.errors import ImpossibleRowError
+from bayesnb.families import GaussianKnownVariance
 
 # Play tennis (Mitchell 1997, 6.9.1)
 
@@ -368,8 +369,8 @@ def test_merging_separately_fitted_classes_equals_fitting_them_together(name, es
 
 def test_the_statistics_of_separately_fitted_classes_add_up_to_those_of_the_whole():
     X, y = datasets.play_tennis()
-    no, yes = (BayesianNB().fit(X[y == label], y[y == label]).statistics_ for label in ("no", "yes"))
-    whole, added = BayesianNB().fit(X, y).statistics_, no + yes
+    no, yes = (BayesianNB().fit(X[y == label], y[y == label]).classifier_.statistics for label in ("no", "yes"))
+    whole, added = BayesianNB().fit(X, y).classifier_.statistics, no + yes
     assert added.labels == whole.labels == ("no", "yes")
     assert added.rows.tolist() == whole.rows.tolist() == [5, 9]
     for name, expected in whole.features.items():
@@ -410,7 +411,7 @@ def test_every_example_updates_the_model():
 
 def test_the_average_over_draws_given_the_data_of_the_class_probability_differs_from_the_predictive():
     clf = tennis(random_state=1)
-    p_no = clf.sample_proba(DAYS.loc[["sunny"]], draws=40_000, given="data")[:, 0, 0]
+    p_no = nb.draws.sample_proba(clf, DAYS.loc[["sunny"]], draws=40_000, given="data")[:, 0, 0]
     error = p_no.std() / np.sqrt(len(p_no))
     assert p_no.mean() == pytest.approx(0.679, abs=5 * error + 5e-4)  # 0.679 is itself rounded
     assert clf.predict_proba(DAYS.loc[["sunny"]])[0, 0] == pytest.approx(0.7353, abs=5e-5)
@@ -462,7 +463,7 @@ LINEAR = {
 
 def linear_scores(clf: BayesianNB, X: pd.DataFrame) -> np.ndarray:
     """γ_c + β_c · φ(x), with φ(x) the value of a number and 1 at the level that a row has."""
-    weights, intercept = clf.linear_form()
+    weights, intercept = nb.odds.linear_form(clf)
     scores = np.tile(intercept.to_numpy(), (len(X), 1))
     for (column, level), beta in zip(weights.index, weights.to_numpy(), strict=True):
         x = X[column].to_numpy()
@@ -486,21 +487,21 @@ def test_the_log_odds_are_linear(table, settings):
 
 def test_a_normal_with_different_variances_of_the_classes_has_no_linear_form():
     with pytest.raises(ValueError, match=r"feature 'weight_kg' has no linear form: its variance differs"):
-        BayesianNB(estimate="mean").fit(*datasets.heights()).linear_form()
+        nb.odds.linear_form(BayesianNB(estimate="mean").fit(*datasets.heights()))
 
 
 @pytest.mark.parametrize("family", [Poisson(), GaussianKnownVariance(variance=4.0)])
 def test_a_predictive_that_is_not_a_plug_in_has_no_linear_form(family):
     clf = BayesianNB(family).fit(*counts_table())
     with pytest.raises(ValueError, match=r"feature 'red' has no linear form.*estimate=\"mean\""):
-        clf.linear_form()
+        nb.odds.linear_form(clf)
 
 
 # Binning
 
 
 def cut_of(clf: BayesianNB, column: str) -> tuple[float, ...]:
-    return clf.schema_.features[column].cuts[0].edges
+    return clf.classifier_.schema.features[column].cuts[0].edges
 
 
 def test_bins_of_equal_width_divide_the_range_that_was_fitted():

@@ -36,6 +36,7 @@ def explain(
     that holds one, and the row is one of NEW. The entries sum to the total. A missing value adds nothing; of those that
     are, it is said how much each would tell about the class.
     """
+    from bayesnb import design
     from bayesnb.modelfile import document
     from bayesnb.report import rows
     from bayesnb.report.parts import Section
@@ -53,7 +54,7 @@ def explain(
             f"both are {label!r}: there are no odds of a class against itself", param_hint="--against"
         )
     contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
-    questions, proba = clf.ask_next(frame), clf.predict_proba(frame)[0]
+    questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
     if layout == "json":
         said = {"data": name, "target": str(target), "row": plain(asked)}
         said |= {"probabilities": dict(zip(map(str, clf.classes_), map(float, proba), strict=True))}
@@ -96,11 +97,16 @@ def _of_model(
         if new is not None:
             raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
         frame = frame_of(asked_rows([] if row is None else [row], path, template, values), template)
-        return clf, frame, path, clf.target_
+        return clf, frame, path, clf.classifier_.target
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
     frame = row_at(opened_for(clf, new, format), int(row or 0))
-    return clf, frame[[name for name in frame.columns if name in clf.schema_.names]], path, clf.target_
+    return (
+        clf,
+        frame[[name for name in frame.columns if name in clf.classifier_.schema.names]],
+        path,
+        clf.classifier_.target,
+    )
 
 
 def _of_data(
@@ -132,6 +138,7 @@ def predict(
 
     Rows are read and written in parts, in their order. A file is written whole or not at all.
     """
+    from bayesnb import deploy
     from bayesnb.data import writers
     from bayesnb.data.unseen import Unseen, UnseenLevelWarning
 
@@ -140,11 +147,11 @@ def predict(
     table = opened_for(clf, new, format)
     for column in keep:
         table.require(column, "--keep")
-    counts = Unseen(clf.schema_)
+    counts = Unseen(clf.classifier_.schema)
     with warnings.catch_warnings():
         # They are counted over all parts, and said once.
         warnings.simplefilter("ignore", UnseenLevelWarning)
-        frames = clf.predict_table(counts.counted(table.tables()), interval, prob, keep)
+        frames = deploy.predict_table(clf, counts.counted(table.tables()), interval, prob, keep)
         if output == "-":
             writers.write_csv(frames, stdout())
         else:
@@ -158,14 +165,15 @@ def predict(
 @options.command("n", "label", "seed", "to_table", "force", arguments="MODEL", epilog="")
 def sample(model: str, n: int, label: str | None, seed: int, output: str, force: bool) -> int:
     """Draw new rows from a model: a class, or the one that --label names, and the columns given the class."""
+    from bayesnb import draws
     from bayesnb.data import writers
 
     # A sampled table looks like an observed one, so any table is replaced only with --force.
     require_output(output, "table", [model], lambda _: False, force)
     clf, _ = load_model(model)
-    frame = clf.set_params(random_state=seed).sample(n, class_of(clf, label, "--label"))
-    if clf.target_ is not None and clf.target_ not in frame:
-        frame = frame.rename(columns={frame.columns[0]: clf.target_})
+    frame = draws.sample(clf.set_params(random_state=seed), n, class_of(clf, label, "--label"))
+    if clf.classifier_.target is not None and clf.classifier_.target not in frame:
+        frame = frame.rename(columns={frame.columns[0]: clf.classifier_.target})
     if output == "-":
         writers.write_csv([frame], stdout())
     else:

@@ -34,6 +34,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     import pandas as pd
 
     from bayesnb.data import engines
+    from bayesnb.data.specifications import Unlabelled
     from bayesnb.estimator import BayesianNB
     from bayesnb.evaluation import choose_dependence
     from bayesnb.modelfile import document
@@ -57,7 +58,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     table.require(target, "--target")
     target = datasets.target(table.name) if target is None and table.file is None else target
     passing, sample = watched(table)
-    clf = BayesianNB(unlabelled_weight=0, **settings.parameters() | {"class_prior": None})
+    clf = BayesianNB(unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None})
     summary = engines.summary(clf, passing, target, settings.weight)
     frame = sample()
     seen = table.examined(frame, target, summary.rows)

@@ -205,7 +205,7 @@ def score(
         )
     X, y = load(table, target)
     say(f"{table.name}: {len(X)} rows, target {target!r}")
-    counts = Unseen(clf.schema_)
+    counts = Unseen(clf.classifier_.schema)
     for _ in counts.counted(iter([Table.of(X)])):
         pass
     for sentence in counts.sentences():
@@ -257,16 +257,17 @@ def audit(
     There is no --dependence here: the audit asks whether naive Bayes needs one, and its first sentence names it.
     `compare` and `report` show what it gains.
     """
+    from bayesnb import checks
     from bayesnb.report import audit as sections
 
     require_output(output, "picture", [data], is_picture, force)
     learned = fitted(data, target, format, replace(settings, dependence="none"))
     X, y, clf = learned.X, learned.y, learned.clf
     say("weighing each pair of columns against independence")
-    found = clf.independence(X, y, prob=prob)
+    found = checks.independence(clf, X, y, prob=prob)
     say("comparing the rows with tables that the model makes")
-    checks = clf.predictive_checks(X, y, prob=prob)
-    if left := [name for name in clf.schema_.names if name not in found.columns]:
+    fit = checks.predictive_checks(clf, X, y, prob=prob)
+    if left := [name for name in clf.classifier_.schema.names if name not in found.columns]:
         more = ", …" if len(left) > 5 else ""
         say(f"not compared (more than 64 levels, text to count, or exposure): {', '.join(map(repr, left[:5]))}{more}")
     doubts, judged_with = sections.doubts(clf, X, y, found.advice) if len(clf.classes_) > 1 else (None, None)
@@ -274,7 +275,7 @@ def audit(
         document = {
             "data": learned.name, "target": str(y.name), "says": in_options(str(found)), "advice": found.advice,
             "prob": prob, "exponent": plain(found.exponent), "pairs": records_of(found.pairs, index=False),
-            "fits": checks.fits, "fit": str(checks), "checks": records_of(checks.table, index=False),
+            "fits": fit.fits, "fit": str(fit), "checks": records_of(fit.table, index=False),
         }  # fmt: skip
         if doubts is not None:
             number = {"wrong": doubts.attrs["expected"], "sd": doubts.attrs["sd"], "note": doubts.attrs.get("note")}
@@ -284,7 +285,7 @@ def audit(
     elif layout == "csv":
         print_csv(found.pairs, index=False)
     else:
-        shown = [sections.dependence(found, prob, top), sections.fit(checks, prob, top)]
+        shown = [sections.dependence(found, prob, top), sections.fit(fit, prob, top)]
         print_sections(shown if doubts is None else [*shown, sections.labels(doubts, top, judged_with)])
     if output is not None:
         _draw(found, output)

@@ -29,6 +29,7 @@ def fit(
     the exponents of a --dependence.
     """
     from bayesnb.data import engines
+    from bayesnb.data.specifications import Unlabelled
     from bayesnb.dependence.learned import named
     from bayesnb.estimator import BayesianNB, learn_summary
 
@@ -41,7 +42,7 @@ def fit(
             table.require(column, "--feature")
     # The labels of a class prior are text until the classes are known.
     by_text = {"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {}
-    clf = BayesianNB(estimate=estimate, unlabelled_weight=0, **parameters | by_text)
+    clf = BayesianNB(estimate=estimate, unlabelled=Unlabelled(weight=0), **parameters | by_text)
     passing, sample = watched(table)
     if settings.dependence == "none":
         summary, drawn = engines.summary(clf, passing, target, settings.weight), None

@@ -62,9 +62,9 @@ def _command(question: Question) -> click.Command:
         clf, target = load_model(model, target=target)
         table = opened_for(clf, new, format, target)
         X, y = load(table, target) if "y" in question.options else (table.frame(), None)
-        X = X[[name for name in X.columns if name in clf.schema_.names]]
+        X = X[[name for name in X.columns if name in clf.classifier_.schema.names]]
         given |= {} if y is None else {"y": y}
-        found = getattr(clf, question.name)(X, **given)
+        found = question.function(clf, X, **given)
         if not isinstance(found, pd.DataFrame | pd.Series):
             found = pd.DataFrame(found, columns=[question.name])
         frame = pd.DataFrame(found)

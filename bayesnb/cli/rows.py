@@ -33,7 +33,9 @@ def load_model(path: str, absent: str | None = None, target: str | None = None) 
     if path == "-":
         require_stdin()
     clf = load(path if path != "-" else io.BytesIO(sys.stdin.buffer.read()))
-    return clf if absent is None else clf.set_params(absent=absent), target if target is not None else clf.target_
+    return clf if absent is None else clf.set_params(
+        absent=absent
+    ), target if target is not None else clf.classifier_.target
 
 
 def save_model(clf: BayesianNB, path: str, replacing: str | None = None) -> None:
@@ -51,14 +53,14 @@ def template_of(clf: BayesianNB) -> pd.DataFrame:
     import pandas as pd
 
     columns = {}
-    for feature in clf.schema_.features.values():
+    for feature in clf.classifier_.schema.features.values():
         for k, name in enumerate(() if feature.indicates else feature.columns):
             names = () if feature.levels is None or feature.cuts is not None else feature.levels[k]
             text = any(isinstance(level, str) for level in names)
             flags = feature.how.lower().startswith("bool") or (names and all(isinstance(n, bool) for n in names))
             columns[name] = pd.Series(dtype="object" if text else "boolean" if flags else "float64")
         columns |= {name: pd.Series(dtype="float64") for name in feature.exposure}
-    return pd.DataFrame({name: columns[name] for name in clf.schema_.names if name in columns})
+    return pd.DataFrame({name: columns[name] for name in clf.classifier_.schema.names if name in columns})
 
 
 def row_at(table: Opened, position: int) -> pd.DataFrame:

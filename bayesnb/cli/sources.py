@@ -102,7 +102,7 @@ def opened_for(clf: BayesianNB, data: str, format: Format, target: str | None = 
     """
     text = [
         column
-        for feature in clf.schema_.features.values()
+        for feature in clf.classifier_.schema.features.values()
         if feature.levels is not None and feature.cuts is None
         for column, levels in zip(feature.columns, feature.levels, strict=True)
         if levels and all(isinstance(level, str) for level in levels)
@@ -111,7 +111,7 @@ def opened_for(clf: BayesianNB, data: str, format: Format, target: str | None = 
         text.append(target)
     said = clf.classifier_.reading
     format = replace(format, text=tuple(map(str, text)), na=tuple(dict.fromkeys([*said.get("na", ()), *format.na])))
-    found = opened(data, format, names=(*clf.schema_.names, target, *others))
+    found = opened(data, format, names=(*clf.classifier_.schema.names, target, *others))
     left_out = tuple(column for column in said.get("drop", ()) if column in found.names)
     return replace(found, settings=Settings(drop=left_out))
 

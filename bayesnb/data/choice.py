@@ -81,8 +81,8 @@ class FamilyChoice:
     Examples
     --------
     >>> import bayesnb as nb
-    >>> by_evidence = nb.BestFamily([nb.Gaussian(), nb.LogNormal()], by="evidence")
-    >>> choice = nb.BayesianNB(by_evidence).fit(*nb.datasets.heights()).choice_
+    >>> by_evidence = nb.BestFamily([nb.Gaussian(), nb.families.LogNormal()], by="evidence")
+    >>> choice = nb.BayesianNB(by_evidence).fit(*nb.datasets.heights()).classifier_.choice
     >>> {column: type(family).__name__ for column, family in choice.features.items()}
     {'height_cm': 'Gaussian', 'weight_kg': 'Gaussian'}
     """

@@ -65,7 +65,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     Parameters
     ----------
     model : BayesianNB
-        Whose ``features``, ``unseen``, ``unlabelled`` and ``unlabelled_weight`` are read; it need not be fitted.
+        Whose ``features``, ``unseen`` and ``unlabelled`` are read; it need not be fitted.
     source : path, iterator of frames, dataset, or table of an engine
         See ``bayesnb.data.engines``.
     target, weight : column names

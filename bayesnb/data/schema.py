@@ -193,7 +193,7 @@ class Schema:
                 if not _same(a, b):
                     cure = ""
                     if what == "family" and (mine.tried or theirs.tried):
-                        cure = "; each chose by its own rows: fit one with features=choice_.features of the other"
+                        cure = "; each chose by its own rows: fit one with classifier_.choice.features of the other"
                     raise ValueError(f"feature {name!r}: the two models differ in its {what}: {a!r} and {b!r}{cure}")
             if mine.levels is None:
                 features[name] = mine

@@ -29,6 +29,38 @@ from bayesnb.model import about
 from bayesnb.priors import Array, Beta, Dirichlet
 
 
+@dataclass(frozen=True)
+class Unlabelled:
+    """How rows without a label are marked, and how they are learned from.
+
+    Parameters
+    ----------
+    marker : label, optional
+        The value in ``y`` that means "no label", beside missing values (None, NaN, pd.NA): -1 in scikit-learn's
+        semi-supervised convention. By default -1 is a class like any other.
+    weight : float
+        λ, how much an unlabelled row counts, where a labelled row counts 1. 0 leaves unlabelled rows out.
+    starts : int
+        How many starts EM tries. The best is kept.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, Unlabelled
+    >>> clf = BayesianNB(unlabelled=Unlabelled(-1, weight=0)).fit({"size": [1.0, 2.0, 3.0]}, [0, 1, -1])
+    >>> clf.class_count_
+    array([1., 1.])
+    """
+
+    marker: Any = None
+    weight: float = 1.0
+    starts: int = 1
+
+    @classmethod
+    def of(cls, value: Any) -> Unlabelled:
+        """The same, of a marker alone too."""
+        return value if isinstance(value, Unlabelled) else cls(value)
+
+
 @dataclass(frozen=True, eq=False)
 class Binned:
     """A column of real numbers, cut into intervals and read as categorical.
@@ -195,7 +227,7 @@ class BestFamily:
 
     As ``features`` it is for all columns of numbers, and the other columns get the family of their type. In
     ``features={column: BestFamily()}`` it is for single columns. What was tried stands in
-    ``choice_`` of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
+    ``classifier_.choice`` of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
 
     Parameters
     ----------
@@ -225,7 +257,7 @@ class BestFamily:
     Each candidate is fitted once. The leave-one-out terms of a column do not depend on the other columns, so the score
     of any combination of families is a sum of known terms; the columns are gone through until no change of one family
     improves the score. The choice itself is not left out of the score. With more columns than rows it can be too good;
-    then score ``BayesianNB(clf.choice_.features)`` on rows that took no part in the choice.
+    then score ``BayesianNB(clf.classifier_.choice.features)`` on rows that took no part in the choice.
 
     A density and a probability can only be compared where the column holds whole numbers, because a density per unit is
     then nearly the probability of a whole number. A PolyaTree that takes its cells from the column has no evidence that
@@ -236,10 +268,11 @@ class BestFamily:
     --------
     >>> import bayesnb as nb
     >>> X, y = nb.datasets.heights()
-    >>> by_evidence = nb.BestFamily([nb.Gaussian(), nb.LogNormal()], by="evidence")
+    >>> by_evidence = nb.BestFamily([nb.Gaussian(), nb.families.LogNormal()], by="evidence")
     >>> nb.BayesianNB(by_evidence).fit(X, y).describe()["family"].to_dict()
     {'height_cm': 'Gaussian', 'weight_kg': 'Gaussian'}
-    >>> nb.BayesianNB(nb.BestFamily([nb.Gaussian(), nb.LogNormal()])).fit(X, y).choice_.table.round(2)
+    >>> clf = nb.BayesianNB(nb.BestFamily([nb.Gaussian(), nb.families.LogNormal()])).fit(X, y)
+    >>> clf.classifier_.choice.table.round(2)
                          evidence  weight  log_score  chosen
     column    family
     height_cm Gaussian    -140.46    0.51     -18.42    True

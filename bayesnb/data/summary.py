@@ -21,7 +21,7 @@ from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, present
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import Binned, ByType, Missing, entries
+from bayesnb.data.specifications import Binned, ByType, Missing, Unlabelled, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
 from bayesnb.families.columns import LEVELS
@@ -227,8 +227,9 @@ class PartSummarizer:
     ) -> PartSummarizer:
         """With the settings of a :class:`bayesnb.BayesianNB`."""
         label = None if model.class_prior is None else class_prior.read(model.class_prior)
-        drop = model.unlabelled_weight == 0 if drop is None else drop
-        told = model.features, model.unseen, model.unlabelled
+        unlabelled = Unlabelled.of(model.unlabelled)
+        drop = unlabelled.weight == 0 if drop is None else drop
+        told = model.features, model.unseen, unlabelled.marker
         return cls(*told, target, weight, drop, schema, model.columns, label)
 
     def __post_init__(self) -> None:
@@ -261,7 +262,7 @@ class PartSummarizer:
         if self.schema is None and choice.asks(self.features):
             raise ValueError(
                 "the first rows choose the best families, and the parts of this table have no order: choose them on a "
-                'sample of rows in memory, as features=BayesianNB("best").fit(X, y).choice_.features'
+                'sample of rows in memory, as features=BayesianNB("best").fit(X, y).classifier_.choice.features'
             )
         for spec in _families(self.features) if self.schema is None else ():
             if spec.needs_rows:
@@ -315,7 +316,7 @@ class PartSummarizer:
         if not self.drop and unlabelled.any():
             raise ValueError(
                 f"column {self.target!r} holds no class in row {int(np.flatnonzero(unlabelled)[0])}: rows without one "
-                "are learned from only in a table in memory; leave them out with unlabelled_weight=0"
+                "are learned from only in a table in memory; leave them out with unlabelled=Unlabelled(weight=0)"
             )
         table = table.without([name for name in (self.target, self.weight) if name is not None]).rows(keep)
         blank = int(unlabelled.sum())

@@ -19,6 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayesnb.data.schema import Schema
+from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, read_target
 from bayesnb.data.unseen import UnseenLevelWarning
@@ -130,7 +131,7 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
         raise ValueError(f"X has {n} rows and y has {_num_samples(y)}")
     if n == 0:
         raise ValueError("Expected at least one row to score; got a table of none")
-    target = read_target(y, getattr(clf, "unlabelled", None))
+    target = read_target(y, Unlabelled.of(getattr(clf, "unlabelled", None)).marker)
     target.require_labels("a score needs the true class")
     return target
 

@@ -1,18 +1,20 @@
 """The families; :class:`bayesnb.families.family.Family` is their contract.
 
-A class in a file of this room is all that a new family needs: :func:`families` finds it there. Model files, the command
-line and the API page take their lists of families from that function.
+A family is one class in a file of this room and one line in ``__init__.pyi``. Model files, the command line and the API
+page take their lists of families from :func:`families`. Nothing is imported before it is used.
 """
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
+import sys
 from typing import TYPE_CHECKING
+
+import lazy_loader
 
 if TYPE_CHECKING:
     from bayesnb.families.family import Family
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def families() -> dict[str, type[Family]]:
@@ -20,12 +22,4 @@ def families() -> dict[str, type[Family]]:
 
     The list is closed: a class that was defined elsewhere is not in it, whatever it is called.
     """
-    from bayesnb.families.family import Family
-
-    kinds = {}
-    for place in pkgutil.iter_modules(__path__, f"{__name__}."):
-        for name, kind in vars(importlib.import_module(place.name)).items():
-            family = inspect.isclass(kind) and issubclass(kind, Family) and not inspect.isabstract(kind)
-            if family and kind.__module__ == place.name and not name.startswith("_"):
-                kinds[name] = kind
-    return dict(sorted(kinds.items()))
+    return {name: getattr(sys.modules[__name__], name) for name in __all__}

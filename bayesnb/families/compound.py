@@ -517,7 +517,8 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, NegativeBinomial, Poisson
+    >>> from bayesnb import BayesianNB, Poisson
+    >>> from bayesnb.families import NegativeBinomial
     >>> calls = {"calls": [4, 5, 3, 4, 5, 4, 0, 13, 0, 1, 9, 0]}
     >>> either = Mixture([Poisson(), NegativeBinomial()])
     >>> clf = BayesianNB({"calls": either}).fit(calls, ["steady"] * 6 + ["in bursts"] * 6)

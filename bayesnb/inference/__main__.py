@@ -1,7 +1,8 @@
-"""Write the types of all questions anew: ``python -m bayesnb.inference``."""
+"""Write the files that are made from the table of questions anew: ``python -m bayesnb.inference``."""
 
 from pathlib import Path
 
-from bayesnb.inference.questions import stub
+from bayesnb.inference.questions import written
 
-Path(__file__).with_name("methods.pyi").write_text(stub(), encoding="utf-8")
+for path, text in written().items():
+    (Path(__file__).parents[1] / path).write_text(text, encoding="utf-8")

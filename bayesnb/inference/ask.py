@@ -160,7 +160,7 @@ def saving(joint: Array, cost_matrix: Array) -> float:
     return max(0.0, float(each.sum(0).min() - each.min(1).sum()))
 
 
-@question("to know which missing value to ask for", "what to do")
+@question("to know which missing value to ask for", "what to do", "design")
 def ask_next(
     classifier: Classifier,
     row: Any,
@@ -214,12 +214,12 @@ def ask_next(
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, design
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB().fit(X, y)
     >>> costs = pd.DataFrame({"play": [10.0, 0.0], "stay": [0.0, 4.0]}, index=["no", "yes"])
     >>> price = {"outlook": 0.2, "temperature": 0.1, "humidity": 0.1}
-    >>> clf.ask_next({"wind": ["strong"]}, costs, price).round(3)
+    >>> design.ask_next(clf, {"wind": ["strong"]}, costs, price).round(3)
                  information  saving  cost   gain
     column
     outlook            0.063   0.251   0.2  0.051
@@ -336,7 +336,7 @@ def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.In
     return [float(prices[name]) for name in asked]
 
 
-@question("to know which row to label", "what to do")
+@question("to know which row to label", "what to do", "design")
 def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) -> pd.DataFrame:
     """Which rows without a label to label next, the best first.
 
@@ -377,11 +377,11 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, design
     >>> X, y = datasets.penguins()
     >>> X, y = X.sample(frac=1, random_state=0), y.sample(frac=1, random_state=0)  # in random order
     >>> clf = BayesianNB(random_state=0).fit(X[:8], y[:8])
-    >>> clf.label_next(X[8:108], n=2)[["prediction"]]
+    >>> design.label_next(clf, X[8:108], n=2)[["prediction"]]
         prediction
     113  Chinstrap
     7    Chinstrap

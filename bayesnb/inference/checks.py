@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from bayesnb.data.rows import Rows
 from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.families.columns import dense_cells
 from bayesnb.inference.classifier import Classifier
@@ -253,7 +252,7 @@ def _table(
     return table.iloc[order].reset_index(drop=True), threshold
 
 
-@question("to know whether the model makes tables like yours", "is the model right")
+@question("to know whether the model makes tables like yours", "is the model right", "checks")
 def predictive_checks(
     classifier: Classifier, X: Any, y: Any, draws: int = 200, prob: float | None = None
 ) -> PredictiveChecks:
@@ -294,11 +293,11 @@ def predictive_checks(
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesnb import BayesianNB
+    >>> from bayesnb import BayesianNB, checks
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(2, size=300)
     >>> X = {"wait": rng.exponential(1.0 + y), "size": rng.normal(y)}
-    >>> found = BayesianNB().fit(X, y).predictive_checks(X, y)
+    >>> found = checks.predictive_checks(BayesianNB().fit(X, y), X, y)
     >>> found.fits
     False
     >>> found.failed["first"].unique()
@@ -312,7 +311,7 @@ def predictive_checks(
     classifier.require_counted("predictive checks need a posterior of rows that were counted")
     if not isinstance(draws, int | np.integer) or draws < 20:
         raise ValueError(f"Expected draws to be an integer of at least 20; got {draws!r}")
-    rows = Rows.of(X, y, None, classifier.unlabelled, classifier.schema).labelled()
+    rows = classifier.rows(X, y).labelled()
     seed = 0 if classifier.seed is None else copy.deepcopy(classifier.seed)
     return checked_tables(
         classifier.posterior,

@@ -151,7 +151,7 @@ def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> 
     return kept
 
 
-@question("another class prior", "predict")
+@question("another class prior", "predict", "deploy")
 def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     """The same data with another class prior.
 
@@ -170,10 +170,10 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, deploy
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB().fit(X, y)
-    >>> clf.with_class_prior({"no": 0.1, "yes": 0.9}).predict_proba(X[:1]).round(3)
+    >>> deploy.with_class_prior(clf, {"no": 0.1, "yes": 0.9}).predict_proba(X[:1]).round(3)
     array([[0.306, 0.694]])
     """
     labels = labels_of(classifier.classes)
@@ -184,7 +184,7 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     return replace(classifier, believed=believed.with_estimate(classifier.estimate))
 
 
-@question("to know how frequent the classes are among new rows", "predict")
+@question("to know how frequent the classes are among new rows", "predict", "deploy")
 def estimate_class_prior(
     classifier: Classifier,
     X: Any,
@@ -196,8 +196,8 @@ def estimate_class_prior(
     """Estimate the class probabilities of new rows without labels, if p(x | class) is as it was learned (label shift).
 
     The method is EM (Saerens, Latinne and Decaestecker 2002). The class prior that was learned does not matter.
-    ``clf.with_class_prior(clf.estimate_class_prior(X))`` predicts with the estimate. With a dependence, the likelihood
-    of a class is p(class | row) under equal class probabilities.
+    ``with_class_prior(clf, estimate_class_prior(clf, X))`` predicts with the estimate. With a dependence, the
+    likelihood of a class is p(class | row) under equal class probabilities.
 
     Parameters
     ----------
@@ -227,15 +227,16 @@ def estimate_class_prior(
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, deploy
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB().fit(X, y)
-    >>> clf.estimate_class_prior(X[X["outlook"] == "overcast"]).round(2)
+    >>> overcast = X[X["outlook"] == "overcast"]
+    >>> deploy.estimate_class_prior(clf, overcast).round(2)
     class
     no     0.0
     yes    1.0
     Name: probability, dtype: float64
-    >>> clf.estimate_class_prior(X[X["outlook"] == "overcast"], prob=0.89).loc["no"].round(1)  # four days say little
+    >>> deploy.estimate_class_prior(clf, overcast, prob=0.89).loc["no"].round(1)  # four days say little
     probability    0.0
     lower          0.0
     upper          0.6

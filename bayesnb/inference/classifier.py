@@ -17,6 +17,7 @@ from bayesnb.chains import GOOD_K
 from bayesnb.data.choice import FamilyChoice
 from bayesnb.data.rows import Rows, table_of
 from bayesnb.data.schema import Schema
+from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import labels_of
 from bayesnb.data.unseen import warn_of_unseen
@@ -24,7 +25,7 @@ from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
 from bayesnb.families.sampled import Draws, LeftOut
 from bayesnb.inference.believed import Believed, require_point
-from bayesnb.inference.methods import Questions
+from bayesnb.inference.methods import FittedModel
 from bayesnb.model import (
     Data,
     Estimate,
@@ -42,11 +43,11 @@ HEAVIEST = 2.0**53
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Classifier(Questions):
+class Classifier(FittedModel):
     """A fitted model as a value: it answers questions, holds no rows, and never changes.
 
     A fitted :class:`bayesnb.BayesianNB` holds one as ``classifier_`` and passes every question on to it.
-    :meth:`with_class_prior` and :meth:`with_estimate` return other ones. Threads may share it.
+    :func:`bayesnb.deploy.with_class_prior` and :meth:`with_estimate` return other ones. Threads may share it.
 
     Parameters
     ----------
@@ -61,13 +62,14 @@ class Classifier(Questions):
     expected : bool
         Whether the statistics hold expected counts of rows without a label.
     em : EM or None
-        The result of EM, if the last ``fit`` had rows without a label.
+        The result of EM, if the last ``fit`` had rows without a label. Its rows are those without a label and with a
+        weight above 0. ``statistics`` are then those of the labelled rows plus λ times the expected ones of these rows.
     target : column name or None
         The column of the class, if the labels had a name.
     reading : {"drop": columns, "na": texts}
         Columns of the file that were left out, and further texts that meant a missing cell, on the command line.
-    absent, unlabelled, unlabelled_weight, seed
-        As ``absent``, ``unlabelled``, ``unlabelled_weight`` and ``random_state`` of :class:`bayesnb.BayesianNB`.
+    absent, unlabelled, seed
+        As ``absent``, ``unlabelled`` and ``random_state`` of :class:`bayesnb.BayesianNB`.
 
     Examples
     --------
@@ -90,7 +92,6 @@ class Classifier(Questions):
     reading: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     absent: str = "error"
     unlabelled: Any = None
-    unlabelled_weight: float = 1.0
     seed: Any = None
 
     @classmethod
@@ -179,13 +180,6 @@ class Classifier(Questions):
             raise AttributeError("feature_names_in_ does not exist: the columns were fitted without names")
         return np.array(self.schema.names, object)
 
-    @property
-    def em_(self) -> EM:
-        """The result of EM; absent if the last fit had no row without a label."""
-        if self.em is None:
-            raise AttributeError("em_ does not exist: the last fit had no row without a label")
-        return self.em
-
     def read(self, X: Any) -> tuple[Data, int]:
         """The encoded columns of a table, as the families take them, and the number of rows."""
         table = table_of(X, self.schema)
@@ -206,6 +200,10 @@ class Classifier(Questions):
                 f"this classifier has a class prior for each of {len(self.offset)} rows; got {table.n_rows} rows"
             )
 
+    def rows(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+        """Rows with their labels, those without a label too."""
+        return Rows.of(X, y, sample_weight, Unlabelled.of(self.unlabelled).marker, self.schema)
+
     def encoded(self, rows: Rows) -> tuple[Data, Labels]:
         """The encoded columns of rows that were learned, and their classes and weights."""
         self.posterior.warn_of_chains()
@@ -216,7 +214,7 @@ class Classifier(Questions):
         """Rows that were learned, each of which can be left out."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
-        rows = Rows.of(X, y, sample_weight, self.unlabelled, self.schema).labelled()
+        rows = self.rows(X, y, sample_weight).labelled()
         if (largest := rows.weight.max()) > HEAVIEST:
             raise ValueError(
                 f"a row has the weight {largest:g}, beside which no digit of the prior is left, so no row can be left "
@@ -369,14 +367,16 @@ class Classifier(Questions):
             raise AttributeError(f"log_evidence_ does not exist: {error}") from error
 
     @property
-    def choice_(self) -> FamilyChoice:
+    def choice(self) -> FamilyChoice:
         """The families that the first rows chose, and what was tried; absent unless families were chosen.
 
         Examples
         --------
-        >>> from bayesnb import BayesianNB, BestFamily, Gaussian, LogNormal, datasets
+        >>> from bayesnb import BayesianNB, BestFamily, Gaussian, datasets
+        >>> from bayesnb.families import LogNormal
         >>> X, y = datasets.heights()
-        >>> BayesianNB(BestFamily([Gaussian(), LogNormal()])).fit(X, y).choice_.table[["log_score", "chosen"]].round(2)
+        >>> clf = BayesianNB(BestFamily([Gaussian(), LogNormal()])).fit(X, y)
+        >>> clf.classifier_.choice.table[["log_score", "chosen"]].round(2)
                              log_score  chosen
         column    family
         height_cm Gaussian      -18.42    True
@@ -386,7 +386,7 @@ class Classifier(Questions):
         """
         each = {name: (f.family, f.tried) for name, f in self.schema.features.items() if f.tried}
         if not each:
-            raise AttributeError('choice_ does not exist: no column has chosen its family; fit with features="best"')
+            raise AttributeError('there is no choice: no column has chosen its family; fit with features="best"')
         return FamilyChoice.of(each)
 
 

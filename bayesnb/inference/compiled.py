@@ -61,10 +61,10 @@ class CompiledClassifier:
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, deploy
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB().fit(X, y)
-    >>> service = clf.compile()
+    >>> service = deploy.compile(clf)
     >>> service({"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}).round(3)
     array([0.735, 0.265])
     >>> service.predict_proba(X[:2].to_numpy()).round(3)
@@ -184,7 +184,7 @@ def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
     return x
 
 
-@question("answers to one row at a time, in microseconds", "predict")
+@question("answers to one row at a time, in microseconds", "predict", "deploy")
 def compile(classifier: Classifier) -> CompiledClassifier:
     """The model as a few arrays that answer one row at a time, without making a table of it first.
 
@@ -203,9 +203,9 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, deploy
     >>> X, y = datasets.heights()
-    >>> service = BayesianNB().fit(X, y).compile()
+    >>> service = deploy.compile(BayesianNB().fit(X, y))
     >>> service([175.0, 70.0]).round(3)
     array([0.35, 0.65])
     """

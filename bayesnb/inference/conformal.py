@@ -212,7 +212,7 @@ GUARANTEES = {
 class Conformal:
     """What known rows say of how strange a row of its class may be; :meth:`predict_set` turns it into sets.
 
-    Made by ``clf.conformal(X, y)``; learning more rows with the estimator does not change it.
+    Made by ``conformal(clf, X, y)``; learning more rows with the estimator does not change it.
 
     Parameters
     ----------
@@ -229,10 +229,10 @@ class Conformal:
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, sets
     >>> X, y = datasets.penguins()
     >>> X, y = X.sample(frac=1, random_state=0), y.sample(frac=1, random_state=0)  # in random order
-    >>> found = BayesianNB().fit(X[:200], y[:200]).conformal(X[:200], y[:200])
+    >>> found = sets.conformal(BayesianNB().fit(X[:200], y[:200]), X[:200], y[:200])
     >>> found
     Conformal(method='full', 200 rows)
     >>> sets = found.predict_set(X[200:], coverage=0.95)
@@ -277,9 +277,9 @@ class Conformal:
 
         Examples
         --------
-        >>> from bayesnb import BayesianNB, datasets
+        >>> from bayesnb import BayesianNB, datasets, sets
         >>> X, y = datasets.play_tennis()
-        >>> BayesianNB().fit(X[:12], y[:12]).conformal(X[:12], y[:12]).p_values(X[12:]).round(2)
+        >>> sets.conformal(BayesianNB().fit(X[:12], y[:12]), X[:12], y[:12]).p_values(X[12:]).round(2)
               no   yes
         12  0.23  0.85
         13  0.31  0.54
@@ -315,9 +315,9 @@ class Conformal:
 
         Examples
         --------
-        >>> from bayesnb import BayesianNB, datasets
+        >>> from bayesnb import BayesianNB, datasets, sets
         >>> X, y = datasets.play_tennis()
-        >>> BayesianNB().fit(X[:12], y[:12]).conformal(X[:12], y[:12]).predict_set(X[12:], coverage=0.7)
+        >>> sets.conformal(BayesianNB().fit(X[:12], y[:12]), X[:12], y[:12]).predict_set(X[12:], coverage=0.7)
                no   yes
         12  False  True
         13   True  True
@@ -327,14 +327,14 @@ class Conformal:
         return in_set(self.p_values(X, smoothed), coverage)
 
 
-@question("sets of classes with a guarantee, whatever the model", "what to do")
+@question("sets of classes with a guarantee, whatever the model", "what to do", "sets")
 def conformal(
     classifier: Classifier, X: Any, y: Any, sample_weight: Any = None, by_class: bool = False, method: Method = "full"
 ) -> Conformal:
     """Calibrate sets of classes by known rows, so that they hold the true class as often as they say.
 
     ``credible_set`` of the estimator sums class probabilities, and is right if the model is. The sets of
-    ``clf.conformal(X, y).predict_set(X_new, coverage=0.9)`` rest on the rows being exchangeable, and on nothing else.
+    ``conformal(clf, X, y).predict_set(X_new, coverage=0.9)`` rest on the rows being exchangeable, and on nothing else.
 
     Parameters
     ----------
@@ -385,11 +385,11 @@ def conformal(
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, sets
     >>> X, y = datasets.penguins()
     >>> X, y = X.sample(frac=1, random_state=0), y.sample(frac=1, random_state=0)  # in random order
     >>> clf = BayesianNB(dependence="weighted").fit(X[:150], y[:150])
-    >>> found = clf.conformal(X[150:250], y[150:250], method="split", by_class=True)
+    >>> found = sets.conformal(clf, X[150:250], y[150:250], method="split", by_class=True)
     >>> found.predict_set(X[250:], coverage=0.9)[:3]
          Adelie  Chinstrap  Gentoo
     186   False      False    True
@@ -401,7 +401,7 @@ def conformal(
     classifier.require_one_class_prior("conformal prediction")
     if method != "split":
         _require_left_out(classifier, method)
-    rows = _whole(Rows.of(X, y, sample_weight, classifier.unlabelled, classifier.schema).labelled().counted())
+    rows = _whole(classifier.rows(X, y, sample_weight).labelled().counted())
     data, labels = classifier.encoded(rows)
     if method == "split":
         scores = nonconformity(classifier.log_joint(data, len(labels)), labels.codes)

@@ -284,7 +284,7 @@ MOST_COMPLETIONS = 1024
 """Ways to complete a row whose missing cells may be anything."""
 
 
-@question("bounds of class probabilities under a set of priors", "how sure")
+@question("bounds of class probabilities under a set of priors", "how sure", "sets")
 def predict_credal(
     classifier: Classifier,
     X: Any,
@@ -332,9 +332,9 @@ def predict_credal(
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, sets
     >>> X, y = datasets.play_tennis()
-    >>> BayesianNB().fit(X, y).predict_credal(X[:3], s=1).round(2)
+    >>> sets.predict_credal(BayesianNB().fit(X, y), X[:3], s=1).round(2)
     class    no                     yes
           lower upper undominated lower upper undominated
     0       0.6  0.89        True  0.11   0.4       False

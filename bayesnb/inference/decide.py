@@ -216,12 +216,12 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
     return least_expected_cost(classifier.predict_proba(X), classifier.classes, costs, reject_cost, index_of(X))
 
 
-@question("the smallest set of classes with a given probability", "what to do")
+@question("the smallest set of classes with a given probability", "what to do", "sets")
 def credible_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
     """The smallest set of classes whose probability is at least ``mass``, as bool (row, class).
 
     It holds the true class as often as ``mass`` says if the class probabilities are right. A guarantee that does not
-    depend on them needs rows to calibrate with: see :meth:`conformal`.
+    depend on them needs rows to calibrate with: see :func:`bayesnb.sets.conformal`.
 
     Parameters
     ----------
@@ -232,10 +232,10 @@ def credible_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFr
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, sets
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB().fit(X, y)
-    >>> clf.credible_set(X[:2], mass=0.7)
+    >>> sets.credible_set(clf, X[:2], mass=0.7)
          no    yes
     0  True  False
     1  True  False

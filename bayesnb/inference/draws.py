@@ -169,7 +169,7 @@ MEMORY = 2**29
 """Bytes of which ``sample_proba`` fills half with draws of parameters; its blocks of rows need far less."""
 
 
-@question("draws of the class probabilities", "how sure")
+@question("draws of the class probabilities", "how sure", "draws")
 @of_near_rows
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
@@ -190,10 +190,10 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, draws
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB(random_state=0).fit(X, y)
-    >>> p = clf.sample_proba(X[:2], draws=500)
+    >>> p = draws.sample_proba(clf, X[:2], draws=500)
     >>> p.shape, p[:, 0, 0].std().round(1)
     ((500, 2, 2), np.float64(0.2))
     """

@@ -20,11 +20,11 @@ class FarRowError(ValueError):
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesnb import BayesianNB
+    >>> from bayesnb import BayesianNB, odds
     >>> clf = BayesianNB().fit({"size": np.arange(6) * 1e-100}, [0, 0, 0, 1, 1, 1])
     >>> clf.predict_proba({"size": [1e60]}).round(1)
     array([[0.5, 0.5]])
-    >>> clf.log_odds({"size": [1e60]})  # doctest: +ELLIPSIS
+    >>> odds.log_odds(clf, {"size": [1e60]})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     bayesnb.inference.far_rows.FarRowError: row 0 lies more than 1e150 standard deviations from ...

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayesnb.data.rows import Rows
 from bayesnb.dependence import audit
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import question
 
 
-@question("to know which columns depend on each other", "is the model right")
+@question("to know which columns depend on each other", "is the model right", "checks")
 def independence(
     classifier: Classifier, X: Any, y: Any, sample_weight: Any = None, prob: float | None = None
 ) -> audit.Independence:
@@ -49,12 +48,12 @@ def independence(
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesnb import BayesianNB
+    >>> from bayesnb import BayesianNB, checks
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(2, size=500)
     >>> x = rng.normal(y)
     >>> X = {"x": x, "copy": x, "other": rng.normal(y)}
-    >>> found = BayesianNB().fit(X, y).independence(X, y)
+    >>> found = checks.independence(BayesianNB().fit(X, y), X, y)
     >>> print(found)
     1 of 3 pairs of columns depends on each other given the class: 'x' and 'copy'; log-odds are 1.5 times too large;
     use dependence="weighted".
@@ -66,5 +65,5 @@ def independence(
     """
     classifier.require_one_class_prior("the audit of independence")
     classifier.require_counted("the audit leaves rows out, which is exact for rows that were counted")
-    rows = Rows.of(X, y, sample_weight, classifier.unlabelled, classifier.schema).labelled()
+    rows = classifier.rows(X, y, sample_weight).labelled()
     return audit.independence(classifier.posterior, *classifier.encoded(rows), probability_of_interval(prob))

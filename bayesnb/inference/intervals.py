@@ -210,36 +210,6 @@ def _noted(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]
     return frame
 
 
-@question("the probability that the predicted class is the most probable one", "how sure")
-@of_near_rows
-def prob_top(
-    classifier: Classifier, X: Any, method: str = "auto", draws: int = 4000, given: Given | None = None
-) -> Array:
-    """The posterior probability that the predicted class is the most probable one under p(c | x, θ), (row,).
-
-    The Monte Carlo standard error of a probability p is √(p (1 - p) / draws), at most 0.008 of 4000 draws. After a fit
-    with unlabelled rows it is too sure: labels were taken as expected counts.
-
-    Parameters
-    ----------
-    X : table
-        The rows to ask about.
-    method, draws, given
-        As in :meth:`predict_interval`.
-
-    Examples
-    --------
-    >>> from bayesnb import BayesianNB, datasets
-    >>> X, y = datasets.play_tennis()
-    >>> clf = BayesianNB().fit(X, y)
-    >>> clf.prob_top(X[:2]).round(2)
-    array([0.8 , 0.95])
-    """
-    data, n = classifier.read(X)
-    codes = classifier.log_joint(data, n).argmax(axis=1)
-    return answering(classifier, method, draws, given).prob_top(data, codes, classifier.offset)
-
-
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> Saddlepoint | PosteriorDraws:
     """What answers: the saddlepoint formula or draws, under what is believed of θ when a row is asked."""
     if method not in ("auto", "saddlepoint", "draws"):

@@ -234,7 +234,7 @@ HELD = (
 """What is to be said where the model cannot be drawn."""
 
 
-@question("the labels that are doubtful", "is the model right")
+@question("the labels that are doubtful", "is the model right", "checks")
 def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
     """The labels of learned rows, the most doubtful first: exact leave-one-out p(y_i | x_i, D without row i).
 
@@ -268,7 +268,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     The expected number is that of this model. Where columns depend on each other given the class, naive Bayes is too
     sure, and takes many right labels as wrong: the number is then too large, by much if there are many columns.
-    :meth:`independence` says whether they do.
+    :func:`bayesnb.checks.independence` says whether they do.
 
     With a ``dependence``, the order of the rows is as good or better, and the number means little: the exponents have
     learned from the wrong labels too, so the class probabilities expect them already, and few are left to be beyond
@@ -277,10 +277,10 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, checks, datasets
     >>> X, y = datasets.penguins()
     >>> y = y.mask(y.index.isin([3, 200]), "Chinstrap")
-    >>> found = BayesianNB().fit(X, y).suspicious_labels(X, y)
+    >>> found = checks.suspicious_labels(BayesianNB().fit(X, y), X, y)
     >>> found.head(2).round(2)
              label  probability suggested  suggested_probability  wrong
     200  Chinstrap         0.00    Gentoo                   1.00   1.00

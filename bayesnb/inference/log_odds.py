@@ -26,7 +26,7 @@ type Moments = tuple[Array, Array, Array]
 classes adds to the variance of their differences, (row, class, class)."""
 
 
-@question("mean and variance of log-odds", "how sure")
+@question("mean and variance of log-odds", "how sure", "odds")
 def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.DataFrame:
     """Posterior mean and variance of the log-odds ln p(a | x, θ) - ln p(b | x, θ) of each pair: exact, no draws.
 
@@ -51,10 +51,10 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, odds
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB().fit(X, y)
-    >>> clf.log_odds(X[:1]).round(2)
+    >>> odds.log_odds(clf, X[:1]).round(2)
     class      no
     against   yes
              mean variance

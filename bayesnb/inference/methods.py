@@ -1,8 +1,8 @@
-"""The methods of a fitted model: one for each question of the table, which registers them here."""
+"""The methods of a fitted model: one for each question of the table that is a method, which registers them here."""
 
 
-class Questions:
+class FittedModel:
     """A fitted model that may be asked: what it has learned is its ``classifier_``.
 
-    Every question is one function of this room; ``methods.pyi`` lists them for editors and type checkers.
+    Every question is one function of this room; ``methods.pyi`` lists the methods for editors and type checkers.
     """

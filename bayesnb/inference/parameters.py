@@ -160,7 +160,7 @@ def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     return found if classifier.believed.naive else found | {"(exponents)": classifier.exponents_}
 
 
-@question("the weights of the same model as softmax regression", "why")
+@question("the weights of the same model as softmax regression", "why", "odds")
 def linear_form(classifier: Classifier) -> tuple[pd.DataFrame, pd.Series]:
     """The classifier as softmax regression: p(c | x) ∝ exp(γ_c + β_c · φ(x)).
 
@@ -185,10 +185,10 @@ def linear_form(classifier: Classifier) -> tuple[pd.DataFrame, pd.Series]:
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, odds
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB().fit(X, y)
-    >>> weights, intercept = clf.linear_form()
+    >>> weights, intercept = odds.linear_form(clf)
     >>> weights.loc["wind"].round(2)
               no   yes
     level

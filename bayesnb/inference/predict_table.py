@@ -16,7 +16,7 @@ from bayesnb.inference.questions import question
 from bayesnb.wording import meant
 
 
-@question("predictions as a table, beside columns of yours", "predict")
+@question("predictions as a table, beside columns of yours", "predict", "deploy")
 def predict_table(
     classifier: Classifier, X: Any, interval: bool = False, prob: float | None = None, keep: Sequence[Any] = ()
 ) -> Any:
@@ -42,9 +42,9 @@ def predict_table(
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, deploy
     >>> X, y = datasets.play_tennis()
-    >>> BayesianNB().fit(X, y).predict_table(X[:2], keep=["wind"]).round(3)
+    >>> deploy.predict_table(BayesianNB().fit(X, y), X[:2], keep=["wind"]).round(3)
          wind prediction   p_no  p_yes
     0    weak         no  0.704  0.296
     1  strong         no  0.847  0.153
@@ -52,7 +52,7 @@ def predict_table(
     columns = _predicted_columns(classifier, interval)
     if engines.streams(X):
         return engines.scores(
-            partial(classifier.predict_table, interval=interval, prob=prob, keep=keep), columns, X, keep
+            partial(predict_table, classifier, interval=interval, prob=prob, keep=keep), columns, X, keep
         )
     table, kept = Table.of(X), {}
     if keep:
@@ -89,7 +89,7 @@ def _predicted_columns(classifier: Classifier, interval: bool) -> list[tuple[str
     return [("prediction", "str" if text else classifier.classes.dtype), *((name, "float64") for name in names)]
 
 
-@question("predictions of a large table in a file", "predict")
+@question("predictions of a large table in a file", "predict", "deploy")
 def write_predictions(
     classifier: Classifier,
     X: Any,
@@ -103,7 +103,7 @@ def write_predictions(
     Parameters
     ----------
     X, interval, prob, keep
-        As for :meth:`predict_table`.
+        As for :func:`bayesnb.deploy.predict_table`.
     path : path
         A Parquet (".parquet") or CSV (".csv", ".tsv") file, which is written completely or not at all.
 
@@ -111,15 +111,15 @@ def write_predictions(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, deploy
     >>> X, y = datasets.play_tennis()
     >>> path = Path(tempfile.mkdtemp()) / "predicted.csv"
-    >>> BayesianNB().fit(X, y).write_predictions(X, path)
+    >>> deploy.write_predictions(BayesianNB().fit(X, y), X, path)
     14
     >>> path.read_text().splitlines()[0]
     'prediction,p_no,p_yes'
     """
-    predictions = classifier.predict_table(X, interval, prob, keep)
+    predictions = predict_table(classifier, X, interval, prob, keep)
     if not isinstance(predictions, pd.DataFrame | Iterator):
         raise TypeError(
             f"{type(predictions).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"

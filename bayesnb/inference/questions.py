@@ -1,9 +1,10 @@
 """The table of questions: whatever may be asked of a fitted model is one plain function, registered once.
 
-A question is a function ``f(classifier, X, ...)`` in a file of this room, with :func:`question` above it. From its
-signature and its docstring are made the method of :class:`bayesnb.BayesianNB` and of
-:class:`bayesnb.inference.classifier.Classifier`, its type in ``methods.pyi``, its line in the docstring of the
-estimator, and the options of a command. :data:`QUESTIONS` is the table.
+A question is a function ``f(classifier, X, ...)`` in a file of this room, with :func:`question` above it, which says
+where users find it: as a method of :class:`bayesnb.BayesianNB` and of
+:class:`bayesnb.inference.classifier.Classifier`, or as a function of a public module such as :mod:`bayesnb.sets`. From
+its signature and its docstring are made its type in ``methods.pyi`` or its line in the module, its line in the
+docstring of the estimator and in the API page, and the options of a command. :data:`QUESTIONS` is the table.
 """
 
 from __future__ import annotations
@@ -15,15 +16,35 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any, Concatenate, Literal, Protocol, cast
 
-from bayesnb.inference.methods import Questions
+from bayesnb.inference.methods import FittedModel
 
 type Group = Literal["predict", "how sure", "why", "what to do", "is the model right", "draws and PyMC"]
 
+type Module = Literal["checks", "deploy", "design", "draws", "odds", "sets"]
 
-class Method[**P, R](Protocol):
-    """What a type checker knows of a method that is made from a function: that it is called without the classifier."""
+MODULES: Mapping[Module, str] = {
+    "checks": "Is the model right: what a fitted model and its rows say about the assumptions.",
+    "deploy": "A fitted model in use: tables of any size, one row at a time, and other class frequencies.",
+    "design": "What to ask or label next.",
+    "draws": "Draws from a fitted model: new rows, and class probabilities.",
+    "odds": "The log-odds of a fitted model: their moments, and their weights as a linear form.",
+    "sets": "Sets of classes, and bounds of their probabilities under a set of priors.",
+}
+"""The public modules that hold the questions of specialists, and what each of them is about."""
 
-    def __get__(self, asked: Any, kind: Any = None) -> Callable[P, R]: ...
+
+HEADING = "Parameters\n----------\n"
+
+MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
+"""What the docstring of a function of a public module says of its first argument."""
+
+
+class Asked[**P, R](Protocol):
+    """What a type checker knows of a question: a function of a fitted model, and a method of it."""
+
+    def __call__(self, model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    def __get__(self, model: Any, kind: Any = None) -> Callable[P, R]: ...
 
 
 @dataclass(frozen=True)
@@ -38,19 +59,27 @@ class Question:
         What somebody wants who asks it, as the end of a sentence that begins with "If you want".
     group : str
         The heading it stands under.
+    module : str or None
+        The public module that holds it; ``None`` for a method of fitted models.
     function : callable
-        Its first argument is a Classifier.
+        Its first argument is a fitted model.
     """
 
     name: str
     want: str
     group: Group
+    module: Module | None
     function: Callable[..., Any]
 
     @property
-    def module(self) -> str:
+    def file(self) -> str:
         """The file of this room in which the function stands."""
         return self.function.__module__.rpartition(".")[2]
+
+    @property
+    def role(self) -> str:
+        """The question as a reference of reStructuredText."""
+        return f":meth:`{self.name}`" if self.module is None else f":func:`bayesnb.{self.module}.{self.name}`"
 
     @property
     def summary(self) -> str:
@@ -59,14 +88,15 @@ class Question:
 
     @property
     def options(self) -> Mapping[str, inspect.Parameter]:
-        """What the question takes beside the classifier, by name; annotations are text."""
+        """What the question takes beside the model, by name; annotations are text."""
         _, *others = inspect.signature(self.function).parameters.values()
         return {option.name: option for option in others}
 
     @property
     def help(self) -> Mapping[str, str]:
         """What the docstring says of each option, from its section "Parameters" (numpydoc)."""
-        return described(self.function.__doc__ or "")
+        said = described(self.function.__doc__ or "")
+        return {name: text for name, text in said.items() if name != "model"}
 
 
 _TABLE: dict[str, Question] = {}
@@ -75,8 +105,10 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(_TABLE)
 """Every question by its name, in the order of its file. A further one is one function in one file."""
 
 
-def question[F: Callable[..., Any]](want: str, group: Group) -> Callable[[F], F]:
-    """Register a function ``f(classifier, ...)`` as a question, which makes it a method of every fitted model.
+def question[**P, R](
+    want: str, group: Group, module: Module | None = None
+) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
+    """Register a function ``f(classifier, ...)`` as a question, which may be asked of every fitted model.
 
     Parameters
     ----------
@@ -84,33 +116,32 @@ def question[F: Callable[..., Any]](want: str, group: Group) -> Callable[[F], F]
         The end of the sentence "If you want ...".
     group : str
         The heading it stands under.
+    module : str, optional
+        The public module that holds it. By default it is a method of fitted models.
     """
 
-    def register(function: F) -> F:
-        name = function.__name__
-        _TABLE[name] = Question(name, want, group, function)
-        setattr(Questions, name, asked(function))
-        return function
+    def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:
+        @wraps(function)
+        def ask(model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            """Ask the classifier that the model holds at that moment."""
+            return function(model.classifier_, *args, **kwargs)
+
+        first, *others = inspect.signature(function).parameters.values()
+        told = first.replace(name="self" if module is None else "model")
+        ask.__signature__ = inspect.signature(function).replace(parameters=[told, *others])
+        _TABLE[function.__name__] = Question(function.__name__, want, group, module, ask)
+        if module is None:
+            setattr(FittedModel, function.__name__, ask)
+        elif ask.__doc__:
+            ask.__doc__ = inspect.cleandoc(ask.__doc__).replace(HEADING, HEADING + MODEL, 1)
+        return cast("Asked[P, R]", ask)
 
     return register
 
 
-def asked[**P, R](function: Callable[Concatenate[Any, P], R]) -> Method[P, R]:
-    """A function of a classifier as a method, which asks the classifier that its object holds at that moment."""
-
-    @wraps(function)
-    def method(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
-        return function(self.classifier_, *args, **kwargs)
-
-    first, *others = inspect.signature(function).parameters.values()
-    method.__signature__ = inspect.signature(function).replace(parameters=[first.replace(name="self"), *others])
-    method.__qualname__ = f"{Questions.__name__}.{function.__name__}"
-    return cast("Method[P, R]", method)
-
-
 def described(docstring: str) -> dict[str, str]:
     """What the section "Parameters" of a numpydoc docstring says of each parameter, in one paragraph each."""
-    _, _, section = inspect.cleandoc(docstring).partition("Parameters\n----------\n")
+    _, _, section = inspect.cleandoc(docstring).partition(HEADING)
     found: dict[str, list[str]] = {}
     names: list[str] = []
     for line in section.splitlines():
@@ -134,25 +165,53 @@ def listing_questions[C: type](kind: C) -> C:
     return kind
 
 
+def by_group() -> dict[str, list[Question]]:
+    """The questions by their headings."""
+    groups: dict[str, list[Question]] = {}
+    for each in QUESTIONS.values():
+        groups.setdefault(f"{each.group[0].upper()}{each.group[1:]}", []).append(each)
+    return groups
+
+
 def if_you_want() -> str:
     """The table as reStructuredText, "if you want ... call ...", for the docstring of the estimator."""
     lines = []
-    for group in dict.fromkeys(each.group for each in QUESTIONS.values()):
-        lines += [f"*{group[0].upper()}{group[1:]}*", ""]
-        own = [each for each in QUESTIONS.values() if each.group == group]
-        lines += [*(f"* {each.want}: :meth:`{each.name}`" for each in own), ""]
+    for group, questions in by_group().items():
+        lines += [f"*{group}*", "", *(f"* {each.want}: {each.role}" for each in questions), ""]
     return "\n".join(lines).rstrip()
 
 
-def stub() -> str:
-    """The text of ``methods.pyi``, from which editors and type checkers know the methods."""
-    modules = sorted({each.module for each in QUESTIONS.values()})
-    lines = [
-        "# Written by python -m bayesnb.inference: one line for each question of the table.",
-        *(f"from bayesnb.inference import {module} as _{module}" for module in modules),
-        "from bayesnb.inference.questions import asked",
-        "",
-        "class Questions:",
-    ]
-    lines += [f"    {name} = asked(_{QUESTIONS[name].module}.{name})" for name in sorted(QUESTIONS)]
-    return "\n".join(lines) + "\n"
+def written() -> dict[str, str]:
+    """The files that are made from the table, by their paths in the package: the types of methods, and the modules."""
+    made = "by python -m bayesnb.inference: one line for each question of the table."
+    methods = [each for _, each in sorted(QUESTIONS.items()) if each.module is None]
+    files = {
+        "inference/methods.pyi": [
+            f"# Written {made}",
+            *(f"from bayesnb.inference import {file} as _{file}" for file in sorted({each.file for each in methods})),
+            "from bayesnb.inference.classifier import Classifier",
+            "",
+            "class FittedModel:",
+            "    @property",
+            "    def classifier_(self) -> Classifier: ...",
+            *(f"    {each.name} = _{each.file}.{each.name}" for each in methods),
+        ]
+    }
+    for module, about in MODULES.items():
+        held: dict[str, list[str]] = {}
+        for each in QUESTIONS.values():
+            if each.module == module:
+                held.setdefault(each.file, []).append(each.name)
+        names = ", ".join(f'"{name}"' for name in sorted(name for names in held.values() for name in names))
+        files[f"{module}.py"] = [
+            f'"""{about}',
+            "",
+            "Each function takes a fitted model first: an estimator, or its ``classifier_``.",
+            f"Written {made}",
+            '"""',
+            "",
+            *(f"from bayesnb.inference.{file} import {', '.join(sorted(held[file]))}" for file in sorted(held)),
+            "",
+            f"__all__ = [{names}]",
+        ]
+    return {path: "\n".join(lines) + "\n" for path, lines in files.items()}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.data.rows import Rows
+from bayesnb.data.specifications import Unlabelled
 from bayesnb.dependence.posterior import LearnedExponents, log_posterior_of_classes
 from bayesnb.dependence.posterior import Rows as TermRows
 from bayesnb.inference.classifier import Classifier
@@ -218,9 +219,9 @@ def _by_gibbs(
     rows = learned_in_two(classifier, X, y)
     if not (rows.weight == 1).all():
         raise ValueError(
-            f"unlabelled_weight={classifier.unlabelled_weight:g} raises the likelihood of the unlabelled rows to that "
-            'power, and the Gibbs sampler draws labels of whole rows: use sampler="nuts", or fit with '
-            "unlabelled_weight=1"
+            f"Unlabelled(weight={Unlabelled.of(classifier.unlabelled).weight:g}) raises the likelihood of the "
+            'unlabelled rows to that power, and the Gibbs sampler draws labels of whole rows: use sampler="nuts", or '
+            "fit with Unlabelled(weight=1)"
         )
     alone = classifier.posterior.given(rows.labelled)
     return rows, gibbs.sample(alone, rows.data, len(rows.place), draws, chains, rng, **steps)
@@ -230,7 +231,7 @@ def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> tree
     """The rows that a tree describes. Of learned rows, these are the ones with a label; None if all have none."""
     from bayesnb.sampling.trees import RowsOfTree
 
-    rows = Rows.of(X, y, None, classifier.unlabelled, classifier.schema)
+    rows = classifier.rows(X, y)
     keep = rows.target.labelled
     if learned and not keep.all():
         if not keep.any():

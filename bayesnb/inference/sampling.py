@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.rows import Rows
+from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.targets import codes_of
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bayesnb.dependence.posterior import Rows as TermRows
 
 
-@question("new rows", "draws and PyMC")
+@question("new rows", "draws and PyMC", "draws")
 def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
     """New rows from the model, with a column for the class; with a dependence, from its naive Bayes part.
 
@@ -41,10 +41,10 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, draws
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB(random_state=0).fit(X, y)
-    >>> clf.sample(2, label="yes")
+    >>> draws.sample(clf, 2, label="yes")
          y   outlook temperature humidity  wind
     0  yes     sunny         hot     high  weak
     1  yes  overcast         hot     high  weak
@@ -151,7 +151,7 @@ def to_pymc(
         return model
     data = codes = None
     if X is not None:
-        rows = Rows.of(X, y, None, classifier.unlabelled, classifier.schema).labelled()
+        rows = classifier.rows(X, y).labelled()
         data, codes = classifier.schema.read(rows.table)[1], rows.target.among(classifier.classes)
         if not np.allclose(found := np.bincount(codes, minlength=len(classifier.classes)), classifier.statistics.rows):
             raise ValueError(
@@ -174,7 +174,7 @@ def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_we
     if X is None or y is None:
         raise ValueError("the model keeps no rows: pass those that the exponents were learned from")
     classifier.require_one_class_prior("the second stage")
-    rows = Rows.of(X, y, sample_weight, classifier.unlabelled, classifier.schema).labelled().counted()
+    rows = classifier.rows(X, y, sample_weight).labelled().counted()
     return classifier.dependence.rows(classifier.posterior, *classifier.encoded(rows))
 
 
@@ -203,9 +203,7 @@ class LearnedRows:
 
 def learned_in_two(classifier: Classifier, X: Any, y: Any) -> LearnedRows:
     """The learned rows in two, where these are they."""
-    rows = Rows.of(X, y, None, classifier.unlabelled, classifier.schema).weighing_unlabelled(
-        classifier.unlabelled_weight
-    )
+    rows = classifier.rows(X, y).weighing_unlabelled(Unlabelled.of(classifier.unlabelled).weight)
     if not np.isclose(rows.weight.sum(), classifier.statistics.rows.sum()):
         raise ValueError(
             f"rows of weight {rows.weight.sum():g} were given and rows of weight "

@@ -284,7 +284,7 @@ ROWS = 200
 """Rows that are drawn from the model where none are given."""
 
 
-@question("to know how much the priors matter", "is the model right")
+@question("to know how much the priors matter", "is the model right", "checks")
 def sensitivity(
     classifier: Classifier, X: Any = None, scaling: Scaling = "density", by: str = "factor"
 ) -> pd.DataFrame:
@@ -324,10 +324,10 @@ def sensitivity(
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, Dirichlet, datasets
+    >>> from bayesnb import BayesianNB, Dirichlet, checks, datasets
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB(class_prior=Dirichlet(3)).fit(X, y)
-    >>> clf.sensitivity(X, scaling="rows")["prior"][["mean", "largest", "log_evidence"]].round(2)
+    >>> checks.sensitivity(clf, X, scaling="rows")["prior"][["mean", "largest", "log_evidence"]].round(2)
                  mean  largest  log_evidence
     factor
     (class)      0.02     0.02          0.17

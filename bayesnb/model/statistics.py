@@ -88,7 +88,8 @@ class Statistics:
     Examples
     --------
     >>> from bayesnb import BayesianNB, Bernoulli
-    >>> seen = BayesianNB({"wet": Bernoulli()}).fit({"wet": [1, 0, 1]}, ["spring", "spring", "summer"]).statistics_
+    >>> clf = BayesianNB({"wet": Bernoulli()}).fit({"wet": [1, 0, 1]}, ["spring", "spring", "summer"])
+    >>> seen = clf.classifier_.statistics
     >>> (seen + seen).rows, (seen + seen - seen).rows, (seen * 0.5).rows
     (array([4., 2.]), array([2., 1.]), array([1. , 0.5]))
     """

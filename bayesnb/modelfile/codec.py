@@ -33,7 +33,8 @@ NAMED = {
 OTHERS = (
     chains.Convergence, chains.Sampler, FixedProbabilities, sampled.Draws, dyadic.Dyadic, from_pymc.Specified,
     specifications.BestFamily, specifications.BinEdges, specifications.Binned, specifications.ByType,
-    specifications.Missing, encoders.Feature, schema.Schema, Statistics, Scatter, learned.Dependence,
+    specifications.Missing, specifications.Unlabelled, encoders.Feature, schema.Schema, Statistics, Scatter,
+    learned.Dependence,
     terms.TermSet, columns.Cells, columns.Grid, columns.DependenceStatistics, pairs.PairCounts,
     posterior.LearnedExponents, exponents.Exponents, exponents.Group, exponents.Layout, posterior.Laplace,
 )  # fmt: skip

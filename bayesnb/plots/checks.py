@@ -19,7 +19,7 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     Parameters
     ----------
     found : PredictiveChecks
-        From ``clf.predictive_checks(X, y)``.
+        From ``checks.predictive_checks(clf, X, y)``.
     most : int
         How many checks to show.
 
@@ -36,9 +36,9 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, checks, datasets
     >>> X, y = datasets.play_tennis()
-    >>> figure = predictive_checks(BayesianNB().fit(X, y).predictive_checks(X, y))
+    >>> figure = predictive_checks(checks.predictive_checks(BayesianNB().fit(X, y), X, y))
     >>> figure.axes[0].get_title()
     'none of 12 checks speaks against the model'
     """

@@ -29,7 +29,7 @@ def independence(found: Independence) -> Figure:
     Parameters
     ----------
     found : Independence
-        From ``clf.independence(X, y)``.
+        From ``checks.independence(clf, X, y)``.
 
     Returns
     -------
@@ -44,9 +44,9 @@ def independence(found: Independence) -> Figure:
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, checks, datasets
     >>> X, y = datasets.penguins()
-    >>> figure = independence(BayesianNB().fit(X, y).independence(X, y))
+    >>> figure = independence(checks.independence(BayesianNB().fit(X, y), X, y))
     >>> figure.axes[0].get_title()
     '10 of 21 pairs depend on each other\ngiven the class'
     """

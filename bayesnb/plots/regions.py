@@ -70,7 +70,7 @@ def decision_regions(
         raise ValueError(f"Expected grid_resolution to be 2 or more; got {grid_resolution!r}")
     names = _real_columns(clf, features)
     table = Table.of(X)
-    table = table if table.named else replace(table, names=clf.schema_.names)
+    table = table if table.named else replace(table, names=clf.classifier_.schema.names)
     codes = codes_of(clf.classes_, np.asarray(y))
     if len(codes) != table.n_rows:
         raise ValueError(f"X has {table.n_rows} rows and y has {len(codes)}")
@@ -99,12 +99,12 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
     """The two columns, both read as real numbers."""
     if isinstance(features, str) or len(features) != 2 or features[0] == features[1]:
         raise ValueError(f"Expected two different columns; got {features!r}")
-    owner = {column: feature for feature in clf.schema_.features.values() for column in feature.columns}
+    owner = {column: feature for feature in clf.classifier_.schema.features.values() for column in feature.columns}
     columns = []
     for name in features:
-        position = name if isinstance(name, int | np.integer) and not clf.schema_.named else None
-        if position is not None and 0 <= position < len(clf.schema_.names):
-            name = clf.schema_.names[position]
+        position = name if isinstance(name, int | np.integer) and not clf.classifier_.schema.named else None
+        if position is not None and 0 <= position < len(clf.classifier_.schema.names):
+            name = clf.classifier_.schema.names[position]
         if name not in owner:
             raise ValueError(f"column {name!r} was not fitted; the columns are {list(owner)[:20]}")
         if owner[name].family.support != REALS and owner[name].cuts is None:
@@ -117,12 +117,12 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
 
 def _log_proba_of(clf: BayesianNB, columns: dict[Any, Array]) -> Array:
     """log p(class | two columns), (row, class), NaN where the estimate calls a row impossible."""
-    if clf.schema_.named:
+    if clf.classifier_.schema.named:
         grid: Any = pd.DataFrame(columns)
     else:
-        grid = np.full((len(next(iter(columns.values()))), len(clf.schema_.names)), np.nan)
+        grid = np.full((len(next(iter(columns.values()))), len(clf.classifier_.schema.names)), np.nan)
         for name, values in columns.items():
-            grid[:, clf.schema_.names.index(name)] = values
+            grid[:, clf.classifier_.schema.names.index(name)] = values
     lenient = replace(clf.classifier_, absent="missing")
     log_proba = log_proba_of(lenient.predict_joint_log_proba(grid))
     return np.where(np.isneginf(log_proba).all(axis=1, keepdims=True), np.nan, log_proba)

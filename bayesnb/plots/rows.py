@@ -58,10 +58,11 @@ def class_probability(
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, datasets, draws
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB(random_state=0).fit(X, y)
-    >>> figure = class_probability(clf.sample_proba(X), clf.classes_, rows=[0, 2], predictive=clf.predict_proba(X))
+    >>> p = draws.sample_proba(clf, X)
+    >>> figure = class_probability(p, clf.classes_, rows=[0, 2], predictive=clf.predict_proba(X))
     >>> len(figure.axes)
     2
     """

@@ -22,7 +22,7 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        From ``clf.sensitivity(X)``.
+        From ``checks.sensitivity(clf, X)``.
 
     Returns
     -------
@@ -38,15 +38,15 @@ def sensitivity(table: pd.DataFrame) -> Figure:
 
     Examples
     --------
-    >>> from bayesnb import BayesianNB, datasets
+    >>> from bayesnb import BayesianNB, checks, datasets
     >>> X, y = datasets.play_tennis()
-    >>> figure = sensitivity(BayesianNB().fit(X, y).sensitivity(X, scaling="rows"))
+    >>> figure = sensitivity(checks.sensitivity(BayesianNB().fit(X, y), X, scaling="rows"))
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['(class)', 'outlook', 'temperature', 'humidity', 'wind', '(all)']
     """
     wanted = [(part, name) for part in ("prior", "likelihood") for name in ("mean", "largest")]
     if not isinstance(table, pd.DataFrame) or not set(wanted) <= set(table.columns):
-        raise ValueError("Expected the table of clf.sensitivity(X), one line for each factor")
+        raise ValueError("Expected the table of checks.sensitivity(clf, X), one line for each factor")
     shown = table
     if len(table) > MOST:
         first = np.argsort(-table["prior", "largest"].to_numpy()[:-1], kind="stable")[: MOST - 1]

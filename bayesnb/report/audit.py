@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb import plots
+from bayesnb import checks, plots, sets
 from bayesnb.report.parts import Grid, Part, Picture, Section, with_error, with_interval
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def priors(clf: BayesianNB, table: Table) -> Section:
 
     some = np.unique(np.linspace(0, table.n_rows - 1, min(table.n_rows, MOST_ROWS)).astype(int))
     rows = rows_at(table, some)
-    found = clf.sensitivity(rows, scaling="rows")
+    found = checks.sensitivity(clf, rows, scaling="rows")
     worst = found["prior", "largest"].iloc[:-1]
     says = f"Change of class probabilities by factor. Largest: {worst.max():.3g}, by the prior of {worst.idxmax()!r}."
     parts: list[Part] = [
@@ -121,7 +121,7 @@ def priors(clf: BayesianNB, table: Table) -> Section:
     ]
     if clf.estimate != "predictive":
         return Section(PRIORS, parts, folded=True)
-    sure = clf.predict_credal(rows).xs("undominated", axis=1, level=1).sum(axis=1) == 1
+    sure = sets.predict_credal(clf, rows).xs("undominated", axis=1, level=1).sum(axis=1) == 1
     said = (
         f"Under all priors of the imprecise Dirichlet model (s = 1) for nominal columns and the classes, "
         f"{int(sure.sum())} of {len(sure)} rows have one class that is more probable than any other."
@@ -135,4 +135,4 @@ def doubts(clf: BayesianNB, X: Any, y: Any, advice: str | None) -> tuple[pd.Data
     from bayesnb.learning import as_advised
 
     judge = as_advised(clf, advice, X, y)
-    return judge.suspicious_labels(X, y), None if judge is clf.classifier_ else advice
+    return checks.suspicious_labels(judge, X, y), None if judge is clf.classifier_ else advice

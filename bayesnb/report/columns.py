@@ -102,7 +102,10 @@ def _telling(frame: pd.DataFrame) -> str:
 def taken_for(clf: BayesianNB, remarks: Sequence[str] = ()) -> Section:
     """The family, the prior and the levels of each column, and remarks about them."""
     frame = clf.describe()
-    plain = [*(["columns"] if (frame["columns"] == 1).all() else []), *([] if hasattr(clf, "choice_") else ["chosen"])]
+    plain = [
+        *(["columns"] if (frame["columns"] == 1).all() else []),
+        *([] if hasattr(clf.classifier_, "choice") else ["chosen"]),
+    ]
     said = [Findings([(remark, None) for remark in remarks])] if remarks else []
     return Section(READ, [*_cut(frame.drop(columns=plain), "Families and priors"), *said], folded=True)
 

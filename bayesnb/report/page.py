@@ -14,7 +14,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from bayesnb import checks
 from bayesnb.__about__ import __version__
+from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.data.writers import replacing
@@ -121,7 +123,7 @@ def report(
 
     @cache
     def audited() -> Any:
-        return clf.independence(table, y, prob=share)
+        return checks.independence(clf, table, y, prob=share)
 
     def labels() -> Section:
         try:
@@ -153,7 +155,7 @@ def report(
         ),
         audit.FIT: (
             "comparing the rows with tables that the model makes",
-            lambda: audit.fit(clf.predictive_checks(table, y, prob=share), share),
+            lambda: audit.fit(checks.predictive_checks(clf, table, y, prob=share), share),
         ),
         audit.PRIORS: ("raising each prior to a power", lambda: audit.priors(clf, table)),
         columns.READ: ("", lambda: columns.taken_for(clf, remarks)),
@@ -197,7 +199,7 @@ def is_report(path: str | Path) -> bool:
 
 def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
     """Encode the classes of the rows. Rows other than the learned ones are refused."""
-    target = read_target(y, clf.unlabelled)
+    target = read_target(y, Unlabelled.of(clf.unlabelled).marker)
     if len(target) != table.n_rows:
         raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
     if not target.complete:
@@ -219,7 +221,7 @@ def _about(clf: BayesianNB, table: Table, y: Any) -> str:
     named = "" if target is None else f" of {one_line(target)}"
     classes = dict(zip(clf.classes_.tolist(), clf.class_count_.tolist(), strict=True))
     return (
-        f"{table.n_rows:,} rows, {len(clf.schema_.names):,} columns, {len(classes)} classes{named}: "
+        f"{table.n_rows:,} rows, {len(clf.classifier_.schema.names):,} columns, {len(classes)} classes{named}: "
         f"{count_of(classes)}. Estimate: {clf.estimate}."
         + ("" if clf.dependence is None else f" Dependence: {clf.dependence}.")
     )

@@ -1,0 +1,12 @@
+"""Is the model right: what a fitted model and its rows say about the assumptions.
+
+Each function takes a fitted model first: an estimator, or its ``classifier_``.
+Written by python -m bayesnb.inference: one line for each question of the table.
+"""
+
+from bayesnb.inference.checks import predictive_checks
+from bayesnb.inference.independence import independence
+from bayesnb.inference.label_noise import suspicious_labels
+from bayesnb.inference.sensitivity import sensitivity
+
+__all__ = ["independence", "predictive_checks", "sensitivity", "suspicious_labels"]

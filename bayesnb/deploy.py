@@ -1,0 +1,11 @@
+"""A fitted model in use: tables of any size, one row at a time, and other class frequencies.
+
+Each function takes a fitted model first: an estimator, or its ``classifier_``.
+Written by python -m bayesnb.inference: one line for each question of the table.
+"""
+
+from bayesnb.inference.class_prior import estimate_class_prior, with_class_prior
+from bayesnb.inference.compiled import compile
+from bayesnb.inference.predict_table import predict_table, write_predictions
+
+__all__ = ["compile", "estimate_class_prior", "predict_table", "with_class_prior", "write_predictions"]

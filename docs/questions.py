@@ -1,0 +1,45 @@
+"""The page of the API that lists what may be asked of a fitted model, written from the table of questions."""
+
+from bayesnb.inference.questions import MODULES, QUESTIONS, by_group
+
+PAGE = """# Questions to a fitted model
+
+If you want one of these, call what stands beside it: a method of the estimator and of its `classifier_`, or a function
+of a module, which takes either first.
+
+```{{eval-rst}}
+.. currentmodule:: bayesnb
+
+{wants}
+```
+"""
+
+MODULE = """
+## `bayesnb.{module}`
+
+{about}
+
+```{{eval-rst}}
+.. autosummary::
+   :toctree: generated
+
+   {names}
+```
+"""
+
+
+def page() -> str:
+    """The page, as Markdown."""
+    wants = []
+    for group, questions in by_group().items():
+        wants += [f"**{group}**", "", *(f"* {each.want}: {reference(each)}" for each in questions), ""]
+    parts = [PAGE.format(wants="\n".join(wants).rstrip())]
+    for module, about in MODULES.items():
+        names = sorted(f"{module}.{each.name}" for each in QUESTIONS.values() if each.module == module)
+        parts.append(MODULE.format(module=module, about=about, names="\n   ".join(names)))
+    return "".join(parts)
+
+
+def reference(question: object) -> str:
+    """The question as a reference that Sphinx resolves from this page."""
+    return question.role if question.module else f":meth:`BayesianNB.{question.name}`"

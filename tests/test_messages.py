@@ -185,7 +185,7 @@ ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "one row as a dict": (
         lambda: CLF.predict_proba(X.iloc[0].to_dict()), ValueError,
-        r"column 'a' is 1.0: .*\{column: \[value\]\}, or ask compile\(\)",
+        r"column 'a' is 1.0: .*\{column: \[value\]\}, or ask deploy.compile\(clf\)",
     ),
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ from .data.specifications import Binned as Binned
 from .data.specifications import ByType as ByType
 from .data.specifications import Missing as Missing
 from .data.specifications import Unlabelled as Unlabelled
+from .data.text import Text as Text
 from .dependence.exponents import Exponents as Exponents
 from .estimator import BayesianNB as BayesianNB
 from .estimator import load as load

@@ -122,9 +122,10 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     ----------
     features : family, {column: family}, {name: (family, [columns])}, ByType, BestFamily or Missing, optional
         The families of columns that you specify, as objects or by short names such as "poisson". The others get one by
-        their type (bool and integers of 0 and 1: Bernoulli; text and categories: Categorical; numbers: Gaussian; a
-        sparse matrix: Multinomial), or that of :class:`bayesnb.ByType`. "best" lets the rows choose it, and "missing"
-        also counts whether a cell is missing, for all columns or for one: :class:`bayesnb.BestFamily`, ``Missing``.
+        their type (bool and integers of 0 and 1: Bernoulli; text and categories: Categorical; sentences: ``Text``;
+        numbers: Gaussian; a sparse matrix: Multinomial), or that of :class:`bayesnb.ByType`. "best" lets the rows
+        choose it, and "missing" also counts whether a cell is missing, for all columns or for one:
+        :class:`bayesnb.BestFamily`, ``Missing``.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities are taken as known, by label or in
         the order of ``classes_``.

@@ -182,7 +182,8 @@ def _less(settings: Any, before: Classifier, statistics: Statistics, rows: Rows 
             f"these are all rows of all classes, {list(labels)}, and a classifier needs a class: name the classes "
             "that are to stay, with partial_fit(..., classes=[...]) or class_prior={label: probability}"
         )
-    learned = believed(settings, before, before.schema, rest, before.classes[stays], before.declared)
+    schema, rest = before.schema.without_unused_words(rest)
+    learned = believed(settings, before, schema, rest, before.classes[stays], before.declared)
 
     def less(held: Dependence) -> DependenceStatistics:
         return held.statistics if rows is None else held.statistics.without(_counted(held, before, rows))
@@ -409,6 +410,7 @@ def believed(
         kept = {name: getattr(before, name) for name in ("target", "reading", "em", "expected")}
         others = kept | others
     statistics = statistics.reindexed(labels_of(classes)).arranged(schema.features)
+    schema.require_words()
     if settings.dependence is not None:
         dependent.require_exact(schema.model(label))  # before any feature is sampled, which takes long
     others |= asked_with(settings) | {"declared": declared}

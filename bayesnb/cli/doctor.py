@@ -149,6 +149,7 @@ def _column(values: pd.Series) -> Iterator[Remark]:
 
 def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     from bayesnb.data.identifiers import looks_like_identifier
+    from bayesnb.data.text import are_sentences
 
     n, k, once = len(held), len(levels), int((levels == 1).sum())
     texts = held.str.strip()
@@ -169,6 +170,10 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         na = f", or --na {_quoted(odd[0])}" if odd else ""
         said = f"numbers but for {shown}, so all are read as levels: mend them{na}"
         yield Remark(name, said, True, option=("--na", odd[0]) if len(odd) == 1 else ())
+    elif are_sentences(levels.index, n):
+        feature = f"--feature {_quoted(name)}"
+        said = f"sentences, read as a bag of words: {feature}=text; as levels: {feature}=categorical"
+        yield Remark(name, said, families=("text", "categorical"))
     elif looks_like_identifier(k, n):
         yield Remark(name, f"looks like an identifier or free text: {k:,} levels in {n:,} rows", True, True)
     elif k >= 20 and once >= k / 2:

@@ -54,7 +54,9 @@ def template_of(clf: BayesianNB) -> pd.DataFrame:
 
     columns = {}
     for feature in clf.classifier_.schema.features.values():
-        for k, name in enumerate(() if feature.indicates else feature.columns):
+        if feature.text is not None:
+            columns[feature.source[0]] = pd.Series(dtype="object")
+        for k, name in enumerate(() if feature.source else feature.columns):
             names = () if feature.levels is None or feature.cuts is not None else feature.levels[k]
             text = any(isinstance(level, str) for level in names)
             flags = feature.how.lower().startswith("bool") or (names and all(isinstance(n, bool) for n in names))

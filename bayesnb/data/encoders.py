@@ -17,6 +17,7 @@ from scipy import sparse
 from bayesnb.data.columns import EXTREME, Column, Kind, Names, as_floats, require_ordinary
 from bayesnb.data.specifications import BinEdges
 from bayesnb.data.tables import Table
+from bayesnb.data.text import Text, texts_of
 from bayesnb.families.columns import (
     BAG,
     COUNTS,
@@ -61,9 +62,11 @@ class Feature:
         For a binned column, its edges.
     tried : tuple of (name, evidence, log score)
         For a column whose family was chosen by the first rows: the candidates (see ``data.choice``).
-    indicates : tuple
-        The columns of the table of which it reads only whether a cell is missing (see :class:`bayesnb.Missing`). Its
-        own columns are then named after these.
+    source : tuple
+        The columns of the table that it reads, if its own columns are not these: those of which it reads only whether a
+        cell is missing (see :class:`bayesnb.Missing`), after which its own columns are named; or a column of text.
+    text : Text, optional
+        How the words of a text are counted. Its columns are then the words.
     """
 
     columns: Names
@@ -73,12 +76,23 @@ class Feature:
     kinds: tuple[Kind, ...] = ()
     cuts: tuple[BinEdges, ...] | None = None
     tried: tuple[tuple[str, float, float], ...] = ()
-    indicates: Names = ()
+    source: Names = ()
+    text: Text | None = None
 
     @property
     def reads(self) -> Names:
         """The columns of the table that it reads, without an exposure."""
-        return self.indicates or self.columns
+        return self.source or self.columns
+
+    @property
+    def indicates(self) -> Names:
+        """The columns of the table of which it reads only whether a cell is missing."""
+        return self.source if self.text is None else ()
+
+    @property
+    def named(self) -> Names:
+        """What its columns are called beside those of other features: words by the column of their text."""
+        return self.columns if self.text is None else self.source
 
     @property
     def exposure(self) -> Names:
@@ -88,6 +102,8 @@ class Feature:
 
     def shown_levels(self) -> str:
         """The levels as text for a table."""
+        if self.text is not None:
+            return f"{len(self.columns):,} words"
         if self.levels is None:
             return ""
         if len(self.levels) > 1:
@@ -105,7 +121,9 @@ class Feature:
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
     def decode(self, x: Array) -> dict[Any, Any]:
-        """Encoded columns, (row, column), by name; an exposure is 1."""
+        """Encoded columns, (row, column), by name; an exposure is 1, and a text has its words in no order."""
+        if self.text is not None:
+            return {self.source[0]: texts_of(x, self.columns)}
         ones = {name: np.ones(len(x)) for name in self.exposure}
         if self.levels is None:
             return dict(zip(self.columns, x.T, strict=True)) | ones
@@ -235,6 +253,16 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
             "Multinomial is missing as a whole or not at all (write 0 for a word that does not occur)"
         )
     return feature, Bag(x, words)
+
+
+def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
+    """The words of a column of text as counts, CSR."""
+    (name,) = feature.source
+    if name not in table.place:
+        rows = table.n_rows
+        return feature, Bag(sparse.csr_array((rows, len(feature.columns))), feature.columns, np.zeros(rows, bool))
+    bag = feature.text.read(table.column(name), feature.columns, learn=unseen is None)
+    return replace(feature, columns=bag.words), bag
 
 
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
@@ -373,7 +401,7 @@ def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
     unseen : {"missing", "new", "error"} or None
         How a level that was never seen is treated; None learns it.
     """
-    encoder = _missing if feature.indicates else ENCODERS[feature.family.support]
+    encoder = _missing if feature.indicates else _text if feature.text else ENCODERS[feature.family.support]
     return encoder(table, feature, unseen)
 
 

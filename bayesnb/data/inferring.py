@@ -26,6 +26,7 @@ from bayesnb.data.specifications import (
     together_name,
 )
 from bayesnb.data.tables import Table
+from bayesnb.data.text import SENTENCES, Text, are_sentences
 from bayesnb.families.columns import BAG, LEVELS, united
 from bayesnb.families.family import Family
 from bayesnb.families.trials import Bernoulli
@@ -55,14 +56,16 @@ def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | 
         chosen[name] = _feature(table, spec, columns, SPECIFIED, unseen, weight)
     # An array is one feature, so its column names need no further loop.
     whole = any(feature.columns is table.names for feature in chosen.values())
-    taken = exposures if whole else {c for feature in chosen.values() for c in feature.columns} | exposures
+    taken = exposures if whole else {c for feature in chosen.values() for c in feature.named} | exposures
     rest = () if whole else table.names
     if taken:
         rest = tuple(name for name in rest if name not in taken)
-    by_type = next((entry.spec for entry in said if isinstance(entry.spec, ByType)), ByType())
-    for name, (spec, columns, how) in _by_type(table, rest, by_type).items():
+    by_type = next((entry.spec for entry in said if isinstance(entry.spec, ByType)), None)
+    for name, (spec, columns, how) in _by_type(table, rest, by_type or ByType()).items():
         if name in chosen:
             raise ValueError(f"a feature called {name!r} was specified, but a column of that name is left over")
+        if by_type is None and not table.part and _holds_sentences(table, columns, weight):
+            spec, how = Text(), how + SENTENCES
         chosen[name] = _feature(table, spec, columns, how, unseen, weight)
     if not chosen:
         raise ValueError("the table has no column to learn from")
@@ -94,7 +97,7 @@ def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Name
 
 def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
     """The features of one specification for all columns; none, if the types of columns or the rows decide."""
-    if not isinstance(spec, Family | Binned):
+    if not isinstance(spec, Family | Binned | Text):
         return {}
     spec = _with_exposure(table, spec)
     exposure = getattr(spec, "exposure", None)
@@ -103,7 +106,8 @@ def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
         return {"words" if table.named else "x": (spec, columns)}
     if table.named and getattr(spec, "reads_together", False):
         return {together_name(spec): (spec, columns)}
-    return {name: (spec, (name,)) for name in columns} if table.named else {"x": (spec, columns)}
+    one_by_one = table.named or isinstance(spec, Text)
+    return {name: (spec, (name,)) for name in columns} if one_by_one else {"x": (spec, columns)}
 
 
 def _indicators(table: Table, said: Sequence[Entry], chosen: Mapping[Any, Feature]) -> dict[Any, Feature]:
@@ -119,16 +123,16 @@ def _indicators(table: Table, said: Sequence[Entry], chosen: Mapping[Any, Featur
         raise ValueError("the cells of a sparse matrix are 0 where none is stored, and none is missing: use no Missing")
     found: dict[Any, Feature] = {}
     for name, feature in chosen.items():
-        specs = {id(wanted[column]): wanted[column] for column in feature.columns if column in wanted}
+        specs = {id(wanted[column]): wanted[column] for column in feature.named if column in wanted}
         for missing in specs.values():
-            columns = tuple(column for column in feature.columns if wanted.get(column) is missing)
+            columns = tuple(column for column in feature.named if wanted.get(column) is missing)
             names = tuple(map(name_of, columns))
             own = name_of(name if len(specs) == 1 else ", ".join(map(str, columns)))
             if taken := [label for label in (own, *names) if label in {*table.place, *chosen, *found}]:
                 raise ValueError(
                     f"a column or a feature is called {taken[0]!r}, as the one of Missing would be: rename it"
                 )
-            found[own] = Feature(names, Bernoulli(missing.prior), f"missing cells of {name}", indicates=columns)
+            found[own] = Feature(names, Bernoulli(missing.prior), f"missing cells of {name}", source=columns)
     return found
 
 
@@ -192,6 +196,15 @@ def _has_fractions(x: Array) -> bool:
     return x.dtype.kind == "f" and bool(((x != np.floor(x)) & ~np.isnan(x)).any())
 
 
+def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool:
+    """Whether these are one column of text, and its cells are sentences."""
+    if len(columns) > 1 or table.sparse or table.numeric or (column := table.column(columns[0])).kind() != "text":
+        return False
+    codes, distinct = column.coded
+    held = codes >= 0
+    return column.declared is None and are_sentences(distinct, held.sum() if weight is None else weight[held].sum())
+
+
 def _type_of(column: Column) -> tuple[str, str]:
     """Which family of a :class:`ByType` a column gets, and why."""
     kind = column.kind()
@@ -205,12 +218,17 @@ def _type_of(column: Column) -> tuple[str, str]:
 
 
 def _feature(
-    table: Table, spec: Family | Binned, columns: Names, how: str, unseen: str, weight: Array | None
+    table: Table, spec: Family | Binned | Text, columns: Names, how: str, unseen: str, weight: Array | None
 ) -> Feature:
     """A feature as inferred from the first table."""
     said = f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"
     with about(said):
         _require_concentrations(spec)
+    if isinstance(spec, Text):
+        table.require_dense(spec)
+        if len(columns) > 1:
+            raise ValueError(f"{said}: a Text reads one column; name each, as features={{{columns[0]!r}: 'text'}}")
+        return Feature(spec.vocabulary or (), spec.family, how, source=columns, text=spec)
     if isinstance(spec, Binned):
         table.require_dense(spec)
         cuts = tuple(spec.fit(table.column(name).ordinary(), weight) for name in columns)
@@ -293,15 +311,25 @@ def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dic
                 f"feature {name!r} has the columns {list(a[name].columns)}, and then {list(b[name].columns)}: the "
                 "columns of one feature are read together, so none can join it; give new columns a feature of their own"
             )
-        words = united(a[name].columns, b[name].columns)
-        a[name], b[name] = (replace(side[name], columns=words) for side in (a, b))
+        a[name], b[name] = with_words_of_both(a[name], b[name])
     a, b = a | {n: b[n] for n in b if n not in a}, b | {n: a[n] for n in a if n not in b}
     owner: dict[Any, Any] = {}
     for name, feature in a.items():
-        for column in feature.columns:
+        for column in feature.named:
             if owner.setdefault(column, name) != name:
                 raise ValueError(f"column {column!r} is in feature {owner[column]!r}, and then in {name!r}")
     return a, b
+
+
+def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
+    """Two bags of one name, each with the words of both; ``ValueError`` if each has taken its own from its rows."""
+    if mine.text and not mine.text.grows and mine.columns != theirs.columns:
+        raise ValueError(
+            f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
+            "Text(vocabulary=[...])"
+        )
+    words = united(mine.columns, theirs.columns)
+    return replace(mine, columns=words), replace(theirs, columns=words)
 
 
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, UnseenPolicy, encode, require_one_kind
-from bayesnb.data.inferring import completed, inferred, present
+from bayesnb.data.inferring import completed, inferred, present, with_words_of_both
 from bayesnb.data.tables import Table
 from bayesnb.families.columns import BAG, united
 from bayesnb.model import Data, NaiveBayes, Statistics, about
@@ -139,7 +139,8 @@ class Schema:
     def all_words(self) -> bool:
         """Whether every column is a word of one bag: then a new column is a new word, and an absent one counts 0."""
         (first, *others) = self.features.values()
-        return self.named and not others and first.family.support == BAG and first.columns == self.names
+        of_words = first.family.support == BAG and first.text is None
+        return self.named and not others and of_words and first.columns == self.names
 
     def _bag(self, words: Names) -> dict[Any, Feature]:
         """The only feature, a bag, with these words."""
@@ -188,7 +189,9 @@ class Schema:
         features: dict[Any, Feature] = {}
         for name, mine in both[0].items():
             theirs = both[1][name]
-            for what in ("columns", "family", "cuts", "indicates"):
+            if mine.text and theirs.text:
+                mine, theirs = with_words_of_both(mine, theirs)
+            for what in ("family", "text", "source", "columns", "cuts"):
                 a, b = getattr(mine, what), getattr(theirs, what)
                 if not _same(a, b):
                     cure = ""
@@ -208,6 +211,22 @@ class Schema:
             features = dict(sorted(features.items(), key=lambda item: place[item[1].reads[0]]))
         return replace(self, names=names, features=features)
 
+    def require_words(self) -> None:
+        """Raise ``ValueError``, naming the column, if a column of text has no word in any row."""
+        for feature in self.features.values():
+            if feature.text is not None and not feature.columns:
+                raise ValueError(f"column {feature.source[0]!r} holds no word in any row: leave it out")
+
+    def without_unused_words(self, statistics: Statistics) -> tuple[Schema, Statistics]:
+        """The same without the words of texts that no learned row has any longer, and the statistics without them."""
+        features, kept = dict(self.features), dict(statistics.features)
+        for name, feature in self.features.items():
+            if feature.text is not None and feature.text.grows:
+                used = kept[name].counts.any(0)
+                words = tuple(word for word, here in zip(feature.columns, used, strict=True) if here)
+                features[name], kept[name] = replace(feature, columns=words), kept[name].with_words(words)
+        return replace(self, features=features), replace(statistics, features=kept)
+
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
         """The feature, and the column of it, that says which cells of a column are missing, by that column's name."""
@@ -218,10 +237,10 @@ class Schema:
         found, flags = dict(encoded), self.flags
         for name, feature in self.features.items() if flags else ():
             kind, empty = (float, np.nan) if feature.levels is None else (np.intp, -1)
-            if places := [k for k, column in enumerate(feature.columns) if column in flags]:
+            if places := [k for k, column in enumerate(feature.named) if column in flags]:
                 found[name] = np.array(found[name], kind)
             for k in places:
-                flag, place = flags[feature.columns[k]]
+                flag, place = flags[feature.named[k]]
                 found[name][encoded[flag][:, place] == 1, k] = empty
         return found
 
@@ -247,7 +266,7 @@ class Schema:
                     "feature": name,
                     "family": feature.family.title,
                     "prior": f"{feature.family.prior_text()}{learned and f', learned: {learned}'}",
-                    "columns": len(feature.columns),
+                    "columns": len(feature.named),
                     "levels": feature.shown_levels(),
                     "missing": missing,
                     "chosen": feature.how,

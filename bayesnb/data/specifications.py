@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayesnb.data.text import Text
 from bayesnb.families import families
 from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
 from bayesnb.families.compound import Hurdle
@@ -160,7 +161,7 @@ class Missing:
 
     Parameters
     ----------
-    family : Family or Binned, optional
+    family : Family, Binned or Text, optional
         How values are read. By default, the type of the column decides.
     prior : Beta
         Of the probability that a cell is missing.
@@ -190,7 +191,7 @@ class Missing:
     def __post_init__(self) -> None:
         if not isinstance(self.prior, Beta):
             raise TypeError(f"Expected the prior of Missing to be a Beta; got {self.prior!r}")
-        if self.family is None or isinstance(self.family, Binned):
+        if self.family is None or isinstance(self.family, Binned | Text):
             return
         if not isinstance(self.family, Family):
             raise TypeError(
@@ -426,7 +427,7 @@ def together(found: dict[Any, tuple[Family, tuple[Any, ...], str]]) -> dict[Any,
 def families_by_name() -> dict[str, Any]:
     """The families that a model file can hold, and the other words for a column, by their names in small letters."""
     kinds = {name: kind for name, kind in families().items() if kind.exact}
-    kinds |= {"Binned": Binned, "Best": BestFamily, "Missing": Missing}
+    kinds |= {"Binned": Binned, "Best": BestFamily, "Missing": Missing, "Text": Text}
     return {re.sub("(?<=.)(?=[A-Z])", "-", name).lower(): kind for name, kind in kinds.items()}
 
 
@@ -458,7 +459,7 @@ class Entry:
     ----------
     key : hashable
         Of the mapping; ``None`` where one specification is for all columns.
-    spec : Family, Binned, BestFamily, ByType or None
+    spec : Family, Binned, BestFamily, ByType, Text or None
         How values are read; ``None`` if the types of the columns decide.
     columns : list, optional
         ``None`` stands for all columns.
@@ -487,7 +488,7 @@ def entries(features: Any) -> list[Entry]:
         return []
     if not isinstance(features, Mapping):
         spec = family_named(features)() if isinstance(features, str) else features
-        if not isinstance(spec, Family | Binned | BestFamily | ByType | Missing):
+        if not isinstance(spec, Family | Binned | BestFamily | ByType | Missing | Text):
             raise TypeError(
                 "Expected features to be a family, ByType(...), or {column: family}, such as {'visits': Poisson()}; "
                 f"got {features!r}"
@@ -499,7 +500,7 @@ def entries(features: Any) -> list[Entry]:
         spec, columns = value if together else (value, [key])
         with about(f"features[{key!r}]"):
             spec = family_named(spec)() if isinstance(spec, str) else spec
-        if not isinstance(spec, Family | Binned | BestFamily | Missing):
+        if not isinstance(spec, Family | Binned | BestFamily | Missing | Text):
             raise TypeError(
                 f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
             )

@@ -8,7 +8,7 @@ type cannot be seen in one part gets the family that the other parts give it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,11 +24,13 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Binned, ByType, Missing, Unlabelled, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
+from bayesnb.data.text import SENTENCES, Text, are_sentences
 from bayesnb.families.columns import LEVELS
 from bayesnb.families.family import Family
+from bayesnb.families.words import Bag
 from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities, class_prior
-from bayesnb.statistics.membership import every_row
+from bayesnb.statistics.membership import Labels, every_row
 from bayesnb.statistics.statistic import Statistic
 
 
@@ -84,6 +86,12 @@ class Summary:
         """
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
+            if feature.text is not None:
+                known = before.features[name].columns if before is not None and name in before.features else ()
+                words = _settled(feature, feature.columns, {*feature.columns}, feature.text.vocabulary or known)
+                features[name] = replace(feature, columns=words)
+                statistics[name] = statistics[name].with_words(words)
+                continue
             if feature.levels is None or feature.cuts is not None or feature.family.order_of(0) is not None:
                 continue
             known = before.features[name].levels if before is not None and name in before.features else None
@@ -99,6 +107,32 @@ class Summary:
             )
             features[name] = replace(feature, levels=levels)
             statistics[name] = statistics[name].with_levels(levels)
+        return self._with(features, statistics)
+
+    def with_sentences(self, known: Collection[Any]) -> Summary:
+        """The same summary, with its columns of sentences as bags of words, except those that are known already.
+
+        The levels of such a column are the texts that were read. Whether it holds sentences takes all rows, so no part
+        of a table decides it.
+        """
+        features, statistics = dict(self.schema.features), dict(self.statistics.features)
+        for name, feature in self.schema.features.items():
+            if name in known or feature.how == SPECIFIED or feature.kinds != ("text",):
+                continue
+            counts = statistics[name].counts[:, 0]
+            c, level = np.nonzero(counts)
+            held, place = np.unique(level, return_inverse=True)
+            texts = [feature.levels[0][k] for k in held]
+            if self.declared[feature.columns[0]] is not None or not are_sentences(texts, counts.sum()):
+                continue
+            found, words = Text().counted(texts)
+            bag = replace(feature, columns=words, family=Text().family, how=feature.how + SENTENCES)
+            features[name] = replace(bag, levels=None, kinds=(), source=feature.columns, text=Text())
+            members = Labels(c, counts[c, level], len(counts))
+            statistics[name] = bag.family.statistic(Bag(found[place], words), members)
+        return self._with(features, statistics)
+
+    def _with(self, features: dict[Any, Feature], statistics: dict[Any, Statistic]) -> Summary:
         schema = replace(self.schema, features=features)
         return replace(self, schema=schema, statistics=replace(self.statistics, features=statistics))
 
@@ -176,9 +210,9 @@ def _specs(features: Any) -> list[Any]:
 def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
     """The family of a feature, in a Missing if another feature says which of its cells are missing."""
     for other in schema.features.values():
-        if other.indicates == feature.columns:
-            return Missing(feature.family, other.family.prior)
-    return feature.family
+        if other.indicates == feature.named:
+            return Missing(feature.text or feature.family, other.family.prior)
+    return feature.text or feature.family
 
 
 def _families(features: Any) -> list[Family]:
@@ -239,6 +273,11 @@ class PartSummarizer:
                     "the edges of Binned columns depend on all rows, and a table that is read in parts is read once: "
                     "give them, as Binned(edges=[...])"
                 )
+            if isinstance(spec, Text) and spec.selects:
+                raise ValueError(
+                    "the words of a Text with min_df or max_features depend on all rows, and a table that is read in "
+                    "parts is read once: give them, as Text(vocabulary=[...])"
+                )
 
     def placed(self, first: Any) -> PartSummarizer:
         """The same, with what the first part decides: best families, and the cells of trees and the like."""
@@ -252,7 +291,7 @@ class PartSummarizer:
         specified, choices = choice.chosen(rows.table, rows.target, rows.weight, self._specified(rows.table), label)
         found = Schema.infer(rows.table, specified, self.unseen, rows.weight)
         named = {name: f for name, f in found.features.items() if f.how == SPECIFIED and f.cuts is None}
-        placed = {name: (_with_missing(found, f), list(f.columns)) for name, f in named.items()}
+        placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}
         others = self.features if isinstance(self.features, Mapping) else {}
         rest = {name: spec for name, spec in others.items() if name not in placed}
         return replace(self, features=(rest | placed) or None, choices=choices)
@@ -303,11 +342,12 @@ class PartSummarizer:
                         f"features names column {column!r}, which no part of the table has; the columns are "
                         f"{list(whole.schema.names)[:20]}"
                     )
-        return whole
+        by_type = any(isinstance(entry.spec, ByType) for entry in entries(self.features))
+        return whole if by_type else whole.with_sentences({} if self.schema is None else self.schema.features)
 
     def rows(self, frame: Any) -> tuple[int, int, Rows | None]:
         """How many rows a part has, how many of them have no class, and those that are learned from, if any are."""
-        table = Table.of(frame)
+        table = replace(Table.of(frame), part=True)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
         read, weight = table.n_rows, self._weights(table)

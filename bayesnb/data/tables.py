@@ -35,12 +35,15 @@ class Table:
     n_rows : int
     declares : set of column names, optional
         The columns whose categorical types say which levels there are; all of them by default.
+    part : bool
+        Whether further rows follow, so that nothing is decided that takes all rows.
     """
 
     names: Names
     source: Any
     n_rows: int
     declares: frozenset[Any] | None = None
+    part: bool = False
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:

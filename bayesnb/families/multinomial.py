@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy import sparse
 from scipy.special import gammaln
 
 from bayesnb.families import words
@@ -63,10 +62,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         """The statistic of short rows, whose log base measures can simply be added."""
         base, totals = members.totals(base[:, None]), members.totals(counts)
         fractions = members.totals(words.fractional(counts))
-        if sparse.issparse(x.counts):
-            rows = members.weights()[:, None]
-        else:
-            rows = members.totals(~np.isnan(x.counts).all(axis=1)[:, None])
+        rows = members.totals(~x.missing()[:, None])
         return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], fractions, x.words)
 
     def _of_long(self, x: Bag, members: Membership) -> WordCounts:

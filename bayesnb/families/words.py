@@ -23,16 +23,26 @@ LONG = 2**13
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """Counts of named words: ``counts`` (row, level) dense or sparse, ``words`` the name of each level."""
+    """Counts of named words: ``counts`` (row, level) dense or sparse, ``words`` the name of each level.
+
+    ``held`` says which rows are not missing, where the counts are sparse and some rows may be.
+    """
 
     counts: Column
     words: tuple[Any, ...]
+    held: Array | None = None
 
     def __len__(self) -> int:
         return self.counts.shape[0]
 
     def __getitem__(self, rows: Any) -> Bag:
-        return Bag(self.counts[rows], self.words)
+        return Bag(self.counts[rows], self.words, None if self.held is None else self.held[rows])
+
+    def missing(self) -> Array:
+        """Which rows are missing."""
+        if self.held is not None:
+            return ~self.held
+        return np.zeros(len(self), bool) if sparse.issparse(self.counts) else np.isnan(self.counts).all(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +70,11 @@ class WordCounts(Statistic):
         log_peak = self.log_peak + other.log_peak - apart
         return WordCounts(mine + theirs, self.rows + other.rows, log_peak, self.fractions + other.fractions, words)
 
+    def with_words(self, words: tuple[Any, ...]) -> WordCounts:
+        """The same counts for some of the words, in their order."""
+        place = {word: k for k, word in enumerate(self.words)}
+        return replace(self, counts=self.counts[:, [place[word] for word in words]], words=words)
+
     def _for_words(self, words: tuple[Any, ...]) -> Array:
         if self.words is words or self.words == words:
             return self.counts
@@ -69,8 +84,7 @@ class WordCounts(Statistic):
         return wide
 
     def named_as(self, other: WordCounts) -> WordCounts:
-        place = {word: k for k, word in enumerate(self.words)}
-        return replace(self, counts=self.counts[:, [place[word] for word in other.words]], words=other.words)
+        return self.with_words(other.words)
 
     def seen(self) -> Array:
         return self.rows

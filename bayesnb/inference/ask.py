@@ -242,8 +242,7 @@ def ask_next(
             continue
         x, family = data[name], feature.family
         if family.support is BAG:
-            counts = x.counts
-            if not hasattr(counts, "indptr") and np.isnan(counts).all():
+            if x.missing().all():
                 not_asked.append(name)
             continue
         cells = getattr(x, "counts", x)

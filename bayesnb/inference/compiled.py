@@ -223,7 +223,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
             # A row with a missing cell is read by the classifier itself, so here no cell is missing.
             base += sum(_tabulated(classifier, name, feature, j)[1][0] for j in range(len(feature.columns)))
             continue
-        columns = [place[column] for column in feature.columns]
+        columns = [place[column] for column in feature.named]
         if isinstance(feature.family, Gaussian | GaussianKnownVariance):
             height, *curve = _curve(classifier, name, feature)
             (students if len(curve) == 4 else normals).append(curve)
@@ -277,7 +277,7 @@ def _tabulated(classifier: Classifier, name: Any, feature: Feature, j: int) -> t
     if support not in (ZEROS_AND_ONES, LEVELS, COUNTS) or feature.exposure or feature.cuts or not family.exact:
         said = "is cut into bins" if feature.cuts else "has an exposure" if feature.exposure else "cannot be compiled"
         raise ValueError(
-            f"column {feature.columns[j]!r}: {type(family).__name__} {said}, and compiled are only Gaussian, "
+            f"column {feature.named[j]!r}: {type(family).__name__} {said}, and compiled are only Gaussian, "
             "GaussianKnownVariance, and families of 0 and 1, of levels and of counts; ask the classifier itself"
         )
     values = feature.levels[j] if support is LEVELS else range(2 if support is ZEROS_AND_ONES else COUNTED)

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.random import Generator
 from scipy import sparse
 
+from bayesnb.data.encoders import Feature
 from bayesnb.data.rows import table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.targets import codes_of
@@ -333,7 +334,7 @@ def entries(schema: Schema, held: Believed, data: Data) -> Iterator[Entry]:
         theta = None if point is None else point.features[name]
         if family.support == BAG:
             term += 1
-            yield from _words(name, believed, theta, x, term)
+            yield from _words(feature, name, believed, theta, x, term)
             continue
         cells = getattr(x, "codes", getattr(x, "counts", x))
         cells = cells.toarray() if sparse.issparse(cells) else np.asarray(cells)
@@ -357,15 +358,15 @@ def entries(schema: Schema, held: Believed, data: Data) -> Iterator[Entry]:
             yield Entry([column] * len(cells), every, log_p, factor, shown[column], missing[:, k], term)
 
 
-def _words(name: Any, believed: Dirichlet, theta: Theta | None, x: Bag, term: int) -> Iterator[Entry]:
+def _words(feature: Feature, name: Any, believed: Dirichlet, theta: Theta | None, x: Bag, term: int) -> Iterator[Entry]:
     """Yield the entries of all words that occur, and of rows whose bag is missing."""
     counts = sparse.csr_array(x.counts, dtype=float, copy=True)
     counts.sum_duplicates()
     counts.eliminate_zeros()
     (row, word), n = counts.tocoo().coords, counts.data
     blank = np.isnan(n)
-    if blank.any():
-        rows = np.unique(row[blank])
+    if x.missing().any():
+        rows = np.flatnonzero(x.missing())
         zero, cell = np.zeros((len(rows), len(believed.alpha))), np.tile([0.0, 0.0], (len(rows), 1))
         yield Entry([name] * len(rows), rows, zero, (OneWord(), believed, cell), [None] * len(rows), rows >= 0, term)
     row, word, n = row[~blank], word[~blank], n[~blank, None]
@@ -375,7 +376,8 @@ def _words(name: Any, believed: Dirichlet, theta: Theta | None, x: Bag, term: in
     else:
         log_p = n * theta["log_theta"][:, word].T
     cells = OneWord(), believed, np.hstack([word[:, None], n])
-    yield Entry([x.words[k] for k in word], row, log_p, cells, n[:, 0], np.zeros(len(row), bool), term)
+    names = [f"{feature.source[0]}: {word}" for word in x.words] if feature.text is not None else x.words
+    yield Entry([names[k] for k in word], row, log_p, cells, n[:, 0], np.zeros(len(row), bool), term)
 
 
 def by_index(frame: pd.DataFrame, index: pd.Index) -> pd.DataFrame:

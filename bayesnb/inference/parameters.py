@@ -125,6 +125,8 @@ def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array,
 
 def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:
     """Weights (class,) by (column, level)."""
+    if feature.text is not None:
+        return {(feature.source[0], word): beta[:, k] for k, word in enumerate(feature.columns)}
     if feature.levels is None:
         return {(column, ""): beta[:, k] for k, column in enumerate(feature.columns)}
     widest = beta.shape[1] // len(feature.columns)
@@ -168,7 +170,8 @@ def linear_form(classifier: Classifier) -> tuple[pd.DataFrame, pd.Series]:
     -------
     weights : DataFrame (term, class)
         β. A term is (column, level) for a categorical feature, where φ is 1 at the level the row has,
-        and (column, "") for a number, where φ is its value.
+        (column, word) for a column of text, where φ is how often the text holds the word, and (column, "") for a
+        number, where φ is its value.
     intercept : Series (class,)
         γ.
 

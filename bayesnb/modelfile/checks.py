@@ -15,10 +15,11 @@ from bayesnb.data.columns import KINDS
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BinEdges
+from bayesnb.data.text import Text
 from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells
 from bayesnb.dependence.exponents import CELLS, OWN, Layout
 from bayesnb.dependence.learned import Dependence
-from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, CategoryCounts, widest
+from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES, CategoryCounts, widest
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws
@@ -51,11 +52,15 @@ def require_schema(schema: Schema) -> None:
 
 def _fits(feature: Feature) -> bool:
     """Whether the parts of a feature fit together."""
-    columns, levels, kinds, indicates = feature.columns, feature.levels, feature.kinds, feature.indicates
-    if not isinstance(feature.family, Family) or not _tuples((columns, kinds, indicates, feature.tried)):
+    columns, levels, kinds, source = feature.columns, feature.levels, feature.kinds, feature.source
+    if not isinstance(feature.family, Family) or not _tuples((columns, kinds, source, feature.tried)):
         return False
-    n, binary = len(columns), feature.family.support == ZEROS_AND_ONES
-    fits = len(set(columns)) == n > 0 and len(indicates) in (0, n) and (not indicates or binary)
+    n, support = len(columns), feature.family.support
+    if feature.text is not None:
+        sound = isinstance(feature.text, Text) and isinstance(feature.how, str) and len(source) == 1 and not kinds
+        of_words = support == BAG and len(set(columns)) == n and all(isinstance(word, str) for word in columns)
+        return sound and of_words and levels is None and feature.cuts is None
+    fits = len(set(columns)) == n > 0 and len(source) in (0, n) and (not source or support == ZEROS_AND_ONES)
     of_levels = levels is not None and feature.cuts is None
     fits = fits and isinstance(feature.how, str) and all(kind in KINDS for kind in kinds)
     fits = fits and (len(kinds) == n or (not kinds and not of_levels))

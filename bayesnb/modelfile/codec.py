@@ -17,6 +17,7 @@ import numpy as np
 
 from bayesnb import chains
 from bayesnb.data import encoders, schema, specifications
+from bayesnb.data.text import Text
 from bayesnb.dependence import columns, exponents, learned, pairs, posterior, terms
 from bayesnb.families import dyadic, families, from_pymc, sampled
 from bayesnb.model import Statistics
@@ -34,7 +35,7 @@ OTHERS = (
     chains.Convergence, chains.Sampler, FixedProbabilities, sampled.Draws, dyadic.Dyadic, from_pymc.Specified,
     specifications.BestFamily, specifications.BinEdges, specifications.Binned, specifications.ByType,
     specifications.Missing, specifications.Unlabelled, encoders.Feature, schema.Schema, Statistics, Scatter,
-    learned.Dependence,
+    learned.Dependence, Text,
     terms.TermSet, columns.Cells, columns.Grid, columns.DependenceStatistics, pairs.PairCounts,
     posterior.LearnedExponents, exponents.Exponents, exponents.Group, exponents.Layout, posterior.Laplace,
 )  # fmt: skip

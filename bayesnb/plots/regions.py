@@ -99,7 +99,7 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
     """The two columns, both read as real numbers."""
     if isinstance(features, str) or len(features) != 2 or features[0] == features[1]:
         raise ValueError(f"Expected two different columns; got {features!r}")
-    owner = {column: feature for feature in clf.classifier_.schema.features.values() for column in feature.columns}
+    owner = {column: feature for feature in clf.classifier_.schema.features.values() for column in feature.named}
     columns = []
     for name in features:
         position = name if isinstance(name, int | np.integer) and not clf.classifier_.schema.named else None

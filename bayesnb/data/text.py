@@ -1,0 +1,166 @@
+"""A column of text as a bag of words: its words are counted by scikit-learn, and read by a :class:`Multinomial`.
+
+:class:`Text` says how words are counted. :func:`are_sentences` says which columns of text are read so by themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bayesnb.data.columns import Column, Names
+from bayesnb.families.columns import united
+from bayesnb.families.multinomial import Multinomial
+from bayesnb.families.words import Bag
+from bayesnb.priors import Array, Dirichlet
+
+SENTENCES = " of sentences"
+
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def are_sentences(texts: Collection[Any], rows: float) -> bool:
+    """Whether the different texts of a column, which has a text in so many rows, are sentences.
+
+    They are if they seldom repeat, fewer than two rows to a text, and if most of them hold three words that do not
+    begin with a capital letter. Names, identifiers, addresses and codes do not.
+    """
+    if len(texts) * 2 <= rows or not all(isinstance(text, str) for text in texts):
+        return False
+    return 2 * sum(map(_is_sentence, texts)) > len(texts)
+
+
+def _is_sentence(text: str) -> bool:
+    return text.count(" ") >= 2 and sum(not word[0].isupper() for word in WORD.findall(text)) >= 3
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A column of text, read as a bag of words.
+
+    Words are found and counted as scikit-learn's ``CountVectorizer`` does it: in small letters, words of two or more
+    letters or digits. The counts of a row are read by a :class:`bayesnb.Multinomial`. A missing cell says nothing, and
+    a text without words neither. Further rows that are learned may bring new words, which earlier rows did not have.
+    In rows to predict, words that no learned row has are left out.
+
+    Parameters
+    ----------
+    min_df : int or float
+        Only words in at least so many rows, or in at least such a share of the rows.
+    max_features : int, optional
+        Only so many words, the most frequent ones.
+    ngram_range : (int, int)
+        The smallest and the largest number of words in a row that are counted as one.
+    binary : bool
+        Whether a word counts once, however often the text holds it.
+    stop_words : "english" or list of str, optional
+        Words that are left out.
+    vocabulary : sequence of str, optional
+        The only words that are counted.
+    prior : Dirichlet or {class: Dirichlet}
+        Of the shares of the words.
+
+    Raises
+    ------
+    ValueError
+        For an option that ``CountVectorizer`` does not take.
+
+    Notes
+    -----
+    ``min_df`` and ``max_features`` take the words from the rows of the first fit, and later rows bring no new ones. A
+    table that is read in parts is read once, so it needs a ``vocabulary`` instead.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> posts, abusive = nb.datasets.posts()
+    >>> clf = nb.BayesianNB({"text": nb.Text(stop_words="english")}).fit(posts, abusive)
+    >>> clf.predict_proba({"text": ["Go home, clown!", "a good read"]}).round(2)
+    array([[0.2 , 0.8 ],
+           [0.89, 0.11]])
+    """
+
+    min_df: float = 1
+    max_features: int | None = None
+    ngram_range: tuple[int, int] = (1, 1)
+    binary: bool = False
+    stop_words: Any = None
+    vocabulary: Any = None
+    prior: Any = field(default_factory=Dirichlet)
+
+    def __post_init__(self) -> None:
+        if self.vocabulary is not None:
+            object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
+        Multinomial(self.prior)  # It refuses what is no prior of words.
+        counter = self._counter()
+        counter._validate_params()
+        counter._validate_ngram_range()
+
+    @property
+    def family(self) -> Multinomial:
+        """The family of the counts."""
+        return Multinomial(self.prior)
+
+    @property
+    def selects(self) -> bool:
+        """Whether only some words are counted, and the rows of the first fit say which."""
+        return self.vocabulary is None and (self.min_df != 1 or self.max_features is not None)
+
+    @property
+    def grows(self) -> bool:
+        """Whether further rows bring new words."""
+        return self.vocabulary is None and not self.selects
+
+    def read(self, column: Column, words: Names, learn: bool) -> Bag:
+        """The words of a column, which holds text or is empty; new words are learned behind those that are known."""
+        if column.kind() not in ("text", "empty"):
+            raise ValueError(
+                f"column {column.name!r} holds numbers, and its words shall be counted: write text there, or give it "
+                "another family"
+            )
+        codes, distinct = column.coded
+        texts = [str(distinct[code]) if code >= 0 else "" for code in codes]
+        counts, words = self.counted(texts, words, learn)
+        return Bag(counts, words, codes >= 0)
+
+    def counted(self, texts: Sequence[str], words: Names = (), learn: bool = True) -> tuple[sparse.csr_array, Names]:
+        """The counts (row, word) of texts, and the words: those that are known, and the new ones where these count."""
+        if not learn or (words and not self.grows):
+            counts = self._counter(words).transform(texts) if words else sparse.csr_array((len(texts), 0))
+            return sparse.csr_array(counts, dtype=float), words
+        counter = self._counter()
+        try:
+            counts = sparse.csr_array(counter.fit_transform(texts), dtype=float)
+        except ValueError:
+            # It refuses texts without a single word, which a part of a table may have.
+            if any(map(self._counter().build_analyzer(), texts)):
+                raise
+            return self.counted(texts, words, learn=False)
+        found = counter.get_feature_names_out().tolist()
+        every = united(words, tuple(found))
+        place = {word: k for k, word in enumerate(every)}
+        places = np.array([place[word] for word in found], np.intp)
+        known = sparse.csr_array((counts.data, places[counts.indices], counts.indptr), (len(texts), len(every)))
+        known.sort_indices()
+        return known, every
+
+    def _counter(self, words: Names | None = None) -> Any:
+        """The vectorizer of scikit-learn with these options, or with words that are known."""
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        options = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "prior"}
+        return CountVectorizer(**options | ({} if words is None else {"vocabulary": words}))
+
+
+def texts_of(counts: Array, words: Names) -> list[str | None]:
+    """Texts with these counts of words, (row, word), in the order of the words; ``None`` where they are missing."""
+    named, missing = np.array(words, object), np.isnan(counts).any(axis=1)
+    return [
+        None if gone else " ".join(np.repeat(named, row.astype(int)).tolist())
+        for gone, row in zip(missing, np.where(missing[:, None], 0.0, counts), strict=True)
+    ]

@@ -1,0 +1,221 @@
+"""A column of text is a bag of words: it is read as scikit-learn reads it, and learned, streamed and explained."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.feature_extraction.text import CountVectorizer
+
+from bayesnb import BayesianNB, ByType, Categorical, Dirichlet, Missing, Multinomial, Poisson, Text, cli, load
+
+COMMON = ["please", "the", "my", "is", "not", "for", "order", "what", "how", "and", "very", "soon", "2026", "über"]
+TELLING = {
+    "refund": ["refund", "money", "charged", "twice", "invoice"],
+    "login": ["password", "reset", "account", "locked", "out"],
+}
+
+
+def tickets(n, seed=0):
+    """Tickets with two columns of text, of which some cells are missing, empty or without a word, and two others."""
+    rng = np.random.default_rng(seed)
+    y = np.array(sorted(TELLING))[rng.integers(0, 2, n)]
+
+    def said(label, few):
+        words = [*rng.choice(COMMON, rng.integers(3, 9)), *rng.choice(TELLING[label], rng.integers(0, few))]
+        return " ".join(rng.permutation(words)).capitalize() + str(rng.choice([".", "!", "?", " :-)"]))
+
+    subject = np.array([said(label, 3) for label in y], object)
+    body = np.array([said(label, 4) for label in y], object)
+    subject[rng.random(n) < 0.05] = ""
+    body[rng.random(n) < 0.1] = None
+    body[rng.random(n) < 0.05] = "?! -"
+    return pd.DataFrame(
+        {
+            "subject": subject,
+            "plan": rng.choice(["free", "paid"], n),
+            "body": body,
+            "visits": rng.poisson(np.where(y == "login", 3, 2)),
+        }
+    ), y
+
+
+X, Y = tickets(120)
+ODD = X[:5].assign(subject="zebra giraffe", body="Refund the zebra refund refund")
+NEW = pd.concat([tickets(10, seed=1)[0], ODD], ignore_index=True)
+TEXTS = {"subject": "text", "body": Text()}
+
+
+def same(a, b, table=NEW, atol=1e-12):
+    """Both classifiers say the same of a table, and have the same words."""
+    assert_allclose(a.predict_proba(table), b.predict_proba(table), rtol=1e-10, atol=atol)
+    for name in ("subject", "body"):
+        assert set(a.tables()[name]) == set(b.tables()[name])
+
+
+def with_counts(X, counters):
+    """The same table with a column for each word instead of columns of text."""
+    parts = [X.drop(columns=list(counters)).reset_index(drop=True)]
+    for name, counter in counters.items():
+        counts = counter.transform(X[name].fillna("")).toarray()
+        parts.append(pd.DataFrame(counts, columns=[f"{name}: {word}" for word in counter.get_feature_names_out()]))
+    return pd.concat(parts, axis=1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"ngram_range": (1, 2), "binary": True},
+        {"min_df": 3, "max_features": 12, "stop_words": ["the", "my"]},
+        {"stop_words": "english", "vocabulary": ["refund", "password", "never"]},
+    ],
+    ids=str,
+)
+def test_a_text_is_the_bag_that_count_vectorizer_makes(options):
+    texts = {name: Text(prior=Dirichlet(0.5), **options) for name in ("subject", "body")}
+    clf = BayesianNB(texts | {"visits": Poisson()}).fit(X, Y)
+    counters = {name: CountVectorizer(**options).fit(X[name].fillna("")) for name in texts}
+    counted = with_counts(X, counters)
+    bags = {name: (Multinomial(Dirichlet(0.5)), [c for c in counted if c.startswith(f"{name}: ")]) for name in texts}
+    reference = BayesianNB(bags | {"visits": Poisson()}).fit(counted, Y)
+    assert_allclose(clf.predict_proba(NEW), reference.predict_proba(with_counts(NEW, counters)), rtol=1e-12)
+    assert_allclose(clf.log_evidence_.joint, reference.log_evidence_.joint, rtol=1e-12)
+    assert_allclose(clf.loo(X, Y).to_numpy(float), reference.loo(counted, Y).to_numpy(float), rtol=1e-10)
+    words = counters["body"].get_feature_names_out().tolist()
+    assert clf.tables()["body"].columns.tolist() == words
+    # A missing cell is missing, and a text without words is not.
+    assert clf.describe().loc["body", ["missing", "levels"]].tolist() == [
+        pytest.approx(X["body"].isna().mean()),
+        f"{len(words)} words",
+    ]
+
+
+@pytest.mark.parametrize("features", [None, TEXTS], ids=["by itself", "specified"])
+def test_parts_of_any_size_are_the_whole_table(features):
+    whole, table = BayesianNB(features).fit(X, Y), X.assign(y=Y)
+    for cuts in ([40, 80], [1, 2, 100], [3]):
+        parts = [table[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
+        for ordered in (parts, parts[::-1]):
+            clf = BayesianNB(features).fit(iter(ordered), "y")
+            same(clf, whole)
+            assert clf.describe().equals(whole.describe())
+            assert_allclose(clf.log_evidence_.joint, whole.log_evidence_.joint, rtol=1e-10)
+    later = BayesianNB(features).fit(X[:60], Y[:60]).partial_fit(iter([table[60:61], table[61:]]), "y")
+    same(later, whole)
+    same(BayesianNB(features).fit(X[:60], Y[:60]).merge(BayesianNB(features).fit(X[60:], Y[60:])), whole)
+
+
+def test_forgetting_rows_takes_the_words_that_only_they_had():
+    few = BayesianNB(TEXTS).fit(X, Y)
+    secret = X[:7].assign(subject="my secret is Rumpelstiltskin", body="and nothing else")
+    clf = BayesianNB(TEXTS).fit(X, Y).partial_fit(secret, Y[:7])
+    assert "rumpelstiltskin" in clf.tables()["subject"]
+    clf.forget(secret, Y[:7])
+    same(clf, few)
+    same(BayesianNB(TEXTS).fit(X, Y).forget(X[80:], Y[80:]), BayesianNB(TEXTS).fit(X[:80], Y[:80]))
+    with pytest.raises(ValueError, match=r"feature 'subject'.*never learned"):
+        few.forget(secret, Y[:7])
+
+
+def test_a_file_keeps_the_words_and_the_options(tmp_path):
+    clf = BayesianNB({"subject": Text(ngram_range=(1, 2), stop_words=["the"]), "body": Missing(Text())}).fit(X, Y)
+    clf.save(tmp_path / "tickets.bayesnb")
+    back = load(tmp_path / "tickets.bayesnb")
+    same(back, clf, atol=0)
+    more, labels = tickets(30, seed=2)
+    same(back.partial_fit(more, labels), clf.partial_fit(more, labels), atol=0)
+
+
+@pytest.mark.parametrize("dependence", [None, "weighted", "pairwise"])
+def test_each_word_has_its_share_of_the_log_odds(dependence):
+    clf = BayesianNB(TEXTS, dependence=dependence).fit(X, Y)
+    ledger = clf.explain(NEW, label="refund", against="login")
+    shares = ledger["log_odds"].drop("(total)", level="entry").groupby("row", sort=False).sum()
+    proba = clf.predict_proba(NEW)
+    np.testing.assert_allclose(shares, np.log(proba[:, 1] / proba[:, 0]), atol=1e-9)
+    last = ledger.loc[14]
+    assert last.loc["body: refund", "value"] == 3
+    assert last.loc["body: refund", "log_odds"] > 0
+    assert not any("zebra" in str(name) for name in last.index)
+    silent = clf.explain(NEW[:1].assign(subject=None, body=""))
+    assert silent.loc[(slice(None), "subject"), "missing"].all()
+    assert "body" not in silent.index.get_level_values("entry")
+
+
+def test_strange_cells_say_nothing_or_raise():
+    clf = BayesianNB(TEXTS).fit(X, Y)
+    nothing = clf.predict_proba(X[:1].assign(subject=None, body=None))
+    for cell in ("", "!!!", " ", "a", "\n\t", "zebra", "😀 😀"):
+        assert_allclose(clf.predict_proba(X[:1].assign(subject=cell, body=cell)), nothing, rtol=1e-12)
+    upper = X.assign(subject=X["subject"].str.upper(), body=X["body"].str.replace(" ", "\n\n"))
+    assert_allclose(clf.predict_proba(upper), clf.predict_proba(X), rtol=1e-12)
+    assert_allclose(clf.predict_proba(X.astype({"subject": "category"})), clf.predict_proba(X), rtol=1e-12)
+    assert_allclose(BayesianNB("text").fit(X[["body"]].to_numpy(object), Y).class_count_, clf.class_count_)
+    with pytest.raises(ValueError, match="column 'subject' holds numbers"):
+        clf.predict(X.assign(subject=7))
+    with pytest.raises(ValueError, match="column 'subject' holds no word in any row"):
+        BayesianNB(TEXTS).fit(X.assign(subject="!"), Y)
+    with pytest.raises(ValueError, match="a Text reads one column"):
+        BayesianNB({"both": (Text(), ["subject", "body"])}).fit(X, Y)
+    with pytest.raises(ValueError, match="'min_df' parameter"):
+        Text(min_df="few")
+    with pytest.raises(ValueError, match=r"read in parts.*vocabulary"):
+        BayesianNB({"subject": Text(min_df=2)}).fit(iter([X.assign(y=Y)]), "y")
+    one, other = (BayesianNB({"subject": Text(min_df=2)}).fit(X[k:], Y[k:]) for k in (0, 100))
+    with pytest.raises(ValueError, match="column 'subject': each model has taken its words from its own rows"):
+        one.merge(other)
+
+
+SENTENCES = [f"this is what customer {k} wrote to us" for k in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "read"),
+    [
+        (SENTENCES, True),
+        ([*SENTENCES[:20], *[None] * 10], True),
+        ([text.upper() for text in SENTENCES], False),
+        ([f"Braund, Mr. Owen Harris {'abc'[k % 3]}" for k in range(30)], False),
+        ([f"A-{k} xl" for k in range(30)], False),
+        ([f"{k} Main Street, Springfield" for k in range(30)], False),
+        (["i would rather not say this", "neither agree nor disagree here"] * 15, False),
+        (pd.Categorical(SENTENCES), False),
+    ],
+    ids=["sentences", "with gaps", "capitals", "names", "codes", "addresses", "answers that repeat", "categories"],
+)
+@pytest.mark.filterwarnings("ignore:column 'said' looks like an identifier")
+def test_a_column_of_sentences_is_read_as_words_by_itself(cells, read):
+    table, y = pd.DataFrame({"said": cells, "n": range(30)}), np.array(["a", "b"] * 15)
+    clf = BayesianNB().fit(table, y)
+    assert clf.describe().loc["said", "family"] == ("Multinomial" if read else "Categorical")
+    parts = BayesianNB().fit(iter([table.assign(y=y)[:1], table.assign(y=y)[1:]]), "y")
+    assert parts.describe().loc["said", "family"] == clf.describe().loc["said", "family"]
+    for as_levels in (ByType(), {"said": Categorical()}):
+        assert BayesianNB(as_levels).fit(table, y).describe().loc["said", "family"] == "Categorical"
+
+
+def test_drawn_texts_are_words_that_make_the_same_counts_again():
+    clf = BayesianNB({"subject": "text", "body": Missing(Text())}, random_state=0).fit(X, Y)
+    drawn = clf.sample(200)
+    assert drawn["body"].isna().any()
+    assert (clf.predict(drawn[list(X)]) == drawn["y"]).mean() > 0.7
+
+
+def test_the_command_line_proposes_and_reads_text(tmp_path, capsys):
+    path, model = tmp_path / "tickets.csv", tmp_path / "tickets.bayesnb"
+    X.assign(topic=Y).to_csv(path, index=False)
+
+    def run(*words):
+        with pytest.raises(SystemExit) as ended:
+            cli.main([str(word) for word in words])
+        assert not ended.value.code
+        return capsys.readouterr().out
+
+    said = run("inspect", path, "--target", "topic")
+    assert "--feature subject=text" in said
+    assert "sentences" in said
+    run("fit", path, "--target", "topic", "--feature", "subject=text", "--dependence", "none", "-o", model)
+    same(load(model), BayesianNB().fit(X, Y), table=NEW[:10])
+    explained = run("explain", model, path, "--row", "0")
+    assert "subject: " in explained
+    run("predict", model, path)

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.feature_extraction.text import CountVectorizer
 
-from bayesnb import BayesianNB, ByType, Categorical, Dirichlet, Missing, Multinomial, Poisson, Text, cli, load
+from bayesnb import BayesianNB, ByType, Categorical, Dirichlet, Missing, Multinomial, Poisson, Text, cli, draws, load
 
 COMMON = ["please", "the", "my", "is", "not", "for", "order", "what", "how", "and", "very", "soon", "2026", "über"]
 TELLING = {
@@ -196,7 +196,7 @@ def test_a_column_of_sentences_is_read_as_words_by_itself(cells, read):
 
 def test_drawn_texts_are_words_that_make_the_same_counts_again():
     clf = BayesianNB({"subject": "text", "body": Missing(Text())}, random_state=0).fit(X, Y)
-    drawn = clf.sample(200)
+    drawn = draws.sample(clf, 200)
     assert drawn["body"].isna().any()
     assert (clf.predict(drawn[list(X)]) == drawn["y"]).mean() > 0.7
 

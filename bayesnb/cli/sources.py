@@ -107,7 +107,7 @@ def opened_for(clf: BayesianNB, data: str, format: Format, target: str | None = 
         for column, levels in zip(feature.columns, feature.levels, strict=True)
         if levels and all(isinstance(level, str) for level in levels)
     ]
-    text += [feature.source[0] for feature in clf.schema_.features.values() if feature.text is not None]
+    text += [feature.source[0] for feature in clf.classifier_.schema.features.values() if feature.text is not None]
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
         text.append(target)
     said = clf.classifier_.reading

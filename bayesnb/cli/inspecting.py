@@ -103,10 +103,18 @@ def _how_read(source: Source) -> dict[str, Any]:
 
 def _columns(summary: Summary) -> pd.DataFrame:
     """One row a column, with the mean and the standard deviation of numbers."""
+    import numpy as np
+
+    from bayesnb.statistics.moments import Moments
+
     frame = summary.schema.describe(summary.statistics).drop(columns=["prior", "columns"])
     for name, s in summary.statistics.features.items():
-        for what, values in summary.schema.features[name].family.of_columns(s).items():
-            frame.loc[name, what] = values[0]
+        if isinstance(s, Moments):
+            mean, _, variance = s.of_columns()
+            with np.errstate(divide="ignore"):
+                shown = summary.schema.features[name].family.readable({"mu": mean, "tau": 1 / variance})
+            for what, values in shown.items():
+                frame.loc[name, what] = values[0]
     chose = any(feature.tried for feature in summary.schema.features.values())
     return frame if chose else frame.drop(columns="chosen")
 

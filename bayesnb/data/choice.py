@@ -223,7 +223,7 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
             believed = own.update(prior, s)
             terms = own.left_out_of_all(believed, s, x[:, None], _once(labels))
             # Cells that were taken from the column have seen the rows, and a probability of 0 is no density.
-            compared = not (family.needs_rows or family.atoms())
+            compared = not (family.needs_rows or family.atoms)
             evidence = float(own.log_evidence(prior, s).sum()) if compared else np.nan
         found[family.title] = _Tried(family, terms, evidence)
     if not found:

@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 from bayesnb.families.columns import COUNTS, NEAR, NONNEGATIVE, POSITIVE, REALS, Support
 from bayesnb.families.conjugate import Point
-from bayesnb.families.family import Family
+from bayesnb.families.family import Family, titles
 from bayesnb.families.gaussian import Gaussian, LogNormal
 from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli
@@ -84,37 +84,16 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         """The same family of other parts of the same kinds."""
 
     @abstractmethod
+    def part_names(self) -> list[str]:
+        """The names of the parts, for people."""
+
+    @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
         """What each part reads, (row, column) each: NaN, or -1 of integers, where it does not read the cell."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
         """The prior of the whole from those of the parts, at their full shapes."""
-
-    def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
-        read = zip(*(self.seen_by(column[:, None]) for column in columns), strict=True)
-        own = ([column[:, 0] for column in each] for each in read)
-        return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
-
-    def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        parts = enumerate(self.parts)
-        return self.with_parts([part.gathered([(other.parts[m], k) for other, k in cells]) for m, part in parts])
-
-    @property
-    def kind(self) -> str:
-        return type(self).__name__ + "".join(part.kind for part in self.parts)
-
-    @property
-    def title(self) -> str:
-        return f"{type(self).__name__}({', '.join(self.part_names())})"
-
-    @abstractmethod
-    def part_names(self) -> list[str]:
-        """The names of the parts, for people."""
-
-    def prior_text(self) -> str:
-        parts = zip(self.part_names(), self.parts, strict=True)
-        return "; ".join(f"{name}: {part.prior_text()}" for name, part in parts)
 
     def statistic(self, x: Array, members: Membership) -> S:
         parts = zip(self.parts, self.seen_by(x), strict=True)
@@ -203,7 +182,7 @@ def require_alternatives(families: Sequence[Any], whole: str) -> None:
                          f"got {list(families)}")  # fmt: skip
     first, *others = families
     for family in others:
-        if (first.support is COUNTS) != (family.support is COUNTS) or first.atoms() != family.atoms():
+        if (first.support is COUNTS) != (family.support is COUNTS) or first.atoms != family.atoms:
             raise ValueError(
                 f"{type(first).__name__} reads {first.support} and {type(family).__name__} reads {family.support}, and "
                 "a probability cannot be weighed against a density: put families of numbers together, families of "
@@ -349,7 +328,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     def __post_init__(self) -> None:
         require_part(self.family, "Hurdle")
-        if isinstance(self.family, Hurdle) or self.family.atoms():
+        if isinstance(self.family, Hurdle) or self.family.atoms:
             raise ValueError("a Hurdle has one 0: give the family of the values that are not 0, such as LogNormal()")
         Bernoulli(self.zero)
 
@@ -362,12 +341,8 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         return Bernoulli(self.zero), self.family
 
     @property
-    def kind(self) -> str:
-        return f"Hurdle{self.family.kind}"
-
-    @property
-    def title(self) -> str:
-        return f"Hurdle({self.family.title})"
+    def named_parts(self) -> tuple[Family, ...]:
+        return (self.family,)
 
     def part_names(self) -> list[str]:
         return ["0", self.family.title]
@@ -381,6 +356,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     def flat(self) -> Hurdle:
         return self.with_parts([part.flat() for part in self.parts])
 
+    @property
     def atoms(self) -> tuple[float, ...]:
         return () if self.support is COUNTS else (0.0,)
 
@@ -569,15 +545,19 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         """Refuse: no prior has its mode at the maximum of the likelihood."""
         raise BoundaryError(NO_MODE)
 
+    @property
     def atoms(self) -> tuple[float, ...]:
-        return self.families[0].atoms()
+        return self.families[0].atoms
 
     def seen_by(self, x: Array) -> list[Array]:
         return [x] * len(self.parts)
 
+    @property
+    def named_parts(self) -> tuple[Family, ...]:
+        return self.families
+
     def part_names(self) -> list[str]:
-        kinds = [part.title for part in self.parts]
-        return [f"{kind} {k + 1}" if kinds.count(kind) > 1 else kind for k, kind in enumerate(kinds)]
+        return titles(self.families)
 
     def learned(self, s: SeenByEach) -> str:
         if self.named_classes():

@@ -53,10 +53,11 @@ from bayesnb.families.family import Family
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.kernels.densities import gather, gather_own
 from bayesnb.numerics import Array, Size
-from bayesnb.priors import ImproperError, Prior, Theta, first, shared
+from bayesnb.priors import ImproperError, NormalGamma, Prior, Theta, first, shared
 from bayesnb.priors.belief import LocatedError, parts_of
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Column, Labels, Membership
+from bayesnb.statistics.scatter import patterns
 from bayesnb.statistics.statistic import Statistic
 
 SPREAD = 1.0
@@ -136,14 +137,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The belief about each cell, its d and its ln h. (A hook, where a cell concerns only a part of the belief.)
+        """The belief about each cell, its d and its ln h.
 
         The parameters of the posterior are (class, column[, level]).
         """
         return posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
-        """Columns as the other methods want them, and a part of ln h that no class changes, (row, column). (A hook.)
+        """Columns as the other methods want them, and a part of ln h that no class changes, (row, column).
 
         A family that reads real numbers through a transformation, such as a logarithm or the number of an interval,
         makes it here. The part of ln h is 0 where a cell is missing.
@@ -151,7 +152,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return x, None
 
     def of_reals(self, posterior: P, x: Column, labels: Labels | None = None) -> Array | None:
-        """Log densities of real numbers, summed over columns by a loop of ``kernels.densities``. (A hook.)
+        """Log densities of real numbers, summed over columns by a loop of ``kernels.densities``.
 
         ``x`` is as ``read`` gives it, and what ``read`` has set apart is not added.
 
@@ -164,25 +165,18 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return None
 
     def log_density(self, theta: Theta, x: Column) -> Array:
-        """log p(x | θ) of each cell as (..., row, class, column), draws of θ leading. (A hook.)"""
+        """log p(x | θ) of each cell as (..., row, class, column), draws of θ leading."""
         d, log_h = self.said(x)
         lead = next(iter(theta.values())).ndim - self.conjugate.point_axes
         wide = {name: np.expand_dims(value, lead) for name, value in theta.items()}
         return self.conjugate.log_kernel(wide, *d) + log_h
 
-    def alike(self, posterior: P, x: Column) -> Iterator[tuple[Any, P, Column]]:
-        """Yield rows whose cells have one belief: which rows, the belief, and their cells. Others add nothing.
-
-        (A hook, for whole rows whose belief depends on which of their cells are missing.)
-        """
-        yield slice(None), posterior, x
-
+    @abstractmethod
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
         """Add the cells at these rows and columns to the open model, each an observation; θ is that of each cell.
 
-        (A hook; families of whole rows have their own ``pymc_rows`` instead.)
+        Where all columns of a row share one θ, the cells are whole rows, and ``column`` is empty.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no cells that are observations by themselves")
 
     def lengths(self) -> dict[str, int]:
         """The length of each axis of its variables that is neither class nor column nor level."""
@@ -245,8 +239,13 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return replace(self, prior=self.conjugate.flat())
 
     def learned(self, s: S) -> str:
-        factors = self.tuning(self.resolve_prior(self.prior, s), s) if self.learns_prior else {}
-        return "; ".join(f"{name} × {factor:.3g}" for name, factor in factors.items())
+        if isinstance(self.prior, Mapping):
+            return ""
+        full = self.resolve_prior(self.prior, s)
+        left = [name for name in self.conjugate.learned_from_classes if getattr(self.prior, name) is None]
+        factors = self.tuning(full, s) if self.learns_prior else {}
+        said = [f"{name} = {getattr(full, name)[0]:.3g}" for name in left]
+        return "; ".join(said + [f"{name} × {factor:.3g}" for name, factor in factors.items()])
 
     def tuning(self, prior: P, s: S) -> dict[str, float]:
         """The learned factors of a prior at its full shape, by name; see ``bayesnb.families.conjugate``."""
@@ -289,7 +288,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return dict(zip(self.conjugate.parameters, self.conjugate.point(theta), strict=True))
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        """θ from its PyMC variables. (A hook, if they do not determine it without the family.)"""
+        """θ from its PyMC variables."""
         return self.conjugate.theta(*(variables[name] for name in self.conjugate.parameters))
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
@@ -404,19 +403,13 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         total = np.zeros((common.draws, rows_of(x), 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
             belief, here = belief.plus(*d), common.from_column(column)
-            if codes is None:
-                total[:, rows] += self.drawn_sums(belief, (d, log_h), known, here)
-                continue
-            total[:, rows] += gather(codes, np.where(known, belief.drawn_along(*d, common=here) + log_h, 0.0))
+            if codes is None and isinstance(belief, NormalGamma):
+                # The sums over columns of what Normals say are products of matrices.
+                drawn = belief.drawn_sums(*d[1:3], known, here) + np.where(known, log_h, 0.0).sum(-1)
+            else:
+                drawn = gather(codes, np.where(known, belief.drawn_along(*d, common=here) + log_h, 0.0))
+            total[:, rows] += drawn
         return _with(total, within)[..., 0]
-
-    def drawn_sums(self, belief: Any, said: Added, known: Array, common: CommonDraws) -> Array:
-        """Draws of what the known cells of each row say, (draw, row, class).
-
-        (A hook, for densities whose sums over columns are products of matrices.)
-        """
-        d, log_h = said
-        return np.where(known, belief.drawn_along(*d, common=common) + log_h, 0.0).sum(-1)
 
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
         """log p(x_i | class of i, all rows but i) as (row,), for rows that ``posterior`` has seen.
@@ -516,6 +509,17 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                     codes = None if table is None else table.codes if whole else table.codes[:, list(index)]
                     yield rows, cut.start, codes, family.cells(believed, here), known_cells(here)
 
+    def alike(self, posterior: P, x: Column) -> Iterator[tuple[Any, P, Column]]:
+        """Yield rows whose cells have one belief: which rows, the belief, and their cells. Others add nothing.
+
+        The rows of a vector have the belief about those of its columns that are not missing.
+        """
+        for rows, columns in patterns(x) if self.together else [(slice(None), None)]:
+            if columns is None:
+                yield rows, posterior, x[rows]
+            else:
+                yield rows, posterior.marginal(columns), x[rows][:, columns]
+
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         """The same of rows whose columns share one θ: a cell is a row, and none of them is missing."""
         size = CELLS // (len(posterior.proper()) * posterior.cell_size * draws)
@@ -543,9 +547,15 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
         """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
         x, within = self.read(x)
-        x = dense(x)
+        x = x if self.whole_rows else dense(x)
         row, column = np.nonzero(np.broadcast_to(known_cells(x), (len(x), 1, columns_in(x)))[:, 0])
-        self.pymc_cells(name, {what: value[y[row], column] for what, value in theta.items()}, x, row, column)
+        if self.whole_rows:
+            row, column = np.unique(row), np.empty(0, np.intp)
+            theta = {what: value[y[row]] for what, value in theta.items()}
+        else:
+            theta = {what: value[y[row], column] for what, value in theta.items()}
+        if len(row):
+            self.pymc_cells(name, theta, x, row, column)
         if within is not None:
             import pymc as pm
             from pytensor import tensor as pt

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.columns import REALS, Support
+from bayesnb.families.columns import REALS, Support, gathered_columns
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
 from bayesnb.priors.common_draws import CommonDraws
@@ -59,10 +59,33 @@ class Family[P: Belief, S: Statistic](ABC):
     """True if its columns are one feature and depend on each other given the class, as those of a vector do."""
 
     from_rows: ClassVar[tuple[str, ...]] = ()
-    """Fields of which one must be given; otherwise the first rows give it (see ``placed``)."""
+    """A field that may be given for all columns, and one that holds what each column of the first table has given.
+
+    Such a family has a method ``taken(column, weight)`` that takes it from a column, (row,), and ``of_column(k)``,
+    which is it for a column.
+    """
+
+    by_column: ClassVar[tuple[str, ...]] = ()
+    """Fields that hold one number for all of its columns or one for each, such as a known variance."""
+
+    shares_number: ClassVar[bool] = False
+    """True if its columns share a number that is taken from all of them, so that they are read as one feature."""
 
     node_names: ClassVar[tuple[str, ...]] = ()
     """The names along the last axis of its variables, if it has one that is no level."""
+
+    parts: ClassVar[tuple[Family, ...]] = ()
+    """The families that it is made of, whose statistics its own holds."""
+
+    named_parts: ClassVar[tuple[Family, ...]] = ()
+    """Those of its parts by which it is called."""
+
+    atoms: ClassVar[tuple[float, ...]] = ()
+    """The real numbers that have a probability and not only a density."""
+
+    order: ClassVar[Any] = None
+    orders: ClassVar[Any] = None
+    """All levels in their order, of each column or of every one, if no other level can join them."""
 
     support: ClassVar[Support] = REALS
     """Which values it can read; others are refused by name (see ``support``)."""
@@ -140,7 +163,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return found
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """``left_out_of_all`` where the prior of all classes holds the row too, else None. (A hook.)"""
+        """``left_out_of_all`` where the prior of all classes holds the row too, else None."""
         return None
 
     @abstractmethod
@@ -159,14 +182,14 @@ class Family[P: Belief, S: Statistic](ABC):
         """θ from its PyMC variables: the inverse of ``variables``."""
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
-        """(weights (class, term), offset (class,)) with log p(x | θ) = offset + weights·φ(x) + g(x). (A hook.)
+        """(weights (class, term), offset (class,)) with log p(x | θ) = offset + weights·φ(x) + g(x).
 
         ``ValueError`` if the log-likelihood is not linear with one g for all classes.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def readable(self, theta: Theta) -> dict[str, Array]:
-        """θ in the terms of the data by name, (class, column[, level]): probabilities, rates, means. (A hook.)"""
+        """θ in the terms of the data by name, (class, column[, level]): probabilities, rates, means."""
         names = {"log_theta": "probability", "log_rate": "rate", "mu": "mean", "tau": "sd"}
         return {
             names.get(key, key): np.exp(value)
@@ -177,17 +200,13 @@ class Family[P: Belief, S: Statistic](ABC):
             for key, value in theta.items()
         }
 
-    def of_columns(self, s: S) -> dict[str, Array]:
-        """Numbers that describe each whole column, (column,), by name, such as its mean. (A hook.)"""
-        return {}
-
     @property
     def learns_prior(self) -> bool:
         """True if the strength of its prior is learned from its columns."""
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def learned(self, s: S) -> str:
-        """What its prior has learned from the data, for people; "" if it learns nothing. (A hook.)"""
+        """What its prior has learned from the data, for people; "" if it learns nothing."""
         return ""
 
     @property
@@ -203,21 +222,34 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def reads_together(self) -> bool:
-        """True if its columns are one feature: a vector, or columns that share a number taken from them. (A hook.)"""
-        return self.learns_prior or self.together
+        """True if its columns are one feature: a vector, or columns that share a number taken from them."""
+        return self.learns_prior or self.together or self.shares_number
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
-        """The same family with what it takes from its columns in the first table, (row,) each. (A hook.)"""
-        return self
+        """The same family with what it takes from its columns in the first table, (row,) each."""
+        if not self.needs_rows:
+            return self
+        if not self.parts:
+            return replace(self, **{self.from_rows[1]: tuple(self.taken(column, weight) for column in columns)})
+        read = zip(*(self.seen_by(column[:, None]) for column in columns), strict=True)
+        own = ([column[:, 0] for column in each] for each in read)
+        return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
+
+    def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
+        """The likelihood of picked columns, each given as (its family, its position)."""
+        if self.parts:
+            parts = enumerate(self.parts)
+            return self.with_parts([part.gathered([(family.parts[m], k) for family, k in cells]) for m, part in parts])
+        picked = {
+            name: gathered_columns([(getattr(family, name), k) for family, k in cells]) for name in self.by_column
+        }
+        if self.from_rows:
+            picked |= dict(zip(self.from_rows, (None, tuple(family.of_column(k) for family, k in cells)), strict=True))
+        return replace(self, **picked) if picked else self
 
     def order_of(self, column: int) -> tuple[Any, ...] | None:
-        """All levels of one of its columns in their order, if no other level can join them. (A hook.)"""
-        return None
-
-    @property
-    def parts(self) -> tuple[Family, ...]:
-        """The families that it is made of, whose statistics its own holds; none if it is not. (A hook.)"""
-        return ()
+        """All levels of one of its columns in their order, if no other level can join them."""
+        return self.order if self.orders is None else self.orders[column]
 
     def named_classes(self) -> list[Any]:
         """The classes that its prior names, or those of its parts."""
@@ -226,33 +258,29 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def title(self) -> str:
-        """Its name, for people. (A hook.)"""
-        return type(self).__name__
+        """Its name, for people."""
+        own = type(self).__name__
+        return f"{own}({', '.join(titles(self.named_parts))})" if self.parts else own
 
     def prior_text(self) -> str:
-        """Its prior, for people. (A hook.)"""
-        return repr(self.prior)
-
-    def atoms(self) -> tuple[float, ...]:
-        """The real numbers that have a probability and not only a density. (A hook.)"""
-        return ()
+        """Its prior, for people."""
+        if not self.parts:
+            return repr(self.prior)
+        each = zip(self.part_names(), self.parts, strict=True)
+        return "; ".join(f"{name}: {part.prior_text()}" for name, part in each)
 
     def completed(self, theta: Theta, believed: Belief) -> Theta:
-        """θ with what its PyMC variables leave open, because it is summed out there. (A hook.)"""
+        """θ with what its PyMC variables leave open, because it is summed out there."""
         return theta
 
+    @abstractmethod
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        """The axes of each PyMC variable, if they are not the same for all. (A hook.)"""
-        return {}
+        """The axes of each PyMC variable, without those of draws: "class", "column", "level", or a name of its own."""
 
     @property
     def kind(self) -> str:
         """What its variables are named after, as a class is: "StudentT" makes mu_student_t."""
-        return type(self).__name__
-
-    def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        """The likelihood of picked columns, each given as (its family, its position). (A hook, if columns differ.)"""
-        return self
+        return type(self).__name__ + "".join(part.kind for part in self.named_parts)
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:
         """The prior of every cell: the given one, at its full shape."""
@@ -271,3 +299,9 @@ class Family[P: Belief, S: Statistic](ABC):
                 for f in fields(parts[0])
             )
         )
+
+
+def titles(families: Sequence[Family]) -> list[str]:
+    """The names of families, for people; those of one name are numbered."""
+    each = [family.title for family in families]
+    return [f"{title} {k + 1}" if each.count(title) > 1 else title for k, title in enumerate(each)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,13 +11,12 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from bayesnb.families.columns import POSITIVE, gathered_columns, of_each_column, over_columns
+from bayesnb.families.columns import POSITIVE, of_each_column, over_columns
 from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import LOG_2PI, Array, log
 from bayesnb.priors import Normal, NormalGamma, Prior, Theta
-from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Column, Labels, Membership
 from bayesnb.statistics.moments import Moments
 
@@ -160,10 +159,6 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
     def statistic(self, x: Column, members: Membership) -> Moments:
         return moments(self.read(x)[0], members)
 
-    def of_columns(self, s: Moments) -> dict[str, Array]:
-        mean, _, variance = s.of_columns()
-        return {"mean": mean, "sd": np.sqrt(variance)}
-
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
         x, within = self.read(x)
         total = log_normals(x, theta["mu"], theta["low"], self.root_precision(theta))
@@ -205,10 +200,6 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         import pymc as pm
 
         pm.Normal(name, mu=theta["mu"], tau=theta["tau"], observed=x[row, column])
-
-    def drawn_sums(self, belief: NormalGamma, said: Added, known: Array, common: CommonDraws) -> Array:
-        (_, mean, low, _), log_h = said
-        return belief.drawn_sums(mean, low, known, common) + np.where(known, log_h, 0.0).sum(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,8 +244,8 @@ class Gaussian(OfUnknownVariance):
         return f"{type(self).__name__}(prior={self.prior!r}{smoothing})"
 
     @property
-    def reads_together(self) -> bool:
-        return super().reads_together or bool(self.var_smoothing)
+    def shares_number(self) -> bool:
+        return bool(self.var_smoothing)
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
         """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.
@@ -309,6 +300,7 @@ class GaussianKnownVariance(OfNormals[Normal]):
     prior: Any = field(default_factory=Normal)
     variance: Any = 1.0
 
+    by_column = ("variance",)
     conjugate = Normal
     reads_sparse = True
 
@@ -357,9 +349,6 @@ class GaussianKnownVariance(OfNormals[Normal]):
         sigma = np.sqrt(self._row_variance(x.shape[1]))[column]
         pm.Normal(name, mu=theta["mu"], sigma=sigma, observed=x[row, column])
 
-    def gathered(self, cells: Sequence[tuple[GaussianKnownVariance, int]]) -> GaussianKnownVariance:
-        return replace(self, variance=gathered_columns([(family.variance, k) for family, k in cells]))
-
     def _row_variance(self, n_columns: int) -> Array:
         return of_each_column("variance", self.variance, n_columns)
 
@@ -400,10 +389,6 @@ class LogNormal(OfUnknownVariance):
     def added(self, s: Moments) -> Added:
         d, log_h = super().added(s)
         return d, log_h - s.total
-
-    def of_columns(self, s: Moments) -> dict[str, Array]:
-        of_logarithm = super().of_columns(s)
-        return {"median": np.exp(of_logarithm["mean"]), "sd of the logarithm": of_logarithm["sd"]}
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         return {"median": np.exp(theta["mu"]), "sd of the logarithm": 1 / np.sqrt(theta["tau"])}

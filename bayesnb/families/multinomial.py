@@ -157,15 +157,13 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         return theta["log_theta"], np.zeros(len(theta["log_theta"]))
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Bag, y: Any) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Bag, row: Array, column: Array) -> None:
         import pymc as pm
 
-        counts = words.dense_counts(x)
+        counts = words.dense_counts(x)[row]
         if (counts != np.floor(counts)).any():
             raise ValueError('fractions of words have no rows in PyMC; use likelihood="statistics"')
-        rows = np.flatnonzero(counts.sum(axis=1) > 0)
-        counts = counts[rows].astype(int)
-        pm.Multinomial(name, n=counts.sum(axis=1), p=theta["theta"][y[rows]], observed=counts)
+        pm.Multinomial(name, n=counts.sum(axis=1), p=theta["theta"], observed=counts.astype(int))
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Bag) -> Any:
         from pytensor import tensor as pt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,20 +52,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
         return prior.over(s)
 
-    def learned(self, s: Scatter) -> str:
-        learns = isinstance(self.prior, NormalWishart) and self.prior.dof is None
-        return f"dof = {self.resolve_prior(self.prior, s).dof[0]:.3g}" if learns else ""
-
     def added(self, s: Scatter) -> Added:
         n = s.n[:, 0]
         return (n, s.mean, s.low, s.scatter), -0.5 * LOG_2PI * n * s.mean.shape[1]
-
-    def alike(self, posterior: NormalWishart, x: Array) -> Iterator[tuple[Any, NormalWishart, Array]]:
-        for rows, columns in patterns(x):
-            if columns is None:
-                yield rows, posterior, x[rows]
-            else:
-                yield rows, posterior.marginal(columns), x[rows][:, columns]
 
     def cells(self, posterior: NormalWishart, x: Array) -> Cells:
         return posterior.as_cells(), *self.said(x)
@@ -149,15 +138,11 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         weights = (precision @ mu[..., None])[..., 0]
         return weights, -0.5 * (weights * mu).sum(-1)
 
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm
 
         require_whole(x)
-        rows = np.flatnonzero(~np.isnan(x[:, 0]))
-        if not len(rows):
-            return
-        root = matrices.pymc_root(theta["precision"])
-        pm.MvNormal(name, mu=theta["mu"][y[rows]], chol=root[y[rows]], observed=x[rows])
+        pm.MvNormal(name, mu=theta["mu"], chol=matrices.pymc_root(theta["precision"]), observed=x[row])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
         from pytensor import tensor as pt

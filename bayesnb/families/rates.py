@@ -19,7 +19,6 @@ from bayesnb.families.columns import (
     NEAR,
     POSITIVE,
     Tally,
-    gathered_columns,
     of_each_column,
 )
 from bayesnb.families.conjugate import Added, Conjugate
@@ -349,11 +348,10 @@ class GammaKnownShape(OfWaits):
 
     shape: Any = 1.0
 
+    by_column = ("shape",)
+
     def shapes(self, n_columns: int) -> Array:
         return of_each_column("shape", self.shape, n_columns)
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         return {"mean": self.shapes(theta["rate"].shape[-1]) / theta["rate"]}
-
-    def gathered(self, cells: Sequence[tuple[GammaKnownShape, int]]) -> GammaKnownShape:
-        return replace(self, shape=gathered_columns([(family.shape, k) for family, k in cells]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, reduce
 from operator import add
 from typing import Any
@@ -141,15 +141,14 @@ class PolyaTree(OnTree[CellCounts]):
 
     from_rows = ("edges", "cuts")
 
-    def placed(self, columns: Sequence[Array], weight: Array | None) -> PolyaTree:
-        if not self.needs_rows:
-            return self
-        some = slice(None, None, -(-len(columns[0]) // ENOUGH) or 1)
-        of_these = None if weight is None else weight[some]
-        return replace(self, cuts=tuple(Dyadic.of(column[some], DEPTH, of_these) for column in columns))
+    def taken(self, column: Array, weight: Array | None) -> Dyadic:
+        """The cells that halve a column of the first table."""
+        some = slice(None, None, -(-len(column) // ENOUGH) or 1)
+        return Dyadic.of(column[some], DEPTH, None if weight is None else weight[some])
 
-    def gathered(self, cells: Sequence[tuple[PolyaTree, int]]) -> PolyaTree:
-        return replace(self, edges=None, cuts=tuple(family._cuts(k + 1)[k] for family, k in cells))
+    def of_column(self, column: int) -> Dyadic:
+        """The cells of a column."""
+        return self._cuts(column + 1)[column]
 
     def read(self, x: Array) -> tuple[Array, Array]:
         return self._boxes(x.shape[1]).read(x)
@@ -247,16 +246,13 @@ class Ordinal(OnTree[CategoryCounts]):
             if isinstance(levels, str) or not levels or len(set(levels)) < len(levels):
                 raise ValueError(f"Expected different levels from the lowest to the highest; got {levels!r}")
 
-    def placed(self, columns: Sequence[Any], weight: Array | None) -> Ordinal:
-        return replace(self, orders=tuple(map(tuple, columns))) if self.needs_rows else self
+    def taken(self, column: Sequence[Any], weight: Array | None) -> tuple[Any, ...]:
+        """The order of the levels of a column of the first table, which come in it."""
+        return tuple(column)
 
-    def gathered(self, cells: Sequence[tuple[Ordinal, int]]) -> Ordinal:
-        return replace(self, order=None, orders=tuple(family.order_of(k) for family, k in cells))
-
-    def order_of(self, column: int) -> tuple[Any, ...] | None:
-        if self.orders is not None:
-            return self.orders[column]
-        return self.order
+    def of_column(self, column: int) -> tuple[Any, ...] | None:
+        """The order of the levels of a column."""
+        return self.order_of(column)
 
     def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
         return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -20,7 +20,6 @@ from bayesnb.families.columns import (
     Coded,
     at_levels,
     dense_cells,
-    gathered_columns,
     of_each_column,
     pymc_at_levels,
     widest,
@@ -239,6 +238,7 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     prior: Any = field(default_factory=Beta)
     r: Any = 1.0
 
+    by_column = ("r",)
     conjugate = Beta
     support = COUNTS
 
@@ -274,9 +274,6 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         log_theta = theta["log_theta"]
         return log_theta[..., 0], (self._r(log_theta.shape[-2]) * log_theta[..., 1]).sum(-1)
-
-    def gathered(self, cells: Sequence[tuple[NegativeBinomial, int]]) -> NegativeBinomial:
-        return replace(self, r=gathered_columns([(family.r, k) for family, k in cells]))
 
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm

@@ -106,7 +106,7 @@ def joint_of(
             joint, size = np.concatenate([joint, found(np.arange(size, 2.0 * size))]), 2 * size
     else:
         nodes, log_weight = _nodes(_drawn(family, believed, x, column), family.support in (POSITIVE, NONNEGATIVE))
-        atoms = np.array(family.atoms())
+        atoms = np.array(family.atoms)
         joint = found(np.append(nodes, atoms), np.append(log_weight, 0.0 * atoms))
     total = joint.sum()
     return joint / total, float(abs(1 - total))
@@ -122,7 +122,7 @@ def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:
         for c in range(n_classes)
     ]
     drawn = np.stack(each, axis=1)
-    return np.where(np.isin(drawn, family.atoms()), np.nan, drawn)
+    return np.where(np.isin(drawn, family.atoms), np.nan, drawn)
 
 
 def _nodes(drawn: Array, positive: bool) -> tuple[Array, Array]:

@@ -242,6 +242,9 @@ class Prior(Belief):
         ``name`` turns "theta", "mu", … into the full name. Improper priors have none.
         """
 
+    learned_from_classes: ClassVar[tuple[str, ...]] = ()
+    """The parameters that the classes teach together where they are None."""
+
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """What may be learned of a prior: by the name of a factor, the parameters that it multiplies."""
 

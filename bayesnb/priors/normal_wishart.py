@@ -61,6 +61,7 @@ class NormalWishart(UnknownPrecision):
     """
 
     _rows_of_precision = ("dof", "1")
+    learned_from_classes = ("dof",)
     _ranges: ClassVar = {
         "m": FINITE,
         "kappa": NOT_NEGATIVE,

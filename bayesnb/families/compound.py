@@ -37,21 +37,25 @@ class Parts(Statistic):
 
     parts: tuple[Statistic, ...]
 
+    def _of_each(self, change: Callable[..., Statistic], *others: Self) -> Self:
+        """The same with its parts changed, together with those of others."""
+        return type(self)(tuple(map(change, self.parts, *(other.parts for other in others))))
+
     def __add__(self, other: Self) -> Self:
-        return type(self)(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+        return self._of_each(lambda mine, theirs: mine + theirs, other)
 
     def __mul__(self, factor: float) -> Self:
-        return type(self)(tuple(part * factor for part in self.parts))
+        return self._of_each(lambda part: part * factor)
 
     def seen(self) -> Array:
         return self.parts[0].seen()
 
     def arrays(self) -> dict[str, Array]:
-        return {name: v for k, part in enumerate(self.parts) for name, v in numbered(k, part.arrays()).items()}
+        return all_numbered(part.arrays() for part in self.parts)
 
     @property
     def signed(self) -> frozenset[str]:
-        return frozenset(name for k, part in enumerate(self.parts) for name in numbered(k, dict.fromkeys(part.signed)))
+        return frozenset(all_numbered(dict.fromkeys(part.signed) for part in self.parts))
 
     def contradiction(self) -> str:
         said = next((said for part in self.parts if (said := part.contradiction())), "")
@@ -62,13 +66,18 @@ class Parts(Statistic):
         """Whether the parts can come from the same rows."""
 
     def take(self, classes: Sequence[int] | Array) -> Self:
-        return type(self)(tuple(part.take(classes) for part in self.parts))
+        return self._of_each(lambda part: part.take(classes))
 
     def columns(self, index: Sequence[int]) -> Self:
-        return type(self)(tuple(part.columns(index) for part in self.parts))
+        return self._of_each(lambda part: part.columns(index))
 
     def settled(self, before: Self) -> Self:
-        return type(self)(tuple(a.settled(b) for a, b in zip(self.parts, before.parts, strict=True)))
+        return self._of_each(lambda mine, theirs: mine.settled(theirs), before)
+
+
+def all_numbered(each: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What belongs to each part, under the names that it has in the whole."""
+    return {name: value for k, named in enumerate(each) for name, value in numbered(k, named).items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,58 +104,86 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
     def joined(self, priors: tuple[Any, ...]) -> P:
         """The prior of the whole from those of the parts, at their full shapes."""
 
+    @abstractmethod
+    def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
+        """ln of the joined density of rows, (..., row, class), from that of each part.
+
+        Parameters
+        ----------
+        ask : function
+            Takes a part, what is given of it, and what it reads of the rows.
+        given : Compound or Theta
+            The belief about all parts, or their θ.
+        x : array (row, column)
+        """
+
+    def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
+        """Yield each part with what is its own of beliefs, statistics and θ."""
+        by_part = (
+            v.parts if isinstance(v, Compound | Statistic) else [of_part(k, v) for k in range(len(self.parts))]
+            for v in given
+        )
+        return zip(self.parts, *by_part, strict=True)
+
     def statistic(self, x: Array, members: Membership) -> S:
         parts = zip(self.parts, self.seen_by(x), strict=True)
         return self.statistic_class(tuple(part.statistic(own, members) for part, own in parts))
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:
-        parts = zip(self.parts, s.parts, strict=True)
-        return self.joined(tuple(part.priors(own, labels) for part, own in parts))
+        return self.joined(tuple(part.priors(own, labels) for part, own in self.each(s)))
 
     def resolve_prior(self, prior: P, s: S) -> P:
         return prior
 
     def updated(self, prior: P, s: S) -> tuple[Any, ...]:
         """The posterior of each part."""
-        each = zip(self.parts, prior.parts, s.parts, strict=True)
-        return tuple(part.update(own, seen) for part, own, seen in each)
+        return tuple(part.update(own, seen) for part, own, seen in self.each(prior, s))
 
     def evidences(self, prior: P, s: S) -> list[Array]:
         """The log evidence by each part, (class, column) each."""
-        each = zip(self.parts, prior.parts, s.parts, strict=True)
-        return [part.log_evidence(own, seen) for part, own, seen in each]
+        return [part.log_evidence(own, seen) for part, own, seen in self.each(prior, s)]
 
     def variables(self, theta: Theta) -> dict[str, Array]:
-        parts = enumerate(self.parts)
-        return {name: v for k, part in parts for name, v in numbered(k, part.variables(of_part(k, theta))).items()}
+        return all_numbered(part.variables(own) for part, own in self.each(theta))
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        parts = enumerate(self.parts)
-        return {name: v for k, part in parts for name, v in numbered(k, part.theta(of_part(k, variables))).items()}
+        return all_numbered(part.theta(own) for part, own in self.each(variables))
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        found = {}
-        for k, part in enumerate(self.parts):
-            for name, axes in numbered(k, part.variable_axes()).items():
-                found[name] = (*axes[:2], *(f"{axis}_{k + 1}" for axis in axes[2:]))
-        return found
+        each = enumerate(part.variable_axes().items() for part in self.parts)
+        return all_numbered(
+            {name: (*axes[:2], *(f"{axis}_{k + 1}" for axis in axes[2:])) for name, axes in own} for k, own in each
+        )
 
     def lengths(self) -> dict[str, int]:
-        return {axis: n for k, part in enumerate(self.parts) for axis, n in numbered(k, part.lengths()).items()}
+        return all_numbered(part.lengths() for part in self.parts)
+
+    def log_likelihood(self, theta: Theta, x: Array) -> Array:
+        return self.joined_rows(lambda part, own, seen: part.log_likelihood(own, seen), theta, x)
+
+    def log_predictive(self, posterior: P, x: Array) -> Array:
+        return self.joined_rows(lambda part, own, seen: part.log_predictive(own, seen), posterior, x)
+
+    def log_moment(self, posterior: P, x: Array, t: float | Array) -> Array:
+        """log E[p(x | θ)^t] as (row, class)."""
+        return self.joined_rows(lambda part, own, seen: part.log_moment(own, seen, t), posterior, x)
+
+    def moment_floor(self, posterior: P, x: Array) -> Array:
+        """The t < 0 above which ``log_moment`` exists, (row, class)."""
+        each = zip(self.each(posterior), self.seen_by(x), strict=True)
+        return np.maximum.reduce([part.moment_floor(own, seen) for (part, own), seen in each])
 
     def samples(self, theta: Theta, rng: Generator, s: S | None) -> list[Array]:
         """One value of each part for each θ."""
         seen = [None] * len(self.parts) if s is None else s.parts
-        parts = enumerate(zip(self.parts, seen, strict=True))
-        return [part.sample(of_part(k, theta), rng, own) for k, (part, own) in parts]
+        return [part.sample(own, rng, part_seen) for (part, own), part_seen in zip(self.each(theta), seen, strict=True)]
 
     def pymc_prior(self, prior: P, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
         """Add the variables of θ to the open model, as ``Conjugate.pymc_prior`` does."""
-        found: dict[str, Any] = {}
-        for k, (part, own) in enumerate(zip(self.parts, prior.parts, strict=True)):
-            made = part.pymc_prior(own, lambda key, k=k: name(f"{key}_{k + 1}"), of_part(k, dims))
-            found |= numbered(k, made)
-        return found
+        return all_numbered(
+            part.pymc_prior(own, lambda key, k=k: name(f"{key}_{k + 1}"), own_dims)
+            for k, (part, own, own_dims) in enumerate(self.each(prior, dims))
+        )
 
 
 def require_part(family: Any, whole: str) -> None:
@@ -171,33 +208,6 @@ class SeenByEach(Parts):
         return all(np.allclose(part.seen(), first, rtol=1e-6, atol=1e-6) for part in self.parts)
 
 
-def require_alternatives(families: Sequence[Any], whole: str) -> None:
-    """Refuse families whose evidence cannot be compared, because a cell has a density by one and a probability by
-    another.
-    """
-    for family in families:
-        require_part(family, whole)
-    if len(families) < 2:
-        raise ValueError(f"Expected a list of two families or more, such as {whole}([Gaussian(), PolyaTree()]); "
-                         f"got {list(families)}")  # fmt: skip
-    first, *others = families
-    for family in others:
-        if (first.support is COUNTS) != (family.support is COUNTS) or first.atoms != family.atoms:
-            raise ValueError(
-                f"{type(first).__name__} reads {first.support} and {type(family).__name__} reads {family.support}, and "
-                "a probability cannot be weighed against a density: put families of numbers together, families of "
-                "counts, or Hurdles of numbers"
-            )
-
-
-def positive_weights(weights: Any, n: int) -> Array:
-    """Weights of alternatives, divided by their sum; equal ones if none are given."""
-    found = np.ones(n) if weights is None else np.asarray(weights, float)
-    if found.shape != (n,) or not (np.isfinite(found) & (found > 0)).all():
-        raise ValueError(f"Expected a positive weight for each of {n} families; got {weights!r}")
-    return found / found.sum()
-
-
 def log_sum(terms: Sequence[Array]) -> Array:
     """ln Σ exp(term) of each cell. (``np.logaddexp`` takes five times as long.)"""
     return reduce(_log_sum_of_two, terms)
@@ -209,11 +219,6 @@ def _log_sum_of_two(a: Array, b: Array) -> Array:
         less -= top
         total = top + np.log1p(np.exp(less, out=less), out=less)
         return total if np.isfinite(total.sum()) else np.logaddexp(a, b)
-
-
-def averaged(each: Sequence[Array], log_weight: Array) -> Array:
-    """ln Σ w exp(value); the last axis of w is the alternative."""
-    return log_sum([log_weight[..., m] + value for m, value in enumerate(each)])
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
@@ -374,6 +379,9 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     # The parts are independent given the class, so everything is a sum over both.
 
+    def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: AllOf | Theta, x: Array) -> Any:
+        return sum(ask(part, own, seen) for (part, own), seen in zip(self.each(given), self.seen_by(x), strict=True))
+
     def update(self, prior: AllOf, s: ZerosAndOthers) -> AllOf:
         return AllOf(self.updated(prior, s))
 
@@ -383,61 +391,40 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     def log_base(self, s: ZerosAndOthers) -> Array:
         """The log base measure of all rows, (class, column)."""
-        return sum(part.log_base(own) for part, own in zip(self.parts, s.parts, strict=True))
+        return sum(part.log_base(own) for part, own in self.each(s))
 
     def mean(self, posterior: AllOf) -> Theta:
-        return self._points(part.mean(own) for part, own in zip(self.parts, posterior.parts, strict=True))
+        return all_numbered(part.mean(own) for part, own in self.each(posterior))
 
     def mode(self, posterior: AllOf) -> Theta:
         """The posterior mode of the parameters."""
-        return self._points(part.mode(own) for part, own in zip(self.parts, posterior.parts, strict=True))
+        return all_numbered(part.mode(own) for part, own in self.each(posterior))
 
     def draw(self, posterior: AllOf, rng: Generator, size: Size = ()) -> Theta:
-        return self._points(part.draw(own, rng, size) for part, own in zip(self.parts, posterior.parts, strict=True))
-
-    @staticmethod
-    def _points(each: Iterable[Theta]) -> Theta:
-        return {name: value for k, theta in enumerate(each) for name, value in numbered(k, theta).items()}
+        return all_numbered(part.draw(own, rng, size) for part, own in self.each(posterior))
 
     def completed(self, theta: Theta, believed: AllOf) -> Theta:
-        each = enumerate(zip(self.parts, believed.parts, strict=True))
-        return self._points(part.completed(of_part(k, theta), own) for k, (part, own) in each)
-
-    def _each(self, by_part: Sequence[Any], x: Array) -> Iterator[tuple[Any, Any, Array]]:
-        """Each part, what is its own of two things, and what it reads of the cells."""
-        return zip(self.parts, by_part, self.seen_by(x), strict=True)
-
-    def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        return sum(part.log_likelihood(own, seen) for part, own, seen in self._each(_of_parts(theta), x))
-
-    def log_predictive(self, posterior: AllOf, x: Array) -> Array:
-        return sum(part.log_predictive(own, seen) for part, own, seen in self._each(posterior.parts, x))
-
-    def log_moment(self, posterior: AllOf, x: Array, t: float | Array) -> Array:
-        """log E[p(x | θ)^t] as (row, class)."""
-        return sum(part.log_moment(own, seen, t) for part, own, seen in self._each(posterior.parts, x))
+        return all_numbered(part.completed(point, own) for part, point, own in self.each(theta, believed))
 
     def log_moment_slopes(self, posterior: AllOf, x: Array, t: float | Array) -> tuple[Array, Array]:
         """First and second derivative of ``log_moment`` in t, (row, class) each."""
-        each = (part.log_moment_slopes(own, seen, t) for part, own, seen in self._each(posterior.parts, x))
-        first, second = zip(*each, strict=True)
-        return sum(first), sum(second)
-
-    def moment_floor(self, posterior: AllOf, x: Array) -> Array:
-        """The t < 0 above which ``log_moment`` exists, (row, class)."""
-        return np.maximum(*(part.moment_floor(own, seen) for part, own, seen in self._each(posterior.parts, x)))
+        first, second = self.joined_rows(
+            lambda part, own, seen: np.stack(part.log_moment_slopes(own, seen, t)), posterior, x
+        )
+        return first, second
 
     def log_likelihood_given_row(
         self, posterior: AllOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        each = zip(_of_parts(theta), (common.within(k) for k in (0, 1)), self._each(posterior.parts, x), strict=True)
+        each = enumerate(zip(self.each(posterior, theta), self.seen_by(x), strict=True))
         return sum(
-            part.log_likelihood_given_row(own, point, seen, chosen, draws) for point, draws, (part, own, seen) in each
+            part.log_likelihood_given_row(own, point, seen, chosen, common.within(k))
+            for k, ((part, own, point), seen) in each
         )
 
     def log_left_out(self, posterior: AllOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
         """log p(x_i | class of i, all rows but i) as (row,)."""
-        return sum(part.log_left_out(own, seen, labels, point) for part, own, seen in self._each(posterior.parts, x))
+        return self.joined_rows(lambda part, own, seen: part.log_left_out(own, seen, labels, point), posterior, x)
 
     def sample(self, theta: Theta, rng: Generator, s: ZerosAndOthers | None) -> Array:
         zero, others = self.samples(theta, rng, s)
@@ -445,22 +432,16 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: ZerosAndOthers) -> Any:
         """log p(data | θ) as a scalar tensor."""
-        each = zip(self.parts, _of_parts(theta), s.parts, strict=True)
-        return sum(part.pymc_statistic(own, seen) for part, own, seen in each)
+        return sum(part.pymc_statistic(own, seen) for part, own, seen in self.each(theta, s))
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
         """Add x ~ p(x | θ[y]) to the open model, every row an observation."""
-        for title, (part, own, seen) in zip((f"{name} is 0", name), self._each(_of_parts(theta), x), strict=True):
-            part.pymc_rows(title, own, seen, y)
+        titles = iter((f"{name} is 0", name))
+        self.joined_rows(lambda part, own, seen: part.pymc_rows(next(titles), own, seen, y) or 0, theta, x)
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
         """log p(x | θ) as a (row, class) tensor."""
-        return sum(part.pymc_log_likelihood(own, seen) for part, own, seen in self._each(_of_parts(theta), x))
-
-
-def _of_parts(theta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """θ of the zeros, and of the others."""
-    return [of_part(0, theta), of_part(1, theta)]
+        return self.joined_rows(lambda part, own, seen: part.pymc_log_likelihood(own, seen), theta, x)
 
 
 NO_MODE = (
@@ -513,15 +494,32 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def __post_init__(self) -> None:
         families = tuple(self.families) if isinstance(self.families, Sequence) else (self.families,)
         object.__setattr__(self, "families", families)
-        require_alternatives(families, "Mixture")
+        for family in families:
+            require_part(family, "Mixture")
+        if len(families) < 2:
+            raise ValueError(
+                "Expected a list of two families or more, such as Mixture([Gaussian(), PolyaTree()]); got "
+                f"{list(families)}"
+            )
         if any(isinstance(family, Mixture) for family in families):
             raise ValueError("a Mixture cannot be a part of a Mixture; write all families in one list")
-        positive_weights(self.weights, len(families))
+        first, *others = families
+        for family in others:
+            if (first.support is COUNTS) != (family.support is COUNTS) or first.atoms != family.atoms:
+                raise ValueError(
+                    f"{type(first).__name__} reads {first.support} and {type(family).__name__} reads {family.support}, "
+                    "and a probability cannot be weighed against a density: put families of numbers together, families "
+                    "of counts, or Hurdles of numbers"
+                )
+        weights = np.ones(len(families)) if self.weights is None else np.asarray(self.weights, float)
+        if weights.shape != (len(families),) or not (np.isfinite(weights) & (weights > 0)).all():
+            raise ValueError(f"Expected a positive weight for each of {len(families)} families; got {self.weights!r}")
 
     @property
     def log_weights(self) -> Array:
         """ln of the prior probability of each family."""
-        return np.log(positive_weights(self.weights, len(self.families)))
+        weights = np.ones(len(self.families)) if self.weights is None else np.asarray(self.weights, float)
+        return np.log(weights / weights.sum())
 
     @property
     def support(self) -> Support:
@@ -578,14 +576,12 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
     def log_evidence(self, prior: OneOf, s: SeenByEach) -> Array:
         """log p(data | class) as (class, column)."""
-        return averaged(self.evidences(prior, s), prior.log_weight)
+        return log_sum([prior.log_weight[..., m] + value for m, value in enumerate(self.evidences(prior, s))])
 
     def mean(self, posterior: OneOf) -> Theta:
         """The probability of each family, and the mean of its θ if it is the one."""
-        found = {"log_choice": posterior.log_weight}
-        for k, (part, own) in enumerate(zip(self.parts, posterior.parts, strict=True)):
-            found |= numbered(k, part.mean(own))
-        return found
+        means = all_numbered(part.mean(own) for part, own in self.each(posterior))
+        return {"log_choice": posterior.log_weight} | means
 
     def mode(self, posterior: OneOf) -> Theta:
         """Refuse: there is no formula for it."""
@@ -609,45 +605,29 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         """The parts as the families of each of n columns alone."""
         return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
 
-    def _columns(self, posterior: OneOf, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
-        """Yield the cells of each column, (row, 1), the log weights of the families, and each with its belief."""
+    def by_column(self, given: OneOf | Theta, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
+        """Yield the cells of each column, (row, 1), the log weights of the families, and what is given of each."""
         for k, (parts, cells) in enumerate(zip(self.of_columns_alone(x.shape[1]), np.array(x.T), strict=True)):
-            each = [(part, own.columns([k])) for part, own in zip(parts, posterior.parts, strict=True)]
-            yield cells[:, None], posterior.log_weight[None, :, k], each
+            if isinstance(given, OneOf):
+                weight, own = given.log_weight[None, :, k], [part.columns([k]) for part in given.parts]
+            else:
+                here = _of_column(given, k)
+                weight, own = here["log_choice"], [of_part(m, here) for m in range(len(parts))]
+            yield cells[:, None], weight, list(zip(parts, own, strict=True))
 
-    def log_likelihood(self, theta: Theta, x: Array) -> Array:
-        total = 0.0
-        for k, parts in enumerate(self.of_columns_alone(x.shape[1])):
-            own = _of_column(theta, k)
-            each = [part.log_likelihood(of_part(m, own), x[:, [k]]) for m, part in enumerate(parts)]
-            total = total + averaged_over_rows(each, own["log_choice"], x[:, k])
-        return total
-
-    def log_predictive(self, posterior: OneOf, x: Array) -> Array:
+    def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: OneOf | Theta, x: Array) -> Any:
         return sum(
-            averaged_over_rows([part.log_predictive(own, cells) for part, own in each], weight, cells[:, 0])
-            for cells, weight, each in self._columns(posterior, x)
-        )
-
-    def log_moment(self, posterior: OneOf, x: Array, t: float | Array) -> Array:
-        """log E[p(x | θ)^t] as (row, class)."""
-        return sum(
-            averaged_over_rows([part.log_moment(own, cells, t) for part, own in each], weight, cells[:, 0])
-            for cells, weight, each in self._columns(posterior, x)
+            averaged_over_rows([ask(part, own, cells) for part, own in each], weight, cells[:, 0])
+            for cells, weight, each in self.by_column(given, x)
         )
 
     def log_moment_slopes(self, posterior: OneOf, x: Array, t: float | Array) -> tuple[Array, Array]:
         """First and second derivative of ``log_moment`` in t, (row, class) each."""
         total = np.zeros((2, len(x), len(posterior.log_weight)))
-        for cells, weight, each in self._columns(posterior, x):
+        for cells, weight, each in self.by_column(posterior, x):
             terms = [(part.log_moment(own, cells, t), *part.log_moment_slopes(own, cells, t)) for part, own in each]
             total += mixed(weight[0].T, terms)[1:]
         return total[0], total[1]
-
-    def moment_floor(self, posterior: OneOf, x: Array) -> Array:
-        """The t < 0 above which ``log_moment`` exists, (row, class)."""
-        each = zip(self.parts, posterior.parts, strict=True)
-        return np.maximum.reduce([part.moment_floor(own, x) for part, own in each])
 
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
@@ -655,7 +635,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         """Families are weighed by what they say of the row where it is of the class, and one of them is drawn."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
-        for k, (cells, weight, each) in enumerate(self._columns(posterior, x)):
+        for k, (cells, weight, each) in enumerate(self.by_column(posterior, x)):
             here, draws = _of_column(theta, k), [common.within(m, k) for m in range(len(each))]
             said = [
                 part.log_likelihood_given_row(own, of_part(m, here), cells, chosen, draws[m])
@@ -680,7 +660,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             return self.mode(posterior)
         own_class = np.arange(len(labels)), labels.codes
         total = np.zeros(len(labels))
-        for cells, weight, each in self._columns(posterior, x):
+        for cells, weight, each in self.by_column(posterior, x):
             said = [part.log_left_out(own, cells, labels) for part, own in each]
             power = said
             if not labels.unweighted:

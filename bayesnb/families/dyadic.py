@@ -47,7 +47,7 @@ class Dyadic:
     def of(cls, x: Array, depth: int, weight: Array | None = None) -> Dyadic:
         """The intervals of one column, (row,), NaN where missing; rows count by their weight."""
         seen = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)
-        if weight is None:
+        if weight is None or (weight == weight.max(initial=0.0)).all():
             # Counts alone need no order of the rows, which would take most of the time.
             values, mass = np.unique(x[seen], return_counts=True)
         else:

@@ -240,7 +240,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         """
 
     def strata(self, posterior: Draws) -> Strata:
-        """Sets of draws in each of which the columns are independent. (A hook, if columns share some numbers.)"""
+        """Sets of draws in each of which the columns are independent."""
         return Strata.of(None, len(posterior))
 
     @abstractmethod

@@ -547,12 +547,13 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
         """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
         x, within = self.read(x)
-        x = x if self.whole_rows else dense(x)
-        row, column = np.nonzero(np.broadcast_to(known_cells(x), (len(x), 1, columns_in(x)))[:, 0])
         if self.whole_rows:
-            row, column = np.unique(row), np.empty(0, np.intp)
+            known = ~(x.missing() if hasattr(x, "missing") else np.isnan(x).all(1))
+            row, column = np.flatnonzero(known), np.empty(0, np.intp)
             theta = {what: value[y[row]] for what, value in theta.items()}
         else:
+            x = dense(x)
+            row, column = np.nonzero(np.broadcast_to(known_cells(x), (len(x), 1, columns_in(x)))[:, 0])
             theta = {what: value[y[row], column] for what, value in theta.items()}
         if len(row):
             self.pymc_cells(name, theta, x, row, column)

@@ -44,10 +44,6 @@ class Bag:
             return ~self.held
         return np.zeros(len(self), bool) if sparse.issparse(self.counts) else np.isnan(self.counts).all(axis=1)
 
-    def missing(self) -> Array:
-        """Which rows hold no word, (row, 1)."""
-        return np.asarray(counts(self).sum(axis=1)).reshape(-1, 1) == 0
-
 
 @dataclass(frozen=True, eq=False)
 class WordCounts(Statistic):

@@ -77,7 +77,9 @@ TABLES = {"export": export, "survey": survey, "laboratory": laboratory}
 
 
 @pytest.mark.filterwarnings("ignore:columns that were not fitted are ignored")
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name", ["survey", *(pytest.param(name, marks=pytest.mark.slow) for name in ("export", "laboratory"))]
+)
 def test_neither_the_default_nor_the_command_that_inspect_prints_is_behind_the_class_shares_on_new_rows(name, run):
     table = TABLES[name](np.random.default_rng(5), 500)
     kinds = {"sep": ";"} if name == "export" else {}

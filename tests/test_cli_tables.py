@@ -124,7 +124,13 @@ def test_inspect_ends_with_a_command_that_runs_and_leaves_out_what_is_to_be_left
     assert set(names) == {"age", "purpose", "savings", "income", "debt", "amount", "calls"}
 
 
-@pytest.mark.parametrize("asked", ["--feature best", "--feature year=categorical --feature body_mass_g=lognormal"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param("--feature best", marks=pytest.mark.slow),
+        "--feature year=categorical --feature body_mass_g=lognormal",
+    ],
+)
 def test_the_command_at_the_end_of_inspect_fits_the_families_that_were_asked_for(asked, done, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out, _ = done("inspect", "penguins", *asked.split())

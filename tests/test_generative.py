@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -329,7 +329,7 @@ AWKWARD = (
 )  # fmt: skip
 
 
-def awkward(n: int = 24) -> tuple[BayesianNB, pd.DataFrame, list[str]]:
+def awkward(names: Sequence[str] = AWKWARD, n: int = 24) -> tuple[BayesianNB, pd.DataFrame, list[str]]:
     """A table whose columns, levels and labels have names that the model itself uses."""
     rng = default_rng(9)
     makers = [
@@ -338,7 +338,7 @@ def awkward(n: int = 24) -> tuple[BayesianNB, pd.DataFrame, list[str]]:
         lambda: rng.random(n) < 0.5,
         lambda: rng.choice(["chain", "/"], n),
     ]
-    X = pd.DataFrame({name: makers[i % 4]() for i, name in enumerate(AWKWARD)})
+    X = pd.DataFrame({name: makers[i % 4]() for i, name in enumerate(names)})
     y = rng.choice(["class_label", "pi", "a/b"], n).tolist()
     return BayesianNB().fit(X, y), X, y
 
@@ -355,7 +355,7 @@ def test_no_feature_name_collides_with_a_variable_name(likelihood):
 
 
 def test_unusual_feature_names_are_kept_in_a_file_of_draws(tmp_path):
-    clf, X, y = awkward()
+    clf, X, y = awkward(["a/b", "pi", "draw", "posterior", "", "é ∕ ü", "y", "rows"])
     tree = clf.sample_posterior(5, 2, random_seed=1, X=X, y=y, include=["log_likelihood", "posterior_predictive"])
     path = tmp_path / "draws.nc"
     tree.to_netcdf(path, engine="h5netcdf")

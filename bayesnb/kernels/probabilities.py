@@ -45,8 +45,8 @@ def normalized(joint: Array, logs: bool = True) -> Array | None:
     found = np.empty(rows.shape)
 
     def part(cut: slice) -> bool:
-        # Rows lie side by side, because numpy is slow at short rows.
-        below = np.ascontiguousarray(rows[cut].T)
+        # Rows lie side by side, because numpy is slow at short rows. It is a copy also of a single row or class.
+        below = np.array(rows[cut].T, order="C")
         top = below.max(axis=0)
         if np.isneginf(top).any():
             return False

@@ -578,8 +578,8 @@ def _with(total: Array, within: Array | None, share: float | Array = 1.0) -> Arr
 
 
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
-    """What cells add, without that of missing ones; a tuple within is that of a part of a compound family."""
-    return tuple(of_known(v, known) if isinstance(v, tuple) else v if v is None else np.where(known, v, 0.0) for v in d)
+    """What cells add, without that of missing ones."""
+    return tuple(None if v is None else np.where(known, v, 0.0) for v in d)
 
 
 def _theta(left: Any, point: str, cell: Callable) -> Theta:

@@ -209,7 +209,8 @@ def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table
             yield table
 
     def sample() -> Table:
-        return Table.of(nw.concat([table.source for _, table in kept], how="vertical").to_native())
+        whole = Table.of(nw.concat([table.source for _, table in kept], how="vertical").to_native())
+        return replace(whole, declares=kept[0][1].declares)
 
     return passing(), sample
 

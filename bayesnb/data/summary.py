@@ -317,7 +317,8 @@ class PartSummarizer:
         read, blank, rows = self.rows(frame)
         if rows is None:
             return EmptySummary(read, blank)
-        table = rows.table
+        table = replace(rows.table, part=True)
+        rows = replace(rows, table=table)
         specified = self._specified(table) if self.schema is None else self.features
         schema, statistics = rows.statistics(self.schema, specified, self.unseen, self.columns)
         schema = with_choices(schema, self.choices)
@@ -347,7 +348,7 @@ class PartSummarizer:
 
     def rows(self, frame: Any) -> tuple[int, int, Rows | None]:
         """How many rows a part has, how many of them have no class, and those that are learned from, if any are."""
-        table = replace(Table.of(frame), part=True)
+        table = Table.of(frame)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
         read, weight = table.n_rows, self._weights(table)

@@ -1,6 +1,6 @@
 """The page of the API that lists what may be asked of a fitted model, written from the table of questions."""
 
-from bayesnb.inference.questions import MODULES, QUESTIONS, by_group
+from bayesnb.inference.questions import MODULES, QUESTIONS, Question, by_group
 
 PAGE = """# Questions to a fitted model
 
@@ -11,6 +11,15 @@ of a module, which takes either first.
 .. currentmodule:: bayesnb
 
 {wants}
+```
+
+## Methods
+
+```{{eval-rst}}
+.. autosummary::
+   :nosignatures:
+
+   {methods}
 ```
 """
 
@@ -33,13 +42,14 @@ def page() -> str:
     wants = []
     for group, questions in by_group().items():
         wants += [f"**{group}**", "", *(f"* {each.want}: {reference(each)}" for each in questions), ""]
-    parts = [PAGE.format(wants="\n".join(wants).rstrip())]
+    methods = [f"BayesianNB.{each.name}" for each in QUESTIONS.values() if each.module is None]
+    parts = [PAGE.format(wants="\n".join(wants).rstrip(), methods="\n   ".join(methods))]
     for module, about in MODULES.items():
         names = sorted(f"{module}.{each.name}" for each in QUESTIONS.values() if each.module == module)
         parts.append(MODULE.format(module=module, about=about, names="\n   ".join(names)))
     return "".join(parts)
 
 
-def reference(question: object) -> str:
+def reference(question: Question) -> str:
     """The question as a reference that Sphinx resolves from this page."""
-    return question.role if question.module else f":meth:`BayesianNB.{question.name}`"
+    return question.role if question.module else f":meth:`~BayesianNB.{question.name}`"

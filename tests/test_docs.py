@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 import bayesnb
-from bayesnb import BayesianNB, cli, datasets, errors, model, plots, priors
+from bayesnb import BayesianNB, cli, datasets, errors, families, model, plots, priors
+from bayesnb.inference.questions import MODULES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -22,7 +23,7 @@ FILES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "notebooks/README.md")),
 ]
 API = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
-API += runpy.run_path(str(DOCS / "families.py"))["page"]()
+API += "".join(runpy.run_path(str(DOCS / f"{page}.py"))["page"]() for page in ("families", "questions"))
 
 NAMES = [name for name in bayesnb.__all__ if not inspect.ismodule(getattr(bayesnb, name)) and not name.startswith("__")]
 METHODS = [
@@ -43,6 +44,13 @@ PUBLIC |= {
 PUBLIC |= {f"datasets.{name}": getattr(datasets, name) for name in datasets.__all__}
 PUBLIC |= {f"model.{name}": getattr(model, name) for name in model.__all__}
 PUBLIC |= {f"errors.{name}": getattr(errors, name) for name in errors.__all__}
+PUBLIC |= {
+    f"{module}.{name}": value
+    for module in MODULES
+    for name, value in vars(getattr(bayesnb, module)).items()
+    if name[0] != "_"
+}
+PUBLIC |= {f"families.{name}": getattr(families, name) for name in families.__all__ if name not in NAMES}
 PUBLIC |= {f"priors.{name}": getattr(priors, name) for name in ("BetaTree", "UNSEEN")}
 
 

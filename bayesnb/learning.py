@@ -65,10 +65,7 @@ def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
                 "alone, or use dependence=None"
             )
         return _by_em(settings, rows, target)
-    asked = settings.features, settings.unseen, settings.columns, _label_prior(settings)
-    schema, statistics = rows.statistics(None, *asked)
-    learned = believed(settings, None, schema, statistics, rows.target.classes, rows.target.declared, target=target)
-    return learned if settings.dependence is None else _with_exponents(settings, learned, rows)
+    return _and_rows(settings, None, rows, target=target)
 
 
 def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()) -> Classifier:
@@ -126,8 +123,12 @@ def with_rows(
         for rows in engines.rows(settings, X, y, sample_weight, schema):
             before = _and_rows(settings, before, rows, named)
         return before
-    rows = Rows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema).labelled().counted()
-    return _and_rows(settings, before, rows, named)
+    return _and_rows(settings, before, _labelled(settings, X, y, sample_weight, schema), named)
+
+
+def _labelled(settings: Any, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> Rows:
+    """Rows in memory that have a label and count."""
+    return Rows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema).labelled().counted()
 
 
 def _named_by_user(classes: Any) -> Array:
@@ -137,12 +138,15 @@ def _named_by_user(classes: Any) -> Array:
     return column_or_1d(classes)
 
 
-def _and_rows(settings: Any, before: Classifier | None, rows: Rows, named: tuple[Any, ...]) -> Classifier:
+def _and_rows(
+    settings: Any, before: Classifier | None, rows: Rows, named: tuple[Any, ...] = (), **others: Any
+) -> Classifier:
     """What was learned and what rows in memory say; ``named`` are classes that the user names."""
     schema = _schema(settings, before)
     asked = settings.features, settings.unseen, settings.columns, _label_prior(settings)
     schema, statistics = rows.statistics(schema, *asked)
-    learned = _added(settings, before, schema, statistics, rows.target.classes, (*rows.target.declared, *named))
+    declared = *rows.target.declared, *named
+    learned = _added(settings, before, schema, statistics, rows.target.classes, declared, **others)
     if before is None and settings.dependence is not None:
         return _with_exponents(settings, learned, rows)
     return _carried(settings, before, learned, lambda held: held.statistics + _counted(held, learned, rows))
@@ -165,9 +169,7 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
             return before
         rows, statistics = None, _summary(settings, X, y, sample_weight, _schema(settings, before)).statistics
     else:
-        rows = (
-            Rows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, before.schema).labelled().counted()
-        )
+        rows = _labelled(settings, X, y, sample_weight, before.schema)
         _, statistics = rows.statistics(_schema(settings, before))
     return _less(settings, before, statistics, rows)
 
@@ -232,7 +234,7 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
     if engines.streams(X):
         raise TypeError("exponents are learned from rows in memory: pass a sample of the rows as one table")
     before.require_counted("exponents are learned from labels that are known")
-    rows = Rows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, before.schema).labelled().counted()
+    rows = _labelled(settings, X, y, sample_weight, before.schema)
     try:
         before.statistics.without(rows.statistics(_schema(settings, before))[1])
     except ValueError as error:

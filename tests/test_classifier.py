@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import signal
@@ -216,6 +217,35 @@ def test_an_estimator_that_has_learned_can_still_be_copied_and_pickled():
     again = pickle.loads(pickle.dumps(clf)).partial_fit(MORE, ["a", "a"])
     assert clf.class_count_.sum() == 4
     assert again.class_count_.sum() == 6
+
+
+@pytest.mark.parametrize("dependence", [None, "weighted"])
+def test_threads_may_ask_copy_and_pickle_a_model_at_once_and_all_answers_have_the_same_bits(dependence):
+    X, y = nb.datasets.penguins()
+    X, y = X[:60], y[:60]
+    ways = (
+        lambda clf: clf.predict_proba(X),
+        lambda clf: clf.classifier_.predict_proba(X),
+        lambda clf: pickle.loads(pickle.dumps(clf)).predict_proba(X),
+        lambda clf: copy.deepcopy(clf).predict_proba(X),
+        lambda clf: copy.copy(clf.classifier_).predict_proba(X),
+        lambda clf: nb.deploy.with_class_prior(clf, clf.posterior_.label.mean()).predict_proba(X),
+    )
+    expected = [way(BayesianNB(dependence=dependence).fit(X, y)) for way in ways]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(3):
+            # What a model works out when it is first asked is worked out by all threads at once.
+            clf, start = BayesianNB(dependence=dependence).fit(X, y), threading.Barrier(len(ways))
+            with ThreadPoolExecutor(len(ways)) as pool:
+                asked = [
+                    pool.submit(lambda way, clf=clf, start=start: (start.wait(), way(clf))[1], way) for way in ways
+                ]
+            for future, right in zip(asked, expected, strict=True):
+                np.testing.assert_array_equal(future.result(), right)
+    finally:
+        sys.setswitchinterval(interval)
 
 
 # Looking at an estimator

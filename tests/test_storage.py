@@ -20,7 +20,6 @@ from safetensors.numpy import load_file, save
 
 import bayesnb as nb
 from bayesnb.families import families
-from bayesnb.families.family import Family
 from bayesnb.modelfile import codec, container
 from tests.model_files import array, cell, changed, content_of, said
 
@@ -104,11 +103,6 @@ def test_a_family_defined_elsewhere_is_not_in_the_list_of_families():
     assert families()["Gaussian"] is nb.Gaussian
     with pytest.raises(codec.NotPlainError, match="Gaussian cannot be written"):
         codec.encode(Gaussian(), {})
-
-
-def test_every_exported_family_is_in_the_list_of_families():
-    exported = {name for name in nb.__all__ if isinstance(kind := getattr(nb, name), type) and issubclass(kind, Family)}
-    assert exported == set(families())
 
 
 @pytest.mark.parametrize("name", nb.datasets.names())

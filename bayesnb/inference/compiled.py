@@ -32,11 +32,11 @@ class CompiledClassifier:
     Call it with one row: a sequence of values in the order of the columns that were fitted, or a mapping from column to
     value. The result is p(c | x, D), (class,), in the order of ``classes``. The logarithm of the joint is
 
-        base - Σ_j exponent_j ln(1 + z_j²) - ½ Σ_j z_j² + Σ_j table[x_j],    z_j = (x_j - m_j - low_j) scale_j,
+        base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j,
 
-    over the columns with a Student-t (real numbers, if parameters are integrated out), those with a Normal (if they are
-    plugged in), and those that have few values: 0 and 1, levels, and counts below 256. Terms that are the same in every
-    class are left out.
+    over the columns j of real numbers, which have a Student-t if parameters are integrated out (b = 0) and a Normal if
+    they are plugged in (a = 0, b = ½), and the columns k that have few values: 0 and 1, levels, and counts below 256.
+    Terms that are the same in every class are left out.
 
     A row with a missing cell, a level that was never seen, a larger count, or a value that is not allowed is handed to
     ``classifier``, which takes as long as its ``predict_proba``.
@@ -48,16 +48,14 @@ class CompiledClassifier:
     classes : array (class,)
     base : array (class,)
         Log class probabilities, plus the log densities at the centres of the real columns.
-    student : tuple of arrays (class, column)
-        m, what one float lacks of it, scale and exponent.
-    normal : tuple of arrays (class, column)
-        m, what one float lacks of it, and scale.
+    reals : tuple of int
+        Positions of the columns of real numbers in a row.
+    curves : array (m | low | scale | a | b, class, column)
+        Of these columns; low is what one float lacks of m.
     table : array (cell, class)
         Log densities of the values of all other columns.
-    cells : tuple of {value: row of ``table``}
+    cells : tuple of (position, {value: row of ``table``})
         For each of these columns.
-    columns : tuple of tuples
-        Positions, in a row, of the columns of ``student``, of ``normal`` and of ``table``.
 
     Examples
     --------
@@ -75,11 +73,10 @@ class CompiledClassifier:
     classifier: Classifier
     classes: Array
     base: Array
-    student: tuple[Array, Array, Array, Array]
-    normal: tuple[Array, Array, Array]
+    reals: tuple[int, ...]
+    curves: Array
     table: Array
-    cells: tuple[Mapping[Any, int], ...]
-    columns: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+    cells: tuple[tuple[int, Mapping[Any, int]], ...]
 
     def __repr__(self) -> str:
         return f"CompiledClassifier({len(self.names)} columns, classes {self.classes.tolist()})"
@@ -141,20 +138,14 @@ class CompiledClassifier:
         KeyError, TypeError, ValueError
             If a value is not an ordinary one.
         """
-        students, normals, others = self.columns
         joint = self.base
-        with np.errstate(all="ignore"):
-            if students:
-                m, low, scale, exponent = self.student
-                z = ((_numbers(values, students) - m) - low) * scale
-                joint = joint - np.vecdot(exponent, np.log1p(z * z))
-            if normals:
-                m, low, scale = self.normal
-                z = ((_numbers(values, normals) - m) - low) * scale
-                joint = joint - 0.5 * np.vecdot(z, z)
-        if others:
-            at = [cells[values[k]] for cells, k in zip(self.cells, others, strict=True)]
-            joint = joint + self.table[at].sum(axis=0)
+        if self.reals:
+            m, low, scale, a, b = self.curves
+            with np.errstate(all="ignore"):
+                z = (((_numbers(values, self.reals) - m) - low) * scale) ** 2
+                joint = joint - np.vecdot(a, np.log1p(z)) - np.vecdot(b, z)
+        if self.cells:
+            joint = joint + self.table[[cells[values[k]] for k, cells in self.cells]].sum(axis=0)
         return joint.tolist()
 
     def _asked(self, row: Any) -> Array:
@@ -215,60 +206,45 @@ def compile(classifier: Classifier) -> CompiledClassifier:
         "compiled; ask the classifier itself, or fit without dependence"
     )
     place = {name: k for k, name in enumerate(classifier.schema.names)}
-    log_pi = log(classifier.posterior.label.mean()) if classifier.plug_in is None else classifier.plug_in.log_pi
-    base, students, normals, table, cells = log_pi.copy(), [], [], [], []
-    at: tuple[list[int], list[int], list[int]] = [], [], []
+    base, n = classifier.believed.log_pi.copy(), len(classifier.classes)
+    reals, curves, table, cells = [], [np.empty((5, n, 0))], [np.empty((0, n))], []
     for name, feature in classifier.schema.features.items():
-        if feature.indicates:
-            # A row with a missing cell is read by the classifier itself, so here no cell is missing.
-            base += sum(_tabulated(classifier, name, feature, j)[1][0] for j in range(len(feature.columns)))
-            continue
-        columns = [place[column] for column in feature.named]
-        if isinstance(feature.family, Gaussian | GaussianKnownVariance):
+        if isinstance(feature.family, Gaussian | GaussianKnownVariance) and not feature.indicates:
             height, *curve = _curve(classifier, name, feature)
-            (students if len(curve) == 4 else normals).append(curve)
-            at[0 if len(curve) == 4 else 1].extend(columns)
+            reals += [place[column] for column in feature.named]
+            curves.append(np.stack(curve))
             base += height.sum(axis=1)
             continue
-        for j, column in enumerate(columns):
+        for j, column in enumerate(feature.named):
             values, densities = _tabulated(classifier, name, feature, j)
+            if feature.indicates:
+                # A row with a missing cell is read by the classifier itself, so here no cell is missing.
+                base += densities[0]
+                continue
             start = sum(map(len, table))
-            cells.append({value: start + k for k, value in enumerate(values)})
+            cells.append((place[column], {value: start + k for k, value in enumerate(values)}))
             table.append(densities)
-            at[2].append(column)
-    n = len(classifier.classes)
-
-    def joined(curves: list[Any], parts: int) -> tuple[Any, ...]:
-        return tuple(np.concatenate([curve[k] for curve in curves], axis=1) for k in range(parts)) if curves else ()
-
-    return CompiledClassifier(
-        classifier,
-        classifier.classes,
-        base,
-        joined(students, 4),
-        joined(normals, 3),
-        np.concatenate(table) if table else np.empty((0, n)),
-        tuple(cells),
-        (tuple(at[0]), tuple(at[1]), tuple(at[2])),
-    )
+    joined = np.concatenate(curves, axis=2), np.concatenate(table)
+    return CompiledClassifier(classifier, classifier.classes, base, tuple(reals), *joined, tuple(cells))
 
 
 def _curve(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Log height, location, its rest and scale of real columns, (class, column); a Student-t has its exponent last."""
-    family, n = feature.family, len(feature.columns)
-    spread = of_each_column("variance", family.variance, n) if isinstance(family, GaussianKnownVariance) else None
-    believed = classifier.posterior.features[name]
+    """Log height of real columns, (class, column), and what ``CompiledClassifier.curves`` holds of them."""
+    family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
+    known = isinstance(family, GaussianKnownVariance)
+    spread = of_each_column("variance", family.variance, n) if known else None
+    a, b = 0.0, 0.5
     if classifier.plug_in is not None:
         theta = classifier.plug_in.features[name]
-        scale = np.sqrt(theta["tau"] if spread is None else 1 / spread)
-        curve = [log(scale), theta["mu"], theta["low"], scale]
-    elif spread is None:
-        *curve, height = believed.marginal
-        curve = [height, *curve]
-    else:
+        scale = np.sqrt(1 / spread if known else theta["tau"])
+        height, m, low = log(scale), theta["mu"], theta["low"]
+    elif known:
         scale = 1 / np.sqrt(spread + believed.v)
-        curve = [log(scale), believed.m, believed.low, scale]
-    return [np.broadcast_to(part, (len(classifier.classes), n)) for part in curve]
+        height, m, low = log(scale), believed.m, believed.low
+    else:
+        m, low, scale, a, height = believed.marginal
+        b = 0.0
+    return [np.broadcast_to(part, (len(classifier.classes), n)) for part in (height, m, low, scale, a, b)]
 
 
 def _tabulated(classifier: Classifier, name: Any, feature: Feature, j: int) -> tuple[Sequence[Any], Array]:

@@ -35,6 +35,7 @@ from scipy.special import expit
 from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, dense_cells
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.prior_intervals import best_share
 from bayesnb.inference.prior_intervals import bounds as interval_bounds
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices
@@ -263,17 +264,7 @@ def _exchanged(bounds: Bounds, c: int, t: Array, a: int, b: int) -> Array:
         moved[..., a], moved[..., b] = share * both, (1 - share) * both
         return moved
 
-    points = np.linspace(0, 1, GRID)
-    value = _odds_against(bounds, c, at(np.repeat(points[:, None], len(t), axis=1)))
-    best = value.argmax(axis=0)
-    low, high = points[np.maximum(best - 1, 0)], points[np.minimum(best + 1, GRID - 1)]
-    golden = (np.sqrt(5) - 1) / 2
-    for _ in range(SECTIONS):
-        one, two = high - golden * (high - low), low + golden * (high - low)
-        left = _odds_against(bounds, c, at(one)) > _odds_against(bounds, c, at(two))
-        low, high = np.where(left, low, one), np.where(left, two, high)
-    middle = (low + high) / 2
-    return at(np.where(_odds_against(bounds, c, at(middle)) >= value.max(axis=0), middle, points[best]))
+    return at(best_share(lambda share: _odds_against(bounds, c, at(share)), both.shape, GRID, SECTIONS))
 
 
 CLASS = "(class)"

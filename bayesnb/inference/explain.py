@@ -6,6 +6,7 @@ Start with :func:`contributions`, behind ``explain`` of a classifier.
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -141,7 +142,7 @@ def contributions(
         for cut in slices(len(every), len(every) if naive else BLOCK):
             rows = every[cut]
             some = part_of(data, rows), log_joint[rows], offset[rows], int(a), int(b)
-            asked = Terms(classifier, *some) if naive else WeighedTerms(classifier, *some)
+            asked = NaiveTerms(classifier, *some) if naive else WeighedTerms(classifier, *some)
             lines = [_lines(*line, shares, len(rows)) for line in asked.lines()]
             sums = pd.concat(lines).groupby("row")["log_odds"].sum(skipna=False).to_numpy()
             lines += [_lines(*line, shares, len(rows)) for line in asked.totals(sums)]
@@ -171,8 +172,8 @@ def _lines(
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
-    """The terms of naive Bayes in the log-odds of two classes, a and b, of some rows."""
+class Terms(ABC):
+    """The terms of a model in the log-odds of two classes, a and b, of some rows."""
 
     classifier: Classifier
     data: Data
@@ -181,14 +182,35 @@ class Terms:
     a: int
     b: int
 
+    @abstractmethod
     def lines(self) -> Iterator[Line]:
-        """Yield what each term adds to the log-odds, and its distribution."""
-        yield PRIOR, self._against(self.believed.log_pi + self.offset), self._prior
+        """Yield what each term adds to the log-odds by the estimate, and its distribution."""
+
+    @abstractmethod
+    def totals(self, sums: Array) -> Iterator[Line]:
+        """Yield the log-odds by the estimate, of which ``sums`` are the terms, and their distribution."""
+
+    @property
+    def believed(self) -> Believed:
+        """What is believed after the data."""
+        return self.classifier.believed
+
+    def _against(self, log_p: Array) -> Array:
+        """ln p(x | a) - ln p(x | b); NaN where both are impossible."""
+        with np.errstate(invalid="ignore"):
+            return log_p[..., self.a] - log_p[..., self.b]
+
+
+class NaiveTerms(Terms):
+    """The terms of naive Bayes: each has its distribution in closed form, or draws if its feature is sampled."""
+
+    def lines(self) -> Iterator[Line]:
+        prior = LogOdds.of_classes(self.believed.posterior, len(self.offset), self.a, self.b, self.offset)
+        yield PRIOR, self._against(self.believed.log_pi + self.offset), prior
         for entry in entries(self.classifier.schema, self.believed, self.data):
             yield entry, self._against(entry.log_p), self._of_one(entry)
 
     def totals(self, sums: Array) -> Iterator[Line]:
-        """Yield the sum of the terms and its distribution, which is drawn if some feature has no moments."""
         if self.believed.posterior.model.exact:
             spread: Distribution = LogOdds.of(
                 self.believed.posterior, self.data, len(sums), self.a, self.b, self.offset
@@ -197,20 +219,6 @@ class Terms:
             joint = answering(self.classifier, "draws", 4000, "data").log_joint(self.data, len(sums), self.offset)
             spread = DrawnLogOdds(self._against(joint))
         yield TOTAL, sums, spread
-
-    @property
-    def believed(self) -> Believed:
-        """What is believed after the data."""
-        return self.classifier.believed
-
-    @property
-    def _prior(self) -> LogOdds:
-        return LogOdds.of_classes(self.believed.posterior, len(self.offset), self.a, self.b, self.offset)
-
-    def _against(self, log_p: Array) -> Array:
-        """ln p(x | a) - ln p(x | b); NaN where both are impossible."""
-        with np.errstate(invalid="ignore"):
-            return log_p[..., self.a] - log_p[..., self.b]
 
     def _of_one(self, entry: Entry) -> LogOdds | DrawnLogOdds:
         """The distribution of the contribution of one factor."""
@@ -228,7 +236,6 @@ class WeighedTerms(Terms):
     """
 
     def lines(self) -> Iterator[Line]:
-        """Yield what each term adds to the log-odds by the estimate, and draws of it."""
         n, dependence, rng = len(self.offset), self.dependence, self._drawn[0]
         v, vs = self._exponents
         log_pi = self._against(self._drawn[1].log_pi)[:, None] + self._against(self.offset)
@@ -251,7 +258,6 @@ class WeighedTerms(Terms):
             yield entry, self._odds(v[:, k], term), DrawnLogOdds(self._odds(vs[:, None, :, k], term))
 
     def totals(self, sums: Array) -> Iterator[Line]:
-        """Yield the log-odds by the estimate; and what it adds to them to average over the exponents."""
         total = self._against(self.log_joint)
         if self.believed.point is None:
             yield AVERAGING, total - sums, DrawnLogOdds((total - sums)[None])

@@ -128,18 +128,26 @@ def _largest(value: Callable[[Mapping[str, Array]], Array], names: list[str], sh
              for k, name in enumerate(names)}  # fmt: skip
     if not names:
         return np.broadcast_to(value({}), shape)
-    golden = (np.sqrt(5) - 1) / 2
     for _ in range(SWEEPS if len(names) > 1 else 1):
         for name in names:
-            points = np.linspace(0, 1, POINTS)
-            at = np.stack([value(share | {name: np.full_like(share[name], p)}) for p in points])
-            best = at.argmax(axis=0)
-            low, high = points[np.maximum(best - 1, 0)], points[np.minimum(best + 1, POINTS - 1)]
-            for _ in range(SECTIONS):
-                a, b = high - golden * (high - low), low + golden * (high - low)
-                left = value(share | {name: a}) > value(share | {name: b})
-                low, high = np.where(left, low, a), np.where(left, b, high)
-            middle = (low + high) / 2
-            # The end of the interval may be better than the middle of the last section.
-            share[name] = np.where(value(share | {name: middle}) >= at.max(axis=0), middle, points[best])
+
+            def along(at: Array, name: str = name) -> Array:
+                return value(share | {name: at})
+
+            share[name] = best_share(along, share[name].shape, POINTS, SECTIONS)
     return value(share).max(axis=0)
+
+
+def best_share(value: Callable[[Array], Array], shape: tuple[int, ...], points: int, sections: int) -> Array:
+    """The shares from 0 to 1 of the largest values: the best of a few points, and golden sections around it."""
+    grid, golden = np.linspace(0, 1, points), (np.sqrt(5) - 1) / 2
+    at = np.stack([value(np.full(shape, point)) for point in grid])
+    best = at.argmax(axis=0)
+    low, high = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, points - 1)]
+    for _ in range(sections):
+        a, b = high - golden * (high - low), low + golden * (high - low)
+        left = value(a) > value(b)
+        low, high = np.where(left, low, a), np.where(left, b, high)
+    middle = (low + high) / 2
+    # The end of the interval may be better than the middle of the last section.
+    return np.where(value(middle) >= at.max(axis=0), middle, grid[best])

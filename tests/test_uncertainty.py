@@ -171,7 +171,7 @@ def test_a_row_without_values_has_a_certain_probability_under_a_known_class_prio
     interval = clf.predict_interval(blank)["u"]
     assert_allclose(interval.loc[0], 0.3)
     assert interval.loc[1, "upper"] - interval.loc[1, "lower"] > 0.1
-    assert_allclose(clf.uncertainty(blank)["top"][0], 1.0)
+    assert_allclose(clf.uncertainty(blank)["top"].iloc[0], 1.0)
 
 
 def test_an_impossible_class_has_probability_0_with_certainty():
@@ -181,7 +181,7 @@ def test_an_impossible_class_has_probability_0_with_certainty():
     interval = clf.predict_interval(pd.DataFrame({"c": ["b", "a"]}))
     assert_array_equal(interval.loc[0], [1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
     assert_array_equal(clf.predict_interval(pd.DataFrame({"c": ["b"]}), method="draws").loc[0], [1.0] * 3 + [0.0] * 3)
-    assert clf.uncertainty(pd.DataFrame({"c": ["b"]}))["top"][0] == 1.0
+    assert clf.uncertainty(pd.DataFrame({"c": ["b"]}))["top"].iloc[0] == 1.0
     never = {"u": Dirichlet({"a": 1.0, "b": 0.0}), "v": Dirichlet({"a": 1.0, "b": 0.0})}
     clf = BayesianNB({"c": Categorical(never)}).fit(
         pd.DataFrame({"c": pd.Categorical(["a"] * 4, ["a", "b"])}), list("uuvv")
@@ -456,7 +456,7 @@ def test_a_class_prior_for_each_row_is_used_in_every_answer():
         assert_allclose(joint[i], alone.predict_joint_log_proba(one)[0], rtol=1e-12)
         assert_allclose(interval.iloc[i], alone.predict_interval(one).iloc[0], rtol=1e-9)
         assert_allclose(sampled[:, i], nb.draws.sample_proba(alone, one, 50)[:, 0], rtol=1e-9)
-        assert_allclose(top[i], alone.uncertainty(one)["top"][0], rtol=1e-9)
+        assert_allclose(top.iloc[i], alone.uncertainty(one)["top"].iloc[0], rtol=1e-9)
         assert_allclose(log_odds.iloc[i], nb.odds.log_odds(alone, one).iloc[0], rtol=1e-9)
         pd.testing.assert_frame_equal(entropies.iloc[[i]], alone.uncertainty(one), rtol=1e-9)
         pd.testing.assert_frame_equal(ledger.loc[i], alone.explain(one, "u", "v").loc[i], rtol=1e-9)

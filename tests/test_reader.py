@@ -173,6 +173,64 @@ def test_a_last_line_with_commas_hides_no_rows_of_tabs(tmp_path):
     assert found["v"].tolist() == [36, 185, 3, 4341061]
 
 
+# Sheets
+
+
+def sheet(path: Path, *rows: list, beside: str = "Notes") -> Path:
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    book = openpyxl.Workbook()
+    book.active.title = "Orders"
+    for row in rows:
+        book.active.append(row)
+    book.create_sheet(beside).append(["nothing here"])
+    book.save(path)
+    return path
+
+
+def test_titles_above_the_header_of_a_sheet_are_left_out_and_inspect_says_so(tmp_path, capsys):
+    rows = [[k, "NS"[k % 2], k + 0.5, "yes" if k % 3 else "no"] for k in range(12)]
+    path = sheet(
+        tmp_path / "t.xlsx", ["Orders of 2026"], [], ["made by", "me"], ["no", "region", "amount", "back"], *rows
+    )
+    assert list(read(path)) == ["no", "region", "amount", "back"]
+    assert read(path)["amount"].tolist() == [k + 0.5 for k in range(12)]
+    with pytest.raises(SystemExit):
+        main(["inspect", str(path), "--target", "back"])
+    said = capsys.readouterr().out
+    assert "sheet 'Orders' (there are also 'Notes': --sheet)" in said
+    assert "3 rows before it left out" in said
+
+
+# What inspect proposes
+
+
+PROPOSED = {
+    "customer": (np.random.default_rng(0).permutation(np.arange(100_000, 100_120)), "--drop customer"),
+    "asked": (
+        ["Strongly agree", "disagree", "Neutral"] * 40,
+        "--feature 'asked=ordinal:disagree,Neutral,Strongly agree'",
+    ),
+    "service": (
+        ["zufrieden", "sehr unzufrieden", "sehr zufrieden"] * 40,
+        "--feature 'service=ordinal:sehr unzufrieden,zufrieden,sehr zufrieden'",
+    ),
+    "used": (["always", "never", "sometimes"] * 40, "--feature used=ordinal:never,sometimes,always"),
+}  # fmt: skip
+
+
+def test_inspect_proposes_to_drop_shuffled_numbers_of_customers_and_to_order_answers(tmp_path, capsys):
+    frame = pd.DataFrame({name: cells for name, (cells, _) in PROPOSED.items()})
+    frame = frame.assign(weight=np.random.default_rng(1).integers(10_000, 900_000, 120), y=["p", "q"] * 60)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(SystemExit):
+        main(["inspect", str(tmp_path / "t.csv"), "--target", "y"])
+    said = capsys.readouterr().out
+    command = said.splitlines()[-1]
+    assert [name for name, (_, option) in PROPOSED.items() if option not in command] == []
+    assert "an identifier, or a weight? --drop weight, or --weight weight" in said
+
+
 # What is no file
 
 

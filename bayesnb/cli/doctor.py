@@ -25,6 +25,28 @@ KEY = re.compile(r"(^|[^a-z])(id|ids|uuid|guid|key|index|rownames|row|nr|no|numb
 MARKS = ("?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "unknown", "missing")
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
 
+SCALES = [
+    scale.split("|")
+    for scale in (
+        "strongly disagree|disagree|somewhat disagree|slightly disagree|neither agree nor disagree|neutral|undecided|"
+        "slightly agree|somewhat agree|agree|strongly agree",
+        "very dissatisfied|dissatisfied|somewhat dissatisfied|neither satisfied nor dissatisfied|neutral|"
+        "somewhat satisfied|satisfied|very satisfied",
+        "never|rarely|seldom|sometimes|occasionally|often|usually|very often|always",
+        "very poor|poor|fair|average|good|very good|excellent",
+        "very unlikely|unlikely|neutral|likely|very likely",
+        "very low|low|medium|high|very high",
+        "stimme überhaupt nicht zu|stimme gar nicht zu|stimme nicht zu|stimme eher nicht zu|teils/teils|teils, teils|"
+        "teils teils|neutral|weder noch|stimme eher zu|stimme zu|stimme voll zu|stimme voll und ganz zu",
+        "sehr unzufrieden|unzufrieden|eher unzufrieden|teils/teils|teils teils|neutral|eher zufrieden|zufrieden|"
+        "sehr zufrieden",
+        "nie|selten|manchmal|gelegentlich|häufig|oft|meistens|sehr oft|immer",
+        "sehr schlecht|schlecht|eher schlecht|mittel|eher gut|gut|sehr gut",
+        "sehr niedrig|niedrig|gering|mittel|hoch|sehr hoch",
+    )
+]
+"""Answers from the lowest to the highest, with other words for one answer beside it."""
+
 
 @dataclass(frozen=True)
 class Remark:
@@ -163,6 +185,10 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
                 f"{_percent(share)} are {shown!r}, a level like any other: if it means missing, --na {_quoted(shown)}"
             )
             yield Remark(name, said, True, option=("--na", shown))
+    if (order := _order(levels.index)) is not None:
+        family = f"ordinal:{','.join(order)}"
+        yield Remark(name, f"ordered answers: --feature {_quoted(f'{name}={family}')}", families=(family,))
+        return
     number = texts.str.fullmatch(NUMBER)
     if number.mean() > 0.8 and k > 10:
         odd = texts[~number].value_counts().index[:3].tolist()
@@ -180,18 +206,27 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         yield Remark(name, f"{k} levels, {once} of them seen once", once > 0.1 * n, once > 0.5 * n)
 
 
+def _order(levels: Iterable[Any]) -> list[str] | None:
+    """Three levels or more from the lowest to the highest, if all of them are answers of one scale."""
+    held = {str(level).strip().lower(): str(level) for level in levels}
+    scale = next((scale for scale in SCALES if len(held) > 2 and held.keys() <= set(scale)), None)
+    return None if scale is None else [held[a] for a in scale if a in held]
+
+
 def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     n, k = len(held), len(levels)
     whole = bool((held % 1 == 0).all())
     low, high = held.min(), held.max()
     if whole and n > 10 and k == n:
-        ordered = held.sort_values().diff().iloc[1:]
-        if (ordered == 1).all() and low in (0, 1):
+        if high - low == n - 1 and low in (0, 1):
             yield Remark(name, "counts the rows", True, True)
             return
-        if KEY.search(str(name)) or KEY.search(str(name).lower()):
+        if high - low == n - 1 or KEY.search(str(name)) or KEY.search(str(name).lower()):
             yield Remark(name, "looks like an identifier: no value occurs twice", True, True)
             return
+    if whole and n >= 100 and 2 * k > n:
+        cures = f"--drop {_quoted(name)}, or --weight {_quoted(name)}"
+        yield Remark(name, f"{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}")
     for value in SENTINELS:
         share = float((held == value).mean())
         others = held[held != value]

@@ -94,11 +94,17 @@ def _how_read(source: Source) -> dict[str, Any]:
     first = source.layouts[0]
     named = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
     header = "names in the first line" if first.header else "no line of names"
-    skipped = f"{first.skip} lines before it left out" if first.skip else ""
-    cells = f"cells separated by {named.get(first.sep, repr(first.sep))}"
+    cells = f"{first.encoding}, cells separated by {named.get(first.sep, repr(first.sep))}"
+    lines = first.skip
+    if source.sheets:
+        sheet, lines = source.sheets[0], first.skip + source.sheets[0].titles
+        others = f" (there are also {', '.join(map(repr, sheet.others))}: --sheet)" if sheet.others else ""
+        cells = f"sheet {sheet.name!r}{others}"
+        header = header.replace("line", "row")
+    skipped = f"{lines} {'row' if source.sheets else 'line'}{'s' * (lines > 1)} before it left out" if lines else ""
     comma = "decimal commas" if any("," in marks.values() for marks in source.reading.marks) else ""
     files = f"{len(source.layouts)} files" if len(source.layouts) > 1 else ""
-    return {"read as": ", ".join(filter(None, [files, first.encoding, cells, comma, header, skipped]))}
+    return {"read as": ", ".join(filter(None, [files, cells, comma, header, skipped]))}
 
 
 def _columns(summary: Summary) -> pd.DataFrame:

@@ -6,12 +6,12 @@ import glob
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -23,9 +23,6 @@ from bayesnb.data.decoding import Workspace
 from bayesnb.data.format import Format
 from bayesnb.data.tables import Table
 
-ROW_GROUP = 2**27
-"""A row group of Parquet with at most this many bytes is read at once."""
-
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
     ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv", ".dat": "csv", ".data": "csv",
@@ -35,6 +32,27 @@ PACKED = {".zip": "unzip", ".bz2": "bunzip2", ".xz": "unxz", ".zst": "unzstd", "
 
 type Schemas = Mapping[str, tuple[Path, Any]]
 """For each file, by its absolute path: the path as the user wrote it, and its Arrow schema."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A sheet of an Excel file.
+
+    Parameters
+    ----------
+    name : str
+    others : tuple of str
+        The other sheets of the file.
+    titles : int
+        The number of rows above the header that were left out.
+    text : Path
+        Its cells as CSV, so that they are read by the rules of all others.
+    """
+
+    name: str
+    others: tuple[str, ...]
+    titles: int
+    text: Path
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +95,19 @@ class Source(os.PathLike):
         return kinds.pop()
 
     @cached_property
+    def sheets(self) -> list[Sheet]:
+        """The sheet of each Excel file that is read; nothing for other kinds of files."""
+        files = self.files.items() if self.kind == "excel" else ()
+        return [_sheet(file, name, self.format.sheet, self.space) for file, name in files]
+
+    @cached_property
     def layouts(self) -> list[Layout]:
         """How each file of CSV or Excel is laid out; nothing for other kinds of files."""
         if self.kind not in ("csv", "excel"):
             return []
-        text = {
-            _text_of_sheet(file, name, self.format.sheet, self.space) if self.kind == "excel" else file: name
-            for file, name in self.files.items()
-        }
-        return [csv_reader.look(name, file, self.format, self.space) for file, name in text.items()]
+        texts = [sheet.text for sheet in self.sheets] or self.files
+        both = zip(texts, self.files.values(), strict=True)
+        return [csv_reader.look(name, file, self.format, self.space) for file, name in both]
 
     @cached_property
     def reading(self) -> Reading | None:
@@ -154,24 +176,17 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        As :func:`of_path`; and for a column that one file lacks, or that is text in one file and numbers in another.
+        As :func:`of_path`; and for a column that one file lacks, or that has types which do not fit together.
     """
     import pyarrow as pa
 
-    parts = [pa.table(dict(zip(b.schema.names, b.columns, strict=True))) for b in _source(path).batches()[0]]
+    parts = [pa.Table.from_batches([batch]) for batch in _source(path).batches()[0]]
     for part in parts:
         if odd := sorted(set(part.schema.names) ^ set(parts[0].schema.names)):
             raise ValueError(f"column {odd[0]!r} is in one part of the table and not in another")
     try:
         whole = pa.concat_tables(parts, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        for name in parts[0].schema.names:
-            types = {str(part.schema.field(name).type) for part in parts} - {"null"}
-            if len(types) > 1 and any(kind.startswith("dictionary") for kind in types):
-                raise ValueError(
-                    f"{path}: column {name!r} holds text in one part of the table and other values in another: write "
-                    "all of it in one type"
-                ) from error
         raise ValueError(f"{path}: its parts do not fit together ({message_of(error)})") from error
     read = frame_of(whole)
     for name in read.select_dtypes("category").columns:
@@ -219,8 +234,10 @@ def _kind(file: Path) -> str:
     return kind
 
 
-def _text_of_sheet(file: Path, name: str, sheet: str | None, space: Workspace) -> Path:
-    """A sheet of an Excel file as CSV, so that its cells are read by the rules of all others.
+def _sheet(file: Path, name: str, wanted: str | None, space: Workspace) -> Sheet:
+    """The sheet of an Excel file that has a name or a position, else the first one.
+
+    Rows above the header are titles where they are blank or fill at most half of the columns that most rows fill.
 
     Raises
     ------
@@ -237,25 +254,19 @@ def _text_of_sheet(file: Path, name: str, sheet: str | None, space: Workspace) -
         book = python_calamine.CalamineWorkbook.from_path(file)
     except Exception as error:
         raise ValueError(f"{name}: cannot be read as Excel ({message_of(error)})") from error
-    sheets = book.sheet_names
-    wanted = (
-        sheets[0]
-        if sheet is None
-        else sheets[int(sheet) - 1]
-        if sheet.isdecimal() and 0 < int(sheet) <= len(sheets)
-        else sheet
-    )
-    if wanted not in sheets:
-        raise ValueError(f"{name}: there is no sheet {wanted!r}; its sheets are {sheets}: name one with --sheet")
-    rows = book.get_sheet_by_name(wanted).to_python(skip_empty_area=True)
-    frame = pd.DataFrame([[_shown(cell) for cell in row] for row in rows], dtype=object)
-    frame.to_csv(copy := space.path(), index=False, header=False)
-    return copy
-
-
-def _shown(cell: Any) -> Any:
-    """A cell of Excel as text; Excel has no whole numbers."""
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+    names = book.sheet_names
+    by_position = {str(k): title for k, title in enumerate(names, 1)}
+    title = names[0] if wanted is None else by_position.get(wanted, wanted)
+    if title not in names:
+        raise ValueError(f"{name}: there is no sheet {title!r}; its sheets are {names}: name one with --sheet")
+    cells = book.get_sheet_by_name(title).to_python(skip_empty_area=True)
+    # Excel has no whole numbers.
+    rows = [[int(c) if isinstance(c, float) and c.is_integer() else c for c in row] for row in cells]
+    filled = [sum(cell not in ("", None) for cell in row) for row in rows]
+    titles = next((k for k, n in enumerate(filled) if 2 * n > median(filter(None, filled))), 0)
+    frame = pd.DataFrame(rows[titles:], dtype=object)
+    frame.to_csv(text := space.path(), index=False, header=False)
+    return Sheet(title, tuple(other for other in names if other != title), titles, text)
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
@@ -265,6 +276,13 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
 
     names, own = list(schemas), [schema for _, schema in schemas.values()]
     base = str(Path(path).absolute()) if Path(path).is_dir() else None
+    text = {f.name for schema in own for f in schema if _is_text(f.type)}
+    if kind == "parquet":
+        # Parquet stores text as codes and a dictionary. Read in that form, no string is made for each row.
+        kind = pa.dataset.ParquetFileFormat(
+            dictionary_columns=text,
+            default_fragment_scan_options=pa.dataset.ParquetFragmentScanOptions(page_checksum_verification=True),
+        )
     try:
         dataset = pa.dataset.dataset(names, format=kind, partitioning="hive" if base else None, partition_base_dir=base)
         schema = pa.unify_schemas([*own, _plain(dataset.schema)], promote_options="permissive").remove_metadata()
@@ -273,18 +291,9 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
     if len(set(schema.names)) < len(schema.names):
         twice = next(name for name in schema.names if schema.names.count(name) > 1)
         raise ValueError(f"column names must be unique; {twice!r} stands {schema.names.count(twice)} times")
-    if kind == "parquet":
-        # Parquet stores text as codes and a dictionary. Read in that form, no string is made for each row.
-        text = {f.name for f in schema if _is_text(f.type)}
-        kind = pa.dataset.ParquetFileFormat(
-            dictionary_columns=text & {name for one in own for name in one.names},
-            default_fragment_scan_options=pa.dataset.ParquetFragmentScanOptions(page_checksum_verification=True),
-        )
-        for k, name in enumerate(schema.names):
-            if name in text:
-                schema = schema.set(k, pa.field(name, pa.dictionary(pa.int32(), pa.string())))
-    return pa.dataset.dataset(
-        names, schema=schema, format=kind, partitioning="hive" if base else None, partition_base_dir=base
+    codes = pa.dictionary(pa.int32(), pa.string())
+    return dataset.replace_schema(
+        pa.schema([f.with_type(codes) if f.name in text and kind != "ipc" else f for f in schema])
     )
 
 
@@ -323,67 +332,32 @@ def _is_text(kind: Any) -> bool:
 
 
 def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
-    """Yield the rows of files, row group by row group; the next group is read while the last one is summarised.
+    """Yield the rows of files, one file after the other.
 
     Each batch has the columns of its own file. So the caller decides whether to refuse a file that lacks a column or
-    has a further one, as for every other table that is read in parts. (Arrow can read ahead by itself, but it keeps
-    several files in memory if the caller is slower than the disk.)
+    has a further one, as for every other table that is read in parts.
     """
     import pyarrow as pa
 
-    read = {file: 0 for file, _ in schemas.values()}
+    _held = source  # A copy of standard input is deleted with its source.
     folders = set(dataset.schema.names).difference(*(schema.names for _, schema in schemas.values()))
-
-    def groups() -> Iterator[tuple[Path, Any, Any]]:
-        for fragment in dataset.get_fragments():
-            file, own = schemas[fragment.path]
-            names = folders.union(own.names)
-            schema = pa.schema([f for f in dataset.schema if f.name in names])
-            with about_source(file, read[file]):
-                parts = fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]
-            yield from ((file, part, schema) for part in parts)
-
-    def batches(file: Path, coming: Future) -> Iterator[Any]:
-        with about_source(file, read[file]):
-            group = coming.result()
-        for batch in until_broken(file, group, read[file]):
-            read[file] += batch.num_rows
-            yield batch
-
-    before, _held = None, source  # A copy of standard input is deleted with its source.
-    with ThreadPoolExecutor(1) as ahead:
-        for file, group, schema in groups():
-            coming = ahead.submit(_read, group, schema)
-            if before is not None:
-                yield from batches(*before)
-            before = file, coming
-        if before is not None:
-            yield from batches(*before)
-
-
-def _read(group: Any, schema: Any) -> Iterable[Any]:
-    """The batches of a row group: read at once if it is small, else one by one."""
-    groups = getattr(group, "row_groups", None)
-    small = groups is not None and sum(g.total_byte_size for g in groups) <= ROW_GROUP
-    batches = group.to_batches(schema=schema, batch_size=batch_rows(len(schema)), use_threads=small, batch_readahead=1)
-    return list(batches) if small else batches
+    for fragment in dataset.get_fragments():
+        file, own = schemas[fragment.path]
+        schema = pa.schema([f for f in dataset.schema if f.name in folders.union(own.names)])
+        with about_source(file, 0):
+            parts = fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]
+        read = 0
+        for part in parts:
+            batches = part.to_batches(schema=schema, batch_size=batch_rows(len(schema)), batch_readahead=1)
+            for batch in until_broken(file, batches, read):
+                read += batch.num_rows
+                yield batch
 
 
 def _copy_of_stdin(space: Workspace) -> Path:
-    """Standard input as a file whose suffix says what its first bytes say: an Arrow stream, Parquet or CSV."""
-    import pyarrow as pa
-    from pyarrow import ipc
-
+    """Standard input as a file whose suffix says what its first bytes say: Parquet, Arrow or CSV."""
     source = sys.stdin.buffer
     head = source.peek(8)[:8]
-    if head[:4] == b"\xff\xff\xff\xff":
-        try:
-            with ipc.open_stream(source) as stream, ipc.new_file(copy := space.path(".arrow"), stream.schema) as out:
-                for batch in stream:
-                    out.write(batch)
-        except (pa.ArrowException, OSError) as error:
-            raise ValueError(f"stdin: is not an Arrow stream ({message_of(error)})") from error
-        return copy
     copy = space.path(".parquet" if head[:4] == b"PAR1" else ".arrow" if head[:6] == b"ARROW1" else ".csv")
     with copy.open("wb") as out:
         shutil.copyfileobj(source, out)

@@ -487,7 +487,7 @@ def test_csv_cells_are_read_as_pandas_reads_them(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes('\ufeffn, p,t,q\n1, 2,True,"a, ""b""\nc"\nNA, 3,false,NA\n3, 4,TRUE,x\n'.encode())
     (found,) = engines.frames(path)[0]
-    native = found.source.to_native()
+    native = found.source
     assert native.columns.tolist() == ["n", " p", "t", "q"]
     assert native["n"].tolist() == [1, pd.NA, 3]
     assert native[" p"].tolist() == [2, 3, 4]

@@ -67,13 +67,10 @@ def template_of(clf: BayesianNB) -> pd.DataFrame:
 
 def row_at(table: Opened, position: int) -> pd.DataFrame:
     """The row of a table at a position, counted from 0."""
-    import narwhals.stable.v2 as nw
-
     start = 0
     for part in table.tables():
         if position < start + part.n_rows:
-            frame = nw.to_native(part.source[position - start : position - start + 1])
-            return frame.reset_index(drop=True)
+            return part.source.iloc[[position - start]].reset_index(drop=True)
         start += part.n_rows
     raise click.BadParameter(
         f"there is no row {position} in {table.name}: it has {start}, counted from 0", param_hint="--row"

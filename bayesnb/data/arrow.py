@@ -10,13 +10,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-
-from bayesnb.data.tables import Table
 
 BATCH = 2**22
 """Cells of a batch at most. What is in memory at a time is a small multiple of this."""
@@ -27,25 +24,9 @@ def batch_rows(columns: int) -> int:
     return int(np.clip(BATCH // max(1, columns), 2**10, 2**18))
 
 
-def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
-    """Arrow batches (or tables) as tables of bounded size.
-
-    ``declares`` is True if the dictionaries of the batches declare the levels of a column, and False if they only
-    encode its text.
-    """
-    from pyarrow import types
-
-    for batch in batches:
-        declared = frozenset(f.name for f in batch.schema if declares and types.is_dictionary(f.type))
-        step = batch_rows(len(batch.schema.names))
-        for start in range(0, batch.num_rows, step):
-            part = batch.slice(start, step)
-            yield replace(Table.of(frame_of(part)), declares=declared)
-
-
 def frame_of(batch: Any) -> pd.DataFrame:
     """A batch, or a table, of Arrow as a pandas frame; text is categorical."""
-    frame = pd.DataFrame({k: _column(batch.column(k)) for k in range(batch.num_columns)}, copy=False)
+    frame = pd.DataFrame({k: array_of(batch.column(k)) for k in range(batch.num_columns)}, copy=False)
     frame.columns = list(batch.schema.names)
     return frame
 
@@ -95,7 +76,7 @@ def message_of(error: BaseException) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def _column(column: Any) -> Any:
+def array_of(column: Any) -> Any:
     """An Arrow column as an array for pandas."""
     import pyarrow as pa
 
@@ -130,7 +111,9 @@ def _categories(column: Any) -> Any:
     if names.null_count or len(names.unique()) < len(names):
         return _categories(column.dictionary_decode().dictionary_encode())
     codes = column.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return pd.Categorical.from_codes(codes, pd.Index(names.to_pylist(), dtype=_dtype(names)))
+    return pd.Categorical.from_codes(
+        codes, pd.Index(names.to_pylist(), dtype=_dtype(names)), ordered=column.type.ordered
+    )
 
 
 def _dtype(names: Any) -> Any:

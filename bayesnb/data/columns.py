@@ -13,7 +13,6 @@ from functools import cached_property
 from numbers import Integral, Number
 from typing import Any, Literal, get_args
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
@@ -33,7 +32,7 @@ class Column:
     Parameters
     ----------
     name : hashable
-    values : narwhals Series or array (row,)
+    values : pandas Series or array (row,)
     declares : bool
         Whether a categorical type says which levels there are; a part of a larger table does not.
     """
@@ -44,28 +43,20 @@ class Column:
 
     @property
     def dtype(self) -> str:
-        """The name of its type in the library that holds it."""
-        if not self.declares and self.textual:
-            return "text"
-        if isinstance(self.values, nw.Series):
-            native = self.values.to_native()
-            return _called(getattr(native, "dtype", None) or native.type)
-        return _called(self.values.dtype)
+        """The name of its type."""
+        return "text" if not self.declares and self.textual else _called(self.values.dtype)
 
     @property
     def textual(self) -> bool:
         """Whether its type is text or categorical, even if the column holds no value."""
-        if not isinstance(self.values, nw.Series):
-            return False
-        if isinstance(native := self.values.to_native(), pd.Series) and pd.api.types.is_object_dtype(native.dtype):
-            # A column of Python objects may hold anything, so its type says nothing.
-            return False
-        return isinstance(self.values.dtype, nw.String | nw.Categorical | nw.Enum)
+        return isinstance(self.values.dtype, pd.CategoricalDtype | pd.StringDtype)
 
     @property
     def declared(self) -> tuple[Any, ...] | None:
         """The categories that a categorical type declares, in their order."""
-        return self._categories() if self.declares else None
+        if not (self.declares and isinstance(self.values.dtype, pd.CategoricalDtype)):
+            return None
+        return tuple(self.values.cat.categories.tolist())
 
     def ordered(self) -> tuple[Any, ...]:
         """Its levels in their order, which an ordered categorical type declares, and which numbers have.
@@ -75,7 +66,7 @@ class Column:
         ValueError
             If they have no order, or there are none.
         """
-        if isinstance(self.values, nw.Series) and isinstance(self.values.dtype, nw.Enum) and self.declared:
+        if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded
         levels = [distinct[code] for code in np.unique(codes[codes >= 0])]
@@ -87,42 +78,22 @@ class Column:
             "Ordinal, or give it an ordered categorical type"
         )
 
-    def _categories(self) -> tuple[Any, ...] | None:
-        """The dictionary of a categorical type."""
-        if not (self.textual and isinstance(self.values.dtype, nw.Categorical | nw.Enum)):
-            return None
-        native = self.values.to_native()
-        if isinstance(native, pd.Series) and not isinstance(native.dtype, pd.CategoricalDtype):
-            return None  # Arrow's dictionaries under pandas declare nothing that pandas can tell.
-        return tuple(self.values.cat.get_categories().to_list())
-
-    @property
-    def nullable(self) -> bool:
-        """Whether it is no array of numpy, which has no missing value beside NaN."""
-        return self._numpy() is None
-
     def kind(self) -> Kind:
         """What it holds; "empty" if every value is missing."""
         return self._kind
 
     @cached_property
     def _kind(self) -> Kind:
-        if not isinstance(self.values, nw.Series):
-            return _kind_of_array(self.name, self.values)
         dtype = self.values.dtype
-        if isinstance(dtype, nw.Boolean):
-            return "boolean"
-        if dtype.is_integer():
-            return "integer"
-        if dtype.is_numeric():
-            return "real"
-        if isinstance(dtype, nw.String):
-            return "empty" if self.values.is_null().all() else "text"
-        if (categories := self._categories()) is not None:
-            return _kind_of_objects(self.name, categories)
-        if isinstance(dtype, nw.Object | nw.Unknown | nw.Categorical):
-            return _kind_of_objects(self.name, self.values.to_list())
-        raise ValueError(_no_family(self.name, self.dtype))
+        if isinstance(dtype, pd.CategoricalDtype):
+            return _kind_of_objects(self.name, self.values.cat.categories.tolist())
+        if isinstance(dtype, pd.StringDtype):
+            return "empty" if self.values.isna().all() else "text"
+        if dtype.kind == "O":
+            return _kind_of_objects(self.name, self.values.tolist())
+        if dtype.kind not in KIND_OF:
+            raise ValueError(_no_family(self.name, self.dtype))
+        return KIND_OF[dtype.kind]
 
     def binary(self) -> bool:
         """Whether every value of an integer column is 0, 1 or missing."""
@@ -133,7 +104,7 @@ class Column:
         """Its numbers as float64 (row,), NaN where missing."""
         kind = self.kind()
         if kind == "text":
-            example = next((v for v in self._objects() if not pd.isna(v)), None)
+            example = next((v for v in self.values if not pd.isna(v)), None)
             if example is None:
                 # A categorical type may declare text levels, although every row is missing.
                 return np.full(len(self.values), np.nan)
@@ -145,17 +116,10 @@ class Column:
             return np.full(len(self.values), np.nan)
         if (cells := self._numpy()) is not None:
             return as_floats(cells)
-        if isinstance(self.values, nw.Series) and (self.values.dtype == nw.Boolean or self.values.dtype.is_integer()):
-            # numpy rounds integers beyond 2^53 to the nearest float; Arrow refuses to.
-            missing = self.values.is_null().to_numpy()
-            filler = False if self.values.dtype == nw.Boolean else 0
-            x = np.array(self.values.fill_null(filler).to_numpy(), float)
-            x[missing] = np.nan
-            return x
-        if isinstance(self.values, nw.Series) and self.values.dtype.is_numeric():
-            return np.asarray(self.values.cast(nw.Float64).to_numpy(), float)
+        if self.values.dtype.kind in "biuf":
+            return self.values.to_numpy(float, na_value=np.nan)
         try:
-            return np.array([np.nan if pd.isna(v) else float(v) for v in self._objects()], float)
+            return np.array([np.nan if pd.isna(v) else float(v) for v in self.values], float)
         except OverflowError as error:
             raise ValueError(f"column {self.name!r} holds an integer too large for a float ({error})") from error
 
@@ -165,7 +129,7 @@ class Column:
 
     def _numpy(self) -> Array | None:
         """Its cells if they are a numpy array of numbers or booleans, else ``None``."""
-        cells = self.values.to_native() if isinstance(self.values, nw.Series) else self.values
+        cells = self.values
         if isinstance(cells, pd.Series) and isinstance(cells.dtype, np.dtype):
             cells = cells.to_numpy()
         return cells if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf" else None
@@ -181,36 +145,19 @@ class Column:
     def coded(self) -> tuple[Array, list[Any]]:
         """Codes (row,), -1 where missing, and the distinct values they stand for."""
         self.kind()
-        values = self.values
-        if isinstance(values, nw.Series):
-            native = values.to_native()
-            if self.textual and not isinstance(native, pd.Series):
-                return _dictionary(native)
-            values = native if isinstance(native, pd.Series) else np.array(self._objects(), object)
-        if isinstance(values, pd.Series) and isinstance(values.dtype, pd.CategoricalDtype):
-            return values.cat.codes.to_numpy(), values.cat.categories.tolist()
-        codes, distinct = pd.factorize(values) if isinstance(values, pd.Series) else coded_array(values)
+        if isinstance(self.values.dtype, pd.CategoricalDtype):
+            codes, distinct = self.values.cat.codes.to_numpy(), self.values.cat.categories
+            if not self.declares:
+                codes, distinct = held(codes, distinct)
+            return codes, distinct.tolist()
+        codes, distinct = pd.factorize(self.values) if isinstance(self.values, pd.Series) else coded_array(self.values)
         return codes, distinct.tolist()
 
-    def _objects(self) -> list[Any]:
-        return self.values.to_list() if isinstance(self.values, nw.Series) else self.values.tolist()
 
-
-def _dictionary(native: Any) -> tuple[Array, list[Any]]:
-    """Codes (row,), -1 where missing, and the values they stand for, by Arrow's dictionary encoding."""
-    of_polars = hasattr(native, "to_physical")
-    array = native.to_arrow() if of_polars else native.unify_dictionaries().combine_chunks()
-    encoded = array if hasattr(array, "dictionary") else array.dictionary_encode()
-    values = encoded.dictionary.to_pylist()
-    codes = encoded.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
-    if of_polars and encoded is array:
-        # The categories of polars may be those of other columns, too.
-        held = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
-        values = [value for value, here in zip(values, held, strict=True) if here]
-        codes = np.append(np.cumsum(held) - 1, -1)[codes]
-    if None in values:
-        codes = np.where(codes == values.index(None), -1, codes)
-    return codes, values
+def held(codes: Array, distinct: Any) -> tuple[Array, Any]:
+    """Codes, -1 where missing, and values, without those that no row has; a categorical type may have such values."""
+    found = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
+    return (codes, distinct) if found.all() else (np.append(np.cumsum(found) - 1, -1)[codes], distinct[found])
 
 
 def as_floats(cells: Any) -> Array:
@@ -303,19 +250,10 @@ def _no_family(name: Any, dtype: Any) -> str:
     )
 
 
-def _kind_of_array(name: Any, values: Array) -> Kind:
-    match values.dtype.kind:
-        case "b":
-            return "boolean"
-        case "i" | "u":
-            return "integer"
-        case "f":
-            return "real"
-        case "U" | "S" | "T":
-            return "text"
-        case "O":
-            return _kind_of_objects(name, values.tolist())
-    raise ValueError(_no_family(name, values.dtype))
+KIND_OF: dict[str, Kind] = {
+    "b": "boolean", "i": "integer", "u": "integer", "f": "real", "U": "text", "S": "text", "T": "text",
+}  # fmt: skip
+"""What a column holds, by the kind of its type in numpy."""
 
 
 def _kind_of_objects(name: Any, values: Sequence[Any]) -> Kind:

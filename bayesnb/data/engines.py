@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from bayesnb.data import arrow, readers
 from bayesnb.data.rows import Rows, drawn
 from bayesnb.data.summary import EmptySummary, PartSummarizer, Summary, pooled
-from bayesnb.data.tables import Table
+from bayesnb.data.tables import Table, tables
 from bayesnb.data.targets import NO_LABEL
 from bayesnb.kernels.blocks import WORKER, large_enough, threads
 from bayesnb.model import Statistics
@@ -235,22 +235,12 @@ def frames(source: Any) -> tuple[Iterator[Table], int | None]:
         case "polars":
             columns = len(source.collect_schema().names())
             batches = source.collect_batches(chunk_size=arrow.batch_rows(columns), maintain_order=True)
-            return arrow.tables((batch.to_arrow() for batch in batches), declares=True), None
+            return tables((batch.to_arrow() for batch in batches), declares=True), None
         case "duckdb" | "arrow":
             return readers.of_arrow(source)
     if isinstance(source, str | os.PathLike):
         return readers.of_path(source)
-    return _tables_of(source), None
-
-
-def _tables_of(frames: Iterable[Any]) -> Iterator[Table]:
-    """Frames of any kind as tables; those of Arrow or polars without a Python object for each cell."""
-    for frame in frames:
-        frame = frame.to_arrow() if hasattr(frame, "to_arrow") else frame
-        if hasattr(frame, "num_rows") and hasattr(frame, "schema"):
-            yield from arrow.tables([frame], declares=True)
-        else:
-            yield Table.of(frame)
+    return (Table.of(frame) for frame in source), None
 
 
 def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Iterator[Summary | EmptySummary]:
@@ -271,7 +261,7 @@ def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | Emp
     def summarise(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        whole = pooled(reading(table) for table in arrow.tables(batches, declares=False))
+        whole = pooled(reading(table) for table in tables(batches, declares=False))
         yield pa.RecordBatch.from_pydict({"summary": [pickle.dumps(whole)]})
 
     for row in source.mapInArrow(summarise, "summary binary").collect():
@@ -284,7 +274,7 @@ def _spark_scores(source: Any, score: Score, columns: Sequence[tuple[str, Any]],
     def scored(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for table in arrow.tables(batches, declares=False):
+        for table in tables(batches, declares=False):
             yield from pa.Table.from_pandas(score(table), preserve_index=False).to_batches()
 
     import pandas as pd

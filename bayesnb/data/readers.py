@@ -17,11 +17,11 @@ from typing import Any
 import pandas as pd
 
 from bayesnb.data import csv_reader
-from bayesnb.data.arrow import about_source, batch_rows, coded, frame_of, message_of, tables, until_broken
+from bayesnb.data.arrow import about_source, batch_rows, coded, frame_of, message_of, until_broken
 from bayesnb.data.csv_reader import Layout, Reading
 from bayesnb.data.decoding import Workspace
 from bayesnb.data.format import Format
-from bayesnb.data.tables import Table
+from bayesnb.data.tables import Table, tables
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",

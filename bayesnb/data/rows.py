@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 
 from bayesnb.data import choice
 from bayesnb.data.choice import with_choices
@@ -209,7 +209,7 @@ def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table
             yield table
 
     def sample() -> Table:
-        whole = Table.of(nw.concat([table.source for _, table in kept], how="vertical").to_native())
+        whole = Table.of(pd.concat([table.source for _, table in kept], ignore_index=True))
         return replace(whole, declares=kept[0][1].declares)
 
     return passing(), sample

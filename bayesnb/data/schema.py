@@ -287,5 +287,5 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _renamed(table: Table, names: Names) -> Table:
-    frame = table.source.rename(dict(zip(table.names, map(str, names), strict=True)))
+    frame = table.source.rename(columns=dict(zip(table.names, map(str, names), strict=True)))
     return replace(table, names=tuple(map(str, names)), source=frame)

@@ -23,7 +23,7 @@ from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Binned, ByType, Missing, Unlabelled, entries
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import Target, array_of, classes_of, declared_classes, labels_of
+from bayesnb.data.targets import Target, array_of, classes_of, labels_of
 from bayesnb.data.text import SENTENCES, Text, are_sentences
 from bayesnb.families.columns import LEVELS
 from bayesnb.families.family import Family
@@ -382,7 +382,7 @@ class PartSummarizer:
             return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
         column = _column(table, self.target, "class")
         codes, distinct = column.coded
-        return Target.of(codes, array_of(distinct), self.unlabelled, declared_classes(column))
+        return Target.of(codes, array_of(distinct), self.unlabelled, column.declared)
 
 
 def _column(table: Table, name: Any, what: str) -> Column:

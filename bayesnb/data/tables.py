@@ -7,7 +7,7 @@ The rest of the package sees a user's data as a :class:`Table`; one of its colum
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from bayesnb.data.arrow import array_of, batch_rows, frame_of
 from bayesnb.data.columns import Column, Names, as_objects
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import large_enough
@@ -31,7 +32,7 @@ class Table:
     ----------
     names : tuple
         Column names; "x0", "x1", … where the source has none.
-    source : narwhals DataFrame, array (row, column) or CSR matrix
+    source : pandas DataFrame, array (row, column) or CSR matrix
     n_rows : int
     declares : set of column names, optional
         The columns whose categorical types say which levels there are; all of them by default.
@@ -71,7 +72,10 @@ class Table:
             return cls(_positions(X.shape[1]), X, X.shape[0])
         if isinstance(X, Mapping):
             X = _frame_of_columns(X)
-        X = _without_views(as_objects(X))
+        X = as_objects(X)
+        if hasattr(X, "num_rows") and hasattr(X, "schema"):
+            _require_rows(X.num_rows, min_rows)
+            return cls.of_arrow(X)
         try:
             frame = nw.from_native(X, eager_only=True, pass_through=True)
         except Exception as error:
@@ -79,10 +83,15 @@ class Table:
                 raise ValueError(f"column names must be unique: {' '.join(str(error).split())}") from error
             raise
         if isinstance(frame, nw.DataFrame):
-            _require_names(frame.columns)
-            if len(frame) < min_rows:
-                raise ValueError(f"Found array with {len(frame)} sample(s) while a minimum of {min_rows} is required.")
-            return cls(tuple(frame.columns), frame, len(frame))
+            _require_rows(len(frame), min_rows)
+            if not isinstance(X, pd.DataFrame):
+                own = [c for c, kind in frame.schema.items() if isinstance(kind, nw.Categorical)]
+                return cls.of_arrow(frame.with_columns(nw.col(own).cast(nw.String) if own else ()).to_arrow())
+            _require_names(X.columns)
+            declared = [
+                c for c, dtype in zip(X.columns, X.dtypes, strict=True) if isinstance(dtype, pd.CategoricalDtype)
+            ]
+            return cls(tuple(X.columns), _without_arrow(X), len(X), frozenset(declared))
         from sklearn.utils import check_array
 
         dtype = getattr(X, "dtype", None)
@@ -94,10 +103,22 @@ class Table:
         )
         return cls(_positions(X.shape[1]), X, len(X))
 
+    @classmethod
+    def of_arrow(cls, batch: Any, declares: bool = True) -> Table:
+        """A batch or a table of Arrow.
+
+        ``declares`` is True if its dictionaries declare the levels of a column, and False if they only encode its text.
+        """
+        from pyarrow import types
+
+        _require_names(batch.schema.names)
+        declared = frozenset(f.name for f in batch.schema if declares and types.is_dictionary(f.type))
+        return cls(tuple(batch.schema.names), frame_of(batch), batch.num_rows, declared)
+
     @property
     def named(self) -> bool:
         """Whether its columns have names of their own."""
-        return isinstance(self.source, nw.DataFrame)
+        return isinstance(self.source, pd.DataFrame)
 
     @property
     def sparse(self) -> bool:
@@ -128,8 +149,8 @@ class Table:
 
         Taking thousands of columns out of a frame one by one takes longer than reading them.
         """
-        frame = self.source.to_native() if self.named and self.n_rows < len(self.names) else None
-        if not (isinstance(frame, pd.DataFrame) and isinstance(dtype := frame.dtypes.iloc[0], np.dtype)):
+        frame = self.source if self.named and self.n_rows < len(self.names) else None
+        if frame is None or not isinstance(dtype := frame.dtypes.iloc[0], np.dtype):
             return None
         if dtype.kind not in "biuf" or not (frame.dtypes == dtype).all():
             return None
@@ -141,9 +162,7 @@ class Table:
             return Column(name, self.cells[:, self.place[name]])
         if name not in self._columns:
             if self.named:
-                self._columns[name] = Column(
-                    name, self.source.get_column(name), self.declares is None or name in self.declares
-                )
+                self._columns[name] = Column(name, self.source[name], self.declares is None or name in self.declares)
             else:
                 cells = self.source[:, self.place[name]]
                 self._columns[name] = Column(name, cells.toarray() if self.sparse else cells)
@@ -179,13 +198,25 @@ class Table:
         """The rows where a mask is true."""
         if keep.all():
             return self
-        source = self.source.filter(keep.tolist()) if self.named else self.source[keep]
-        return replace(self, source=source, n_rows=int(keep.sum()))
+        return replace(self, source=self.source[keep], n_rows=int(keep.sum()))
 
     def without(self, names: Sequence[Any]) -> Table:
         """The table without these columns."""
-        source = self.source.drop([name for name in names if name in self.place])
+        source = self.source.drop(columns=[name for name in names if name in self.place])
         return replace(self, names=tuple(source.columns), source=source)
+
+
+def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
+    """Arrow batches (or tables) as tables of bounded size; see :meth:`Table.of_arrow`."""
+    for batch in batches:
+        step = batch_rows(len(batch.schema.names))
+        for start in range(0, batch.num_rows, step):
+            yield Table.of_arrow(batch.slice(start, step), declares)
+
+
+def _require_rows(n_rows: int, least: int) -> None:
+    if n_rows < least:
+        raise ValueError(f"Found array with {n_rows} sample(s) while a minimum of {least} is required.")
 
 
 @cache
@@ -227,27 +258,13 @@ def _cells(values: Any) -> Any:
     return values
 
 
-def _without_views(X: Any) -> Any:
-    """An Arrow table or pandas frame with its string views converted to strings, of which Arrow can select rows."""
-    if hasattr(X, "schema") and hasattr(X, "cast") and hasattr(X.schema, "types"):
-        if any(map(_is_view, X.schema.types)):
-            import pyarrow as pa
-
-            fields = [f.with_type(pa.large_string()) if _is_view(f.type) else f for f in X.schema]
-            return X.cast(pa.schema(fields))
-    elif isinstance(X, pd.DataFrame):
-        views = [k for k, dtype in enumerate(X.dtypes) if _is_view(getattr(dtype, "pyarrow_dtype", None))]
-        if views:
-            import pyarrow as pa
-
-            text, X = pd.ArrowDtype(pa.large_string()), X.copy(deep=False)
-            for k in views:
-                X.isetitem(k, pd.array(pa.array(X.iloc[:, k].array).cast(pa.large_string()), dtype=text))
-    return X
-
-
-def _is_view(kind: Any) -> bool:
-    return str(kind).startswith(("string_view", "dictionary<values=string_view"))
+def _without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
+    """A pandas frame, its columns of Arrow's types as those of an Arrow table."""
+    places = [k for k, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.ArrowDtype)]
+    frame = frame.copy(deep=False) if places else frame
+    for k in places:
+        frame.isetitem(k, array_of(frame.iloc[:, k].array.__arrow_array__()))
+    return frame
 
 
 def _require_names(names: Iterable[Any]) -> None:

@@ -15,7 +15,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.columns import CellError, Column, as_objects, coded_array
+from bayesnb.data.arrow import array_of as array_of_arrow
+from bayesnb.data.columns import CellError, Column, as_objects, coded_array, held
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
 
@@ -101,7 +102,7 @@ class Target:
 
     def rows(self, keep: Array) -> Target:
         """The rows where a mask is true, and the classes of these rows."""
-        return Target(*_present(self.codes[keep], self.classes), self.declared)
+        return Target(*held(self.codes[keep], self.classes), self.declared)
 
     def among(self, classes: Array) -> Array:
         """The position of each row's label among other classes, (row,); -1 if it has no label.
@@ -131,30 +132,22 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
         y = np.array(y, object)
     if isinstance(y, pd.Categorical | pd.CategoricalIndex):
         y = pd.Series(y)
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    column = Column("y", series)
-    declared = declared_classes(column)
-    if isinstance(series, nw.Series):
+    series, declares = nw.from_native(y, series_only=True, pass_through=True), True
+    if isinstance(series, nw.Series) and not isinstance(y, pd.Series):
+        # Only an Enum declares classes: Arrow's dictionaries and polars' Categorical encode the values.
+        y, declares = pd.Series(array_of_arrow(series.to_arrow())), isinstance(series.dtype, nw.Enum)
+    if isinstance(y, pd.Series):
+        y = pd.Series(array_of_arrow(y.array.__arrow_array__())) if isinstance(y.dtype, pd.ArrowDtype) else y
+        column = Column("y", y, declares)
         text = column.textual and all(isinstance(c, str) for c in column.declared or ())
         # Whole numbers and booleans of a type that has missing values would become floats in numpy.
-        nullable = (series.dtype == nw.Boolean or series.dtype.is_integer()) and column.nullable
-        if text or nullable:
+        if text or (not isinstance(y.dtype, np.dtype) and y.dtype.kind in "biu"):
             codes, distinct = column.coded
-            return Target.of(*_present(codes, array_of(distinct)), unlabelled, declared)
+            return Target.of(*held(codes, array_of(distinct)), unlabelled, column.declared)
+        return Target.of(*coded_array(y.to_numpy()), unlabelled, column.declared)
     from sklearn.utils import column_or_1d
 
-    return Target.of(*coded_array(column_or_1d(y, warn=True)), unlabelled, declared)
-
-
-def declared_classes(column: Column) -> tuple[Any, ...] | None:
-    """The classes that a type made of categories declares: pandas' categorical and polars' Enum.
-
-    Arrow's dictionaries and polars' Categorical only encode the values; ``None`` for them and all other types.
-    """
-    if not isinstance(column.values, nw.Series):
-        return None
-    ours = isinstance(column.values.dtype, nw.Enum) or isinstance(column.values.to_native(), pd.Series)
-    return column.declared if ours else None
+    return Target.of(*coded_array(column_or_1d(y, warn=True)), unlabelled)
 
 
 def array_of(labels: list[Any]) -> Array:
@@ -213,12 +206,6 @@ def _placed(codes: Array, place: Array) -> Array:
     if (place == np.arange(len(place))).all():
         return codes
     return np.append(place, -1).astype(np.intp)[codes]
-
-
-def _present(codes: Array, distinct: Array) -> tuple[Array, Array]:
-    """The codes and labels without the labels that no row has; a categorical type may declare such labels."""
-    held = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
-    return _placed(codes, np.cumsum(held) - 1), distinct[held]
 
 
 def _require_one_kind(distinct: Array, codes: Array) -> None:

@@ -61,8 +61,7 @@ def predict_table(
                 f"keep names column {absent[0]!r}, which the table does not have"
                 + meant(absent[0], map(str, table.names))
             )
-        frame = table.source.to_pandas() if table.named else None
-        kept = {name: table.column(name).values if frame is None else frame[name].array for name in keep}
+        kept = {name: table.source[name].array if table.named else table.column(name).values for name in keep}
     if table.named:
         # If absent columns raise anyway, extra columns cannot be typos, so drop them silently.
         other = table.names if classifier.absent == "error" else (*keep, classifier.target)

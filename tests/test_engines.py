@@ -435,23 +435,6 @@ def test_a_csv_column_may_change_its_type_between_blocks(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "is empty"),
-        ("a,b\n", "has a header and no rows"),
-        ("a,a\n1,2\n", "'a' stands 2 times"),
-        ("a,b\n1,2\n3\n", "line 3 has 1 cells where the header has 2"),
-        ("a,b\n1,2,3\n", "line 2 has 3 cells where the header has 2"),
-    ],
-)
-def test_an_invalid_csv_file_is_refused_with_the_reason(text, said, tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=said):
-        BayesianNB().fit(path, "b")
-
-
 GAPPED = "flag,code,blank,empty,y\n0,1,5,,p\n1,2, 6,,q\n,3,7 ,,p\n1,,8,,q\n0,5, 9,,p\n1,6,4,,q\n"
 
 

@@ -101,7 +101,7 @@ def array_of(column: Any) -> Any:
             return values
         masked = pd.arrays.IntegerArray if whole else pd.arrays.BooleanArray
         return masked(np.array(values), column.is_null().to_numpy(zero_copy_only=False))
-    return column.to_pandas()
+    return column.to_pandas() if kinds.is_null(column.type) else pd.array(column, pd.ArrowDtype(column.type))
 
 
 def _categories(column: Any) -> Any:

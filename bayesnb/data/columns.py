@@ -89,9 +89,9 @@ class Column:
             return _kind_of_objects(self.name, self.values.cat.categories.tolist())
         if isinstance(dtype, pd.StringDtype):
             return "empty" if self.values.isna().all() else "text"
-        if dtype.kind == "O":
+        if dtype == object:
             return _kind_of_objects(self.name, self.values.tolist())
-        if dtype.kind not in KIND_OF:
+        if isinstance(dtype, pd.ArrowDtype) or dtype.kind not in KIND_OF:
             raise ValueError(_no_family(self.name, self.dtype))
         return KIND_OF[dtype.kind]
 
